@@ -1,0 +1,139 @@
+//! The cluster that an object is meant for: its version and feature gates.
+//!
+//! Whether a field is honoured depends on them. What a release does by default is a table here,
+//! never an `if` in a rule.
+
+use std::{collections::BTreeMap, fmt, str::FromStr};
+
+/// A minor release of Kubernetes: 1.36 is `Version { minor: 36 }`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// The number behind `1.`.
+    pub minor: u32,
+}
+
+impl Version {
+    /// The oldest release that setguard knows the rules of.
+    pub const OLDEST: Version = Version { minor: 33 };
+    /// The newest release that setguard knows the rules of, which is k8s-openapi's.
+    pub const NEWEST: Version = Version { minor: 37 };
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "1.{}", self.minor)
+    }
+}
+
+impl FromStr for Version {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let bare = text.strip_prefix('v').unwrap_or(text);
+        let mut parts = bare.split('.');
+        let version = match (parts.next(), parts.next().map(str::parse)) {
+            (Some("1"), Some(Ok(minor))) => Version { minor },
+            _ => return Err(format!("{text:?} is not a Kubernetes release such as 1.36")),
+        };
+        if (Version::OLDEST..=Version::NEWEST).contains(&version) {
+            Ok(version)
+        } else {
+            Err(format!(
+                "Kubernetes {version} is not among the releases known here, {} to {}",
+                Version::OLDEST,
+                Version::NEWEST
+            ))
+        }
+    }
+}
+
+/// A feature gate that changes a verdict.
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    name: &'static str,
+    /// (first minor release, default from there on), oldest first.
+    defaults: &'static [(u32, bool)],
+}
+
+/// Kubernetes: `pkg/features/kube_features.go`.
+const GATES: &[Gate] = &[
+    // On in 1.35.0 to 1.35.3, off again from 1.35.4: the patch releases that stay decide.
+    Gate { name: "MaxUnavailableStatefulSet", defaults: &[(0, false)] },
+];
+
+/// Version and feature gates of a cluster.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// Its release.
+    pub version: Version,
+    gates: BTreeMap<String, bool>,
+}
+
+impl Default for Cluster {
+    fn default() -> Self {
+        Cluster { version: Version::NEWEST, gates: BTreeMap::new() }
+    }
+}
+
+impl Cluster {
+    /// A cluster of this release whose gates differ from the defaults as given.
+    pub const fn new(version: Version, gates: BTreeMap<String, bool>) -> Self {
+        Cluster { version, gates }
+    }
+
+    /// Sets a gate apart from its default.
+    pub fn set_gate(&mut self, name: &str, on: bool) {
+        self.gates.insert(name.to_owned(), on);
+    }
+
+    /// Whether a feature is on. One that no rule knows is off.
+    pub fn enabled(&self, gate: &str) -> bool {
+        self.gates.get(gate).copied().unwrap_or_else(|| {
+            let known = GATES.iter().find(|known| known.name == gate);
+            known
+                .and_then(|known| {
+                    known.defaults.iter().rev().find(|(since, _)| *since <= self.version.minor)
+                })
+                .is_some_and(|(_, on)| *on)
+        })
+    }
+}
+
+/// Reads `A=true,B=false`.
+///
+/// # Errors
+/// Names the part that is not `GATE=true` or `GATE=false`.
+pub fn parse_gates(text: &str) -> Result<BTreeMap<String, bool>, String> {
+    text.split(',')
+        .filter(|part| !part.is_empty())
+        .map(|part| {
+            part.split_once('=')
+                .and_then(|(name, on)| Some((name.trim().to_owned(), on.trim().parse().ok()?)))
+                .ok_or_else(|| format!("{part:?} is not GATE=true or GATE=false"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_with_their_borders() {
+        assert_eq!("1.33".parse(), Ok(Version { minor: 33 }));
+        assert_eq!("v1.36.2".parse(), Ok(Version { minor: 36 }));
+        for wrong in ["1.32", "1.38", "2.0", "1", "", "1.x"] {
+            assert!(wrong.parse::<Version>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_gate_has_a_default_and_can_be_set() {
+        let mut cluster = Cluster::default();
+        assert!(!cluster.enabled("MaxUnavailableStatefulSet"));
+        cluster.set_gate("MaxUnavailableStatefulSet", true);
+        assert!(cluster.enabled("MaxUnavailableStatefulSet"));
+        assert_eq!(parse_gates("A=true,B=false").unwrap().len(), 2);
+        assert!(parse_gates("A=yes").is_err());
+    }
+}

@@ -1,0 +1,413 @@
+//! The policy file: modes, exceptions, injection, and what cluster the objects are meant for.
+//!
+//! [`PolicyFile`] is what the user writes; [`Policy`] is what the engine needs, checked once and
+//! for all. The server and `check` read the same file.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use k8s_openapi::api::core::v1::Toleration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    cluster::{Cluster, Version},
+    field::{Field, Path},
+    rule::{self, Mode},
+    yaml::{self, Problem},
+};
+
+/// `apiVersion` of the policy file.
+pub const API_VERSION: &str = "setguard.io/v1alpha1";
+/// `kind` of the policy file.
+pub const KIND: &str = "Policy";
+
+/// A setguard policy: one file, read by `setguard serve` and by `setguard check`.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PolicyFile {
+    /// Always `setguard.io/v1alpha1`.
+    pub api_version: String,
+    /// Always `Policy`.
+    pub kind: String,
+    /// A name for people; setguard does not use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<PolicyMetadata>,
+    /// The mode of each rule that shall differ from its default: `deny`, `warn`, `audit`, `off`.
+    #[serde(default)]
+    pub rules: BTreeMap<String, Mode>,
+    /// Objects that are let off some rules.
+    #[serde(default)]
+    pub exceptions: Vec<ExceptionEntry>,
+    /// What is injected into pods, and for whom.
+    #[serde(default)]
+    pub injection: Injection,
+    /// The cluster that the objects are meant for.
+    #[serde(default)]
+    pub kubernetes: Kubernetes,
+}
+
+/// Metadata of a policy.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyMetadata {
+    /// A name for people.
+    #[serde(default)]
+    pub name: String,
+}
+
+/// Lets the objects that it names off the rules that it names.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExceptionEntry {
+    /// Namespaces; `*` stands for any text. None: every namespace.
+    #[serde(default)]
+    pub namespaces: Vec<String>,
+    /// Names of objects; `*` stands for any text. None: every name.
+    #[serde(default)]
+    pub names: Vec<String>,
+    /// Ids of rules.
+    pub rules: Vec<String>,
+    /// Why, for those who come later.
+    pub reason: String,
+    /// The last day on which the exception holds, as YYYY-MM-DD. None: for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+}
+
+/// What is injected into pods, and for whom.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Injection {
+    /// Who may have pods injected.
+    pub paired_controllers: PairedControllers,
+    /// The tolerations that bring a daemon to the control plane.
+    pub tolerations: Vec<TolerationEntry>,
+    /// Also the tolerations that the built-in DaemonSet controller gives its pods.
+    pub daemon_tolerations: bool,
+    /// Pin a pod to the node that `setguard.io/node` names.
+    pub node_pin: bool,
+    /// What becomes of `setguard.io/node` on a pod of anybody else: `warn` or `deny`.
+    pub unpaired_annotation: UnpairedAnnotation,
+}
+
+/// The identities whose pods are injected.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct PairedControllers {
+    /// User names, as in `userInfo.username`.
+    pub users: Vec<String>,
+    /// Groups, as in `userInfo.groups`.
+    pub groups: Vec<String>,
+}
+
+/// A toleration to inject.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TolerationEntry {
+    /// The key of the taint.
+    pub key: String,
+    /// `Exists` (the default) or `Equal`.
+    #[serde(default = "exists")]
+    pub operator: String,
+    /// The value of the taint, with `Equal`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`; none for all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<String>,
+}
+
+fn exists() -> String {
+    "Exists".to_owned()
+}
+
+/// What becomes of the annotation `setguard.io/node` from somebody who is not paired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UnpairedAnnotation {
+    /// Nothing but a warning.
+    #[default]
+    Warn,
+    /// The pod is refused.
+    Deny,
+}
+
+/// The cluster that the objects are meant for.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Kubernetes {
+    /// Its release, such as `1.36`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Feature gates that differ from the release's defaults.
+    #[serde(default)]
+    pub feature_gates: BTreeMap<String, bool>,
+}
+
+impl Default for PairedControllers {
+    fn default() -> Self {
+        PairedControllers {
+            // The built-in controller runs under either, as --use-service-account-credentials says.
+            users: vec![
+                "system:serviceaccount:kube-system:daemon-set-controller".to_owned(),
+                "system:kube-controller-manager".to_owned(),
+            ],
+            groups: Vec::new(),
+        }
+    }
+}
+
+impl Default for Injection {
+    fn default() -> Self {
+        let control_plane = |key: &str| TolerationEntry {
+            key: key.to_owned(),
+            operator: exists(),
+            value: None,
+            effect: Some("NoSchedule".to_owned()),
+        };
+        Injection {
+            paired_controllers: PairedControllers::default(),
+            tolerations: vec![
+                control_plane("node-role.kubernetes.io/control-plane"),
+                control_plane("node-role.kubernetes.io/master"),
+            ],
+            daemon_tolerations: true,
+            node_pin: true,
+            unpaired_annotation: UnpairedAnnotation::default(),
+        }
+    }
+}
+
+impl From<&TolerationEntry> for Toleration {
+    fn from(entry: &TolerationEntry) -> Self {
+        Toleration {
+            key: Some(entry.key.clone()),
+            operator: Some(entry.operator.clone()),
+            value: entry.value.clone(),
+            effect: entry.effect.clone(),
+            toleration_seconds: None,
+        }
+    }
+}
+
+/// An exception, checked.
+#[derive(Clone, Debug)]
+pub struct Exception {
+    namespaces: Vec<String>,
+    names: Vec<String>,
+    rules: Vec<&'static str>,
+    /// Why it was made.
+    pub reason: String,
+    /// The last day on which it holds.
+    pub expires: Option<Date>,
+}
+
+impl Exception {
+    /// Whether it speaks of this rule for this object, expired or not.
+    pub fn covers(&self, rule: &str, namespace: &str, name: &str) -> bool {
+        let any = |patterns: &[String], text| {
+            patterns.is_empty() || patterns.iter().any(|pattern| glob(pattern, text))
+        };
+        self.rules.contains(&rule) && any(&self.namespaces, namespace) && any(&self.names, name)
+    }
+}
+
+/// `*` stands for any text, also none; everything else for itself.
+fn glob(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((head, rest)) => text.strip_prefix(head).is_some_and(|tail| {
+            (0..=tail.len()).any(|i| tail.is_char_boundary(i) && glob(rest, &tail[i..]))
+        }),
+    }
+}
+
+/// What the engine goes by, checked.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    modes: BTreeMap<&'static str, Mode>,
+    /// Exceptions, in the order of the file.
+    pub exceptions: Vec<Exception>,
+    /// What is injected, and for whom.
+    pub injection: Injection,
+    /// The cluster that objects are meant for.
+    pub cluster: Cluster,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy {
+            modes: rule::catalogue().into_iter().map(|meta| (meta.id, meta.mode)).collect(),
+            exceptions: Vec::new(),
+            injection: Injection::default(),
+            cluster: Cluster::default(),
+        }
+    }
+}
+
+impl Policy {
+    /// Reads a policy file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each with field and line.
+    pub fn parse(text: &str) -> Result<Policy, Vec<Problem>> {
+        let (file, root) = yaml::read_one::<PolicyFile>(text)?;
+        let mut problems = Problems { root: &root, list: Vec::new() };
+        let policy = problems.check(file);
+        if problems.list.is_empty() { Ok(policy) } else { Err(problems.list) }
+    }
+
+    /// How strictly a rule is taken.
+    pub fn mode(&self, rule: &str) -> Mode {
+        self.modes.get(rule).copied().unwrap_or(Mode::Deny)
+    }
+
+    /// Sets how strictly a rule is taken.
+    pub fn set_mode(&mut self, rule: &'static str, mode: Mode) {
+        self.modes.insert(rule, mode);
+    }
+}
+
+/// Looks at what the types cannot say, and gathers what is wrong.
+struct Problems<'a, 'y> {
+    root: &'a yaml::Node<'y>,
+    list: Vec<Problem>,
+}
+
+impl Problems<'_, '_> {
+    fn push(&mut self, path: &Path<'_>, message: String, help: Option<String>) {
+        let field: Field = path.to_field();
+        let mark = self.root.locate(&field);
+        self.list.push(Problem { field, mark, message, help });
+    }
+
+    fn check(&mut self, file: PolicyFile) -> Policy {
+        let mut policy = Policy::default();
+        if file.api_version != API_VERSION {
+            let message = format!("expected {API_VERSION:?}, got {:?}", file.api_version);
+            self.push(&Path::new("apiVersion"), message, None);
+        }
+        if file.kind != KIND {
+            let message = format!("expected {KIND:?}, got {:?}", file.kind);
+            self.push(&Path::new("kind"), message, None);
+        }
+        let rules = Path::new("rules");
+        for (id, mode) in file.rules {
+            if let Some(id) = self.rule(&rules.child(&id), &id) {
+                policy.set_mode(id, mode);
+            }
+        }
+        let exceptions = Path::new("exceptions");
+        for (i, entry) in file.exceptions.into_iter().enumerate() {
+            let exception = self.exception(&exceptions.index(i), entry);
+            policy.exceptions.push(exception);
+        }
+        self.tolerations(&file.injection.tolerations);
+        policy.injection = file.injection;
+        let mut version = Version::NEWEST;
+        if let Some(text) = &file.kubernetes.version {
+            match text.parse() {
+                Ok(parsed) => version = parsed,
+                Err(message) => {
+                    self.push(&Path::new("kubernetes").child("version"), message, None);
+                }
+            }
+        }
+        policy.cluster = Cluster::new(version, file.kubernetes.feature_gates);
+        policy
+    }
+
+    /// The id of a rule whose mode may be changed.
+    fn rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static str> {
+        match rule::find(id) {
+            Some(meta) if meta.adjustable => Some(meta.id),
+            Some(meta) => {
+                let message = format!(
+                    "{} cannot be changed: what it finds, the API server refuses anyway",
+                    meta.id
+                );
+                self.push(path, message, None);
+                None
+            }
+            None => {
+                let help = rule::nearest(id).map(|near| format!("did you mean {near}?"));
+                self.push(path, format!("there is no rule {id:?}"), help);
+                None
+            }
+        }
+    }
+
+    fn exception(&mut self, path: &Path<'_>, entry: ExceptionEntry) -> Exception {
+        let rules_path = path.child("rules");
+        if entry.rules.is_empty() {
+            self.push(&rules_path, "names no rule, so it excepts from nothing".to_owned(), None);
+        }
+        if entry.reason.trim().is_empty() {
+            self.push(&path.child("reason"), "an exception needs a reason".to_owned(), None);
+        }
+        let rules = entry
+            .rules
+            .iter()
+            .enumerate()
+            .filter_map(|(i, id)| self.rule(&rules_path.index(i), id))
+            .collect();
+        let expires = entry.expires.as_ref().and_then(|text| match text.parse() {
+            Ok(date) => Some(date),
+            Err(_) => {
+                let message = format!("{text:?} is not a day such as 2027-03-31");
+                self.push(&path.child("expires"), message, None);
+                None
+            }
+        });
+        Exception {
+            namespaces: entry.namespaces,
+            names: entry.names,
+            rules,
+            reason: entry.reason,
+            expires,
+        }
+    }
+
+    fn tolerations(&mut self, tolerations: &[TolerationEntry]) {
+        let injection = Path::new("injection");
+        let list = injection.child("tolerations");
+        for (i, entry) in tolerations.iter().enumerate() {
+            let path = list.index(i);
+            if !matches!(entry.operator.as_str(), "Exists" | "Equal") {
+                let message = format!("{:?} is neither Exists nor Equal", entry.operator);
+                self.push(&path.child("operator"), message, None);
+            }
+            if entry.operator == "Exists" && entry.value.as_deref().is_some_and(|v| !v.is_empty()) {
+                let message = "must be empty when `operator` is 'Exists'".to_owned();
+                self.push(&path.child("value"), message, None);
+            }
+            let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+            if let Some(effect) = &entry.effect
+                && !effects.contains(&effect.as_str())
+            {
+                let message = format!("{effect:?} is not one of {}", effects.join(", "));
+                self.push(&path.child("effect"), message, None);
+            }
+        }
+    }
+}
+
+/// The JSON Schema of the policy file.
+pub fn json_schema() -> serde_json::Value {
+    schemars::schema_for!(PolicyFile).to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        assert!(glob("*", ""));
+        assert!(glob("mon*ing-*", "monitoring-eu"));
+        assert!(!glob("mon*", "amon"));
+        assert!(!glob("a", "ab"));
+        assert!(glob("é*", "éa"));
+    }
+}

@@ -1,0 +1,128 @@
+//! Runs the rules over an object and judges what they find. Pure: the day is an input.
+
+use jiff::civil::Date;
+
+use crate::{
+    api_validation::{self, POD_TEMPLATE_VALIDATION},
+    config::Policy,
+    finding::{Finding, Findings},
+    rule::{self, Mode, Trap},
+    subject::Subject,
+    traps::TRAPS,
+    verdict::{Eased, Judged, Verdict},
+};
+
+/// The annotation by which an object asks to be let off warnings: rule ids, separated by commas.
+pub const IGNORE_ANNOTATION: &str = "setguard.io/ignore";
+
+/// By which door an object comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// The command line: nobody has judged the object yet.
+    Check,
+    /// The webhook: the API server has ruled already, and may know fields newer than ours.
+    Serve,
+}
+
+/// Everything a verdict depends on beside the object.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The policy in force.
+    pub policy: &'a Policy,
+    /// By which door the object comes in.
+    pub door: Door,
+    /// The day, for exceptions that expire.
+    pub today: Date,
+}
+
+impl Context<'_> {
+    fn mode(&self, rule: &str) -> Mode {
+        let mode = self.policy.mode(rule);
+        match self.door {
+            Door::Serve if rule == POD_TEMPLATE_VALIDATION => mode.min(Mode::Audit),
+            Door::Check | Door::Serve => mode,
+        }
+    }
+}
+
+/// Judges an object.
+pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
+    let mut verdict = Verdict::default();
+    if subject.is_being_deleted() {
+        return verdict;
+    }
+    let mut findings = Findings::default();
+    api_validation::validate(subject, &cx.policy.cluster, &mut findings);
+    for trap in TRAPS {
+        if cx.mode(trap.meta.id) != Mode::Off {
+            findings.set_rule(trap.meta.id);
+            (trap.check)(subject, &cx.policy.cluster, &mut findings);
+        }
+    }
+    for finding in findings.into_vec() {
+        judge(finding, subject, cx, &mut verdict);
+    }
+    verdict
+}
+
+/// Takes a finding as policy, exceptions and the old object would have it.
+fn judge(finding: Finding, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
+    let mut mode = cx.mode(finding.rule);
+    let mut eased = None;
+    let adjustable = rule::find(finding.rule).is_some_and(|meta| meta.adjustable);
+    if adjustable && mode > Mode::Audit {
+        if let Some(reason) = exception(&finding, subject, cx, &mut verdict.remarks) {
+            mode = Mode::Audit;
+            eased = Some(Eased::Exception(reason));
+        } else if mode == Mode::Warn && ignores(subject, finding.rule) {
+            mode = Mode::Audit;
+            eased = Some(Eased::Annotation);
+        } else if mode == Mode::Deny && had_before(&finding, subject, cx) {
+            mode = Mode::Warn;
+            eased = Some(Eased::Ratcheted);
+        }
+    }
+    if mode != Mode::Off {
+        verdict.judged.push(Judged { finding, mode, eased });
+    }
+}
+
+/// The reason of the exception that covers a finding. One that ran out is remarked upon.
+fn exception(
+    finding: &Finding,
+    subject: &Subject<'_>,
+    cx: &Context<'_>,
+    remarks: &mut Vec<String>,
+) -> Option<String> {
+    let object = &subject.object;
+    let namespace = object.metadata.namespace.as_deref().unwrap_or("default");
+    let covering =
+        cx.policy.exceptions.iter().filter(|e| e.covers(finding.rule, namespace, object.name()));
+    for exception in covering {
+        match exception.expires {
+            Some(last) if last < cx.today => {
+                let remark = format!("{}: the exception for it ran out on {last}", finding.rule);
+                if !remarks.contains(&remark) {
+                    remarks.push(remark);
+                }
+            }
+            _ => return Some(exception.reason.clone()),
+        }
+    }
+    None
+}
+
+fn ignores(subject: &Subject<'_>, rule: &str) -> bool {
+    let annotation = subject.object.metadata.annotation(IGNORE_ANNOTATION);
+    annotation.is_some_and(|ids| ids.split(',').any(|id| id.trim() == rule))
+}
+
+/// Whether the old object has this trap's fault too.
+fn had_before(finding: &Finding, subject: &Subject<'_>, cx: &Context<'_>) -> bool {
+    let trap: Option<&&Trap> = TRAPS.iter().find(|trap| trap.meta.id == finding.rule);
+    trap.zip(subject.of_old()).is_some_and(|(trap, old)| {
+        let mut before = Findings::of(trap.meta.id);
+        (trap.check)(&old, &cx.policy.cluster, &mut before);
+        !before.is_empty()
+    })
+}

@@ -1,0 +1,6 @@
+//! What is put into pods.
+
+use crate::rule::Meta;
+
+/// What the rules of injection say of themselves.
+pub static METAS: &[Meta] = &[];

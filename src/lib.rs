@@ -1,0 +1,22 @@
+//! Admission control for Kubernetes DaemonSets, StatefulSets and the pods of node daemons.
+//!
+//! ```text
+//! HTTPS bytes ─▶ review ─▶ subject ─▶ engine ─▶ verdict ─▶ response ─▶ bytes      server
+//!                             ▲         │  api_validation + traps (pure)
+//! YAML files ─▶ manifest ─────┘         └──▶ verdict ─▶ report ─▶ text | json     check
+//! ```
+//!
+//! Data flows one way. Everything but `server` and `check` is pure: no IO, no clock, no logging.
+
+pub mod api_validation;
+pub mod cluster;
+pub mod config;
+pub mod engine;
+pub mod field;
+pub mod finding;
+pub mod inject;
+pub mod rule;
+pub mod subject;
+pub mod traps;
+pub mod verdict;
+pub mod yaml;

@@ -1,0 +1,409 @@
+//! The object that is judged, read once and typed.
+//!
+//! Metadata and envelope are borrowed from the JSON they came in (`managedFields` is skipped),
+//! `spec` is k8s-openapi's type, and the old object of an UPDATE is not read before a rule asks
+//! for it. The spec is defaulted as the API server does before it judges.
+
+use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap, fmt, ops::Deref};
+
+use k8s_openapi::{
+    api::{
+        apps::v1::{
+            DaemonSetUpdateStrategy, StatefulSetOrdinals,
+            StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetUpdateStrategy,
+        },
+        core::v1::{PersistentVolumeClaim, PodTemplateSpec},
+    },
+    apimachinery::pkg::apis::meta::v1::{LabelSelector, OwnerReference},
+};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::api_validation::defaults;
+
+/// The two kinds of workload that setguard judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// One pod a node.
+    DaemonSet,
+    /// Pods with an identity each.
+    StatefulSet,
+}
+
+impl Kind {
+    /// The name as it stands in `kind`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Kind::DaemonSet => "DaemonSet",
+            Kind::StatefulSet => "StatefulSet",
+        }
+    }
+
+    /// The name as the API server writes it into some of its texts: `daemonset`.
+    pub const fn lower(self) -> &'static str {
+        match self {
+            Kind::DaemonSet => "daemonset",
+            Kind::StatefulSet => "statefulset",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A resource that setguard judges: what dispatch, webhook registrations and `check` go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// API group.
+    pub group: &'static str,
+    /// Version in the group.
+    pub version: &'static str,
+    /// Plural name.
+    pub resource: &'static str,
+    /// By which rules it is judged; its name is also the resource's `kind`.
+    pub kind: Kind,
+}
+
+/// Every resource that setguard judges.
+pub const RESOURCES: &[Resource] = &[
+    Resource { group: "apps", version: "v1", resource: "daemonsets", kind: Kind::DaemonSet },
+    Resource { group: "apps", version: "v1", resource: "statefulsets", kind: Kind::StatefulSet },
+];
+
+impl Resource {
+    /// The resource of an `apiVersion` and a `kind`, if setguard judges it.
+    pub fn of(api_version: &str, kind: &str) -> Option<&'static Resource> {
+        RESOURCES.iter().find(|r| {
+            r.kind.as_str() == kind
+                && api_version.split_once('/').is_some_and(|(g, v)| g == r.group && v == r.version)
+        })
+    }
+
+    /// The resource of a group, a version and a kind, if setguard judges it.
+    pub fn of_gvk(group: &str, version: &str, kind: &str) -> Option<&'static Resource> {
+        RESOURCES
+            .iter()
+            .find(|r| r.kind.as_str() == kind && r.group == group && r.version == version)
+    }
+
+    /// `apps/v1`.
+    pub fn api_version(&self) -> String {
+        format!("{}/{}", self.group, self.version)
+    }
+}
+
+/// What is being done to the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// It is new.
+    Create,
+    /// It replaces an old one.
+    Update,
+}
+
+/// Text that is borrowed from the input where it needs no unescaping.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+pub struct Str<'a>(#[serde(borrow)] pub Cow<'a, str>);
+
+impl Deref for Str<'_> {
+    type Target = str;
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+impl std::borrow::Borrow<str> for Str<'_> {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+impl fmt::Display for Str<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Labels or annotations, borrowed.
+pub type StrMap<'a> = BTreeMap<Str<'a>, Str<'a>>;
+
+/// The metadata that rules look at.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata<'a> {
+    /// The name; `None` and empty are the same to the API server.
+    #[serde(borrow, default)]
+    pub name: Option<Str<'a>>,
+    /// The prefix of a name that the server is to make.
+    #[serde(borrow, default)]
+    pub generate_name: Option<Str<'a>>,
+    /// The namespace, if the object says.
+    #[serde(borrow, default)]
+    pub namespace: Option<Str<'a>>,
+    /// Labels.
+    #[serde(borrow, default)]
+    pub labels: Option<StrMap<'a>>,
+    /// Annotations.
+    #[serde(borrow, default)]
+    pub annotations: Option<StrMap<'a>>,
+    /// Owners.
+    #[serde(default)]
+    pub owner_references: Option<Vec<OwnerReference>>,
+    /// Finalizers.
+    #[serde(borrow, default)]
+    pub finalizers: Option<Vec<Str<'a>>>,
+    /// Set while the object is being deleted.
+    #[serde(borrow, default)]
+    pub deletion_timestamp: Option<Str<'a>>,
+    /// Unique id in time and space.
+    #[serde(borrow, default)]
+    pub uid: Option<Str<'a>>,
+    /// Not read unless a rule asks: it is often half of the object.
+    #[serde(borrow, default)]
+    pub managed_fields: Option<&'a RawValue>,
+}
+
+impl Metadata<'_> {
+    /// The value of an annotation.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.as_ref()?.get(key).map(|value| &**value)
+    }
+
+    /// The value of a label.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.labels.as_ref()?.get(key).map(|value| &**value)
+    }
+}
+
+/// The spec of a DaemonSet (apps/v1 `DaemonSetSpec`).
+///
+/// k8s-openapi's own type cannot tell an absent selector from an empty one; the API server does.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DaemonSetSpec {
+    /// Seconds a pod must be ready to count as available.
+    pub min_ready_seconds: Option<i32>,
+    /// How many old revisions are kept.
+    pub revision_history_limit: Option<i32>,
+    /// Which pods belong to it.
+    pub selector: Option<LabelSelector>,
+    /// What its pods look like.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub template: PodTemplateSpec,
+    /// How a changed template is rolled out.
+    pub update_strategy: Option<DaemonSetUpdateStrategy>,
+}
+
+/// The spec of a StatefulSet (apps/v1 `StatefulSetSpec`); see [`DaemonSetSpec`].
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatefulSetSpec {
+    /// Seconds a pod must be ready to count as available.
+    pub min_ready_seconds: Option<i32>,
+    /// Where the numbering of pods begins.
+    pub ordinals: Option<StatefulSetOrdinals>,
+    /// What becomes of claims when pods go.
+    pub persistent_volume_claim_retention_policy:
+        Option<StatefulSetPersistentVolumeClaimRetentionPolicy>,
+    /// `OrderedReady` or `Parallel`.
+    pub pod_management_policy: Option<String>,
+    /// How many pods.
+    pub replicas: Option<i32>,
+    /// How many old revisions are kept.
+    pub revision_history_limit: Option<i32>,
+    /// Which pods belong to it.
+    pub selector: Option<LabelSelector>,
+    /// The headless Service that names its pods.
+    pub service_name: Option<String>,
+    /// What its pods look like.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub template: PodTemplateSpec,
+    /// How a changed template is rolled out.
+    pub update_strategy: Option<StatefulSetUpdateStrategy>,
+    /// Claims that each pod gets its own of.
+    pub volume_claim_templates: Option<Vec<PersistentVolumeClaim>>,
+}
+
+/// `null` and absent are the same to the API server.
+fn null_is_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// The spec, by kind.
+#[derive(Clone, Debug)]
+pub enum Workload {
+    /// Of a DaemonSet.
+    DaemonSet(Box<DaemonSetSpec>),
+    /// Of a StatefulSet.
+    StatefulSet(Box<StatefulSetSpec>),
+}
+
+/// An object that was read.
+#[derive(Debug)]
+pub struct Object<'a> {
+    /// What it is.
+    pub resource: &'static Resource,
+    /// Its metadata.
+    pub metadata: Metadata<'a>,
+    /// Its spec, defaulted.
+    pub workload: Workload,
+    /// Its status, unread.
+    pub status: Option<&'a RawValue>,
+}
+
+/// The object does not decode as what it says it is.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// Not JSON, or a field of the wrong type.
+    #[error("the object cannot be read as a {kind}: {source}")]
+    Json {
+        /// What it should have been.
+        kind: Kind,
+        /// What the parser says.
+        source: serde_json::Error,
+    },
+    /// It is of another kind.
+    #[error("expected a {expected}, got apiVersion {api_version:?}, kind {kind:?}")]
+    Kind {
+        /// `apps/v1 DaemonSet`.
+        expected: String,
+        /// What the object says.
+        api_version: String,
+        /// What the object says.
+        kind: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Raw<'a, S> {
+    #[serde(borrow, default)]
+    api_version: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    kind: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    metadata: Option<Metadata<'a>>,
+    #[serde(default = "Option::default")]
+    spec: Option<S>,
+    #[serde(borrow, default)]
+    status: Option<&'a RawValue>,
+}
+
+impl<'a> Object<'a> {
+    /// Reads an object that is expected to be this resource, and defaults its spec.
+    ///
+    /// # Errors
+    /// When the JSON does not decode or is of another kind.
+    pub fn parse(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
+        match resource.kind {
+            Kind::DaemonSet => Self::read(resource, json, |mut spec: Box<DaemonSetSpec>| {
+                defaults::daemon_set(&mut spec);
+                Workload::DaemonSet(spec)
+            }),
+            Kind::StatefulSet => Self::read(resource, json, |mut spec: Box<StatefulSetSpec>| {
+                defaults::stateful_set(&mut spec);
+                Workload::StatefulSet(spec)
+            }),
+        }
+    }
+
+    fn read<S: Deserialize<'a> + Default>(
+        resource: &'static Resource,
+        json: &'a str,
+        workload: impl FnOnce(S) -> Workload,
+    ) -> Result<Self, DecodeError> {
+        let raw: Raw<'a, S> = serde_json::from_str(json)
+            .map_err(|source| DecodeError::Json { kind: resource.kind, source })?;
+        let api_version = raw.api_version.unwrap_or_default();
+        let kind = raw.kind.unwrap_or_default();
+        if Resource::of(&api_version, &kind) != Some(resource) {
+            return Err(DecodeError::Kind {
+                expected: format!("{} {}", resource.api_version(), resource.kind),
+                api_version: api_version.0.into_owned(),
+                kind: kind.0.into_owned(),
+            });
+        }
+        Ok(Object {
+            resource,
+            metadata: raw.metadata.unwrap_or_default(),
+            workload: workload(raw.spec.unwrap_or_default()),
+            status: raw.status,
+        })
+    }
+
+    /// Its kind.
+    pub const fn kind(&self) -> Kind {
+        self.resource.kind
+    }
+
+    /// Its name, or the prefix of the name that it will get.
+    pub fn name(&self) -> &str {
+        let name = self.metadata.name.as_deref().filter(|name| !name.is_empty());
+        name.or(self.metadata.generate_name.as_deref()).unwrap_or_default()
+    }
+
+    /// The selector, if there is one.
+    pub fn selector(&self) -> Option<&LabelSelector> {
+        match &self.workload {
+            Workload::DaemonSet(spec) => spec.selector.as_ref(),
+            Workload::StatefulSet(spec) => spec.selector.as_ref(),
+        }
+    }
+
+    /// The pod template.
+    pub fn template(&self) -> &PodTemplateSpec {
+        match &self.workload {
+            Workload::DaemonSet(spec) => &spec.template,
+            Workload::StatefulSet(spec) => &spec.template,
+        }
+    }
+}
+
+/// What rules look at: the object, what is done to it, and what it was before.
+#[derive(Debug)]
+pub struct Subject<'a> {
+    /// What is being done.
+    pub operation: Operation,
+    /// The object as it shall be.
+    pub object: Object<'a>,
+    old: Option<Old<'a>>,
+}
+
+#[derive(Debug)]
+struct Old<'a> {
+    json: &'a str,
+    parsed: OnceCell<Option<Object<'a>>>,
+}
+
+impl<'a> Subject<'a> {
+    /// An object that is created.
+    pub const fn create(object: Object<'a>) -> Self {
+        Subject { operation: Operation::Create, object, old: None }
+    }
+
+    /// An object that replaces an old one, given as JSON.
+    pub const fn update(object: Object<'a>, old: &'a str) -> Self {
+        let old = Old { json: old, parsed: OnceCell::new() };
+        Subject { operation: Operation::Update, object, old: Some(old) }
+    }
+
+    /// The object as it was: `None` on CREATE, or when it cannot be read.
+    pub fn old(&self) -> Option<&Object<'a>> {
+        let old = self.old.as_ref()?;
+        old.parsed.get_or_init(|| Object::parse(self.object.resource, old.json).ok()).as_ref()
+    }
+
+    /// The same question asked of the old object alone, for ratcheting.
+    pub(crate) fn of_old(&self) -> Option<Subject<'a>> {
+        let object = Object::parse(self.object.resource, self.old.as_ref()?.json).ok()?;
+        Some(Subject { operation: self.operation, object, old: None })
+    }
+
+    /// The object is on its way out: whatever it is, its finalizers must be removable.
+    pub fn is_being_deleted(&self) -> bool {
+        self.object.metadata.deletion_timestamp.is_some()
+    }
+}
