@@ -5,8 +5,12 @@
 //! upstream function it follows. Validation sees a defaulted object ([`defaults`]).
 
 pub mod defaults;
+pub mod int_or_percent;
+pub mod labels;
 pub mod names;
 mod pod_template;
+pub mod quantity;
+pub mod selector;
 
 use crate::{
     cluster::Cluster,
