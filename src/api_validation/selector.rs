@@ -123,18 +123,18 @@ pub fn matches_labels(selector: &LabelSelector, labels: Option<&BTreeMap<String,
 /// Whether two selectors say the same; absent and empty lists are the same
 /// (`apiequality.Semantic.DeepEqual`).
 pub fn same(one: Option<&LabelSelector>, other: Option<&LabelSelector>) -> bool {
-    match (one, other) {
-        (None, None) => true,
-        (Some(one), Some(other)) => {
-            one == other
-                || one.match_labels.iter().flatten().eq(other.match_labels.iter().flatten())
-                    && expressions(one).len() == expressions(other).len()
-                    && expressions(one).iter().zip(expressions(other)).all(|(a, b)| {
-                        a.key == b.key && a.operator == b.operator && values(a) == values(b)
-                    })
-        }
-        _ => false,
+    one == other || one.map(normal) == other.map(normal)
+}
+
+/// With empty lists left out.
+pub(super) fn normal(selector: &LabelSelector) -> LabelSelector {
+    let mut normal = selector.clone();
+    normal.match_labels = normal.match_labels.filter(|labels| !labels.is_empty());
+    for requirement in normal.match_expressions.iter_mut().flatten() {
+        requirement.values = requirement.values.take().filter(|values| !values.is_empty());
     }
+    normal.match_expressions = normal.match_expressions.filter(|list| !list.is_empty());
+    normal
 }
 
 /// As the API server prints it: the fields in Go's order.
