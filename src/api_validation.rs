@@ -5,6 +5,8 @@
 //! upstream function it follows. Validation sees a defaulted object ([`defaults`]).
 
 pub mod defaults;
+pub mod names;
+mod pod_template;
 
 use crate::{
     cluster::Cluster,
