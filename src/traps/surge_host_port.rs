@@ -44,7 +44,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(strategy) = &spec.update_strategy else { return };
     let rolling = strategy.rolling_update.as_ref();
     let Some(surge) = rolling.and_then(|rolling| rolling.max_surge.as_ref()) else { return };
-    if strategy.type_.as_deref() != Some("RollingUpdate") || is_zero(surge) {
+    if strategy.type_.as_deref() != Some("RollingUpdate") || !surges(surge) {
         return;
     }
     let Some((container, port)) = spec.template.spec.as_ref().and_then(node_port) else { return };
@@ -62,10 +62,14 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     );
 }
 
-fn is_zero(surge: &IntOrString) -> bool {
+/// Kubernetes: `SurgeCount(ds, 1) > 0`, pkg/controller/daemon/util/daemonset_util.go. What is no
+/// number is refused by the API server.
+fn surges(surge: &IntOrString) -> bool {
     match surge {
-        IntOrString::Int(count) => *count == 0,
-        IntOrString::String(text) => text.trim_end_matches('%').chars().all(|c| c == '0'),
+        IntOrString::Int(count) => *count > 0,
+        IntOrString::String(text) => {
+            text.strip_suffix('%').is_some_and(|percent| percent.parse().is_ok_and(|p: u64| p > 0))
+        }
     }
 }
 
