@@ -15,7 +15,7 @@ pub fn rules_markdown() -> String {
          | rule | default | kinds | what it finds |\n\
          |---|---|---|---|\n",
     );
-    for meta in &rules {
+    for meta in rules {
         let fixed = if meta.adjustable { "" } else { " *fixed*" };
         // Writing to a String cannot fail.
         let _ = writeln!(
@@ -27,7 +27,7 @@ pub fn rules_markdown() -> String {
             summary = meta.summary,
         );
     }
-    for meta in &rules {
+    for meta in rules {
         section(&mut out, meta);
     }
     out
