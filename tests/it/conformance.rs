@@ -153,8 +153,9 @@ fn folder() -> PathBuf {
 }
 
 /// `CONFORMANCE_CASES` names another file of cases over the same bases.
-fn cases_file() -> PathBuf {
-    env::var_os("CONFORMANCE_CASES").map_or_else(|| folder().join("cases.jsonl"), PathBuf::from)
+fn case_files() -> Vec<PathBuf> {
+    let own = ["cases.jsonl", "workload.jsonl"].map(|name| folder().join(name));
+    env::var_os("CONFORMANCE_CASES").map_or_else(|| own.into(), |path| vec![path.into()])
 }
 
 fn bases() -> BTreeMap<String, Value> {
@@ -169,8 +170,12 @@ fn bases() -> BTreeMap<String, Value> {
 }
 
 fn cases() -> Vec<Case> {
-    let text = fs::read_to_string(cases_file()).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let texts = case_files().into_iter().map(|path| fs::read_to_string(path).unwrap());
+    texts
+        .flat_map(|text| {
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// The base with a patch applied; `None` where the patch leads below what an earlier step took
