@@ -12,6 +12,7 @@ pub mod admission;
 pub mod api_validation;
 pub mod cluster;
 pub mod config;
+pub mod docs;
 pub mod engine;
 pub mod field;
 pub mod finding;
