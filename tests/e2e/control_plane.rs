@@ -123,7 +123,8 @@ fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16) -> 
 /// The API server's certificate, the key for service account tokens and who has which token.
 fn write_keys(folder: &Path) {
     let write = |name: &str, text: String| fs::write(folder.join(name), text).expect("a file");
-    let server = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    let server =
+        rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
     write("api-server.crt", server.cert.pem());
     write("api-server.key", server.signing_key.serialize_pem());
     let accounts = rcgen::KeyPair::generate().expect("a key");

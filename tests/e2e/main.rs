@@ -6,34 +6,54 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod cases;
-mod cluster;
 mod control_plane;
 mod kubectl;
 mod manifests;
+mod namespace;
 mod process;
+mod stage;
+mod webhook;
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{env, path::PathBuf, process::ExitCode, sync::Arc};
 
 use libtest_mimic::{Arguments, Completion, Trial};
 
-use crate::{cases::Case, cluster::Namespace, control_plane::ControlPlane};
+use crate::{
+    cases::Case,
+    control_plane::{ASSETS, ControlPlane},
+    stage::Stage,
+};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let cases: Vec<Case> = cases::all().into_iter().filter(|case| wanted(case, &arguments)).collect();
-    let assets = env::var_os(control_plane::ASSETS).map(PathBuf::from);
-    let conclusion = match assets {
-        _ if cases.is_empty() || arguments.list => run(&arguments, cases, |_| None),
-        None => run(&arguments, cases, |_| {
-            Some(format!("{} is not set, see docs/testing.md", control_plane::ASSETS))
-        }),
-        Some(assets) => run_in_cluster(&arguments, cases, &assets),
+    let assets = env::var_os(ASSETS).map(PathBuf::from);
+    let cases = cases::all();
+    let wanted: Vec<&Case> = cases
+        .iter()
+        .filter(|case| !arguments.is_filtered_out(&Trial::test(case.name, || Ok(()))))
+        .collect();
+    // Once for all cases, since it takes seconds, and on this thread, with which it ends.
+    let stage = match &assets {
+        Some(assets) if !arguments.list && !wanted.is_empty() => {
+            Some(Arc::new(Stage::set(assets, &wanted)))
+        }
+        _ => None,
     };
-    conclusion.exit_code()
+    let trials = cases.into_iter().map(|case| trial(case, assets.clone(), stage.clone()));
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
+fn trial(case: Case, assets: Option<PathBuf>, stage: Option<Arc<Stage>>) -> Trial {
+    Trial::ignorable_test(case.name, move || {
+        let (Some(assets), Some(stage)) = (assets, stage) else {
+            let reason = format!("skipped: {ASSETS} is not set, see docs/testing.md");
+            return Ok(Completion::ignored_with(reason));
+        };
+        if let Some(program) = case.needs.filter(|program| !ControlPlane::has(&assets, program)) {
+            let reason = format!("skipped: there is no {program} in {ASSETS}");
+            return Ok(Completion::ignored_with(reason));
+        }
+        (case.run)(&stage.namespace(&case));
+        Ok(Completion::Completed)
+    })
+}

@@ -10,12 +10,12 @@ pub(crate) struct Namespace<'a> {
     /// The cluster that it is in.
     pub(crate) control_plane: &'a ControlPlane,
     /// Its name, which is the case's.
-    pub(crate) name: &'a str,
+    pub(crate) name: &'static str,
 }
 
 impl<'a> Namespace<'a> {
     /// Creates it.
-    pub(crate) fn create(control_plane: &'a ControlPlane, name: &'a str) -> Self {
+    pub(crate) fn create(control_plane: &'a ControlPlane, name: &'static str) -> Self {
         control_plane.kubectl.run(&["create", "namespace", name], "").accepted();
         Namespace { control_plane, name }
     }
