@@ -18,15 +18,17 @@ use crate::{
 /// prints it.
 pub(crate) const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
-const ADMIN_TOKEN: &str = "administrator";
+/// The bearer token of the administrator.
+pub(crate) const ADMIN_TOKEN: &str = "administrator";
 const CONTROLLERS_TOKEN: &str = "controller-manager";
 
 /// A running control plane. Dropping it ends it and removes its files.
 #[derive(Debug)]
 pub(crate) struct ControlPlane {
     pub(crate) kubectl: Kubectl,
+    /// The API server's, on 127.0.0.1.
+    pub(crate) port: u16,
     assets: PathBuf,
-    port: u16,
     // In this order they are dropped: first who depends on the next.
     processes: Mutex<Vec<Process>>,
     folder: TempDir,
@@ -53,12 +55,17 @@ impl ControlPlane {
             kubectl.run(&["get", "--raw", "/readyz"], "").success.then_some(())
         });
         let processes = Mutex::new(vec![api_server, etcd]);
-        ControlPlane { kubectl, assets: assets.to_owned(), port, processes, folder }
+        ControlPlane { kubectl, port, assets: assets.to_owned(), processes, folder }
     }
 
     /// A folder for files of the tests.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// The API server's certificate.
+    pub(crate) fn certificate(&self) -> PathBuf {
+        self.folder.path().join("api-server.crt")
     }
 
     /// Whether the assets hold a program that only some of the tests need.

@@ -5,7 +5,7 @@ use std::{
     fs::{self, File},
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -41,6 +41,16 @@ impl Process {
             .spawn()
             .unwrap_or_else(|e| panic!("{} does not start: {e}", program.display()));
         Process { name, child, stdout, stderr }
+    }
+
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it did.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().expect("a child that can be waited for")
     }
 
     /// Waits until `ready` has something to say.
