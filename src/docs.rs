@@ -15,7 +15,7 @@ pub fn rules_markdown() -> String {
          | rule | default | kinds | what it finds |\n\
          |---|---|---|---|\n",
     );
-    for meta in &rules {
+    for meta in rules {
         let fixed = if meta.adjustable { "" } else { " *fixed*" };
         // Writing to a String cannot fail.
         let _ = writeln!(
@@ -27,7 +27,7 @@ pub fn rules_markdown() -> String {
             summary = meta.summary,
         );
     }
-    for meta in &rules {
+    for meta in rules {
         section(&mut out, meta);
     }
     out
@@ -51,7 +51,5 @@ fn section(out: &mut String, meta: &Meta) {
 
 fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(chars).collect()
-    })
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

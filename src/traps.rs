@@ -2,6 +2,7 @@
 
 mod name_too_long;
 mod partition_covers_all;
+mod read;
 mod surge_host_port;
 
 use crate::rule::Trap;

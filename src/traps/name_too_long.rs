@@ -4,7 +4,7 @@ use crate::{
     cluster::Cluster,
     field::Path,
     finding::{Findings, Reason},
-    rule::{Meta, Mode, Trap},
+    rule::{Meta, Mode, Phase, Trap},
     subject::{Kind, Subject},
 };
 
@@ -31,6 +31,7 @@ pkg/controller/daemon/update.go.",
         since: "0.1.0",
         adjustable: true,
     },
+    phase: Phase::After,
     check,
 };
 

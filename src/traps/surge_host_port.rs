@@ -9,7 +9,7 @@ use crate::{
     cluster::Cluster,
     field::Path,
     finding::{Findings, Reason},
-    rule::{Meta, Mode, Trap},
+    rule::{Meta, Mode, Phase, Trap},
     subject::{Subject, Workload},
 };
 
@@ -36,6 +36,7 @@ pkg/controller/daemon/update.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/def
         since: "0.1.0",
         adjustable: true,
     },
+    phase: Phase::After,
     check,
 };
 
