@@ -6,6 +6,7 @@
 
 pub mod defaults;
 pub mod names;
+pub mod pod;
 mod pod_template;
 
 use crate::{
