@@ -17,6 +17,7 @@ pub mod engine;
 pub mod field;
 pub mod finding;
 pub mod inject;
+pub mod preview;
 pub mod response;
 pub mod review;
 pub mod rule;

@@ -16,7 +16,7 @@ use setguard::{
 };
 
 /// Whether the spec of the pod template is judged. Where it is not, its causes do not count.
-const POD_TEMPLATE: bool = false;
+const POD_TEMPLATE: bool = true;
 /// How many mismatches of each kind are shown.
 const SHOWN: usize = 12;
 

@@ -1,4 +1,10 @@
 //! Everything that is tested from outside, in one binary.
 
+mod catalogue;
 mod conformance;
+mod generated;
 mod inject;
+mod parity;
+mod schema;
+mod support;
+mod yaml;
