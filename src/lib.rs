@@ -9,9 +9,12 @@
 //! Data flows one way. Everything but `server` and `check` is pure: no IO, no clock, no logging.
 
 pub mod api_validation;
+pub mod check;
+pub mod cli;
 pub mod cluster;
 pub mod config;
 pub mod engine;
+pub mod exit;
 pub mod field;
 pub mod finding;
 pub mod inject;
