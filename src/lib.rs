@@ -8,16 +8,20 @@
 //!
 //! Data flows one way. Everything but `server` and `check` is pure: no IO, no clock, no logging.
 
+pub mod admission;
 pub mod api_validation;
 pub mod check;
 pub mod cli;
 pub mod cluster;
 pub mod config;
+pub mod docs;
 pub mod engine;
 pub mod exit;
 pub mod field;
 pub mod finding;
 pub mod inject;
+pub mod response;
+pub mod review;
 pub mod rule;
 pub mod subject;
 pub mod traps;

@@ -1,4 +1,6 @@
-//! Tests of setguard from the outside. One binary, so that it is linked once.
+//! Everything that is tested from outside, in one binary.
 
+mod conformance;
+mod inject;
 mod schema;
 mod yaml;

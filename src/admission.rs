@@ -1,0 +1,272 @@
+//! From the bytes of an AdmissionReview to the bytes of the answer. Pure: the server adds HTTP.
+
+use jiff::civil::Date;
+use json_patch::PatchOperation;
+
+use crate::{
+    config::Policy,
+    engine::{self, Context, Door},
+    inject,
+    response::{ObjectRef, Response},
+    review::{Rejection, Request, Verb},
+    rule::Mode,
+    subject::{Object, Resource, Subject},
+    verdict::Verdict,
+};
+
+/// The paths under which a review may come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `/mutate`
+    Mutate,
+    /// `/mutate/control-plane`: the namespace asks for control-plane tolerations.
+    MutateControlPlane,
+    /// `/validate`
+    Validate,
+}
+
+impl Endpoint {
+    /// Its path.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Endpoint::Mutate => "/mutate",
+            Endpoint::MutateControlPlane => "/mutate/control-plane",
+            Endpoint::Validate => "/validate",
+        }
+    }
+}
+
+/// How a review was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Let in as it is.
+    Allowed,
+    /// Refused.
+    Denied,
+    /// Let in with a patch.
+    Patched,
+}
+
+impl Decision {
+    /// As a metric label.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Decision::Allowed => "allowed",
+            Decision::Denied => "denied",
+            Decision::Patched => "patched",
+        }
+    }
+}
+
+/// What metrics and logs say of an answer. It never holds an object.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// `DaemonSet`, `StatefulSet`, `Pod` or `other`: a closed set.
+    pub kind: &'static str,
+    /// What was done.
+    pub operation: Verb,
+    /// How it was answered.
+    pub decision: Decision,
+    /// Every finding's rule, and how it was taken.
+    pub findings: Vec<(&'static str, Mode)>,
+    /// What was injected.
+    pub injected: Vec<&'static str>,
+    /// The request's uid.
+    pub uid: String,
+    /// The object's namespace.
+    pub namespace: String,
+    /// The object's name, or its prefix.
+    pub name: String,
+    /// Whether nothing will be stored.
+    pub dry_run: bool,
+}
+
+/// An answer, and what to say of it.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The AdmissionReview to send back.
+    pub body: Vec<u8>,
+    /// For metrics and logs.
+    pub record: Record,
+}
+
+/// Answers a review.
+///
+/// # Errors
+/// When the request is malformed. What is wrong with the *object* is in the answer.
+pub fn answer(
+    endpoint: Endpoint,
+    body: &[u8],
+    policy: &Policy,
+    today: Date,
+) -> Result<Answer, Rejection> {
+    let request = Request::parse(body)?;
+    let mut reply = Reply::new(&request);
+    match endpoint {
+        Endpoint::Validate => validate(&request, policy, today, &mut reply)?,
+        Endpoint::Mutate => mutate(&request, policy, today, &mut reply)?,
+        Endpoint::MutateControlPlane => mutate_control_plane(&request, policy, &mut reply)?,
+    }
+    reply.finish()
+}
+
+fn validate<'a>(
+    request: &'a Request<'a>,
+    policy: &Policy,
+    today: Date,
+    reply: &mut Reply<'a>,
+) -> Result<(), Rejection> {
+    let Some(subject) = subject(request, reply)? else { return Ok(()) };
+    let verdict = engine::evaluate(&subject, &Context { policy, door: Door::Serve, today });
+    reply.verdict(&verdict);
+    Ok(())
+}
+
+fn mutate<'a>(
+    request: &'a Request<'a>,
+    policy: &Policy,
+    today: Date,
+    reply: &mut Reply<'a>,
+) -> Result<(), Rejection> {
+    if is_pod(request) {
+        if request.operation == Verb::Create {
+            let pod = inject::Pod::parse(object(request)?)?;
+            reply.name(pod.name());
+            let injection = inject::pod(&pod, &request.user_info, &policy.injection);
+            reply.injection(&injection, policy);
+        }
+        return Ok(());
+    }
+    let Some(subject) = subject(request, reply)? else { return Ok(()) };
+    let verdict = engine::foresee(&subject, &Context { policy, door: Door::Serve, today });
+    reply.verdict(&verdict);
+    let injection = inject::template(&subject.object, false, &policy.injection);
+    reply.injection(&injection, policy);
+    Ok(())
+}
+
+/// For the DaemonSets of a namespace that asks for the control plane: a review does not carry the
+/// namespace's labels, so they reach us by the path.
+fn mutate_control_plane<'a>(
+    request: &'a Request<'a>,
+    policy: &Policy,
+    reply: &mut Reply<'a>,
+) -> Result<(), Rejection> {
+    let Some(subject) = subject(request, reply)? else { return Ok(()) };
+    let injection = inject::template(&subject.object, true, &policy.injection);
+    reply.injection(&injection, policy);
+    Ok(())
+}
+
+/// What is to be judged: a new state of an object of a kind that setguard knows.
+fn subject<'a>(
+    request: &'a Request<'a>,
+    reply: &mut Reply<'a>,
+) -> Result<Option<Subject<'a>>, Rejection> {
+    let Some(resource) = judged(request, reply) else { return Ok(None) };
+    // A DELETE or CONNECT brings no new state.
+    let old = match request.operation {
+        Verb::Create => None,
+        Verb::Update => request.old_object,
+        Verb::Connect | Verb::Delete | Verb::Unknown => return Ok(None),
+    };
+    let object = Object::parse(resource, object(request)?)?;
+    reply.name(object.name());
+    Ok(Some(match old {
+        Some(old) => Subject::update(object, old.get()),
+        None => Subject::create(object),
+    }))
+}
+
+/// The resource that is judged. A kind that setguard does not know is let in, and said so; a
+/// subresource holds no spec to judge.
+fn judged<'a>(request: &Request<'a>, reply: &mut Reply<'a>) -> Option<&'static Resource> {
+    let kind = &request.kind;
+    let resource = Resource::of_gvk(&kind.group, &kind.version, &kind.kind);
+    if resource.is_none() && request.sub_resource.is_empty() {
+        reply.response.warn([format!(
+            "setguard does not judge {} here: remove it from the rules of this webhook",
+            kind.kind
+        )]);
+    }
+    resource.filter(|_| request.sub_resource.is_empty())
+}
+
+fn is_pod(request: &Request<'_>) -> bool {
+    request.kind.group.is_empty() && &*request.kind.kind == "Pod" && request.sub_resource.is_empty()
+}
+
+fn object<'a>(request: &Request<'a>) -> Result<&'a str, Rejection> {
+    let missing = Rejection::NoObject(request.operation.as_str());
+    request.object.map(|raw| raw.get()).ok_or(missing)
+}
+
+/// The answer while it is made, with what metrics and logs will say of it.
+struct Reply<'a> {
+    response: Response<'a>,
+    request: &'a Request<'a>,
+    patch: Vec<PatchOperation>,
+    record: Record,
+}
+
+impl<'a> Reply<'a> {
+    fn new(request: &'a Request<'a>) -> Self {
+        let kind = match &*request.kind.kind {
+            "DaemonSet" => "DaemonSet",
+            "StatefulSet" => "StatefulSet",
+            "Pod" => "Pod",
+            _ => "other",
+        };
+        Reply {
+            response: Response::allow(&request.uid),
+            request,
+            patch: Vec::new(),
+            record: Record {
+                kind,
+                operation: request.operation,
+                decision: Decision::Allowed,
+                findings: Vec::new(),
+                injected: Vec::new(),
+                uid: request.uid.to_string(),
+                namespace: request.namespace.to_string(),
+                name: request.name.to_string(),
+                dry_run: request.dry_run.unwrap_or(false),
+            },
+        }
+    }
+
+    /// The object's own word for its name, where the request has none yet.
+    fn name(&mut self, name: &str) {
+        if self.record.name.is_empty() {
+            name.clone_into(&mut self.record.name);
+        }
+    }
+
+    fn verdict(&mut self, verdict: &Verdict) {
+        let kind = &self.request.kind;
+        let object = ObjectRef { group: &kind.group, kind: &kind.kind, name: &self.record.name };
+        self.response.apply(object, verdict);
+        let findings = verdict.judged.iter().map(|judged| (judged.finding.rule, judged.mode));
+        self.record.findings.extend(findings);
+    }
+
+    fn injection(&mut self, injection: &inject::Injection, policy: &Policy) {
+        self.verdict(&injection.verdict(policy));
+        if self.response.allowed() {
+            self.patch.clone_from(&injection.patch);
+            self.record.injected.clone_from(&injection.injected);
+            self.response.audit("injected", injection.injected.join(", "));
+        }
+        self.response.audit("not-injected", injection.why_not.unwrap_or_default().to_owned());
+    }
+
+    fn finish(mut self) -> Result<Answer, Rejection> {
+        self.response.patch(&self.patch)?;
+        self.record.decision = match (self.response.allowed(), self.patch.is_empty()) {
+            (false, _) => Decision::Denied,
+            (true, false) => Decision::Patched,
+            (true, true) => Decision::Allowed,
+        };
+        Ok(Answer { body: self.response.to_bytes()?, record: self.record })
+    }
+}

@@ -1,0 +1,214 @@
+//! Which tolerations a daemon's pod needs, and which it has already.
+
+use json_patch::PatchOperation;
+use k8s_openapi::api::core::v1::Toleration;
+
+use super::add;
+use crate::{
+    field::Path,
+    finding::{Findings, Reason},
+};
+
+/// The tolerations that the built-in controller gives every daemon pod, in its order.
+///
+/// Kubernetes: `AddOrUpdateDaemonPodTolerations`, pkg/controller/daemon/util/daemonset_util.go.
+pub(super) fn of_daemons(host_network: bool) -> impl Iterator<Item = Toleration> {
+    const ALWAYS: [(&str, &str); 6] = [
+        ("node.kubernetes.io/not-ready", "NoExecute"),
+        ("node.kubernetes.io/unreachable", "NoExecute"),
+        ("node.kubernetes.io/disk-pressure", "NoSchedule"),
+        ("node.kubernetes.io/memory-pressure", "NoSchedule"),
+        ("node.kubernetes.io/pid-pressure", "NoSchedule"),
+        ("node.kubernetes.io/unschedulable", "NoSchedule"),
+    ];
+    let network = host_network.then_some(("node.kubernetes.io/network-unavailable", "NoSchedule"));
+    ALWAYS.into_iter().chain(network).map(|(key, effect)| Toleration {
+        key: Some(key.to_owned()),
+        operator: Some("Exists".to_owned()),
+        effect: Some(effect.to_owned()),
+        ..Toleration::default()
+    })
+}
+
+/// Whether every taint that `narrow` tolerates, `broad` tolerates too, for at least as long.
+///
+/// Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.
+pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
+    let lasts = match (broad.toleration_seconds, narrow.toleration_seconds) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(broad), Some(narrow)) => broad >= narrow,
+    };
+    let effect = text(&broad.effect).is_empty() || text(&broad.effect) == text(&narrow.effect);
+    let key = text(&broad.key).is_empty() || text(&broad.key) == text(&narrow.key);
+    let value = match (operator(broad), operator(narrow)) {
+        ("Exists", _) => true,
+        // Equal tolerates one value only, so it cannot cover Exists, which tolerates all.
+        ("Equal", "Equal") => text(&broad.value) == text(&narrow.value),
+        _ => false,
+    };
+    lasts && effect && key && value
+}
+
+/// Whether the taint that a daemon's toleration is for, which has no value, is tolerated here too.
+fn tolerates_taint_of(toleration: &Toleration, daemon: &Toleration) -> bool {
+    (text(&toleration.effect).is_empty() || text(&toleration.effect) == text(&daemon.effect))
+        && (text(&toleration.key).is_empty() || text(&toleration.key) == text(&daemon.key))
+        && (operator(toleration) == "Exists" || text(&toleration.value).is_empty())
+}
+
+fn text(value: &Option<String>) -> &str {
+    value.as_deref().unwrap_or_default()
+}
+
+fn operator(toleration: &Toleration) -> &str {
+    match text(&toleration.operator) {
+        "" => "Equal",
+        operator => operator,
+    }
+}
+
+/// The tolerations of a pod while some are added.
+pub(super) struct List {
+    /// The index in the list that came in before which each stands; `None` for the end.
+    added: Vec<(Option<usize>, Toleration)>,
+    existing: Vec<Toleration>,
+    changed: bool,
+}
+
+impl List {
+    pub(super) fn new(existing: &[Toleration]) -> Self {
+        List { added: Vec::new(), existing: existing.to_vec(), changed: false }
+    }
+
+    /// Appends a toleration unless one that is there covers it.
+    pub(super) fn add(&mut self, toleration: Toleration) {
+        let added = self.added.iter().map(|(_, toleration)| toleration);
+        if !self.existing.iter().chain(added).any(|there| covers(there, &toleration)) {
+            self.added.push((None, toleration));
+            self.changed = true;
+        }
+    }
+
+    /// Adds a toleration before any that ends sooner.
+    ///
+    /// Of the tolerations of a taint, the first decides how long a pod stays on the node. One with
+    /// `tolerationSeconds` before ours would have the daemon evicted; its controller would make it
+    /// again on the same node, and so on.
+    ///
+    /// Kubernetes: `GetMatchingTolerations`, pkg/apis/core/v1/helper/helpers.go.
+    pub(super) fn add_before_limited(
+        &mut self,
+        toleration: Toleration,
+        path: &Path<'_>,
+        found: &mut Findings,
+    ) {
+        let limited = self.existing.iter().position(|there| {
+            there.toleration_seconds.is_some() && tolerates_taint_of(there, &toleration)
+        });
+        let Some(index) = limited else { return self.add(toleration) };
+        let ahead = &self.existing[..index];
+        let added = self.added.iter().filter(|(at, _)| at.is_some_and(|at| at <= index));
+        if ahead.iter().chain(added.map(|(_, t)| t)).any(|there| covers(there, &toleration)) {
+            return;
+        }
+        let limited_path = path.index(index);
+        found.report(
+            &limited_path.child("tolerationSeconds"),
+            Reason::Invalid,
+            format!(
+                "a daemon's pod that leaves its node after {} seconds is made again on the same \
+                 node, so setguard puts a toleration of {} without a limit before it",
+                self.existing[index].toleration_seconds.unwrap_or_default(),
+                text(&toleration.key),
+            ),
+            "remove tolerationSeconds from this toleration",
+        );
+        self.added.push((Some(index), toleration));
+        self.changed = true;
+    }
+
+    /// Whether anything was added since the last time this was asked.
+    pub(super) const fn take_changed(&mut self) -> bool {
+        std::mem::replace(&mut self.changed, false)
+    }
+
+    /// The operations that add what is missing to `tolerations` under this path.
+    pub(super) fn patch(self, spec: &Path<'_>, patch: &mut Vec<PatchOperation>) {
+        let path = spec.child("tolerations");
+        if self.existing.is_empty() {
+            // The list may be absent, null or empty: written whole, it does not matter which.
+            let all: Vec<_> = self.added.iter().map(|(_, toleration)| json(toleration)).collect();
+            if !all.is_empty() {
+                patch.push(add(&path, None, all.into()));
+            }
+            return;
+        }
+        // From the back, so that no insertion moves the place of one that is still to come.
+        let (mut inserted, appended): (Vec<_>, Vec<_>) =
+            self.added.into_iter().partition(|(at, _)| at.is_some());
+        inserted.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        for (at, toleration) in &inserted {
+            let at = at.map(|at| at.to_string());
+            patch.push(add(&path, at.as_deref(), json(toleration)));
+        }
+        for (_, toleration) in &appended {
+            patch.push(add(&path, Some("-"), json(toleration)));
+        }
+    }
+}
+
+/// In the order in which Kubernetes writes the fields.
+fn json(toleration: &Toleration) -> serde_json::Value {
+    let fields = [
+        ("key", &toleration.key),
+        ("operator", &toleration.operator),
+        ("value", &toleration.value),
+        ("effect", &toleration.effect),
+    ];
+    fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?.into())))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn toleration(key: &str, operator: &str, value: &str, effect: &str) -> Toleration {
+        let text = |s: &str| (!s.is_empty()).then(|| s.to_owned());
+        Toleration {
+            key: text(key),
+            operator: text(operator),
+            value: text(value),
+            effect: text(effect),
+            toleration_seconds: None,
+        }
+    }
+
+    #[test]
+    fn a_broader_toleration_covers_a_narrower_one() {
+        let ours = toleration("k", "Exists", "", "NoSchedule");
+        assert!(covers(&toleration("", "Exists", "", ""), &ours));
+        assert!(covers(&toleration("k", "Exists", "", ""), &ours));
+        assert!(covers(&ours, &ours));
+        assert!(!covers(&toleration("k", "", "", "NoSchedule"), &ours), "Equal to an empty value");
+        assert!(!covers(&toleration("k", "Equal", "v", "NoSchedule"), &ours));
+        assert!(!covers(&toleration("k", "Exists", "", "NoExecute"), &ours));
+        assert!(!covers(&toleration("j", "Exists", "", "NoSchedule"), &ours));
+        let equal = toleration("k", "Equal", "v", "NoSchedule");
+        assert!(covers(&toleration("k", "", "v", ""), &equal), "an empty operator is Equal");
+        assert!(!covers(&toleration("k", "Equal", "w", "NoSchedule"), &equal));
+        assert!(!covers(&equal, &toleration("k", "Equal", "v", "")), "all effects are more");
+    }
+
+    #[test]
+    fn a_limited_toleration_covers_no_unlimited_one() {
+        let ours = toleration("k", "Exists", "", "NoExecute");
+        let limited = Toleration { toleration_seconds: Some(300), ..ours.clone() };
+        assert!(!covers(&limited, &ours));
+        assert!(covers(&ours, &limited));
+    }
+}
