@@ -1,6 +1,11 @@
 //! Everything that is tested from outside, in one binary.
 
+mod catalogue;
+mod cli;
 mod conformance;
+mod generated;
 mod inject;
+mod parity;
 mod schema;
+mod support;
 mod yaml;
