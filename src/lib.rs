@@ -10,10 +10,13 @@
 
 pub mod admission;
 pub mod api_validation;
+pub mod check;
+pub mod cli;
 pub mod cluster;
 pub mod config;
 pub mod docs;
 pub mod engine;
+pub mod exit;
 pub mod field;
 pub mod finding;
 pub mod inject;

@@ -1,6 +1,7 @@
 //! Everything that is tested from outside, in one binary.
 
 mod catalogue;
+mod cli;
 mod conformance;
 mod generated;
 mod inject;
