@@ -91,5 +91,6 @@ fi
 # One line of base64: what a webhook configuration takes as caBundle.
 openssl base64 -A -in ca.crt >ca-bundle.txt
 
+chmod 0644 ca.crt tls.crt ca-bundle.txt
 echo "names    $names"
 echo "serve    setguard serve --tls-cert certs/out/tls.crt --tls-key certs/out/tls.key"
