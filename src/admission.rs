@@ -168,9 +168,7 @@ fn judged<'a>(request: &Request<'a>, reply: &mut Reply<'a>) -> Option<&'static R
 }
 
 fn is_pod(request: &Request<'_>) -> bool {
-    request.kind.group.is_empty()
-        && &*request.kind.kind == "Pod"
-        && request.sub_resource.is_empty()
+    request.kind.group.is_empty() && &*request.kind.kind == "Pod" && request.sub_resource.is_empty()
 }
 
 /// What brings a new state of the object. A DELETE or CONNECT brings none and is let through.
@@ -230,8 +228,7 @@ impl<'a> Reply<'a> {
 
     fn verdict(&mut self, verdict: &Verdict) {
         let kind = &self.request.kind;
-        let object =
-            ObjectRef { group: &kind.group, kind: &kind.kind, name: &self.record.name };
+        let object = ObjectRef { group: &kind.group, kind: &kind.kind, name: &self.record.name };
         self.response.apply(object, verdict);
         let findings = verdict.judged.iter().map(|judged| (judged.finding.rule, judged.mode));
         self.record.findings.extend(findings);

@@ -118,10 +118,7 @@ impl<'a> Pod<'a> {
         owners.unwrap_or_default().iter().any(|owner| {
             owner.controller == Some(true)
                 && owner.kind == "DaemonSet"
-                && matches!(
-                    owner.api_version.split('/').next(),
-                    Some("apps" | "apps.kruise.io")
-                )
+                && matches!(owner.api_version.split('/').next(), Some("apps" | "apps.kruise.io"))
         })
     }
 }

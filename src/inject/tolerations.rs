@@ -101,9 +101,10 @@ impl List {
         path: &Path<'_>,
         found: &mut Findings,
     ) {
-        let limited = self.existing.iter().position(|there| {
-            there.toleration_seconds.is_some() && selects(there, &toleration)
-        });
+        let limited = self
+            .existing
+            .iter()
+            .position(|there| there.toleration_seconds.is_some() && selects(there, &toleration));
         let Some(index) = limited else { return self.add(toleration) };
         let ahead = &self.existing[..index];
         let added = self.added.iter().filter(|(at, _)| at.is_some_and(|at| at <= index));
