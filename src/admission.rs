@@ -10,7 +10,7 @@ use crate::{
     response::{ObjectRef, Response},
     review::{Rejection, Request, Verb},
     rule::Mode,
-    subject::{Object, Operation, Resource, Subject},
+    subject::{Object, Resource, Subject},
     verdict::Verdict,
 };
 
@@ -104,8 +104,8 @@ pub fn answer(
     let mut reply = Reply::new(&request);
     match endpoint {
         Endpoint::Validate => validate(&request, policy, today, &mut reply)?,
-        Endpoint::Mutate => mutate(&request, policy, false, &mut reply)?,
-        Endpoint::MutateControlPlane => mutate(&request, policy, true, &mut reply)?,
+        Endpoint::Mutate => mutate(&request, policy, today, &mut reply)?,
+        Endpoint::MutateControlPlane => mutate_control_plane(&request, policy, &mut reply)?,
     }
     reply.finish()
 }
@@ -116,14 +116,7 @@ fn validate<'a>(
     today: Date,
     reply: &mut Reply<'a>,
 ) -> Result<(), Rejection> {
-    let Some(resource) = judged(request, reply) else { return Ok(()) };
-    let Some(operation) = operation(request) else { return Ok(()) };
-    let object = Object::parse(resource, object(request)?)?;
-    reply.name(object.name());
-    let subject = match (operation, request.old_object) {
-        (Operation::Update, Some(old)) => Subject::update(object, old.get()),
-        (Operation::Update | Operation::Create, _) => Subject::create(object),
-    };
+    let Some(subject) = subject(request, reply)? else { return Ok(()) };
     let verdict = engine::evaluate(&subject, &Context { policy, door: Door::Serve, today });
     reply.verdict(&verdict);
     Ok(())
@@ -132,12 +125,11 @@ fn validate<'a>(
 fn mutate<'a>(
     request: &'a Request<'a>,
     policy: &Policy,
-    control_plane: bool,
+    today: Date,
     reply: &mut Reply<'a>,
 ) -> Result<(), Rejection> {
-    let Some(operation) = operation(request) else { return Ok(()) };
     if is_pod(request) {
-        if operation == Operation::Create {
+        if request.operation == Verb::Create {
             let pod = inject::Pod::parse(object(request)?)?;
             reply.name(pod.name());
             let injection = inject::pod(&pod, &request.user_info, &policy.injection);
@@ -145,12 +137,45 @@ fn mutate<'a>(
         }
         return Ok(());
     }
-    let Some(resource) = judged(request, reply) else { return Ok(()) };
-    let object = Object::parse(resource, object(request)?)?;
-    reply.name(object.name());
-    let injection = inject::template(&object, control_plane, &policy.injection);
+    let Some(subject) = subject(request, reply)? else { return Ok(()) };
+    let verdict = engine::foresee(&subject, &Context { policy, door: Door::Serve, today });
+    reply.verdict(&verdict);
+    let injection = inject::template(&subject.object, false, &policy.injection);
     reply.injection(&injection, policy);
     Ok(())
+}
+
+/// For the DaemonSets of a namespace that asks for the control plane: a review does not carry the
+/// namespace's labels, so they reach us by the path.
+fn mutate_control_plane<'a>(
+    request: &'a Request<'a>,
+    policy: &Policy,
+    reply: &mut Reply<'a>,
+) -> Result<(), Rejection> {
+    let Some(subject) = subject(request, reply)? else { return Ok(()) };
+    let injection = inject::template(&subject.object, true, &policy.injection);
+    reply.injection(&injection, policy);
+    Ok(())
+}
+
+/// What is to be judged: a new state of an object of a kind that setguard knows.
+fn subject<'a>(
+    request: &'a Request<'a>,
+    reply: &mut Reply<'a>,
+) -> Result<Option<Subject<'a>>, Rejection> {
+    let Some(resource) = judged(request, reply) else { return Ok(None) };
+    // A DELETE or CONNECT brings no new state.
+    let old = match request.operation {
+        Verb::Create => None,
+        Verb::Update => request.old_object,
+        Verb::Connect | Verb::Delete | Verb::Unknown => return Ok(None),
+    };
+    let object = Object::parse(resource, object(request)?)?;
+    reply.name(object.name());
+    Ok(Some(match old {
+        Some(old) => Subject::update(object, old.get()),
+        None => Subject::create(object),
+    }))
 }
 
 /// The resource that is judged. A kind that setguard does not know is let in, and said so; a
@@ -169,15 +194,6 @@ fn judged<'a>(request: &Request<'a>, reply: &mut Reply<'a>) -> Option<&'static R
 
 fn is_pod(request: &Request<'_>) -> bool {
     request.kind.group.is_empty() && &*request.kind.kind == "Pod" && request.sub_resource.is_empty()
-}
-
-/// What brings a new state of the object. A DELETE or CONNECT brings none and is let through.
-fn operation(request: &Request<'_>) -> Option<Operation> {
-    match request.operation {
-        Verb::Create => Some(Operation::Create),
-        Verb::Update => Some(Operation::Update),
-        Verb::Connect | Verb::Delete | Verb::Unknown => None,
-    }
 }
 
 fn object<'a>(request: &Request<'a>) -> Result<&'a str, Rejection> {

@@ -6,7 +6,7 @@ use crate::{
     api_validation::{self, POD_TEMPLATE_VALIDATION},
     config::Policy,
     finding::{Finding, Findings},
-    rule::{self, Mode, Trap},
+    rule::{self, Mode, Phase, Trap},
     subject::Subject,
     traps::TRAPS,
     verdict::{Eased, Judged, Verdict},
@@ -53,16 +53,43 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     }
     let mut findings = Findings::default();
     api_validation::validate(subject, &cx.policy.cluster, &mut findings);
-    for trap in TRAPS {
-        if cx.mode(trap.meta.id) != Mode::Off {
-            findings.set_rule(trap.meta.id);
-            (trap.check)(subject, &cx.policy.cluster, &mut findings);
-        }
-    }
+    run_traps(subject, cx, |phase| cx.door == Door::Check || phase == Phase::After, &mut findings);
     for finding in findings.into_vec() {
         judge(finding, subject, cx, &mut verdict);
     }
     verdict
+}
+
+/// Says of an object that the API server has not judged yet what nobody can say later. It warns and
+/// never denies: what is to be refused, the API server refuses.
+pub fn foresee(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
+    let mut verdict = Verdict::default();
+    if subject.is_being_deleted() {
+        return verdict;
+    }
+    let mut findings = Findings::default();
+    run_traps(subject, cx, |phase| phase == Phase::Before, &mut findings);
+    for finding in findings.into_vec() {
+        judge(finding, subject, cx, &mut verdict);
+    }
+    for judged in &mut verdict.judged {
+        judged.mode = judged.mode.min(Mode::Warn);
+    }
+    verdict
+}
+
+fn run_traps(
+    subject: &Subject<'_>,
+    cx: &Context<'_>,
+    speaks: impl Fn(Phase) -> bool,
+    findings: &mut Findings,
+) {
+    for trap in TRAPS {
+        if speaks(trap.phase) && cx.mode(trap.meta.id) != Mode::Off {
+            findings.set_rule(trap.meta.id);
+            (trap.check)(subject, &cx.policy.cluster, findings);
+        }
+    }
 }
 
 /// Takes a finding as policy, exceptions and the old object would have it.

@@ -14,6 +14,7 @@ pub mod api_validation;
 pub mod cli;
 pub mod cluster;
 pub mod config;
+pub mod docs;
 pub mod engine;
 pub mod field;
 pub mod finding;

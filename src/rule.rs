@@ -1,6 +1,6 @@
 //! Rules: what they are called, what they say of themselves, and how strictly they are taken.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::LazyLock};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -105,34 +105,50 @@ pub struct Meta {
     pub adjustable: bool,
 }
 
+/// When a trap can see what it looks for.
+///
+/// The API server runs mutating webhooks, drops the fields of disabled features, judges the object
+/// itself, and then runs validating webhooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Only before the API server dropped or refused it: `/mutate`, as a warning, and `check`.
+    Before,
+    /// Once the API server has accepted the object: `/validate`, and `check`.
+    After,
+}
+
 /// Something that the API server accepts and that then does not work, or not as meant.
 #[derive(Debug)]
 pub struct Trap {
     /// What it says of itself.
     pub meta: Meta,
+    /// When it speaks.
+    pub phase: Phase,
     /// Looks at an object. Pure: no IO, no clock, no policy.
     pub check: fn(&Subject<'_>, &Cluster, &mut Findings),
 }
 
 /// What every rule says of itself, in alphabetical order of the ids.
-pub fn catalogue() -> Vec<&'static Meta> {
-    let mut all: Vec<&'static Meta> = api_validation::METAS
-        .iter()
-        .chain(inject::METAS.iter())
-        .chain(TRAPS.iter().map(|trap| &trap.meta))
-        .collect();
-    all.sort_by_key(|meta| meta.id);
-    all
+pub fn catalogue() -> &'static [&'static Meta] {
+    static ALL: LazyLock<Vec<&'static Meta>> = LazyLock::new(|| {
+        let traps = TRAPS.iter().map(|trap| &trap.meta);
+        let mut all: Vec<_> =
+            api_validation::METAS.iter().chain(inject::METAS.iter()).chain(traps).collect();
+        all.sort_by_key(|meta| meta.id);
+        all
+    });
+    &ALL
 }
 
 /// A rule by its id.
 pub fn find(id: &str) -> Option<&'static Meta> {
-    catalogue().into_iter().find(|meta| meta.id == id)
+    let all = catalogue();
+    all.binary_search_by_key(&id, |meta| meta.id).ok().map(|i| all[i])
 }
 
 /// The rule whose id is nearest to a misspelt one, if any is near.
 pub fn nearest(id: &str) -> Option<&'static str> {
-    nearest_of(id, catalogue().into_iter().map(|meta| meta.id))
+    nearest_of(id, catalogue().iter().map(|meta| meta.id))
 }
 
 /// The word nearest to a misspelt one, if any is near enough to be meant.

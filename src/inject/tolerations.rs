@@ -39,11 +39,6 @@ pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
         (Some(_), None) => false,
         (Some(broad), Some(narrow)) => broad >= narrow,
     };
-    lasts && selects(broad, narrow)
-}
-
-/// Whether every taint that `narrow` tolerates, `broad` tolerates too, however long.
-fn selects(broad: &Toleration, narrow: &Toleration) -> bool {
     let effect = text(&broad.effect).is_empty() || text(&broad.effect) == text(&narrow.effect);
     let key = text(&broad.key).is_empty() || text(&broad.key) == text(&narrow.key);
     let value = match (operator(broad), operator(narrow)) {
@@ -52,7 +47,14 @@ fn selects(broad: &Toleration, narrow: &Toleration) -> bool {
         ("Equal", "Equal") => text(&broad.value) == text(&narrow.value),
         _ => false,
     };
-    effect && key && value
+    lasts && effect && key && value
+}
+
+/// Whether the taint that a daemon's toleration is for, which has no value, is tolerated here too.
+fn tolerates_taint_of(toleration: &Toleration, daemon: &Toleration) -> bool {
+    (text(&toleration.effect).is_empty() || text(&toleration.effect) == text(&daemon.effect))
+        && (text(&toleration.key).is_empty() || text(&toleration.key) == text(&daemon.key))
+        && (operator(toleration) == "Exists" || text(&toleration.value).is_empty())
 }
 
 fn text(value: &Option<String>) -> &str {
@@ -101,10 +103,9 @@ impl List {
         path: &Path<'_>,
         found: &mut Findings,
     ) {
-        let limited = self
-            .existing
-            .iter()
-            .position(|there| there.toleration_seconds.is_some() && selects(there, &toleration));
+        let limited = self.existing.iter().position(|there| {
+            there.toleration_seconds.is_some() && tolerates_taint_of(there, &toleration)
+        });
         let Some(index) = limited else { return self.add(toleration) };
         let ahead = &self.existing[..index];
         let added = self.added.iter().filter(|(at, _)| at.is_some_and(|at| at <= index));

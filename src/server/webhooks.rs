@@ -145,14 +145,14 @@ fn mutating_webhook(at: &At<'_>, name: &str, endpoint: Endpoint) -> MutatingWebh
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::yaml;
 
     #[test]
     fn what_is_printed_is_what_was_meant() {
-        let text = yaml("::1", 8443, "PEM\n").unwrap();
-        let documents: Vec<serde_json::Value> = text
-            .split("---\n")
-            .filter(|part| !part.is_empty())
-            .map(|part| serde_saphyr::from_str(part).unwrap())
+        let text = super::yaml("::1", 8443, "PEM\n").unwrap();
+        let documents: Vec<serde_json::Value> = yaml::parse(&text)
+            .into_iter()
+            .map(|document| serde_json::from_str(&document.unwrap().root.to_json()).unwrap())
             .collect();
         let at = At { host: "::1", port: 8443, ca: "PEM\n" };
         assert_eq!(documents[0], serde_json::to_value(validating(&at)).unwrap());

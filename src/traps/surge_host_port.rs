@@ -1,0 +1,133 @@
+//! D1: a surge pod beside an old one that holds the same port of the node.
+
+use k8s_openapi::{
+    api::core::v1::{Container, PodSpec},
+    apimachinery::pkg::util::intstr::IntOrString,
+};
+
+use crate::{
+    cluster::Cluster,
+    field::Path,
+    finding::{Findings, Reason},
+    rule::{Meta, Mode, Phase, Trap},
+    subject::{Subject, Workload},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "surge-host-port",
+        summary: "a DaemonSet with maxSurge whose pods claim a port of the node",
+        why: "\
+With `maxSurge` the new pod is started on a node while the old one still runs there, and the old one goes
+when the new one is available. A port of the node can be held by one pod only. So the new pod stays
+Pending, the old one is never replaced, and the rollout stands still for ever. The same holds for
+`hostNetwork` with declared ports, which the API server turns into ports of the node in each pod.
+
+Seen on a 1.36 control plane: `maxSurge: 1`, `hostPort: 80`, a new image; the new pod stays Pending with
+\"1 node(s) didn't have free ports for the requested pod ports\".
+
+Kubernetes: no rule in pkg/apis/apps/validation; `NodePorts`,
+pkg/scheduler/framework/plugins/nodeports/node_ports.go; `rollingUpdate`,
+pkg/controller/daemon/update.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Deny,
+        kinds: &["DaemonSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Workload::DaemonSet(spec) = &subject.object.workload else { return };
+    let Some(strategy) = &spec.update_strategy else { return };
+    let rolling = strategy.rolling_update.as_ref();
+    let Some(surge) = rolling.and_then(|rolling| rolling.max_surge.as_ref()) else { return };
+    if strategy.type_.as_deref() != Some("RollingUpdate") || !surges(surge) {
+        return;
+    }
+    let Some((container, port)) = spec.template.spec.as_ref().and_then(node_port) else { return };
+    let path = Path::new("spec");
+    let path = path.child("updateStrategy");
+    let path = path.child("rollingUpdate");
+    found.report(
+        &path.child("maxSurge"),
+        Reason::Invalid,
+        format!(
+            "container {container:?} claims port {port} of the node, which the old pod still \
+             holds, so the surge pod stays Pending and the rollout never ends"
+        ),
+        "use maxSurge 0 and maxUnavailable 1 or more",
+    );
+}
+
+/// Kubernetes: `SurgeCount(ds, 1) > 0`, pkg/controller/daemon/util/daemonset_util.go. What is no
+/// number is refused by the API server.
+fn surges(surge: &IntOrString) -> bool {
+    match surge {
+        IntOrString::Int(count) => *count > 0,
+        IntOrString::String(text) => {
+            text.strip_suffix('%').is_some_and(|percent| percent.parse().is_ok_and(|p: u64| p > 0))
+        }
+    }
+}
+
+/// The first container that claims a port of the node, and the port. Init containers have gone
+/// before the pod counts, unless they are sidecars.
+fn node_port(spec: &PodSpec) -> Option<(&str, i32)> {
+    let host_network = spec.host_network == Some(true);
+    let is_sidecar = |init: &&Container| init.restart_policy.as_deref() == Some("Always");
+    let sidecars = spec.init_containers.as_deref().unwrap_or_default().iter().filter(is_sidecar);
+    sidecars.chain(&spec.containers).find_map(|container| {
+        let ports = container.ports.as_deref().unwrap_or_default();
+        ports.iter().find_map(|port| {
+            let claimed = port.host_port.filter(|port| *port != 0);
+            let claimed = claimed.or(host_network.then_some(port.container_port));
+            claimed.map(|port| (container.name.as_str(), port))
+        })
+    })
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: ingress
+spec:
+  updateStrategy:
+    rollingUpdate: {maxSurge: 1, maxUnavailable: 0}
+  selector:
+    matchLabels: {app: ingress}
+  template:
+    metadata:
+      labels: {app: ingress}
+    spec:
+      containers:
+        - name: proxy
+          image: registry.example.com/proxy:3.2.0
+          ports:
+            - {containerPort: 80, hostPort: 80}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: ingress
+spec:
+  updateStrategy:
+    rollingUpdate: {maxSurge: 0, maxUnavailable: 1}
+  selector:
+    matchLabels: {app: ingress}
+  template:
+    metadata:
+      labels: {app: ingress}
+    spec:
+      containers:
+        - name: proxy
+          image: registry.example.com/proxy:3.2.0
+          ports:
+            - {containerPort: 80, hostPort: 80}
+";

@@ -1,0 +1,180 @@
+//! Tests about the catalogue of rules and about the tree itself.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use setguard::{
+    config::Policy,
+    inject::{self, Pod},
+    review::User,
+    rule::{self, Meta},
+    subject::Str,
+    traps::TRAPS,
+};
+
+use crate::support::{self, Found};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn ids_are_unique_sorted_and_kebab_case() {
+    let ids: Vec<_> = rule::catalogue().iter().map(|meta| meta.id).collect();
+    let unique: BTreeSet<_> = ids.iter().copied().collect();
+    assert_eq!(ids, unique.into_iter().collect::<Vec<_>>());
+    let traps: Vec<_> = TRAPS.iter().map(|trap| trap.meta.id).collect();
+    assert!(traps.is_sorted(), "{traps:?}");
+    for id in ids {
+        let words: Vec<_> = id.split('-').collect();
+        let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
+        assert!(words.iter().all(is_word), "{id}");
+    }
+}
+
+#[test]
+fn every_rule_says_what_and_why() {
+    for meta in rule::catalogue() {
+        let id = meta.id;
+        assert!((10..=80).contains(&meta.summary.chars().count()), "{id}: summary");
+        assert!(!meta.summary.ends_with('.'), "{id}: summary");
+        assert!(meta.why.len() > 100, "{id}: why");
+        assert!(meta.why.lines().all(|line| line.chars().count() <= 110), "{id}: why");
+        assert!(!meta.kinds.is_empty(), "{id}: kinds");
+    }
+}
+
+/// What the rules find in an example. Pods go through injection, once as a paired controller's and
+/// once as somebody else's.
+fn run(meta: &Meta, yaml: &str) -> Vec<String> {
+    if !yaml.contains("kind: Pod\n") {
+        return support::example(yaml).into_iter().map(|found| found.rule).collect();
+    }
+    let json = support::to_json(yaml).remove(0);
+    let pod = Pod::parse(&json).unwrap();
+    let name = match meta.id {
+        inject::UNPAIRED_NODE_ANNOTATION => "alice",
+        _ => "system:kube-controller-manager",
+    };
+    let user = User { username: Str(name.into()), groups: None };
+    let policy = Policy::default();
+    let verdict = inject::pod(&pod, &user, &policy.injection).verdict(&policy);
+    verdict.judged.iter().map(|judged| judged.finding.rule.to_owned()).collect()
+}
+
+#[test]
+fn every_rule_finds_its_bad_example_and_nothing_in_its_good_one() {
+    for meta in rule::catalogue() {
+        let bad = run(meta, meta.bad);
+        assert!(!bad.is_empty(), "{}: the bad example is not found", meta.id);
+        assert!(bad.iter().all(|id| id == meta.id), "{}: bad example: {bad:?}", meta.id);
+        assert_eq!(run(meta, meta.good), Vec::<String>::new(), "{}: good example", meta.id);
+    }
+}
+
+#[test]
+fn every_trap_has_a_file_and_fixtures_of_its_name() {
+    let fixtures = root().join("tests/fixtures/rules");
+    for trap in TRAPS {
+        let id = trap.meta.id;
+        let file = root().join(format!("src/traps/{}.rs", id.replace('-', "_")));
+        assert!(file.is_file(), "{}", file.display());
+        let names: Vec<String> = fs::read_dir(fixtures.join(id))
+            .unwrap_or_else(|e| panic!("{id}: {e}"))
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let mode = format!("{}.", trap.meta.mode);
+        assert!(names.iter().any(|name| name.starts_with(&mode)), "{id}: no {mode}*.yaml");
+        assert!(names.iter().any(|name| name.starts_with("allow.")), "{id}: no allow.*.yaml");
+    }
+    for entry in fs::read_dir(&fixtures).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(rule::find(&name).is_some(), "fixtures for {name}, which is no rule");
+    }
+}
+
+#[test]
+fn every_fixture_has_the_findings_that_its_name_says_and_no_others() {
+    let mut seen = 0;
+    for (path, text) in support::fixtures("rules") {
+        let id = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let found = support::fixture(&path, &text);
+        let expected = match name.split('.').next().unwrap() {
+            "allow" => None,
+            mode @ ("audit" | "deny" | "warn") => Some(mode),
+            other => panic!("{name}: {other} is no mode"),
+        };
+        assert_eq!(found.is_empty(), expected.is_none(), "{id}/{name}: {found:?}");
+        for Found { rule, mode, .. } in &found {
+            assert_eq!((rule.as_str(), Some(mode.as_str())), (id, expected), "{name}: {found:?}");
+        }
+        seen += 1;
+    }
+    assert!(seen > 20, "only {seen} fixtures");
+}
+
+#[test]
+fn a_traps_findings_point_at_fields_that_exist_and_speak_to_people() {
+    for (path, text) in support::fixtures("rules") {
+        let place = path.display();
+        let objects: Vec<serde_json::Value> =
+            support::to_json(&text).iter().map(|json| serde_json::from_str(json).unwrap()).collect();
+        let of_trap = |found: &Found| TRAPS.iter().any(|trap| trap.meta.id == found.rule);
+        for found in support::fixture(&path, &text).into_iter().filter(of_trap) {
+            let pointer = &found.pointer;
+            let exists = objects.iter().any(|object| object.pointer(pointer).is_some());
+            assert!(exists, "{place}: {pointer} is not in the object");
+            assert!(!found.text.ends_with('.'), "{place}: {}", found.text);
+            assert!(found.text.contains("; "), "{place}: no help in {}", found.text);
+            let first = found.text.chars().next().unwrap();
+            assert!(!first.is_uppercase(), "{place}: {}", found.text);
+        }
+    }
+}
+
+#[test]
+fn what_the_documentation_of_kubernetes_shows_passes_clean() {
+    let mut seen = 0;
+    for (path, text) in support::fixtures("good") {
+        let found = support::check(&text);
+        assert!(found.is_empty(), "{}: {found:?}", path.display());
+        seen += 1;
+    }
+    assert!(seen >= 2, "only {seen} fixtures");
+}
+
+#[test]
+fn each_broken_variant_gets_the_right_field() {
+    let mut seen = 0;
+    for (path, text) in support::fixtures("broken") {
+        let field = text
+            .lines()
+            .find_map(|line| line.strip_prefix("# field: "))
+            .unwrap_or_else(|| panic!("{}: no line `# field: …`", path.display()));
+        let fields: Vec<_> = support::check(&text).into_iter().map(|found| found.field).collect();
+        assert!(fields.iter().any(|f| f == field), "{}: {fields:?}", path.display());
+        seen += 1;
+    }
+    assert!(seen >= 10, "only {seen} fixtures");
+}
+
+#[test]
+fn files_stay_small() {
+    let mut files = vec![root().join("src")];
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            files.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let lines = fs::read_to_string(&path).unwrap().lines().count();
+            let is_trap = path.parent().is_some_and(|parent| parent.ends_with("src/traps"));
+            let limit = if path.ends_with("src/main.rs") {
+                40
+            } else if is_trap {
+                150
+            } else {
+                400
+            };
+            assert!(lines <= limit, "{}: {lines} lines, {limit} are allowed", path.display());
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! What injection must never do: widen where a pod may run, or patch twice.
+
+use json_patch::Patch;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use setguard::{
+    config::{Injection as Settings, Policy},
+    inject::{self, Injection, Pod},
+    review::User,
+    subject::Str,
+};
+
+const PAIRED: &str = "system:serviceaccount:kube-system:daemon-set-controller";
+const NODES: [&str; 4] = ["worker-0", "worker-1", "cp-0", "edge-0"];
+
+fn user(name: &str) -> User<'_> {
+    User { username: Str(name.into()), groups: None }
+}
+
+fn inject(pod: &Value, name: &str) -> Injection {
+    let text = pod.to_string();
+    inject::pod(&Pod::parse(&text).unwrap(), &user(name), &Settings::default())
+}
+
+/// The pod after injection. The patch must apply.
+fn injected(pod: &Value) -> Value {
+    let mut after = pod.clone();
+    json_patch::patch(&mut after, &Patch(inject(pod, PAIRED).patch)).unwrap();
+    after
+}
+
+fn pod(node: &str, spec: Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "agent", "annotations": {"setguard.io/node": node}},
+        "spec": spec,
+    })
+}
+
+fn denials(injection: &Injection) -> Vec<String> {
+    let verdict = injection.verdict(&Policy::default());
+    verdict.denials().map(|j| format!("{}: {}", j.finding.field, j.finding.message)).collect()
+}
+
+/// The labels of the nodes in this universe.
+fn labels(node: &str) -> Value {
+    match node {
+        "worker-0" => json!({"zone": "a", "disk": "ssd", "cores": "8"}),
+        "worker-1" => json!({"zone": "b", "cores": "16"}),
+        "cp-0" => json!({"zone": "a", "role": "control-plane"}),
+        _ => json!({}),
+    }
+}
+
+/// Whether a node selector requirement holds: an independent reading of the Kubernetes API docs.
+fn holds(requirement: &Value, actual: Option<&str>) -> bool {
+    let values: Vec<&str> = requirement["values"]
+        .as_array()
+        .map_or(vec![], |v| v.iter().filter_map(Value::as_str).collect());
+    let number = |text: &str| text.parse::<i64>().ok();
+    match requirement["operator"].as_str().unwrap() {
+        "In" => actual.is_some_and(|actual| values.contains(&actual)),
+        "NotIn" => actual.is_none_or(|actual| !values.contains(&actual)),
+        "Exists" => actual.is_some(),
+        "DoesNotExist" => actual.is_none(),
+        "Gt" => actual.and_then(number).zip(number(values[0])).is_some_and(|(a, v)| a > v),
+        "Lt" => actual.and_then(number).zip(number(values[0])).is_some_and(|(a, v)| a < v),
+        other => panic!("{other}"),
+    }
+}
+
+/// Whether the pod's required node affinity lets it run on a node.
+fn may_run(pod: &Value, node: &str) -> bool {
+    let required =
+        &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    if required.is_null() {
+        return true;
+    }
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    list(&required["nodeSelectorTerms"]).iter().any(|term| {
+        let (fields, labels_of) = (list(&term["matchFields"]), labels(node));
+        let expressions = list(&term["matchExpressions"]);
+        (!fields.is_empty() || !expressions.is_empty())
+            && fields.iter().all(|field| holds(field, Some(node)))
+            && expressions.iter().all(|e| {
+                holds(e, labels_of.get(e["key"].as_str().unwrap()).and_then(Value::as_str))
+            })
+    })
+}
+
+fn requirement() -> impl Strategy<Value = Value> {
+    let key = prop::sample::select(vec!["zone", "disk", "cores", "role", "none"]);
+    let values = prop::collection::vec(prop::sample::select(vec!["a", "b", "ssd", "8", "9"]), 1..3);
+    let operator = prop::sample::select(vec!["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]);
+    (key, operator, values).prop_map(|(key, operator, values)| match operator {
+        "Exists" | "DoesNotExist" => json!({"key": key, "operator": operator}),
+        "Gt" | "Lt" => json!({"key": key, "operator": operator, "values": [values[0]]}),
+        _ => json!({"key": key, "operator": operator, "values": values}),
+    })
+}
+
+fn field() -> impl Strategy<Value = Value> {
+    let operator = prop::sample::select(vec!["In", "NotIn"]);
+    (operator, prop::sample::select(NODES.to_vec())).prop_map(
+        |(operator, node)| json!({"key": "metadata.name", "operator": operator, "values": [node]}),
+    )
+}
+
+fn term() -> impl Strategy<Value = Value> {
+    let expressions = prop::option::of(prop::collection::vec(requirement(), 0..3));
+    let fields = prop::option::of(prop::collection::vec(field(), 0..2));
+    (expressions, fields).prop_map(|(expressions, fields)| {
+        let mut term = json!({});
+        if let Some(expressions) = expressions {
+            term["matchExpressions"] = expressions.into();
+        }
+        if let Some(fields) = fields {
+            term["matchFields"] = fields.into();
+        }
+        term
+    })
+}
+
+fn affinity() -> impl Strategy<Value = Value> {
+    let required = prop::collection::vec(term(), 1..4).prop_map(|terms| {
+        json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+            {"nodeSelectorTerms": terms}}})
+    });
+    prop_oneof![
+        1 => Just(Value::Null),
+        1 => Just(json!({})),
+        1 => Just(json!({"nodeAffinity": {}})),
+        1 => Just(json!({"nodeAffinity": null, "podAffinity": {}})),
+        1 => Just(json!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 1, "preference": {"matchExpressions": [{"key": "zone", "operator": "Exists"}]}}
+        ]}})),
+        8 => required,
+    ]
+}
+
+fn toleration() -> impl Strategy<Value = Value> {
+    let key = prop::sample::select(vec![
+        "",
+        "node-role.kubernetes.io/control-plane",
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/disk-pressure",
+        "other",
+    ]);
+    let effect = prop::sample::select(vec!["", "NoSchedule", "NoExecute"]);
+    let value = prop::sample::select(vec!["", "v"]);
+    (key, effect, prop::option::of(0i64..100), any::<bool>(), value).prop_map(
+        |(key, effect, seconds, exists, value)| {
+            let mut toleration = json!({});
+            if !key.is_empty() {
+                toleration["key"] = key.into();
+            }
+            if !effect.is_empty() {
+                toleration["effect"] = effect.into();
+            }
+            if exists || key.is_empty() {
+                toleration["operator"] = "Exists".into();
+            } else {
+                toleration["value"] = value.into();
+            }
+            if let Some(seconds) = seconds.filter(|_| effect == "NoExecute") {
+                toleration["tolerationSeconds"] = seconds.into();
+            }
+            toleration
+        },
+    )
+}
+
+/// For how long a pod may stay on a node with a taint: `None` not at all, `Some(None)` for ever.
+/// The first toleration that tolerates the taint decides.
+fn stays(pod: &Value, key: &str, effect: &str) -> Option<Option<i64>> {
+    let list = pod["spec"]["tolerations"].as_array()?;
+    let tolerates = |t: &&Value| {
+        let text = |name: &str| t[name].as_str().unwrap_or_default().to_owned();
+        (text("effect").is_empty() || text("effect") == effect)
+            && (text("key").is_empty() || text("key") == key)
+            && (text("operator") == "Exists" || text("value").is_empty())
+    };
+    list.iter().find(tolerates).map(|t| t["tolerationSeconds"].as_i64())
+}
+
+proptest! {
+    #[test]
+    fn the_pin_leaves_exactly_the_node_of_what_was_allowed(
+        affinity in affinity(), node in prop::sample::select(NODES.to_vec()),
+    ) {
+        let before = pod(node, json!({"affinity": affinity, "containers": []}));
+        let injection = inject(&before, PAIRED);
+        if denials(&injection).is_empty() {
+            let after = injected(&before);
+            for candidate in NODES {
+                prop_assert_eq!(
+                    may_run(&after, candidate),
+                    candidate == node && may_run(&before, candidate),
+                    "{} {}", candidate, after
+                );
+            }
+        } else {
+            prop_assert!(!may_run(&before, node), "denied although the node was allowed");
+        }
+    }
+
+    #[test]
+    fn a_second_pass_patches_nothing(
+        affinity in affinity(),
+        tolerations in prop::option::of(prop::collection::vec(toleration(), 0..5)),
+        host_network in any::<bool>(),
+    ) {
+        let spec = json!({"affinity": affinity, "tolerations": tolerations, "hostNetwork": host_network});
+        let once = injected(&pod("worker-0", spec));
+        prop_assert_eq!(inject(&once, PAIRED).patch, vec![]);
+    }
+
+    #[test]
+    fn a_daemon_stays_where_the_built_in_controller_keeps_it(
+        tolerations in prop::option::of(prop::collection::vec(toleration(), 0..5)),
+        host_network in any::<bool>(),
+    ) {
+        let before = pod("worker-0", json!({"tolerations": tolerations, "hostNetwork": host_network}));
+        let after = injected(&before);
+        for (key, effect) in [
+            ("node.kubernetes.io/not-ready", "NoExecute"),
+            ("node.kubernetes.io/unreachable", "NoExecute"),
+            ("node.kubernetes.io/disk-pressure", "NoSchedule"),
+            ("node.kubernetes.io/unschedulable", "NoSchedule"),
+            ("node-role.kubernetes.io/control-plane", "NoSchedule"),
+            ("node-role.kubernetes.io/master", "NoSchedule"),
+        ] {
+            prop_assert_eq!(stays(&after, key, effect), Some(None), "{} {}", key, after);
+        }
+        let network = stays(&after, "node.kubernetes.io/network-unavailable", "NoSchedule");
+        prop_assert!(network.is_some() || !host_network);
+    }
+
+    #[test]
+    fn nothing_that_was_there_is_lost(
+        affinity in affinity(),
+        tolerations in prop::collection::vec(toleration(), 1..5),
+    ) {
+        let before = pod("worker-0", json!({
+            "affinity": affinity, "tolerations": tolerations, "newField": {"unknown": true},
+        }));
+        let after = injected(&before);
+        prop_assert_eq!(&after["spec"]["newField"], &before["spec"]["newField"]);
+        prop_assert_eq!(&after["metadata"], &before["metadata"]);
+        prop_assert!(after["spec"].get("nodeName").is_none());
+        let kept = after["spec"]["tolerations"].as_array().unwrap();
+        for toleration in before["spec"]["tolerations"].as_array().unwrap() {
+            prop_assert!(kept.contains(toleration));
+        }
+    }
+}
+
+#[test]
+fn the_patch_is_minimal() {
+    let all = injected(&pod("worker-0", json!({})));
+    let mut all_but_one = all.clone();
+    all_but_one["spec"]["tolerations"].as_array_mut().unwrap().remove(1);
+    let patch = serde_json::to_value(inject(&all_but_one, PAIRED).patch).unwrap();
+    assert_eq!(
+        patch,
+        json!([{"op": "add", "path": "/spec/tolerations/-", "value": {
+            "key": "node-role.kubernetes.io/master", "operator": "Exists", "effect": "NoSchedule",
+        }}])
+    );
+}
+
+#[test]
+fn nobody_else_gets_anything() {
+    let injection = inject(&pod("worker-0", json!({})), "alice");
+    assert_eq!(injection.patch, vec![]);
+    let verdict = injection.verdict(&Policy::default());
+    let warned: Vec<_> = verdict.warnings().map(|j| j.finding.rule).collect();
+    assert_eq!(warned, ["unpaired-node-annotation"]);
+    assert!(verdict.allowed());
+}
+
+#[test]
+fn a_pod_that_is_no_daemons_is_left_alone() {
+    let bare = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {}});
+    assert_eq!(inject(&bare, PAIRED).patch, vec![]);
+}
+
+#[test]
+fn a_pod_of_a_daemon_set_gets_tolerations_but_no_pin() {
+    let owned = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"generateName": "agent-", "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "1", "controller": true},
+        ]},
+        "spec": {"containers": []},
+    });
+    let injection = inject(&owned, PAIRED);
+    assert_eq!(injection.injected, ["control-plane-tolerations", "daemon-tolerations"]);
+    assert!(injected(&owned)["spec"].get("affinity").is_none());
+}
+
+#[test]
+fn a_pin_to_another_node_is_denied_with_both_names() {
+    let terms = json!([{"matchFields": [
+        {"key": "metadata.name", "operator": "In", "values": ["worker-1"]},
+    ]}]);
+    let spec = json!({"affinity": {"nodeAffinity":
+        {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}});
+    let denied = denials(&inject(&pod("worker-0", spec), PAIRED));
+    assert_eq!(denied.len(), 1, "{denied:?}");
+    assert!(denied[0].contains("worker-0") && denied[0].contains("worker-1"), "{denied:?}");
+    assert!(denied[0].contains("nodeSelectorTerms[0]"), "{denied:?}");
+}
+
+#[test]
+fn an_impossible_node_name_is_denied() {
+    let denied = denials(&inject(&pod("Worker 0", json!({})), PAIRED));
+    assert_eq!(denied.len(), 1, "{denied:?}");
+    assert!(denied[0].starts_with("metadata.annotations[setguard.io/node]"), "{denied:?}");
+}

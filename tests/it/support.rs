@@ -1,0 +1,121 @@
+//! What several tests need; nothing else.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use jiff::civil::date;
+use serde_json::Value;
+use setguard::{
+    config::Policy,
+    engine::{self, Context, Door},
+    rule::Phase,
+    subject::{Object, Resource, Subject},
+    traps::TRAPS,
+    yaml,
+};
+
+/// A finding, flat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub rule: String,
+    pub mode: String,
+    pub reason: String,
+    pub field: String,
+    pub pointer: String,
+    pub text: String,
+}
+
+/// Every fixture of a folder under `tests/fixtures`, with its text; old objects are not among them.
+pub fn fixtures(folder: &str) -> Vec<(PathBuf, String)> {
+    let mut paths = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder)];
+    let mut files = Vec::new();
+    while let Some(path) = paths.pop() {
+        if path.is_dir() {
+            paths.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|extension| extension == "yaml")
+            && !path.to_string_lossy().ends_with(".old.yaml")
+        {
+            files.push((path.clone(), fs::read_to_string(&path).unwrap()));
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The documents of a stream, as JSON.
+pub fn to_json(text: &str) -> Vec<String> {
+    yaml::parse(text).into_iter().map(|document| document.unwrap().root.to_json()).collect()
+}
+
+/// The resource of an object that setguard judges.
+pub fn resource(json: &str) -> Option<&'static Resource> {
+    let object: Value = serde_json::from_str(json).unwrap();
+    Resource::of(object["apiVersion"].as_str()?, object["kind"].as_str()?)
+}
+
+/// What the engine finds in an object of JSON that is created, or that replaces an old one.
+pub fn judge(json: &str, old: Option<&str>) -> Vec<Found> {
+    let Some(resource) = resource(json) else { return Vec::new() };
+    let Ok(object) = Object::parse(resource, json) else { return Vec::new() };
+    let subject = match old {
+        Some(old) => Subject::update(object, old),
+        None => Subject::create(object),
+    };
+    let policy = Policy::default();
+    let cx = Context { policy: &policy, door: Door::Check, today: date(2026, 1, 1) };
+    let verdict = engine::evaluate(&subject, &cx);
+    let found = verdict.judged.iter().map(|judged| Found {
+        rule: judged.finding.rule.to_owned(),
+        mode: judged.mode.to_string(),
+        reason: judged.finding.reason.as_str().to_owned(),
+        field: judged.finding.field.to_string(),
+        pointer: judged.finding.field.pointer(),
+        text: judged.finding.text().into_owned(),
+    });
+    found.collect()
+}
+
+/// The old object of a fixture `NAME.yaml`, if there is a `NAME.old.yaml`.
+pub fn old_of(path: &Path) -> Option<String> {
+    let old = fs::read_to_string(path.with_extension("old.yaml")).ok()?;
+    Some(to_json(&old).remove(0))
+}
+
+/// Whether an object can be read at all.
+pub fn decodes(json: &str) -> bool {
+    resource(json).is_some_and(|resource| Object::parse(resource, json).is_ok())
+}
+
+/// Whether a rule is one that only `/mutate` and `check` can know.
+pub fn speaks_before(rule: &str) -> bool {
+    TRAPS.iter().any(|trap| trap.meta.id == rule && trap.phase == Phase::Before)
+}
+
+/// What `check` finds in a stream whose objects are created.
+pub fn check(text: &str) -> Vec<Found> {
+    fixture(Path::new(""), text)
+}
+
+/// What `check` finds in a fixture, against its old object if it has one.
+pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
+    let old = old_of(path);
+    yaml::parse(text)
+        .into_iter()
+        .flat_map(|document| {
+            let document = document.unwrap();
+            let mut found = schema(&document);
+            found.extend(judge(&document.root.to_json(), old.as_deref()));
+            found
+        })
+        .collect()
+}
+
+/// What `check` finds in an example of a rule. Two documents are an old object and its successor.
+pub fn example(text: &str) -> Vec<Found> {
+    match &to_json(text)[..] {
+        [old, new] => judge(new, Some(old)),
+        _ => check(text),
+    }
+}
