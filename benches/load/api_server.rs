@@ -1,21 +1,18 @@
 //! What the webhooks cost a dry-run create at a real API server.
 
-use std::{
-    env,
-    net::SocketAddr,
-    path::Path,
-    time::Instant,
-};
+use std::{env, net::SocketAddr, path::Path, time::Instant};
 
 use serde_json::json;
 
 use crate::{
     Arguments,
     client::{self, Connection},
-    control_plane::{ADMIN_TOKEN, ASSETS, ControlPlane},
+    harness::{
+        control_plane::{ADMIN_TOKEN, ASSETS, ControlPlane},
+        process::eventually,
+        webhook::Webhook,
+    },
     numbers::{Latencies, median},
-    process::eventually,
-    webhook::Webhook,
 };
 
 const REQUESTS: usize = 500;
@@ -31,7 +28,8 @@ struct Registered {
 
 const NONE: Registered = Registered { name: "none", mutating: false, validating: false };
 const VALIDATING: Registered = Registered { name: "validating", validating: true, ..NONE };
-const BOTH: Registered = Registered { name: "mutating and validating", mutating: true, ..VALIDATING };
+const BOTH: Registered =
+    Registered { name: "mutating and validating", mutating: true, ..VALIDATING };
 
 /// Measures and prints.
 pub(crate) fn measure(arguments: &Arguments) {
