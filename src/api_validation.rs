@@ -4,15 +4,25 @@
 //! itself, `pod-template-validation` for the rest of `spec.template.spec`. Each function names the
 //! upstream function it follows. Validation sees a defaulted object ([`defaults`]).
 
+mod claims;
+mod daemon_set;
 pub mod defaults;
+pub mod int_or_percent;
+pub mod labels;
 pub mod names;
+mod object_meta;
 mod pod_template;
+pub mod quantity;
+pub mod selector;
+mod stateful_set;
+mod template;
 
 use crate::{
     cluster::Cluster,
-    finding::Findings,
+    field::Path,
+    finding::{Finding, Findings},
     rule::{Meta, Mode},
-    subject::Subject,
+    subject::{Operation, Subject, Workload},
 };
 
 /// Id of the rule for metadata and the workload's own fields.
@@ -60,7 +70,47 @@ pub static METAS: [Meta; 3] = [
 ];
 
 /// Finds what the API server would refuse.
-pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
-    let _ = (subject, cluster);
+///
+/// Returns what it would refuse too, had the old object not been invalid already: a StatefulSet
+/// whose stored spec has faults can be given any pod template.
+///
+/// Kubernetes: `BeforeCreate` and `BeforeUpdate`, apiserver `pkg/registry/rest`, which call the
+/// strategies in `pkg/registry/apps`. Upstream reports faults of metadata twice on UPDATE, here
+/// they are reported once.
+pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) -> Vec<Finding> {
     found.set_rule(API_VALIDATION);
+    let object = &subject.object;
+    let update = subject.operation == Operation::Update;
+    let old = if update { subject.old() } else { None };
+    if update {
+        object_meta::validate_update(&object.metadata, old.map(|old| &old.metadata), found);
+    } else {
+        object_meta::validate_create(object.kind(), &object.metadata, found);
+    }
+    match &object.workload {
+        Workload::DaemonSet(spec) => {
+            let old = old.and_then(|old| match &old.workload {
+                Workload::DaemonSet(spec) => Some(&**spec),
+                Workload::StatefulSet(_) => None,
+            });
+            daemon_set::validate(spec, old, cluster, found);
+            Vec::new()
+        }
+        Workload::StatefulSet(spec) => {
+            let old = old.and_then(|old| match &old.workload {
+                Workload::DaemonSet(_) => None,
+                Workload::StatefulSet(spec) => {
+                    Some(stateful_set::Old { metadata: &old.metadata, spec })
+                }
+            });
+            stateful_set::validate(spec, update, old, cluster, found)
+        }
+    }
+}
+
+/// `ValidateNonnegativeField`.
+fn at_least_0(value: Option<i32>, path: &Path<'_>, found: &mut Findings) {
+    if let Some(value) = value.filter(|value| *value < 0) {
+        found.invalid(path, value, names::NOT_NEGATIVE);
+    }
 }

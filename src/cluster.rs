@@ -59,7 +59,23 @@ struct Gate {
 const GATES: &[Gate] = &[
     // On in 1.35.0 to 1.35.3, off again from 1.35.4: the patch releases that stay decide.
     Gate { name: "MaxUnavailableStatefulSet", defaults: &[(0, false)] },
+    Gate { name: "PodDeletionCost", defaults: &[(0, true)] },
+    Gate { name: "VolumeAttributesClass", defaults: &[(0, false), (34, true)] },
 ];
+
+/// Releases with which the API server began to judge something, where no gate says so.
+///
+/// The rules that all supported releases share are not listed: a StatefulSet's `serviceName` is
+/// judged since 1.33 (kubernetes#130233), and its `revisionHistoryLimit` may change since 1.33
+/// (kubernetes#129017).
+pub mod since {
+    use super::Version;
+
+    /// The pod template of a StatefulSet is judged (kubernetes#131790).
+    pub const STATEFUL_SET_TEMPLATE_VALIDATED: Version = Version { minor: 34 };
+    /// The claim templates of a StatefulSet are judged (kubernetes#132212).
+    pub const CLAIM_TEMPLATES_VALIDATED: Version = Version { minor: 34 };
+}
 
 /// Version and feature gates of a cluster.
 #[derive(Clone, Debug)]
@@ -84,6 +100,11 @@ impl Cluster {
     /// Sets a gate apart from its default.
     pub fn set_gate(&mut self, name: &str, on: bool) {
         self.gates.insert(name.to_owned(), on);
+    }
+
+    /// Whether it has what came with a release; see [`since`].
+    pub fn has(&self, release: Version) -> bool {
+        self.version >= release
     }
 
     /// Whether a feature is on. One that no rule knows is off.

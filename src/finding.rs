@@ -188,6 +188,11 @@ impl Findings {
         self.list
     }
 
+    /// Takes away those from an index on.
+    pub fn split_off(&mut self, at: usize) -> Vec<Finding> {
+        self.list.split_off(at)
+    }
+
     /// Adds a finding in a rule's own words.
     ///
     /// `message` says what happens, `help` what to write instead; both lower case, no full stop.
