@@ -10,6 +10,8 @@
 
 pub mod admission;
 pub mod api_validation;
+#[cfg(feature = "server")]
+pub mod cli;
 pub mod cluster;
 pub mod config;
 pub mod docs;
@@ -20,7 +22,10 @@ pub mod inject;
 pub mod response;
 pub mod review;
 pub mod rule;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod subject;
+pub mod telemetry;
 pub mod traps;
 pub mod verdict;
 pub mod yaml;

@@ -1,1 +1,5 @@
-fn main() {}
+//! The `setguard` command.
+
+fn main() -> std::process::ExitCode {
+    setguard::cli::run()
+}

@@ -5,5 +5,11 @@ mod generated;
 mod inject;
 mod parity;
 mod schema;
+#[cfg(feature = "server")]
+mod serve;
 mod support;
+#[cfg(feature = "server")]
+mod tls;
+#[cfg(feature = "server")]
+mod wire;
 mod yaml;
