@@ -7,10 +7,12 @@ use serde_json::json;
 use crate::{
     Arguments,
     client::{self, Connection},
-    control_plane::{ADMIN_TOKEN, ASSETS, ControlPlane},
+    harness::{
+        control_plane::{ADMIN_TOKEN, ASSETS, ControlPlane},
+        process::eventually,
+        webhook::Webhook,
+    },
     numbers::{Latencies, median},
-    process::eventually,
-    webhook::Webhook,
 };
 
 const REQUESTS: usize = 500;

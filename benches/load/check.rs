@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::{numbers::memory, process::Process};
+use crate::{harness::process::Process, numbers::memory};
 
 /// Measures and prints.
 pub(crate) fn measure() {
@@ -23,7 +23,7 @@ pub(crate) fn measure() {
     }
 }
 
-fn run(folder: &Path, count: usize) {
+fn run(folder: &Path, count: u32) {
     let logs = tempfile::tempdir().expect("a folder");
     let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
     let start = Instant::now();
@@ -45,9 +45,9 @@ fn run(folder: &Path, count: usize) {
 }
 
 /// A manifest as people write them, with comments, of one kind or the other.
-fn manifest(i: usize) -> String {
+fn manifest(i: u32) -> String {
     let name = format!("workload-{i}");
-    let (kind, more) = if i % 2 == 0 {
+    let (kind, more) = if i.is_multiple_of(2) {
         ("DaemonSet", "updateStrategy: {rollingUpdate: {maxUnavailable: 10%}}")
     } else {
         ("StatefulSet", "serviceName: workload\n  replicas: 3")

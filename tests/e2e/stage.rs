@@ -4,11 +4,9 @@ use std::path::Path;
 
 use crate::{
     cases::Case,
-    control_plane::ControlPlane,
+    harness::{control_plane::ControlPlane, process::eventually, webhook::Webhook},
     manifests::{daemon_set, stateful_set},
     namespace::Namespace,
-    process::eventually,
-    webhook::Webhook,
 };
 
 /// A control plane with setguard's webhooks.

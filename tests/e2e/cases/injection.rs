@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::Case;
 use crate::{
+    harness::process::eventually,
     manifests::{daemon_set, pod},
     namespace::Namespace,
-    process::eventually,
 };
 
 pub(super) const CASES: &[Case] = &[

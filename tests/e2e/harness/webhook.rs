@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::process::Process;
+use super::process::Process;
 
 /// A running `setguard serve`.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::{
+use super::{
     kubectl::Kubectl,
     process::{Process, free_ports},
 };
