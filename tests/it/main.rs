@@ -1,6 +1,8 @@
 //! Everything that is tested from outside, in one binary.
 
 mod catalogue;
+#[cfg(feature = "server")]
+mod daemon;
 mod generated;
 mod inject;
 mod parity;
