@@ -10,17 +10,26 @@
 
 pub mod admission;
 pub mod api_validation;
+pub mod check;
+pub mod cli;
 pub mod cluster;
 pub mod config;
 pub mod docs;
 pub mod engine;
+pub mod exit;
 pub mod field;
 pub mod finding;
 pub mod inject;
+pub mod policy_args;
+pub mod preview;
 pub mod response;
 pub mod review;
 pub mod rule;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod subject;
+#[cfg(feature = "server")]
+pub mod telemetry;
 pub mod traps;
 pub mod verdict;
 pub mod yaml;

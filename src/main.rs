@@ -1,1 +1,7 @@
-fn main() {}
+//! The `setguard` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    setguard::cli::main()
+}

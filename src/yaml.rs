@@ -3,12 +3,30 @@
 //! A document becomes a tree of [`Node`]s that know where they stand. The same tree is turned into
 //! JSON for the engine, read into types (with unknown fields reported, not dropped), and asked for
 //! the place of a [`Field`].
+//!
+//! What a scalar means is what sigs.k8s.io/yaml says it means (YAML 1.1: `yes` is true, `0777` is
+//! octal), since that is what kubectl, kustomize and helm send to a cluster. A document that begins
+//! with `{` is read as JSON first, as kubectl does.
+
+mod de;
+mod json;
+mod map;
+mod scalar;
+mod stream;
+pub mod strict;
+mod tree;
 
 use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 
-use crate::field::Field;
+use crate::field::{Field, Step};
+
+pub use stream::{Documents, documents};
+
+/// How deep mappings and lists may be nested: far deeper than any manifest, and shallow enough
+/// for every stack and for `serde_json`'s own limit of 128.
+pub const MAX_DEPTH: usize = 100;
 
 /// A place in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +35,8 @@ pub struct Mark {
     pub line: usize,
     /// Column in characters, from 1 on.
     pub column: usize,
+    /// How many characters of the line belong to it; 0 where that is not known.
+    pub width: usize,
 }
 
 /// Something that is wrong with a document, and where.
@@ -30,6 +50,13 @@ pub struct Problem {
     pub message: String,
     /// What to write instead.
     pub help: Option<String>,
+}
+
+impl Problem {
+    /// A problem of the text at this place, not of a field.
+    pub fn at(mark: Mark, message: impl Into<String>) -> Self {
+        Problem { field: Field::default(), mark, message: message.into(), help: None }
+    }
 }
 
 /// A value, and where it stands.
@@ -61,13 +88,13 @@ pub enum Value<'a> {
     Int(i64),
     /// A whole number beyond `i64`.
     UInt(u64),
-    /// Any other number.
+    /// Any other number; never infinite, never NaN.
     Float(f64),
     /// Text.
     Str(Cow<'a, str>),
     /// A list.
     Seq(Vec<Node<'a>>),
-    /// A mapping, in the order of the text.
+    /// A mapping, in the order of the text. No key is there twice.
     Map(Vec<(Key<'a>, Node<'a>)>),
 }
 
@@ -81,9 +108,9 @@ pub struct Document<'a> {
 }
 
 /// Reads all documents of a stream. One that cannot be read is an error; the others are still read.
+/// Empty ones are passed over.
 pub fn parse(text: &str) -> Vec<Result<Document<'_>, Problem>> {
-    let _ = text;
-    Vec::new()
+    documents(text).collect()
 }
 
 /// Reads a stream of exactly one document into a type, strictly.
@@ -91,24 +118,129 @@ pub fn parse(text: &str) -> Vec<Result<Document<'_>, Problem>> {
 /// # Errors
 /// Everything that is wrong with it.
 pub fn read_one<T: DeserializeOwned>(text: &str) -> Result<(T, Node<'_>), Vec<Problem>> {
-    let _ = text;
-    Err(Vec::new())
+    let start = Mark { line: 1, column: 1, width: 0 };
+    let mut all = documents(text);
+    let Some(first) = all.next() else {
+        return Err(vec![Problem::at(start, "there is nothing in it")]);
+    };
+    let Document { root, mut problems } = first.map_err(|problem| vec![problem])?;
+    if let Some(second) = all.next() {
+        let mark = second.map_or_else(|problem| problem.mark, |document| document.root.mark);
+        problems.push(Problem::at(mark, "expected one document, and a second begins here"));
+    }
+    let read = de::read::<T>(&root);
+    problems.extend(read.problems);
+    match read.value {
+        Some(value) if problems.is_empty() => Ok((value, root)),
+        _ => Err(problems),
+    }
 }
 
 impl<'a> Node<'a> {
     /// The value of a key of this mapping.
     pub fn get(&self, key: &str) -> Option<&Node<'a>> {
+        self.entry(key).map(|(_, node)| node)
+    }
+
+    fn entry(&self, key: &str) -> Option<&(Key<'a>, Node<'a>)> {
         match &self.value {
-            Value::Map(entries) => {
-                entries.iter().rev().find(|(k, _)| k.name == key).map(|(_, node)| node)
-            }
+            Value::Map(entries) => entries.iter().find(|(k, _)| k.name == key),
             _ => None,
         }
     }
 
-    /// Where a field stands, or its nearest parent that exists.
+    /// The text, if it is text.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.value {
+            Value::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Where a field stands, or its nearest parent that exists: the value where it fits on a line
+    /// (a scalar), the key where it does not (a mapping, a list), the first line of an element.
     pub fn locate(&self, field: &Field) -> Mark {
-        let _ = field;
-        self.mark
+        let mut at = Place { mark: self.mark, node: self };
+        for step in field.steps() {
+            let (next, arrived) = at.step(step);
+            at = next;
+            if !arrived {
+                break;
+            }
+        }
+        at.mark
+    }
+
+    /// The tree as compact JSON, keys in the order of the text.
+    pub fn to_json(&self) -> String {
+        let mut out = String::new();
+        json::write(self, &mut out, &|_| None);
+        out
+    }
+}
+
+/// Where the search for a field has come to.
+#[derive(Clone, Copy)]
+struct Place<'n, 'a> {
+    mark: Mark,
+    node: &'n Node<'a>,
+}
+
+impl<'n, 'a> Place<'n, 'a> {
+    /// One step on, and whether the field was there; if not, as far as it went.
+    fn step(self, step: Step<'_>) -> (Self, bool) {
+        match step {
+            Step::Index(index) => match &self.node.value {
+                Value::Seq(items) => match items.get(index) {
+                    Some(node) => (Place { mark: node.mark, node }, true),
+                    None => (self, false),
+                },
+                _ => (self, false),
+            },
+            Step::Child(name) => self.child(name),
+            Step::Key(name) => match self.into(name) {
+                Some(next) => (next, true),
+                // Kubernetes writes `resources[storage]` for `resources.requests.storage`.
+                None => match self.into("requests").and_then(|requests| requests.into(name)) {
+                    Some(next) => (next, true),
+                    None => (self, false),
+                },
+            },
+        }
+    }
+
+    fn child(self, name: &str) -> (Self, bool) {
+        if let Some(next) = self.into(name) {
+            return (next, true);
+        }
+        // Kubernetes writes some paths in one step: `ordinals.start`.
+        if name.contains('.') {
+            let mut at = self;
+            for part in name.split('.') {
+                match at.into(part) {
+                    Some(next) => at = next,
+                    None => return (at, false),
+                }
+            }
+            return (at, true);
+        }
+        // ... and leaves out `metadata` in others: `spec.template.labels`.
+        if matches!(name, "labels" | "annotations")
+            && let Some(metadata) = self.into("metadata")
+        {
+            return metadata.into(name).map_or((metadata, false), |next| (next, true));
+        }
+        (self, false)
+    }
+
+    fn into(self, name: &str) -> Option<Self> {
+        let (key, node) = self.node.entry(name)?;
+        let on_a_line = match &node.value {
+            Value::Null | Value::Seq(_) | Value::Map(_) => false,
+            Value::Bool(_) | Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Str(_) => {
+                node.mark.width > 0
+            }
+        };
+        Some(Place { mark: if on_a_line { node.mark } else { key.mark }, node })
     }
 }

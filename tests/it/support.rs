@@ -8,9 +8,12 @@ use std::{
 use jiff::civil::date;
 use serde_json::Value;
 use setguard::{
+    api_validation::SCHEMA,
     config::Policy,
     engine::{self, Context, Door},
+    rule::{Mode, Phase},
     subject::{Object, Resource, Subject},
+    traps::TRAPS,
     yaml,
 };
 
@@ -79,4 +82,58 @@ pub fn judge(json: &str, old: Option<&str>) -> Vec<Found> {
 pub fn old_of(path: &Path) -> Option<String> {
     let old = fs::read_to_string(path.with_extension("old.yaml")).ok()?;
     Some(to_json(&old).remove(0))
+}
+
+/// Whether an object can be read at all.
+pub fn decodes(json: &str) -> bool {
+    resource(json).is_some_and(|resource| Object::parse(resource, json).is_ok())
+}
+
+/// Whether a rule is one that only `/mutate` and `check` can know.
+pub fn speaks_before(rule: &str) -> bool {
+    TRAPS.iter().any(|trap| trap.meta.id == rule && trap.phase == Phase::Before)
+}
+
+/// What `check` finds in a stream whose objects are created.
+pub fn check(text: &str) -> Vec<Found> {
+    fixture(Path::new(""), text)
+}
+
+/// What `check` finds in a fixture, against its old object if it has one.
+pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
+    let old = old_of(path);
+    yaml::parse(text)
+        .into_iter()
+        .flat_map(|document| {
+            let document = document.unwrap();
+            let mut found = schema(&document);
+            found.extend(judge(&document.root.to_json(), old.as_deref()));
+            found
+        })
+        .collect()
+}
+
+/// What `check` finds in an example of a rule. Two documents are an old object and its successor.
+pub fn example(text: &str) -> Vec<Found> {
+    match &to_json(text)[..] {
+        [old, new] => judge(new, Some(old)),
+        _ => check(text),
+    }
+}
+
+/// What the schema pass finds in a document of a kind that setguard judges.
+fn schema(document: &yaml::Document<'_>) -> Vec<Found> {
+    let json = document.root.to_json();
+    let Some(resource) = resource(&json) else { return Vec::new() };
+    let problems = document.problems.clone().into_iter();
+    let problems = problems.chain(yaml::strict::strict(&document.root, resource));
+    let found = problems.map(|problem| Found {
+        rule: SCHEMA.to_owned(),
+        mode: Mode::Deny.to_string(),
+        reason: String::new(),
+        field: problem.field.to_string(),
+        pointer: problem.field.pointer(),
+        text: problem.message,
+    });
+    found.collect()
 }

@@ -1,0 +1,158 @@
+//! `setguard check`: manifests in, a report out. It translates; the engine judges.
+
+pub(crate) mod input;
+mod judge;
+mod manifest;
+mod previous;
+mod report;
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use clap::{Args, ValueEnum, error::ErrorKind};
+
+use crate::{config::Policy, exit::Exit, policy_args::PolicyArgs, yaml};
+use input::Source;
+use judge::Judge;
+use previous::Previous;
+use report::{Report, Summary};
+
+/// Judge manifests as the API server and the webhook would, without a cluster
+///
+/// Reads files, folders (every .yaml, .yml and .json below them, but not what is hidden) and, as
+/// `-`, standard input. DaemonSets and StatefulSets are judged, also inside a List; everything else
+/// is passed over.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes:
+  0  nothing would be denied
+  1  at least one object would be denied
+  2  wrong usage, a wrong policy, or input that cannot be read (whatever else was found)
+
+Examples:
+  setguard check daemonset.yaml
+  setguard check deploy/ --policy policy.yaml --kube-version 1.36
+  helm template . | setguard check -
+  kubectl kustomize overlays/prod | setguard check - --deny-warnings
+  git worktree add ../main main && setguard check deploy/ --against ../main/deploy/")]
+pub struct CheckArgs {
+    /// Files and folders; `-` is standard input
+    #[arg(value_name = "PATH|-")]
+    paths: Vec<PathBuf>,
+    /// How to print what is found
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    /// The manifests as they were: what is there too is judged as a change of it, so that what
+    /// cannot be changed is found. May be given more than once
+    #[arg(long, value_name = "PATH")]
+    against: Vec<PathBuf>,
+    /// Deny what would only be warned of
+    #[arg(long)]
+    deny_warnings: bool,
+}
+
+/// How the report is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people, with the line marked
+    #[default]
+    Text,
+    /// One JSON document for programs
+    Json,
+}
+
+/// `setguard check`.
+///
+/// # Errors
+/// When the policy or a gate is wrong, or the report cannot be written.
+pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
+    if args.paths.is_empty() {
+        let mut command = CheckArgs::augment_args(clap::Command::new("setguard check"));
+        let message = "which manifests? Give files or folders, or - for standard input";
+        let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
+        return Ok(Exit::Trouble);
+    }
+    let Some(policy) = load_policy(&args.policy)? else { return Ok(Exit::Trouble) };
+    let mut trouble = Exit::Clean;
+    let mut complain = |message: String| {
+        trouble = Exit::Trouble;
+        let _ = writeln!(anstream::stderr(), "error: {message}");
+    };
+    let mut previous = Previous::default();
+    for source in input::sources(&args.against) {
+        match source.and_then(Source::read) {
+            Ok(source) => previous.add(&source).into_iter().for_each(&mut complain),
+            Err(message) => complain(message),
+        }
+    }
+
+    let judge = Judge::new(&policy, &previous, args.deny_warnings);
+    let mut report = args.format.report();
+    let mut summary = Summary::default();
+    for source in input::sources(&args.paths) {
+        match source.and_then(Source::read) {
+            Ok(source) => {
+                summary.files += 1;
+                check(&source, &judge, &mut summary, report.as_mut())?;
+            }
+            Err(message) => complain(message),
+        }
+    }
+    report.finish(&summary)?;
+    Ok(trouble.and(summary.exit()))
+}
+
+/// Judges all documents of a source, one after the other.
+fn check(
+    source: &Source,
+    judge: &Judge<'_>,
+    summary: &mut Summary,
+    report: &mut dyn Report,
+) -> io::Result<()> {
+    for document in yaml::documents(source.text()) {
+        match document {
+            Ok(document) => {
+                let (manifests, others) = manifest::manifests(document);
+                summary.others += others;
+                for manifest in manifests {
+                    let judgement = judge.judge(&manifest);
+                    summary.count(&judgement);
+                    report.judgement(source, &judgement)?;
+                }
+            }
+            Err(problem) => {
+                summary.unreadable += 1;
+                let finding = judge::syntax(problem, source.text());
+                report.unreadable(source, &finding)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Format {
+    fn report(self) -> Box<dyn Report> {
+        match self {
+            Format::Text => Box::new(report::text::Text::new()),
+            Format::Json => Box::new(report::json::Json::default()),
+        }
+    }
+}
+
+/// The policy that the flags make. `None` when it is wrong, which the user knows by then.
+pub(crate) fn load_policy(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
+    let source = args.policy.clone().map(|path| Source::File(path).read());
+    let source = source.transpose().map_err(anyhow::Error::msg)?;
+    match (args.parse(source.as_ref().map(Source::text)), source) {
+        (Ok(policy), _) => Ok(Some(policy)),
+        (Err(problems), Some(source)) => {
+            report::text::problems(&source, &problems)?;
+            Ok(None)
+        }
+        (Err(_), None) => Ok(None),
+    }
+}

@@ -1,0 +1,339 @@
+//! JSON, read into the same tree and written from it.
+//!
+//! YAML is said to contain JSON, but YAML 1.1 knows neither `\/` nor surrogate pairs.
+
+use std::borrow::Cow;
+
+use super::{Document, Key, MAX_DEPTH, Mark, Node, Problem, Value, map::Entries, scalar};
+use crate::field::Path;
+
+/// Reads the JSON documents of a text that has `line` lines before it, one behind the other.
+/// `None` when it is not JSON: it may be YAML still.
+pub(super) fn read(text: &str, line: usize) -> Option<Vec<Result<Document<'_>, Problem>>> {
+    let mut reader = Reader {
+        text,
+        at: 0,
+        last: Mark { line: line + 1, column: 1, width: 0 },
+        last_at: 0,
+        problems: Vec::new(),
+    };
+    let mut documents = Vec::new();
+    loop {
+        reader.space();
+        if reader.at == text.len() {
+            return Some(documents);
+        }
+        if reader.peek() != Some(b'{') {
+            return None;
+        }
+        match reader.value(None, 0) {
+            Ok(root) => {
+                let problems = std::mem::take(&mut reader.problems);
+                documents.push(Ok(Document { root, problems }));
+            }
+            Err(Stop::NotJson) => return None,
+            Err(Stop::TooDeep(problem)) => {
+                documents.push(Err(problem));
+                return Some(documents);
+            }
+        }
+    }
+}
+
+enum Stop {
+    NotJson,
+    TooDeep(Problem),
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    last: Mark,
+    last_at: usize,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Reader<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let there = self.peek() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    /// After space: this byte, or it is not JSON.
+    fn expect(&mut self, byte: u8) -> Result<(), Stop> {
+        self.space();
+        if self.take(byte) { Ok(()) } else { Err(Stop::NotJson) }
+    }
+
+    /// The place reached. Places only go forward, so all of them together cost one pass.
+    fn mark(&mut self) -> Mark {
+        for c in self.text.get(self.last_at..self.at).unwrap_or_default().chars() {
+            if c == '\n' {
+                self.last.line += 1;
+                self.last.column = 1;
+            } else {
+                self.last.column += 1;
+            }
+        }
+        self.last_at = self.at;
+        self.last
+    }
+
+    /// The place `mark`, as wide as what was read since it was taken.
+    fn since(&self, mut mark: Mark, begin: usize) -> Mark {
+        mark.width = self.text.get(begin..self.at).map_or(0, |text| text.chars().count());
+        mark
+    }
+
+    fn value(&mut self, path: Option<&Path<'_>>, depth: usize) -> Result<Node<'a>, Stop> {
+        self.space();
+        let (begin, mark) = (self.at, self.mark());
+        if depth > MAX_DEPTH {
+            let message = format!("nested deeper than {MAX_DEPTH} levels");
+            return Err(Stop::TooDeep(Problem::at(mark, message)));
+        }
+        let value = match self.peek() {
+            Some(b'{') => return self.object(mark, path, depth),
+            Some(b'[') => return self.array(mark, path, depth),
+            Some(b'"') => Value::Str(self.string()?),
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            Some(_) => self.word()?,
+            None => return Err(Stop::NotJson),
+        };
+        Ok(Node { value, mark: self.since(mark, begin) })
+    }
+
+    fn object(
+        &mut self,
+        mut mark: Mark,
+        path: Option<&Path<'_>>,
+        depth: usize,
+    ) -> Result<Node<'a>, Stop> {
+        self.at += 1;
+        mark.width = 1;
+        let mut entries = Entries::default();
+        self.space();
+        if self.take(b'}') {
+            return Ok(Node { value: Value::Map(Vec::new()), mark });
+        }
+        loop {
+            self.space();
+            let (begin, key_mark) = (self.at, self.mark());
+            let name = self.string()?;
+            let key_mark = self.since(key_mark, begin);
+            self.expect(b':')?;
+            let here = path.map_or_else(|| Path::new(&name), |path| path.child(&name));
+            let node = self.value(Some(&here), depth + 1)?;
+            let field = here.to_field();
+            if let Some((name, before)) = entries.insert(Key { name, mark: key_mark }, node) {
+                self.problems.push(super::map::duplicate(field, &name, before, key_mark));
+            }
+            self.space();
+            if !self.take(b',') {
+                self.expect(b'}')?;
+                return Ok(Node { value: Value::Map(entries.into_list()), mark });
+            }
+        }
+    }
+
+    fn array(
+        &mut self,
+        mut mark: Mark,
+        path: Option<&Path<'_>>,
+        depth: usize,
+    ) -> Result<Node<'a>, Stop> {
+        self.at += 1;
+        mark.width = 1;
+        let mut items = Vec::new();
+        self.space();
+        if self.take(b']') {
+            return Ok(Node { value: Value::Seq(items), mark });
+        }
+        loop {
+            let here = path.map(|path| path.index(items.len()));
+            items.push(self.value(here.as_ref(), depth + 1)?);
+            self.space();
+            if !self.take(b',') {
+                self.expect(b']')?;
+                return Ok(Node { value: Value::Seq(items), mark });
+            }
+        }
+    }
+
+    fn word(&mut self) -> Result<Value<'a>, Stop> {
+        let words = [("true", Value::Bool(true)), ("false", Value::Bool(false))];
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        for (word, value) in words.into_iter().chain([("null", Value::Null)]) {
+            if rest.starts_with(word) {
+                self.at += word.len();
+                return Ok(value);
+            }
+        }
+        Err(Stop::NotJson)
+    }
+
+    fn number(&mut self) -> Result<Value<'a>, Stop> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let is_part = |c: &u8| matches!(c, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+        let text = rest.get(..rest.bytes().take_while(|c| is_part(c)).count()).unwrap_or_default();
+        self.at += text.len();
+        // Numbers are short: what JSON's grammar says of them, serde_json knows.
+        let number: serde_json::Number = serde_json::from_str(text).map_err(|_| Stop::NotJson)?;
+        match (number.as_i64(), number.as_u64(), text.parse::<f64>()) {
+            (Some(number), ..) => Ok(Value::Int(number)),
+            (_, Some(number), _) => Ok(Value::UInt(number)),
+            // serde_json's own floats are the nearest but one now and then.
+            (.., Ok(number)) if number.is_finite() => Ok(scalar::float(number)),
+            _ => Err(Stop::NotJson),
+        }
+    }
+
+    /// A string, with its quotes, borrowed where it has no escapes.
+    fn string(&mut self) -> Result<Cow<'a, str>, Stop> {
+        if !self.take(b'"') {
+            return Err(Stop::NotJson);
+        }
+        let mut begin = self.at;
+        let mut owned: Option<String> = None;
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    let piece = self.text.get(begin..self.at).unwrap_or_default();
+                    self.at += 1;
+                    return Ok(match owned {
+                        Some(text) => (text + piece).into(),
+                        None => piece.into(),
+                    });
+                }
+                Some(b'\\') => {
+                    let text = owned.get_or_insert_default();
+                    text.push_str(self.text.get(begin..self.at).unwrap_or_default());
+                    self.at += 1;
+                    let c = self.escape()?;
+                    owned.get_or_insert_default().push(c);
+                    begin = self.at;
+                }
+                None | Some(..b' ') => return Err(Stop::NotJson),
+                Some(_) => self.at += 1,
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char, Stop> {
+        let c = self.peek().ok_or(Stop::NotJson)?;
+        self.at += 1;
+        Ok(match c {
+            b'"' | b'\\' | b'/' => char::from(c),
+            b'b' => '\x08',
+            b'f' => '\x0c',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let first = self.hex()?;
+                let rest = self.text.get(self.at..).unwrap_or_default();
+                if (0xd800..0xdc00).contains(&first) && rest.starts_with("\\u") {
+                    let back = self.at;
+                    self.at += 2;
+                    let second = self.hex()?;
+                    if (0xdc00..0xe000).contains(&second) {
+                        let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+                        return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                    }
+                    self.at = back;
+                }
+                // Half of a pair is what Go makes of it.
+                char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER)
+            }
+            _ => return Err(Stop::NotJson),
+        })
+    }
+
+    fn hex(&mut self) -> Result<u32, Stop> {
+        let digits = self.text.get(self.at..self.at + 4).ok_or(Stop::NotJson)?;
+        if !digits.bytes().all(|c| c.is_ascii_hexdigit()) {
+            return Err(Stop::NotJson);
+        }
+        self.at += 4;
+        u32::from_str_radix(digits, 16).map_err(|_| Stop::NotJson)
+    }
+}
+
+/// Writes a node as compact JSON. `instead` gives the text that shall stand for a node instead.
+pub(super) fn write<'n>(
+    node: &'n Node<'_>,
+    out: &mut String,
+    instead: &impl Fn(&'n Node<'_>) -> Option<&'n str>,
+) {
+    if let Some(text) = instead(node) {
+        out.push_str(text);
+        return;
+    }
+    match &node.value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(on) => out.push_str(if *on { "true" } else { "false" }),
+        Value::Int(number) => out.push_str(&number.to_string()),
+        Value::UInt(number) => out.push_str(&number.to_string()),
+        Value::Float(number) => out.push_str(&float(*number)),
+        Value::Str(text) => string(text, out),
+        Value::Seq(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write(item, out, instead);
+            }
+            out.push(']');
+        }
+        Value::Map(entries) => {
+            out.push('{');
+            for (i, (key, item)) in entries.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                string(&key.name, out);
+                out.push(':');
+                write(item, out, instead);
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// A float as JSON writes it.
+pub(super) fn float(number: f64) -> String {
+    serde_json::Number::from_f64(number).map_or_else(|| "0".to_owned(), |number| number.to_string())
+}
+
+/// Text as JSON writes it.
+pub(super) fn string(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c < ' ' => {
+                let code = u32::from(c);
+                out.push_str("\\u00");
+                out.extend([code >> 4, code & 15].map(|d| char::from_digit(d, 16).unwrap_or('0')));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}

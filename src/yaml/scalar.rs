@@ -1,0 +1,176 @@
+//! What a plain scalar means, as in YAML 1.1 and as sigs.k8s.io/yaml reads it.
+//!
+//! Upstream: `resolve` in go.yaml.in/yaml/v2, and what encoding/json then makes of the number
+//! (an integral float is written as an integer).
+
+use std::borrow::Cow;
+
+use super::Value;
+
+/// A scalar that was not quoted and carries no tag.
+pub(super) fn plain(text: Cow<'_, str>) -> Result<Value<'_>, String> {
+    match text.as_ref() {
+        "" | "~" | "null" | "Null" | "NULL" => Ok(Value::Null),
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            Ok(Value::Bool(true))
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            Ok(Value::Bool(false))
+        }
+        ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF"
+        | "-.inf" | "-.Inf" | "-.INF" => {
+            Err(format!("{text} is not a number that JSON can hold; if it is text, quote it"))
+        }
+        other => Ok(number(other).unwrap_or(Value::Str(text))),
+    }
+}
+
+/// A scalar with a tag out of `tag:yaml.org,2002:`, quoted or not.
+pub(super) fn tagged<'a>(tag: &str, text: Cow<'a, str>) -> Result<Value<'a>, String> {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+
+    let wrong = |text: &str| Err(format!("{text:?} is not what its tag !!{tag} says it is"));
+    match tag {
+        "binary" => {
+            let bare: String = text.split_ascii_whitespace().collect();
+            STANDARD
+                .decode(bare)
+                .map(|bytes| Value::Str(String::from_utf8_lossy(&bytes).into_owned().into()))
+                .or_else(|_| Err("the text after !!binary is not base64".to_owned()))
+        }
+        "bool" | "int" | "float" | "null" => {
+            let value = plain(text.clone())?;
+            let is_whole = !text.contains(['.', 'e', 'E']) || text.contains(['x', 'X']);
+            match (tag, &value) {
+                ("bool", Value::Bool(_)) | ("null", Value::Null) => Ok(value),
+                ("int", Value::Int(_) | Value::UInt(_)) if is_whole => Ok(value),
+                ("float", Value::Int(_) | Value::UInt(_) | Value::Float(_)) => Ok(value),
+                _ => wrong(&text),
+            }
+        }
+        _ => Ok(Value::Str(text)),
+    }
+}
+
+/// A key of a mapping as JSON has it, which is text.
+pub(super) fn key(value: Value<'_>) -> Result<Cow<'_, str>, String> {
+    match value {
+        Value::Str(text) => Ok(text),
+        Value::Bool(on) => Ok(if on { "true" } else { "false" }.into()),
+        Value::Int(number) => Ok(number.to_string().into()),
+        Value::Float(number) => Ok(go_float32(number).into()),
+        Value::Null => Err("a key cannot be empty or null".to_owned()),
+        Value::UInt(number) => Err(format!("the number {number} is too large for a key")),
+        Value::Seq(_) | Value::Map(_) => Err("a key cannot be a list or a mapping".to_owned()),
+    }
+}
+
+/// A float, or the integer that it is: JSON knows no difference.
+pub(super) fn float(number: f64) -> Value<'static> {
+    /// 2^63; beyond it, `as` would not be exact.
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    #[allow(clippy::cast_possible_truncation)]
+    if number.fract() == 0.0 && (-LIMIT..LIMIT).contains(&number) {
+        Value::Int(number as i64)
+    } else {
+        Value::Float(number)
+    }
+}
+
+fn number(text: &str) -> Option<Value<'static>> {
+    match text.as_bytes().first()? {
+        b'.' => dotted(text),
+        b'0'..=b'9' | b'+' | b'-' => {
+            let bare: Cow<'_, str> =
+                if text.contains('_') { text.replace('_', "").into() } else { text.into() };
+            integer(&bare).or_else(|| decimal(&bare)).or_else(|| binary(&bare))
+        }
+        _ => None,
+    }
+}
+
+/// Go: `strconv.ParseInt` and `ParseUint` with base 0.
+fn integer(text: &str) -> Option<Value<'static>> {
+    let (negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, text.get(1..)?),
+        b'+' => (false, text.get(1..)?),
+        _ => (false, text),
+    };
+    let (radix, digits) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, digits.get(2..)?),
+        [b'0', b'b' | b'B', ..] => (2, digits.get(2..)?),
+        [b'0', b'o' | b'O', ..] => (8, digits.get(2..)?),
+        [b'0', _, ..] => (8, digits.get(1..)?),
+        _ => (10, digits),
+    };
+    // from_str_radix takes a sign, which must not be here.
+    if !digits.as_bytes().first()?.is_ascii_alphanumeric() {
+        return None;
+    }
+    let magnitude = u64::from_str_radix(digits, radix).ok()?;
+    match i64::try_from(i128::from(magnitude) * if negative { -1 } else { 1 }) {
+        Ok(number) => Some(Value::Int(number)),
+        Err(_) if text.starts_with(['-', '+']) => None,
+        Err(_) => Some(Value::UInt(magnitude)),
+    }
+}
+
+/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+fn decimal(text: &str) -> Option<Value<'static>> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let whole = digits(rest);
+    rest = rest.get(whole..)?;
+    let mut fraction = 0;
+    if let Some(tail) = rest.strip_prefix('.') {
+        fraction = digits(tail);
+        rest = tail.get(fraction..)?;
+    }
+    if whole + fraction == 0 {
+        return None;
+    }
+    if let Some(tail) = rest.strip_prefix(['e', 'E']) {
+        let tail = tail.strip_prefix(['-', '+']).unwrap_or(tail);
+        rest = tail.get(digits(tail)..).filter(|_| digits(tail) > 0)?;
+    }
+    let number: f64 = text.parse().ok().filter(|_| rest.is_empty())?;
+    number.is_finite().then(|| float(number))
+}
+
+/// A float that begins with its point. Go's own syntax of floats has a say here: an underscore is
+/// allowed between two digits, and only there.
+fn dotted(text: &str) -> Option<Value<'static>> {
+    let bytes = text.as_bytes();
+    let between_digits = |i: usize| {
+        let digit = |i: Option<usize>| i.and_then(|i| bytes.get(i)).is_some_and(u8::is_ascii_digit);
+        digit(i.checked_sub(1)) && digit(i.checked_add(1))
+    };
+    let mut underscores = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'_');
+    underscores.all(|(i, _)| between_digits(i)).then(|| decimal(&text.replace('_', "")))?
+}
+
+/// What is left of `0b`: a sign after it.
+fn binary(text: &str) -> Option<Value<'static>> {
+    let number = match text.strip_prefix("-0b") {
+        Some(digits) if !digits.starts_with(['-', '+']) => i64::from_str_radix(digits, 2).ok()?,
+        Some(_) => return None,
+        None => i64::from_str_radix(text.strip_prefix("0b")?, 2).ok()?,
+    };
+    Some(Value::Int(number))
+}
+
+/// Go: `strconv.FormatFloat(number, 'g', -1, 32)`.
+fn go_float32(number: f64) -> String {
+    #[allow(clippy::cast_possible_truncation)]
+    let scientific = format!("{:e}", number as f32);
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if (-4..6).contains(&exponent) {
+        #[allow(clippy::cast_possible_truncation)]
+        let plain = number as f32;
+        plain.to_string()
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{mantissa}e{sign}{:02}", exponent.abs())
+    }
+}

@@ -1,0 +1,192 @@
+//! Whether a document decodes as the resource it says it is, as strictly as kube-apiserver takes
+//! it with `fieldValidation=Strict`: no unknown field, no wrong type.
+//!
+//! k8s-openapi's types hand the full list of their fields to serde, so its types are the schema.
+
+use std::collections::HashMap;
+
+use k8s_openapi::{
+    api::apps::v1::{DaemonSetStatus, StatefulSetStatus},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use serde::{Deserialize, de::DeserializeOwned};
+
+use super::{
+    Node, Problem, Value, de,
+    json::{self, float},
+};
+use crate::subject::{DaemonSetSpec, Kind, Resource, StatefulSetSpec};
+
+/// What is wrong with a document that says it is this resource.
+pub fn strict(node: &Node<'_>, resource: &'static Resource) -> Vec<Problem> {
+    read(node, resource).problems
+}
+
+/// A document that was held against the schema of its resource.
+#[derive(Debug)]
+pub struct Reading {
+    /// What is wrong with it, in the order of the text.
+    pub problems: Vec<Problem>,
+    instead: HashMap<usize, String>,
+}
+
+impl Reading {
+    /// The document as JSON the way the API server understands it: a number where a quantity is
+    /// wanted is text, null where there must be a value is the zero value. `node` must be the node
+    /// that was read.
+    pub fn json(&self, node: &Node<'_>) -> String {
+        let mut out = String::new();
+        json::write(node, &mut out, &|node| {
+            self.instead.get(&std::ptr::from_ref(node).addr()).map(String::as_str)
+        });
+        out
+    }
+}
+
+/// Holds a document against the schema of the resource that it says it is.
+pub fn read(node: &Node<'_>, resource: &'static Resource) -> Reading {
+    match resource.kind {
+        Kind::DaemonSet => read_as::<DaemonSetSpec, DaemonSetStatus>(node),
+        Kind::StatefulSet => read_as::<StatefulSetSpec, StatefulSetStatus>(node),
+    }
+}
+
+/// The envelope of every resource.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", bound = "Spec: DeserializeOwned, Status: DeserializeOwned")]
+#[allow(dead_code)]
+struct Manifest<Spec, Status> {
+    api_version: Option<String>,
+    kind: Option<String>,
+    metadata: Option<ObjectMeta>,
+    spec: Option<Spec>,
+    status: Option<Status>,
+}
+
+fn read_as<Spec: DeserializeOwned, Status: DeserializeOwned>(node: &Node<'_>) -> Reading {
+    let read = de::read_with::<Manifest<Spec, Status>>(node, inspect);
+    Reading { problems: read.problems, instead: read.instead }
+}
+
+/// The types that decode in their own way.
+fn inspect(name: &'static str, node: &Node<'_>) -> Result<Option<String>, String> {
+    match name {
+        "Quantity" => quantity(node).map(Some),
+        "Time" | "MicroTime" => match &node.value {
+            Value::Str(text) if is_rfc3339(text) => Ok(None),
+            _ => Err("expected a time such as 2027-03-31T12:00:00Z".to_owned()),
+        },
+        _ => Ok(None),
+    }
+}
+
+/// Kubernetes: `Quantity.UnmarshalJSON`, apimachinery `pkg/api/resource/quantity.go`.
+fn quantity(node: &Node<'_>) -> Result<String, String> {
+    let text = match &node.value {
+        Value::Null => return Ok("0".to_owned()),
+        Value::Int(number) => number.to_string(),
+        Value::UInt(number) => number.to_string(),
+        Value::Float(number) => float(*number),
+        Value::Str(text) => text.trim().to_owned(),
+        Value::Bool(_) | Value::Seq(_) | Value::Map(_) => {
+            return Err("expected a quantity such as 100m or 1Gi".to_owned());
+        }
+    };
+    if is_quantity(&text) {
+        Ok(text)
+    } else {
+        // The API server's own words.
+        Err("quantities must match the regular expression \
+             '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+            .to_owned())
+    }
+}
+
+/// Kubernetes: `ParseQuantity`, apimachinery `pkg/api/resource/quantity.go`.
+fn is_quantity(text: &str) -> bool {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let number = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let mut suffix = number.get(digits(number)..).unwrap_or_default();
+    if let Some(tail) = suffix.strip_prefix('.') {
+        suffix = tail.get(digits(tail)..).unwrap_or_default();
+    }
+    let exponent = |text: &str| {
+        let bare = text.strip_prefix(['+', '-']).unwrap_or(text);
+        text.parse::<i64>().is_ok() && !bare.is_empty()
+    };
+    let known = matches!(
+        suffix,
+        "" | "n"
+            | "u"
+            | "m"
+            | "k"
+            | "M"
+            | "G"
+            | "T"
+            | "P"
+            | "E"
+            | "Ki"
+            | "Mi"
+            | "Gi"
+            | "Ti"
+            | "Pi"
+            | "Ei"
+    );
+    // No digit at all is zero, says the API server.
+    !text.is_empty() && (known || suffix.strip_prefix(['e', 'E']).is_some_and(exponent))
+}
+
+/// Go: `time.Parse(time.RFC3339, …)`, as far as form goes: numbers in range are left to the type.
+fn is_rfc3339(text: &str) -> bool {
+    let matches = |text: &str, form: &str| {
+        text.len() == form.len()
+            && text.bytes().zip(form.bytes()).all(|(c, f)| match f {
+                b'0' => c.is_ascii_digit(),
+                b'+' => matches!(c, b'+' | b'-'),
+                f => c == f,
+            })
+    };
+    let Some((moment, rest)) = text.split_at_checked("0000-00-00T00:00:00".len()) else {
+        return false;
+    };
+    let zone = match rest.strip_prefix(['.', ',']) {
+        None => rest,
+        Some(fraction) => {
+            let zone = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+            if zone.len() == fraction.len() {
+                return false;
+            }
+            zone
+        }
+    };
+    matches(moment, "0000-00-00T00:00:00") && (zone == "Z" || matches(zone, "+00:00"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_told_from_text() {
+        for right in [
+            "0", "1", "+1", "-1", "1.5", ".5", "1.", "100m", "1Gi", "1.5Ti", "1e3", "1E3", "12e-6",
+            "1E+2", "5u", "007", "1.G", "+", "Gi",
+        ] {
+            assert!(is_quantity(right), "{right}");
+        }
+        for wrong in ["abc", "1 Gi", "", "1gi", "1KiB", "1ee3", "--1", "1,5", "1e", "1e1.5", "1e+"]
+        {
+            assert!(!is_quantity(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_are_told_from_text() {
+        for right in ["2027-03-31T12:00:00Z", "2027-03-31T12:00:00.123456789+01:00"] {
+            assert!(is_rfc3339(right), "{right}");
+        }
+        for wrong in ["", "2027-03-31", "2027-03-31 12:00:00Z", "2027-03-31T12:00:00", "now"] {
+            assert!(!is_rfc3339(wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The central promise: the same object gets the same findings at every door.
+
+use std::collections::BTreeSet;
+
+use jiff::civil::date;
+use serde_json::{Value, json};
+use setguard::{
+    admission::{self, Endpoint},
+    config::Policy,
+    rule,
+};
+
+use crate::support::{self, Found};
+
+/// Rules that only one door can know, or takes less strictly.
+fn is_of_both_doors(found: &Found) -> bool {
+    found.rule != "pod-template-validation" && !support::speaks_before(&found.rule)
+}
+
+/// The answer of `/validate`, as the API server reads it.
+fn validate(json: &str, old: Option<&str>) -> Value {
+    let object: Value = serde_json::from_str(json).unwrap();
+    let old: Option<Value> = old.map(|old| serde_json::from_str(old).unwrap());
+    let resource = support::resource(json).unwrap();
+    let review = json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {
+            "uid": "1", "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
+            "kind": {"group": resource.group, "version": resource.version,
+                     "kind": resource.kind.as_str()},
+            "name": object["metadata"]["name"], "namespace": "default", "userInfo": {},
+            "object": object, "oldObject": old,
+        },
+    });
+    // A name that is still to be made comes as no name.
+    let review = review.to_string().replace("\"name\":null", "\"name\":\"\"");
+    let policy = Policy::default();
+    let answer =
+        admission::answer(Endpoint::Validate, review.as_bytes(), &policy, date(2026, 1, 1));
+    serde_json::from_slice(&answer.unwrap().body).unwrap()
+}
+
+fn strings(value: &Value) -> BTreeSet<String> {
+    value.as_array().into_iter().flatten().map(|v| v.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn check_and_validate_agree_on_every_fixture() {
+    let mut seen = 0;
+    for folder in ["rules", "good", "broken"] {
+        for (path, text) in support::fixtures(folder) {
+            let old = support::old_of(&path);
+            for json in support::to_json(&text) {
+                if support::resource(&json).is_none() || !support::decodes(&json) {
+                    continue;
+                }
+                let found = support::judge(&json, old.as_deref());
+                let response = &validate(&json, old.as_deref())["response"];
+                agree(&found, response, &path.display().to_string());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 30, "only {seen} objects");
+}
+
+fn agree(found: &[Found], response: &Value, place: &str) {
+    let of =
+        |mode: &'static str| found.iter().filter(move |f| f.mode == mode && is_of_both_doors(f));
+    let expected: BTreeSet<(String, String, String)> = of("deny")
+        .map(|f| {
+            let adjustable = rule::find(&f.rule).unwrap().adjustable;
+            let mark = if adjustable { format!(" (setguard: {})", f.rule) } else { String::new() };
+            (f.reason.clone(), f.field.clone(), format!("{}{mark}", f.text))
+        })
+        .collect();
+    let text = |cause: &Value, key: &str| cause[key].as_str().unwrap().to_owned();
+    let causes = response["status"]["details"]["causes"].as_array();
+    let denied: BTreeSet<_> = causes
+        .into_iter()
+        .flatten()
+        .map(|cause| (text(cause, "reason"), text(cause, "field"), text(cause, "message")))
+        .collect();
+    assert_eq!(denied, expected, "{place}");
+    assert_eq!(response["allowed"], json!(expected.is_empty()), "{place}");
+
+    // A warning may be cut; its beginning says the same.
+    let warnings = strings(&response["warnings"]);
+    let expected: Vec<_> =
+        of("warn").map(|f| format!("{}: {}: {}", f.rule, f.field, f.text)).collect();
+    assert_eq!(warnings.len(), expected.len(), "{place}: {warnings:?}");
+    for warning in expected {
+        let said = |w: &&String| warning.starts_with(w.trim_end_matches('…'));
+        assert!(warnings.iter().any(|w| said(&w)), "{place}: {warning}\n{warnings:?}");
+    }
+}

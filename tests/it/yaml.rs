@@ -1,0 +1,419 @@
+//! The YAML layer, from the outside.
+
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+use setguard::{
+    field::Path,
+    yaml::{self, Document, Problem, Value},
+};
+
+fn one(text: &str) -> Document<'_> {
+    let mut all = yaml::parse(text);
+    assert_eq!(all.len(), 1, "{all:?}");
+    all.remove(0).unwrap_or_else(|problem| panic!("{problem:?}"))
+}
+
+fn json(text: &str) -> Json {
+    serde_json::from_str(&one(text).root.to_json()).unwrap()
+}
+
+fn error(text: &str) -> Problem {
+    yaml::parse(text).into_iter().find_map(Result::err).expect("an error")
+}
+
+/// What kubectl 1.36.2 makes of them (`kubectl annotate --local -o json`).
+#[test]
+fn plain_scalars_mean_what_kubectl_says() {
+    let table = [
+        ("1.0", json!(1)),
+        ("0777", json!(511)),
+        ("1e3", json!(1000)),
+        ("1_000.5", json!(1000.5)),
+        ("0o17", json!(15)),
+        ("08", json!(8)),
+        ("0b11", json!(3)),
+        ("-0b11", json!(-3)),
+        ("0x1F", json!(31)),
+        ("-0x1F", json!(-31)),
+        ("+5", json!(5)),
+        ("-0777", json!(-511)),
+        ("_1", json!("_1")),
+        ("1__0", json!(10)),
+        (".5", json!(0.5)),
+        ("5.", json!(5)),
+        ("1e400", json!("1e400")),
+        ("9223372036854775807", json!(i64::MAX)),
+        ("-9223372036854775808", json!(i64::MIN)),
+        ("2001-01-01", json!("2001-01-01")),
+        ("2001-01-01T00:00:00Z", json!("2001-01-01T00:00:00Z")),
+        ("190:20:30", json!("190:20:30")),
+        ("~", json!(null)),
+        ("=", json!("=")),
+        ("NULL", json!(null)),
+        ("nULL", json!("nULL")),
+        ("0.0", json!(0)),
+        ("-0", json!(0)),
+        ("1e21", json!(1e21)),
+        ("1.5e300", json!(1.5e300)),
+        ("0x", json!("0x")),
+        ("0b", json!("0b")),
+        ("0", json!(0)),
+        ("00", json!(0)),
+        ("0_7", json!(7)),
+        ("+", json!("+")),
+        (".", json!(".")),
+        ("+.5", json!(0.5)),
+        ("1e", json!("1e")),
+        ("e5", json!("e5")),
+        ("1E5", json!(100_000)),
+        ("0o8", json!("0o8")),
+        ("+0x1F", json!(31)),
+        ("1.2.3", json!("1.2.3")),
+        ("y", json!(true)),
+        ("Y", json!(true)),
+        ("On", json!(true)),
+        ("oN", json!("oN")),
+        ("yEs", json!("yEs")),
+        ("n", json!(false)),
+        ("off", json!(false)),
+        ("100m", json!("100m")),
+        ("1_", json!(1)),
+        ("0b1_1", json!(3)),
+        ("0.0000001", json!(1e-7)),
+        ("1e-400", json!(0)),
+        ("Infinity", json!("Infinity")),
+        ("nan", json!("nan")),
+        (".iNf", json!(".iNf")),
+        ("0x1p3", json!("0x1p3")),
+        ("1_0.0_1", json!(10.01)),
+        ("._5", json!("._5")),
+        (".5_0", json!(0.5)),
+        (".5__0", json!(".5__0")),
+        (".5_", json!(".5_")),
+        (".e5", json!(".e5")),
+        (".5e1_0", json!(5_000_000_000_u64)),
+        ("0_b1", json!(1)),
+        ("0x_1", json!(1)),
+        ("0_", json!(0)),
+        ("0B11", json!(3)),
+        ("0X1F", json!(31)),
+        ("0O17", json!(15)),
+        ("0b12", json!("0b12")),
+        ("0b1.", json!("0b1.")),
+        ("-0B1", json!(-1)),
+        ("12345678901234567890", json!(12_345_678_901_234_567_890_u64)),
+        ("!!str 5", json!("5")),
+        ("!!int \"5\"", json!(5)),
+        ("!!float 5", json!(5)),
+        ("!!binary aGk=", json!("hi")),
+        ("!!bool \"yes\"", json!(true)),
+        ("!foo bar", json!("bar")),
+        ("! 5", json!("5")),
+        ("!!null", json!(null)),
+        ("!!str", json!("")),
+        ("'yes'", json!("yes")),
+        ("\"0777\"", json!("0777")),
+        ("!!set {a, b}", json!({"a": null, "b": null})),
+        ("[a: 1]", json!([{"a": 1}])),
+    ];
+    for (text, expected) in table {
+        assert_eq!(json(&format!("k: {text}\n"))["k"], expected, "{text}");
+    }
+    for wrong in [
+        ".inf",
+        "-.Inf",
+        ".nan",
+        "!!int yes",
+        "!!int 1.0",
+        "!!bool 5",
+        "!!float abc",
+        "!!null x",
+        "!!binary '@@'",
+        "-",
+        "@a",
+        "*nope",
+        "&a [*a]",
+    ] {
+        error(&format!("k: {wrong}\n"));
+    }
+}
+
+#[test]
+fn keys_become_text_as_with_kubectl() {
+    let text = "{n: 0, 1.5: 0, 1.0: 0, 0x10: 0, yes: 0, 1e30: 0, 0.1: 0, 1234567.5: 0, \
+                123456789.125: 0, 2001-01-01: 0}";
+    let keys: Vec<_> = json(text).as_object().unwrap().keys().cloned().collect();
+    let expected = [
+        "false",
+        "1.5",
+        "1",
+        "16",
+        "true",
+        "1e+30",
+        "0.1",
+        "1.2345675e+06",
+        "1.2345679e+08",
+        "2001-01-01",
+    ];
+    assert_eq!(keys, expected);
+    for wrong in ["~: 1", "? [a]\n: 1", "? {a: 1}\n: 1", "12345678901234567890: 1"] {
+        error(wrong);
+    }
+}
+
+#[test]
+fn merge_keys_work_as_with_kubectl() {
+    assert_eq!(json("<<: {a: 2, b: 3}\na: 1\n"), json!({"a": 1, "b": 3}));
+    assert_eq!(json("a: 1\n<<: {a: 2, b: 3}\n"), json!({"a": 2, "b": 3}));
+    let text = "q: &q {a: 1, b: 1}\nr: &r {b: 2, c: 2}\nz:\n  <<: [*q, *r]\n";
+    assert_eq!(json(text)["z"], json!({"a": 1, "b": 1, "c": 2}));
+    assert_eq!(json("'<<': {a: 2}\n"), json!({"<<": {"a": 2}}));
+    assert!(one("<<: {a: 2}\na: 1\n").problems.is_empty(), "an override is not a duplicate");
+    error("<<: 5\n");
+    error("a: &a [1]\n<<: *a\n");
+}
+
+#[test]
+fn duplicate_keys_are_reported_with_both_lines_and_the_last_wins() {
+    for text in ["a:\n  - b: 1\n    b: 2\n", "{\"a\":\n [{\"b\": 1,\n    \"b\": 2}]}"] {
+        let document = one(text);
+        assert_eq!(json(text), json!({"a": [{"b": 2}]}));
+        let [problem] = document.problems.as_slice() else { panic!("{document:?}") };
+        assert_eq!(problem.field.to_string(), "a[0].b");
+        assert_eq!((problem.mark.line, problem.mark.column), (3, 5));
+        assert!(problem.message.contains("line 2 and on line 3"), "{}", problem.message);
+    }
+    let many: String = (0..100).map(|i| format!("k{i}: {i}\n")).collect();
+    assert_eq!(one(&format!("{many}k3: x\nk70: x\n")).problems.len(), 2);
+}
+
+#[test]
+fn a_syntax_error_spares_the_other_documents() {
+    let text = "a: 1\n---\nb: [1\n---\n\"c: 2\n---\nd:\n\t- x\n---\ne: 5\n";
+    let all = yaml::parse(text);
+    let lines: Vec<_> = all
+        .iter()
+        .map(|document| match document {
+            Ok(document) => (document.root.mark.line, false),
+            Err(problem) => (problem.mark.line, true),
+        })
+        .collect();
+    assert_eq!(lines.len(), 5, "{all:?}");
+    assert_eq!((lines[0], lines[4]), ((1, false), (10, false)));
+    for (i, range) in [(1, 3..=4), (2, 5..=6), (3, 7..=8)] {
+        assert!(lines[i].1 && range.contains(&lines[i].0), "{:?}", lines[i]);
+    }
+}
+
+#[test]
+fn odd_streams() {
+    for empty in ["", "\n", "---\n", "---\n---\n...\n", "# only a comment\n", "\u{feff}", "~\n"] {
+        assert!(yaml::parse(empty).is_empty(), "{empty:?}");
+    }
+    assert_eq!(json("\u{feff}a: 1\r\nb:\r\n- x\r\n"), json!({"a": 1, "b": ["x"]}));
+    assert_eq!(json("# c\n%YAML 1.2\n---\na: 1\n"), json!({"a": 1}));
+    assert_eq!(json("--- {a: 1}\n"), json!({"a": 1}));
+    assert_eq!(yaml::parse("a: 1\n...\n---\nb: 1\n...\n").len(), 2);
+    assert_eq!(yaml::parse("{\"a\":1}{\"b\":1}\n{\"c\":1}\n---\n{\"d\":1}").len(), 4);
+}
+
+#[test]
+fn json_is_read_as_json() {
+    let text = r#"{"a":"\/\ud83d\ude00\ud83d \t","n":[1.0,1.5,-2,1e2],"e":{},"l":[]}"#;
+    let expected = json!({"a": "/😀\u{fffd} \t", "n": [1, 1.5, -2, 100], "e": {}, "l": []});
+    assert_eq!(json(text), expected);
+    assert_eq!(json(&format!("---\n{text}\n")), expected);
+    // In JSON `yes` is nothing; so this is YAML in braces.
+    assert_eq!(json("{a: yes, b: [x, 'y'],}"), json!({"a": true, "b": ["x", "y"]}));
+}
+
+#[test]
+fn deep_nesting_is_an_error_not_a_crash() {
+    let flow = |open: &str, close: &str| format!("{}{}", open.repeat(10_000), close.repeat(10_000));
+    let block: String = (0..10_000).map(|i| format!("{}a:\n", " ".repeat(i.min(3_000)))).collect();
+    for text in [
+        flow("[", "]"),
+        flow("{", "}"),
+        "[".repeat(10_000),
+        "{".repeat(10_000),
+        flow("{\"a\":", "}"),
+        flow("{a: ", "}"),
+        "- ".repeat(10_000),
+        "? ".repeat(10_000),
+        block,
+        (0..10_000)
+            .map(|i| format!("k{i}: &a{} [*a{i}]\n", i + 1))
+            .collect::<String>()
+            .replacen("*a0", "1", 1),
+    ] {
+        error(&text);
+    }
+    let levels = |n: usize| format!("{}1{}", "[".repeat(n), "]".repeat(n));
+    let deepest = levels(yaml::MAX_DEPTH);
+    assert_eq!(one(&deepest).root.to_json(), deepest);
+    error(&levels(yaml::MAX_DEPTH + 1));
+}
+
+#[test]
+fn aliases_of_aliases_do_not_fill_the_memory() {
+    let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for i in 1..20 {
+        let aliases = vec![format!("*a{}", i - 1); 10].join(", ");
+        text.push_str(&format!("a{i}: &a{i} [{aliases}]\n"));
+    }
+    assert!(error(&text).message.contains("aliases"));
+    assert_eq!(json("a: &a {b: 1}\nc: [*a, *a]\n")["c"], json!([{"b": 1}, {"b": 1}]));
+}
+
+const MANIFEST: &str = "\
+metadata:
+  name: x
+spec:
+  ordinals: {start: -1}
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/name: \"a b\"
+    spec:
+      containers:
+      - name: one
+      - image: two
+        ports: [{containerPort: 0}]
+        resources:
+          requests:
+            storage: 1Gi
+      volumes:
+";
+
+#[test]
+fn fields_are_found_in_the_text() {
+    let root = one(MANIFEST).root;
+    let place = |path: &Path<'_>| {
+        let mark = root.locate(&path.to_field());
+        let line = MANIFEST.lines().nth(mark.line - 1).unwrap();
+        line.get(mark.column - 1..mark.column - 1 + mark.width).unwrap().to_owned()
+    };
+    let spec = Path::new("spec");
+    assert_eq!(place(&Path::new("metadata").child("name")), "x", "a scalar: its value");
+    assert_eq!(place(&spec), "spec", "a mapping: its key");
+    assert_eq!(place(&spec.child("selector")), "spec", "missing: the nearest parent");
+    assert_eq!(place(&spec.child("ordinals.start")), "-1");
+    assert_eq!(place(&spec.child("ordinals").child("start")), "-1");
+    let template = spec.child("template");
+    assert_eq!(place(&template.child("labels")), "labels", "metadata is left out");
+    assert_eq!(place(&template.child("labels").key("app.kubernetes.io/name")), "\"a b\"");
+    assert_eq!(place(&template.child("annotations")), "metadata");
+    let pod = template.child("spec");
+    assert_eq!(place(&pod.child("volumes")), "volumes", "null: its key");
+    let containers = pod.child("containers");
+    assert_eq!(place(&containers.index(0)), "name", "an element: its first line");
+    assert_eq!(place(&containers.index(7)), "containers");
+    let second = containers.index(1);
+    assert_eq!(place(&second.child("name")), "image");
+    assert_eq!(place(&second.child("ports").index(0).child("containerPort")), "0");
+    assert_eq!(place(&second.child("resources").key("storage")), "1Gi");
+    assert_eq!(place(&second.child("resources").key("cpu")), "resources");
+}
+
+#[test]
+fn a_type_gets_all_its_problems_at_once() {
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[allow(dead_code)]
+    struct Outer {
+        must: String,
+        #[serde(default)]
+        count: u8,
+        #[serde(default)]
+        inner: Vec<Inner>,
+        #[serde(default)]
+        words: std::collections::BTreeMap<String, Word>,
+    }
+    #[derive(Debug, serde::Deserialize)]
+    #[allow(dead_code)]
+    struct Inner {
+        active: bool,
+        reason: String,
+    }
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Word {
+        Warn,
+        Deny,
+    }
+    let text = "cuont: 3\ncount: 300\ninner:\n- active: 'true'\n- active: true\n  reason: 5\n- x\n\
+                words: {a: wran, b: deny, c: nope, d: 1}\n";
+    let problems = yaml::read_one::<Outer>(text).unwrap_err();
+    let lines: Vec<_> = problems
+        .iter()
+        .map(|p| {
+            let help = p.help.as_deref().unwrap_or("-");
+            format!("{}:{} {}: {} ({help})", p.mark.line, p.mark.column, p.field, p.message)
+        })
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+
+    let (value, root) = yaml::read_one::<Outer>("must: x\nwords: {a: warn, b: deny}\n").unwrap();
+    assert!(matches!(value.words["a"], Word::Warn) && matches!(value.words["b"], Word::Deny));
+    assert_eq!(root.get("must").unwrap().value, Value::Str("x".into()));
+    for (wrong, part) in [
+        ("", "nothing in it"),
+        ("must: a\n---\nmust: b\n", "second"),
+        ("[]", "expected a mapping"),
+        ("must: a\nmust: b\n", "twice"),
+        ("must: [", "not YAML"),
+    ] {
+        let problems = yaml::read_one::<Outer>(wrong).unwrap_err();
+        assert!(problems[0].message.contains(part), "{wrong:?}: {problems:?}");
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Json> {
+    let leaf = prop_oneof![
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::from),
+        any::<i64>().prop_map(Json::from),
+        // Whole floats become integers, which is another test's matter.
+        any::<i32>().prop_map(|n| Json::from(f64::from(n) + 0.25)),
+        any::<String>().prop_map(Json::from),
+        "[-+0-9.eExXob_~yYnNoOfF:# ]{0,8}".prop_map(Json::from),
+    ];
+    leaf.prop_recursive(4, 64, 8, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..8).prop_map(Json::from),
+            prop::collection::hash_map(any::<String>(), inner, 0..8)
+                .prop_map(|map| Json::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_parser_panic(text in any::<String>()) {
+        yaml::parse(&text);
+    }
+
+    #[test]
+    fn no_yaml_makes_the_parser_panic(
+        text in "([-a-c?:,&*!|>'\"%@`{}\\[\\]# \t\n\r~.0-9\u{feff}é]|- |: |---\n|<<: |&a |\\*a |!!int ){0,60}"
+    ) {
+        for document in yaml::parse(&text).into_iter().flatten() {
+            let json = document.root.to_json();
+            prop_assert!(serde_json::from_str::<Json>(&json).is_ok(), "{}", json);
+        }
+    }
+
+    #[test]
+    fn json_comes_back_as_it_was(value in any_json()) {
+        // As an object it is read as JSON, behind a marker as YAML.
+        let object = json!({"value": value});
+        let text = object.to_string();
+        prop_assert_eq!(&json(&text), &object);
+    }
+
+    #[test]
+    fn quoted_text_in_yaml_is_text(text in "[^\\p{C}\u{feff}]{0,20}") {
+        let yaml = format!("--- {{k: '{}'}}\n", text.replace('\'', "''"));
+        prop_assert_eq!(&json(&yaml)["k"], &Json::from(text));
+    }
+}
