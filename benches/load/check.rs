@@ -38,7 +38,7 @@ fn run(folder: &Path, count: u32) {
         thread::sleep(Duration::from_millis(2));
     };
     let seconds = start.elapsed().as_secs_f64();
-    let report = fs::read_to_string(&process.stdout).unwrap_or_default();
+    let report = fs::read_to_string(&process.output).unwrap_or_default();
     assert!(status.success(), "setguard check ended with {status}");
     assert!(report.contains(&format!("\"objects\":{count}")), "not every object was checked");
     println!("{count:6} files  {seconds:.2} s  {peak:.1} MiB at most");

@@ -3,6 +3,8 @@
 mod catalogue;
 mod cli;
 mod conformance;
+#[cfg(feature = "server")]
+mod daemon;
 mod generated;
 mod inject;
 mod parity;

@@ -8,11 +8,13 @@ use k8s_openapi::api::core::v1::{
 
 use super::{
     options::Options,
-    quantity::Quantity,
     util::{each, label, label_key, list, required, text},
 };
 use crate::{
-    api_validation::names::{self, Messages},
+    api_validation::{
+        names::{self, Messages},
+        quantity::Quantity,
+    },
     field::Path,
     finding::Findings,
 };

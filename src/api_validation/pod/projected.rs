@@ -11,8 +11,9 @@ use serde_json::json;
 
 use super::{
     options::Options,
-    selectors::label_selector,
-    util::{each, file_mode, go_struct, list, local_path, local_path_messages, required},
+    util::{
+        each, file_mode, go_struct, label_selector, list, local_path, local_path_messages, required,
+    },
     volume_sources::{downward_api_file, key_path},
 };
 use crate::{

@@ -12,10 +12,13 @@ use k8s_openapi::{
 
 use super::{
     options::{Options, containers},
-    quantity::Quantity,
     util::{label, list, named},
 };
-use crate::{api_validation::names, field::Path, finding::Findings};
+use crate::{
+    api_validation::{names, quantity::Quantity},
+    field::Path,
+    finding::Findings,
+};
 
 pub(crate) type ResourceList = BTreeMap<String, Text>;
 

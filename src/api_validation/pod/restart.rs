@@ -81,13 +81,12 @@ pub(crate) fn init_container(
         Some(policy) if !opts.container_restart_rules => {
             one_of(Some(policy), &["Always"], &at, found);
         }
-        Some("Always") if !opts.restart_all_containers => {
-            if has_rules {
-                let why = "restartPolicyRules are not allowed for init containers with restart \
-                           policy Always";
-                found.forbidden(&path.child("restartPolicyRules"), why);
-            }
+        Some("Always") if !opts.restart_all_containers && has_rules => {
+            let why = "restartPolicyRules are not allowed for init containers with restart policy \
+                       Always";
+            found.forbidden(&path.child("restartPolicyRules"), why);
         }
+        Some("Always") if !opts.restart_all_containers => {}
         Some(_) => self::container(container, opts, path, found),
     }
 }

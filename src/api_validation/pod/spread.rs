@@ -9,8 +9,7 @@ use k8s_openapi::{
 
 use super::{
     options::Options,
-    selectors::label_selector,
-    util::{finds_nothing, label_key, list, one_of, positive},
+    util::{finds_nothing, label_key, label_selector, list, one_of, positive},
 };
 use crate::{field::Path, finding::Findings};
 

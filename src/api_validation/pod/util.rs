@@ -1,12 +1,18 @@
 //! Small helpers that all parts of the pod's rules use.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Serialize;
 
 use crate::{
-    api_validation::names::{self, Messages},
+    api_validation::{
+        names::{self, Messages},
+        selector,
+    },
     field::Path,
     finding::{Findings, Value},
 };
+
+pub(crate) use crate::api_validation::labels::label_key;
 
 /// The file mode of `defaultMode` and `mode`.
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
@@ -43,9 +49,16 @@ pub(crate) fn subdomain(value: &str, path: &Path<'_>, found: &mut Findings) {
     each(names::dns1123_subdomain(value), value, path, found);
 }
 
-/// `ValidateQualifiedName`, `ValidateLabelName`.
-pub(crate) fn label_key(value: &str, path: &Path<'_>, found: &mut Findings) {
-    each(names::label_key(value), value, path, found);
+/// `ValidateLabelSelector`, of a selector that may be absent.
+pub(crate) fn label_selector(
+    selector: Option<&LabelSelector>,
+    any_value: bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if let Some(selector) = selector {
+        selector::validate(selector, any_value, path, found);
+    }
 }
 
 /// `Required` where a text is empty.

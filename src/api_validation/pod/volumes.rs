@@ -5,11 +5,8 @@
 
 use k8s_openapi::api::core::v1::Volume;
 
-use super::{
-    ephemeral, options::Options, projected, quantity::Quantity, util::label,
-    volume_sources as sources,
-};
-use crate::{field::Path, finding::Findings};
+use super::{ephemeral, options::Options, projected, util::label, volume_sources as sources};
+use crate::{api_validation::quantity::Quantity, field::Path, finding::Findings};
 
 /// The volumes that mounts and devices may name: those without a fault.
 #[derive(Debug, Default)]

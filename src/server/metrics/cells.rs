@@ -139,8 +139,8 @@ impl Durations {
 
 impl EncodeMetric for Durations {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
-        // f64::MAX is prometheus-client's way to write +Inf.
-        let bounds = BUCKETS.iter().map(Duration::as_secs_f64).chain([f64::MAX]);
+        // Written as +Inf.
+        let bounds = BUCKETS.iter().map(Duration::as_secs_f64).chain([f64::INFINITY]);
         let counts = self.0.counts.iter().map(|count| count.load(Relaxed));
         let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();
         let count = buckets.iter().map(|(_, count)| count).sum();

@@ -46,14 +46,12 @@ fn outage(namespace: &Namespace<'_>) {
 
     set_failure_policy(namespace, "Fail");
     eventually("failurePolicy Fail", || dry_run_is(namespace, false));
-    let _webhook = Webhook::start(
-        folder.path(),
-        &[
-            &format!("--listen=127.0.0.1:{port}"),
-            &format!("--tls-cert={}", path("tls.crt")),
-            &format!("--tls-key={}", path("tls.key")),
-        ],
-    );
+    let flags = [
+        &*format!("--listen=127.0.0.1:{port}"),
+        &*format!("--tls-cert={}", path("tls.crt")),
+        &*format!("--tls-key={}", path("tls.key")),
+    ];
+    let _running = Webhook::start_with(folder.path(), &flags);
     eventually("the webhook to be back", || dry_run_is(namespace, true));
     namespace.kubectl(&["delete", "daemonset/agent"], "").silently();
     namespace.apply(&daemon_set("agent")).silently();

@@ -5,7 +5,7 @@ use std::{
     fs::{self, File},
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -19,28 +19,43 @@ pub(crate) struct Process {
     name: String,
     child: Child,
     /// What it wrote to its standard output.
-    pub(crate) stdout: PathBuf,
+    pub(crate) output: PathBuf,
     /// What it wrote to its standard error.
-    pub(crate) stderr: PathBuf,
+    pub(crate) log: PathBuf,
 }
 
 impl Process {
-    /// Starts a program with its output in files under `logs`.
+    /// Starts a program with what it says in files under `logs`.
     pub(crate) fn start<I, A>(program: &Path, args: I, logs: &Path) -> Self
     where
         I: IntoIterator<Item = A>,
         A: AsRef<OsStr>,
     {
+        let mut command = leashed(program);
+        Self::spawn(command.args(args), program, logs, None)
+    }
+
+    /// The same, with its standard output in a pipe.
+    pub(crate) fn start_piped(program: &Path, args: &[&str], logs: &Path) -> (Self, ChildStdout) {
+        let mut command = leashed(program);
+        let mut process = Self::spawn(command.args(args), program, logs, Some(Stdio::piped()));
+        let stdout = process.child.stdout.take().expect("a pipe");
+        (process, stdout)
+    }
+
+    fn spawn(command: &mut Command, program: &Path, logs: &Path, stdout: Option<Stdio>) -> Self {
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let (stdout, stderr) = (logs.join(format!("{name}.out")), logs.join(format!("{name}.err")));
-        let child = leashed(program)
-            .args(args)
+        let path = |extension| logs.join(format!("{name}.{extension}"));
+        let file = |path: &PathBuf| Stdio::from(File::create(path).expect("a log file"));
+        let log = path("err");
+        let output = path("out");
+        let child = command
             .stdin(Stdio::null())
-            .stdout(File::create(&stdout).expect("a file for stdout"))
-            .stderr(File::create(&stderr).expect("a file for stderr"))
+            .stdout(stdout.unwrap_or_else(|| file(&output)))
+            .stderr(file(&log))
             .spawn()
             .unwrap_or_else(|e| panic!("{} does not start: {e}", program.display()));
-        Process { name, child, stdout, stderr }
+        Process { name, child, output, log }
     }
 
     /// Its process id.
@@ -58,7 +73,7 @@ impl Process {
     /// # Panics
     /// With the end of the program's log, when the program ends before or the time runs out.
     pub(crate) fn wait_until<T>(&mut self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
-        let log = self.stderr.clone();
+        let log = self.log.clone();
         let Process { name, child, .. } = self;
         let tail = || {
             let text = fs::read_to_string(&log).unwrap_or_default();

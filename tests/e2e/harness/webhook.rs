@@ -1,26 +1,34 @@
 //! `setguard serve` as a user starts it.
 
-use std::{fs, path::Path};
+use std::{fs, io::Read, path::Path};
 
 use super::process::Process;
 
 /// A running `setguard serve`.
 #[derive(Debug)]
 pub(crate) struct Webhook {
-    process: Process,
+    _process: Process,
 }
 
 impl Webhook {
-    /// Starts the program and waits until it has printed how to register it.
-    pub(crate) fn start(folder: &Path, args: &[&str]) -> Self {
-        let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
-        let common = ["serve", "--admin-listen=127.0.0.1:0"];
-        let process = Process::start(program, common.iter().chain(args), folder);
-        Webhook { process }
+    /// Starts it with a certificate of its own making. The other half is what it prints: the
+    /// webhook configurations for `kubectl apply -f -`.
+    pub(crate) fn start(logs: &Path) -> (Self, String) {
+        let (webhook, mut stdout) = Self::start_with(logs, &["--listen=127.0.0.1:0"]);
+        let mut configurations = String::new();
+        stdout.read_to_string(&mut configurations).expect("text, and an end of it");
+        (webhook, configurations)
     }
 
-    /// The YAML of its webhook configurations.
-    pub(crate) fn configurations(&self) -> String {
-        fs::read_to_string(&self.process.stdout).expect("what it printed")
+    /// Starts it with these flags and waits until it listens.
+    pub(crate) fn start_with(logs: &Path, flags: &[&str]) -> (Self, impl Read + use<>) {
+        let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
+        let args = [&["serve", "--admin-listen=127.0.0.1:0"], flags].concat();
+        let (mut process, stdout) = Process::start_piped(program, &args, logs);
+        let log = process.log.clone();
+        process.wait_until("setguard listens", || {
+            fs::read_to_string(&log).ok()?.contains("listening").then_some(())
+        });
+        (Webhook { _process: process }, stdout)
     }
 }

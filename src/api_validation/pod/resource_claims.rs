@@ -9,7 +9,7 @@ use super::util::{go_struct, label, subdomain};
 use crate::{field::Path, finding::Findings};
 
 /// `gatherPodResourceClaimNames`.
-pub(crate) fn claim_names(claims: &[PodResourceClaim]) -> Vec<&str> {
+pub(crate) fn names(claims: &[PodResourceClaim]) -> Vec<&str> {
     claims.iter().map(|claim| claim.name.as_str()).filter(|name| !name.is_empty()).collect()
 }
 
