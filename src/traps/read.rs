@@ -1,5 +1,7 @@
 //! What several traps read off an object.
 
+mod rollout;
+
 use std::ops::Range;
 
 use k8s_openapi::{
@@ -7,12 +9,14 @@ use k8s_openapi::{
         apps::v1::{DaemonSetStatus, StatefulSetStatus},
         core::v1::{Container, PersistentVolumeClaim, PodSpec},
     },
-    apimachinery::pkg::util::intstr::IntOrString,
+    apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 
+pub(super) use self::rollout::{scaled, strategy, surges};
 use crate::{
+    api_validation::selector,
     field::Path,
-    subject::{Object, StatefulSetSpec, Subject, Workload},
+    subject::{DaemonSetSpec, Object, StatefulSetSpec, Subject, Workload},
 };
 
 /// Whether an UPDATE changes the template, which is what starts a rollout.
@@ -35,20 +39,6 @@ pub(super) fn daemon_set_status(object: &Object<'_>) -> Option<DaemonSetStatus> 
     serde_json::from_str(object.status?.get()).ok()
 }
 
-/// A count, or that percentage of a total. `None` for what the API server refuses.
-///
-/// Kubernetes: `GetScaledValueFromIntOrPercent`, apimachinery pkg/util/intstr/intstr.go.
-pub(super) fn scaled(value: &IntOrString, total: i32, round_up: bool) -> Option<i64> {
-    match value {
-        IntOrString::Int(count) => Some((*count).into()),
-        IntOrString::String(text) => {
-            let percent: i64 = text.strip_suffix('%')?.parse().ok()?;
-            let hundredfold = percent.checked_mul(total.into())?;
-            Some((hundredfold + if round_up { 99 } else { 0 }) / 100)
-        }
-    }
-}
-
 /// Whether an init container goes on running beside the others.
 pub(super) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
@@ -68,6 +58,29 @@ pub(super) fn each_container(
     for (i, container) in spec.containers.iter().enumerate() {
         see(container, &path.index(i));
     }
+}
+
+/// Calls `see` with the address of the spec of the template's pods.
+pub(super) fn at_pod_spec(see: impl FnOnce(&Path<'_>)) {
+    let spec = Path::new("spec");
+    let template = spec.child("template");
+    see(&template.child("spec"));
+}
+
+/// The spec of an object that is a DaemonSet.
+pub(super) fn daemon_set<'a>(object: &'a Object<'_>) -> Option<&'a DaemonSetSpec> {
+    match &object.workload {
+        Workload::DaemonSet(spec) => Some(spec),
+        Workload::StatefulSet(_) => None,
+    }
+}
+
+/// The selector, if the API server accepts it with this template.
+pub(super) fn selector<'a>(object: &'a Object<'_>) -> Option<&'a LabelSelector> {
+    let labels = object.template().metadata.as_ref().and_then(|meta| meta.labels.as_ref());
+    object.selector().filter(|it| {
+        selector::parses(it) && !selector::is_empty(it) && selector::matches_labels(it, labels)
+    })
 }
 
 /// The spec of an object that is a StatefulSet.
@@ -123,16 +136,5 @@ mod tests {
         assert_eq!(pod_names("web", &(3..4)), "web-3");
         assert_eq!(pod_names("web", &(3..5)), "web-3 and web-4");
         assert_eq!(pod_names("web", &(0..5)), "web-0 to web-4");
-    }
-
-    #[test]
-    fn percentages_round_as_asked() {
-        let percent = |text: &str| IntOrString::String(text.to_owned());
-        assert_eq!(scaled(&percent("30%"), 3, false), Some(0));
-        assert_eq!(scaled(&percent("30%"), 3, true), Some(1));
-        assert_eq!(scaled(&percent("0%"), 3, true), Some(0));
-        assert_eq!(scaled(&percent("100%"), 3, false), Some(3));
-        assert_eq!(scaled(&percent("x"), 3, true), None);
-        assert_eq!(scaled(&IntOrString::Int(7), 3, true), Some(7));
     }
 }
