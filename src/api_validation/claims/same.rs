@@ -70,9 +70,8 @@ fn spec(spec: &mut PersistentVolumeClaimSpec) {
 
 fn amounts(list: &mut Option<BTreeMap<String, resource::Quantity>>) {
     for amount in list.iter_mut().flat_map(BTreeMap::values_mut) {
-        if let Some(parsed) = Quantity::parse(&amount.0) {
-            // Written in billionths, one value has one text.
-            amount.0 = parsed.rounded().millis().to_string();
+        if let Some(parsed) = Quantity::parse_resource(&amount.0) {
+            amount.0 = parsed.to_value_text();
         }
     }
     drop_empty(list, BTreeMap::is_empty);

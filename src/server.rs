@@ -1,0 +1,202 @@
+//! `setguard serve`: the webhook, its probes and its metrics.
+
+pub mod accept;
+pub mod admin;
+pub mod app;
+pub mod args;
+mod duration;
+pub mod faults;
+pub mod metrics;
+pub mod policy;
+mod record;
+pub mod refusal;
+pub mod routes;
+pub mod shutdown;
+pub mod tls;
+pub mod webhooks;
+
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    net::{IpAddr, SocketAddr},
+    process::ExitCode,
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context as _, anyhow};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::{net::TcpListener, sync::oneshot, time::sleep};
+
+pub use self::args::ServeArgs;
+use self::{
+    accept::Acceptor,
+    app::{App, Phase},
+    shutdown::{Signals, Stop},
+    tls::{Pair, SelfSigned, Tls},
+};
+use crate::telemetry;
+
+/// Serves until a signal ends it.
+///
+/// The exit code is 0 when all requests were answered, 1 when some were still in flight at the end
+/// of the grace period, and 130 or 143 when a second signal (SIGINT or SIGTERM) cut it short.
+///
+/// # Errors
+/// What is wrong with the flags, the policy, the certificate or the ports: exit code 2.
+pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    telemetry::init(args.log_format, args.log_level.as_deref()).map_err(|error| anyhow!(error))?;
+    faults::log_panics_by_place();
+    // Another library in the process could bring a second one, and then none would be chosen.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+
+    let (policy, mut policy_reloader) = policy::load(args.policy.clone())?;
+    let app = App::new(policy);
+    let (source, ca) = tls_source(args)?;
+    let (tls, mut tls_reloader) = tls::load(source, &app.metrics)?;
+
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        // For large reviews, which keep a core busy: more threads than cores would not help.
+        .max_blocking_threads(thread::available_parallelism().map_or(1, Into::into))
+        .build()
+        .context("the runtime cannot be started")?;
+
+    let (polled, interval) = (app.clone(), args.poll_interval.max(Duration::from_millis(1)));
+    let poll = move || {
+        loop {
+            thread::sleep(interval);
+            tls_reloader.poll(&polled.metrics);
+            policy_reloader.poll(&polled);
+        }
+    };
+    // A file system that hangs keeps no request waiting there.
+    thread::Builder::new().name("reload".to_owned()).spawn(poll).context("no thread to be had")?;
+
+    let code = runtime.block_on(serve(args, app, tls, ca.as_deref()))?;
+    runtime.shutdown_background();
+    Ok(code)
+}
+
+/// Where the certificate comes from, and the authority of a self-signed one.
+fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<String>)> {
+    let client_ca = args.client_ca.clone();
+    if let (Some(cert), Some(key)) = (args.tls_cert.clone(), args.tls_key.clone()) {
+        return Ok((tls::Source { pair: Pair::Files { cert, key }, client_ca }, None));
+    }
+    let mut names = args.tls_san.clone();
+    let local = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    names.extend(local.into_iter().chain(specific(args.listen.ip()).map(|ip| ip.to_string())));
+    names.sort();
+    names.dedup();
+    let made = SelfSigned::new(&names)
+        .with_context(|| format!("no certificate can be made for {}", names.join(", ")))?;
+    let ca = made.ca.clone();
+    Ok((tls::Source { pair: Pair::SelfSigned(made), client_ca }, Some(ca)))
+}
+
+/// The address that is listened on, if it is one.
+fn specific(ip: IpAddr) -> Option<IpAddr> {
+    (!ip.is_unspecified()).then_some(ip)
+}
+
+async fn serve(
+    args: &ServeArgs,
+    app: Arc<App>,
+    tls: Arc<Tls>,
+    ca: Option<&str>,
+) -> anyhow::Result<ExitCode> {
+    let mut signals = Signals::new().context("signals cannot be received")?;
+    let listener = bind("--listen", args.listen).await?;
+    let admin = bind("--admin-listen", args.admin_listen).await?;
+    let webhook = Acceptor::new(listener, Some(tls), routes::router(app.clone()), app.clone());
+    let admin = Acceptor::new(admin, None, admin::router(app.clone()), app.clone());
+    let (address, admin_address) = (webhook.local_addr()?, admin.local_addr()?);
+
+    let (stop, stopped) = oneshot::channel::<()>();
+    let accepting = tokio::spawn(webhook.run(async { stopped.await.unwrap_or_default() }));
+    // Probes and metrics are answered to the end.
+    tokio::spawn(admin.run(std::future::pending()));
+    app.set_phase(Phase::Ready);
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        webhook = %address,
+        admin = %admin_address,
+        kubernetes = %app.policy.load().cluster.version,
+        "listening"
+    );
+    if let Some(ca) = ca {
+        let host = args.tls_san.first().cloned();
+        let ip = specific(address.ip()).map(|ip| ip.to_string());
+        let host = host.or(ip).unwrap_or_else(|| "127.0.0.1".to_owned());
+        print(&webhooks::yaml(&host, address.port(), ca)?);
+    }
+
+    let first = signals.next().await;
+    app.set_phase(Phase::Draining);
+    tracing::info!(signal = ?first, "shutting down; a second signal ends at once");
+    let drained = async {
+        if first == Stop::Terminate {
+            sleep(args.drain_delay).await;
+        }
+        drop(stop);
+        match accepting.await {
+            Ok(graceful) => finish(&app, graceful, args.grace_period).await,
+            Err(_) => false,
+        }
+    };
+    Ok(tokio::select! {
+        second = signals.next() => {
+            tracing::warn!(signal = ?second, in_flight = app.metrics.in_flight(), "ending at once");
+            ExitCode::from(second.exit_code())
+        }
+        all = drained => ExitCode::from(u8::from(!all)),
+    })
+}
+
+async fn bind(flag: &str, address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| match address.port() {
+        0 => format!("{flag} {address}: cannot listen there"),
+        port => format!("{flag} {address}: cannot listen there; is port {port} in use?"),
+    })
+}
+
+/// Waits for the requests in flight. Says whether all were answered.
+async fn finish(app: &App, graceful: GracefulShutdown, grace: Duration) -> bool {
+    let quiet = async {
+        // hyper closes idle connections at once, but one on which nothing was ever sent only when
+        // its time is up; Go's client keeps such ones in reserve. What is being sent on them right
+        // now gets this much time to arrive.
+        let mut idle_looks = 0;
+        while idle_looks < 10 {
+            sleep(Duration::from_millis(100)).await;
+            idle_looks = if app.metrics.in_flight() == 0 { idle_looks + 1 } else { 0 };
+        }
+    };
+    tokio::select! {
+        () = graceful.shutdown() => {}
+        () = quiet => {}
+        () = sleep(grace) => {}
+    }
+    let in_flight = app.metrics.in_flight();
+    if in_flight > 0 {
+        tracing::error!(in_flight, "the grace period is over; these requests get no answer");
+    } else {
+        tracing::info!("all requests are answered");
+    }
+    in_flight == 0
+}
+
+/// Prints the webhook configurations and lets go of standard output, so that
+/// `setguard serve | kubectl apply -f -` sees its end.
+fn print(yaml: &str) {
+    let printed = io::stdout().lock().write_all(yaml.as_bytes()).and_then(|()| {
+        io::stdout().flush()?;
+        rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
+        Ok(())
+    });
+    if let Err(error) = printed {
+        tracing::warn!(%error, "the webhook configurations could not be printed");
+    }
+}

@@ -1,0 +1,256 @@
+//! Accepts connections: by hand, since the limits, timeouts and failures are what matters here.
+
+use std::{
+    fmt, future,
+    future::Future,
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    task::Poll,
+    time::Duration,
+};
+
+use axum::Router;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{
+        conn::auto,
+        graceful::{GracefulShutdown, Watcher},
+    },
+    service::TowerToHyperService,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+
+use super::{app::App, metrics::HandshakeFailure, tls::Tls};
+
+/// An API server keeps up to 25 idle connections to a webhook, and a large control plane has five
+/// API servers; the rest is for bursts. A shell's usual limit of 1,024 open files holds them too.
+const MAX_CONNECTIONS: usize = 512;
+
+/// As long as the API server gives a handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a connection may wait for the head of its next request. hyper counts the idle time
+/// between requests in. The API server drops idle connections after 90 s; if we were first, it
+/// could be sending a request at that moment, and it does not repeat a POST.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
+const _: () = assert!(IDLE_TIMEOUT.as_secs() > 90);
+
+/// An HTTP/2 client that does not answer a ping is gone.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// As Go's server: the API server sends all its reviews to a loopback URL over one connection.
+const MAX_STREAMS: u32 = 250;
+
+/// Bytes that an HTTP/2 client may send before its request is being read, in all its requests.
+const H2_WINDOW: u32 = 1 << 20;
+
+/// After this, what is wrong with accepting may be over.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Of failed handshakes, one in this time is a warning and the others are for debugging: a client
+/// that does not trust us tries again and again.
+const WARN_SECONDS: u64 = 60;
+
+/// Listens, with what each connection needs.
+pub struct Acceptor {
+    listener: TcpListener,
+    tls: Option<Arc<Tls>>,
+    router: Router,
+    app: Arc<App>,
+    http1: auto::Builder<TokioExecutor>,
+    http2: auto::Builder<TokioExecutor>,
+    connections: Arc<Semaphore>,
+    last_warning: Arc<AtomicU64>,
+    graceful: GracefulShutdown,
+}
+
+impl fmt::Debug for Acceptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Acceptor").field("listener", &self.listener).finish_non_exhaustive()
+    }
+}
+
+impl Acceptor {
+    /// Serves `router` on a listener: HTTPS if there is `tls`, else plain HTTP.
+    pub fn new(
+        listener: TcpListener,
+        tls: Option<Arc<Tls>>,
+        router: Router,
+        app: Arc<App>,
+    ) -> Self {
+        // The protocol is known from ALPN. To find it by reading would be without a timeout.
+        let mut http1 = auto::Builder::new(TokioExecutor::new()).http1_only();
+        http1.http1().timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT);
+        let mut http2 = auto::Builder::new(TokioExecutor::new()).http2_only();
+        http2
+            .http2()
+            .timer(TokioTimer::new())
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PING_TIMEOUT)
+            .max_concurrent_streams(MAX_STREAMS)
+            .initial_stream_window_size(H2_WINDOW)
+            .initial_connection_window_size(H2_WINDOW);
+        Acceptor {
+            listener,
+            tls,
+            router,
+            app,
+            http1,
+            http2,
+            connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+            last_warning: Arc::default(),
+            graceful: GracefulShutdown::new(),
+        }
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Accepts until `stop` is there, then closes the port. The connections live on; what comes
+    /// back closes them.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> GracefulShutdown {
+        tokio::pin!(stop);
+        loop {
+            let next = async {
+                // Full: the others wait in the system's queue.
+                let permit = self.connections.clone().acquire_owned().await;
+                (permit, self.listener.accept().await)
+            };
+            let (permit, accepted) = tokio::select! {
+                biased;
+                () = &mut stop => break,
+                next = next => next,
+            };
+            match (permit, accepted) {
+                (Ok(permit), Ok((stream, _))) => self.spawn(stream, permit),
+                (_, Err(error)) => {
+                    // Out of files, or the client went while it waited: no reason to end.
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+                (Err(_), _) => break,
+            }
+        }
+        self.drain_queue().await;
+        self.graceful
+    }
+
+    /// Takes what the system has accepted for us already: closing the port would reset it.
+    async fn drain_queue(&self) {
+        while let Ok(permit) = self.connections.clone().try_acquire_owned() {
+            let ready = future::poll_fn(|cx| match self.listener.poll_accept(cx) {
+                Poll::Ready(accepted) => Poll::Ready(accepted.ok()),
+                Poll::Pending => Poll::Ready(None),
+            });
+            let Some((stream, _)) = ready.await else { break };
+            self.spawn(stream, permit);
+        }
+    }
+
+    fn spawn(&self, stream: TcpStream, permit: OwnedSemaphorePermit) {
+        // Answers are small, and nobody should wait for a fuller packet.
+        let _ = stream.set_nodelay(true);
+        let watcher = self.graceful.watcher();
+        let service = TowerToHyperService::new(self.router.clone());
+        let http1 = self.http1.clone();
+        let Some(tls) = &self.tls else {
+            tokio::spawn(async move {
+                serve(&http1, stream, service, watcher).await;
+                drop(permit);
+            });
+            return;
+        };
+        let acceptor = TlsAcceptor::from(tls.config());
+        let http2 = self.http2.clone();
+        let app = self.app.clone();
+        let last_warning = self.last_warning.clone();
+        tokio::spawn(async move {
+            match handshake(acceptor, stream).await {
+                Ok(stream) => {
+                    let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                    serve(if is_h2 { &http2 } else { &http1 }, stream, service, watcher).await;
+                }
+                Err((why, error)) => {
+                    app.metrics.handshake_failed(why);
+                    log_failure(why, &error, &last_warning);
+                }
+            }
+            drop(permit);
+        });
+    }
+}
+
+async fn serve(
+    builder: &auto::Builder<TokioExecutor>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    service: TowerToHyperService<Router>,
+    watcher: Watcher,
+) {
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    if let Err(error) = watcher.watch(connection.into_owned()).await {
+        tracing::debug!(error, "a connection ended badly");
+    }
+}
+
+async fn handshake(
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+) -> Result<TlsStream<TcpStream>, (HandshakeFailure, String)> {
+    match timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => Ok(stream),
+        Ok(Err(error)) => Err((classify(&error), error.to_string())),
+        Err(_) => Err((HandshakeFailure::Timeout, "the handshake took too long".to_owned())),
+    }
+}
+
+fn classify(error: &io::Error) -> HandshakeFailure {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::AlertReceived(_)) => HandshakeFailure::RefusedByClient,
+        Some(rustls::Error::NoCertificatesPresented | rustls::Error::InvalidCertificate(_)) => {
+            HandshakeFailure::ClientCertificate
+        }
+        Some(_) => HandshakeFailure::Protocol,
+        None => HandshakeFailure::Eof,
+    }
+}
+
+fn log_failure(why: HandshakeFailure, error: &str, last_warning: &AtomicU64) {
+    let reason = why.as_str();
+    let now = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
+    let last = last_warning.load(Relaxed);
+    // A load balancer that only looks whether the port is open goes away without a word.
+    if why == HandshakeFailure::Eof || now.saturating_sub(last) < WARN_SECONDS {
+        tracing::debug!(reason, error, "a TLS handshake failed");
+        return;
+    }
+    last_warning.store(now, Relaxed);
+    let hint = match why {
+        HandshakeFailure::RefusedByClient => {
+            "does the caBundle of the webhook configuration fit the certificate?"
+        }
+        HandshakeFailure::ClientCertificate => "does --client-ca hold the client's authority?",
+        HandshakeFailure::Eof | HandshakeFailure::Protocol | HandshakeFailure::Timeout => "",
+    };
+    tracing::warn!(
+        reason,
+        error,
+        hint,
+        "a TLS handshake failed; more within a minute are not shown"
+    );
+}

@@ -1,0 +1,62 @@
+//! `GET /livez`, `/readyz` and `/metrics`, over plain HTTP on a port of their own.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::State,
+    http::{StatusCode, header},
+    response::IntoResponse,
+    routing::get,
+};
+
+use super::{
+    app::{App, Phase},
+    metrics,
+};
+
+/// The routes of the admin port.
+pub fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/livez", get("ok\n"))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .fallback((StatusCode::NOT_FOUND, "not found: try /livez, /readyz or /metrics\n"))
+        .with_state(app)
+}
+
+/// Policy and certificate are loaded before the server listens, so listening is all there is to it.
+async fn readyz(State(app): State<Arc<App>>) -> (StatusCode, &'static str) {
+    match app.phase() {
+        Phase::Starting => (StatusCode::SERVICE_UNAVAILABLE, "starting\n"),
+        Phase::Ready => (StatusCode::OK, "ok\n"),
+        Phase::Draining => (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n"),
+    }
+}
+
+async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], app.metrics.encode())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{body::Body, http::Request};
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::config::Policy;
+
+    #[tokio::test]
+    async fn ready_means_listening_and_not_on_the_way_out() {
+        let app = App::new(Policy::default());
+        for (phase, status) in [(Phase::Starting, 503), (Phase::Ready, 200), (Phase::Draining, 503)]
+        {
+            app.set_phase(phase);
+            for (path, status) in [("/readyz", status), ("/livez", 200)] {
+                let request = Request::get(path).body(Body::empty()).unwrap();
+                let response = router(app.clone()).oneshot(request).await.unwrap();
+                assert_eq!(response.status(), status, "{path} while {phase:?}");
+            }
+        }
+    }
+}

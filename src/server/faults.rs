@@ -1,0 +1,81 @@
+//! Faults of our own: a panic becomes HTTP 500, is counted, and the process lives.
+//!
+//! HTTP 500 and not a denial, so that `failurePolicy` decides.
+
+use std::{any::Any, panic, sync::Arc};
+
+use axum::{
+    body::Body,
+    http::{Response, StatusCode},
+};
+use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
+
+use super::app::App;
+use crate::admission::Endpoint;
+
+/// Answers and counts the panics of what it is laid around.
+pub fn layer(app: Arc<App>, endpoint: Endpoint) -> CatchPanicLayer<Fault> {
+    CatchPanicLayer::custom(Fault { app, endpoint })
+}
+
+/// Makes the answer to a panic.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    app: Arc<App>,
+    endpoint: Endpoint,
+}
+
+impl ResponseForPanic for Fault {
+    type ResponseBody = Body;
+
+    // The panic's own words are not passed on: they may quote the object.
+    fn response_for_panic(&mut self, _: Box<dyn Any + Send + 'static>) -> Response<Body> {
+        self.app.metrics.unanswered(self.endpoint, "fault");
+        tracing::error!(
+            endpoint = self.endpoint.path(),
+            decision = "fault",
+            "a request met a fault of setguard; please report it with the place of the panic"
+        );
+        let mut response = Response::new(Body::from("internal error: see the log of setguard\n"));
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        response
+    }
+}
+
+/// Has panics logged with their place alone, since their words may quote an object.
+pub fn log_panics_by_place() {
+    panic::set_hook(Box::new(|info| {
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, "panic");
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{Router, http::Request, routing::post};
+    use http_body_util::BodyExt;
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::config::Policy;
+
+    #[tokio::test]
+    async fn a_panic_is_a_counted_500_that_does_not_quote_it() {
+        async fn handler() {
+            panic!("the secret value");
+        }
+        let app = App::new(Policy::default());
+        let router =
+            Router::new().route("/", post(handler).layer(layer(app.clone(), Endpoint::Mutate)));
+        for _ in 0..2 {
+            let request = Request::post("/").body(Body::empty()).unwrap();
+            let response = router.clone().oneshot(request).await.unwrap();
+            assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+            let body = response.into_body().collect().await.unwrap().to_bytes();
+            assert!(!String::from_utf8_lossy(&body).contains("secret"));
+        }
+        let line = r#"setguard_admission_requests_total{endpoint="/mutate",kind="other",operation="UNKNOWN",decision="fault"} 2"#;
+        let text = app.metrics.encode();
+        assert!(text.lines().any(|have| have == line), "no {line} in\n{text}");
+    }
+}

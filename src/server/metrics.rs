@@ -1,0 +1,291 @@
+//! What Prometheus is told. Every label takes its values from a closed set.
+
+mod cells;
+
+use std::time::Duration;
+
+use prometheus_client::{
+    encoding::text::encode,
+    metrics::{gauge::Gauge, info::Info},
+    registry::Registry,
+};
+
+use self::cells::{Counters, Durations, Label};
+use crate::{
+    admission::{Endpoint, Record},
+    cluster::Version,
+    review::Verb,
+    rule::{self, Mode},
+};
+
+/// The content type of [`Metrics::encode`].
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The `kind` of a request that could not be read.
+pub const NO_KIND: &str = "other";
+
+/// All metrics of the server.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    requests: Counters<4>,
+    durations: Durations,
+    findings: Counters<2>,
+    injections: Counters<1>,
+    in_flight: Gauge,
+    certificate_expiry: Gauge,
+    certificate_reloads: Counters<1>,
+    policy_reloads: Counters<1>,
+    handshake_failures: Counters<1>,
+}
+
+/// Why a TLS handshake failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandshakeFailure {
+    /// The client showed no certificate, or one that is not trusted.
+    ClientCertificate,
+    /// The client went away.
+    Eof,
+    /// Neither of the others: what came was not TLS, or no version and cipher in common.
+    Protocol,
+    /// The client does not trust our certificate.
+    RefusedByClient,
+    /// It took too long.
+    Timeout,
+}
+
+impl HandshakeFailure {
+    /// All of them.
+    pub const ALL: [HandshakeFailure; 5] = [
+        HandshakeFailure::ClientCertificate,
+        HandshakeFailure::Eof,
+        HandshakeFailure::Protocol,
+        HandshakeFailure::RefusedByClient,
+        HandshakeFailure::Timeout,
+    ];
+
+    /// As a label.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            HandshakeFailure::ClientCertificate => "client-certificate",
+            HandshakeFailure::Eof => "eof",
+            HandshakeFailure::Protocol => "protocol",
+            HandshakeFailure::RefusedByClient => "refused-by-client",
+            HandshakeFailure::Timeout => "timeout",
+        }
+    }
+}
+
+/// How a request was decided: the answer's own word, or that there was no answer.
+const DECISIONS: [&str; 6] = ["allowed", "denied", "patched", "rejected", "fault", "timeout"];
+const ENDPOINTS: [Endpoint; 3] =
+    [Endpoint::Mutate, Endpoint::MutateControlPlane, Endpoint::Validate];
+const VERBS: [Verb; 5] = [Verb::Connect, Verb::Create, Verb::Delete, Verb::Unknown, Verb::Update];
+const RESULTS: [&str; 2] = ["success", "failure"];
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let label = |name, values: &[&'static str]| Label { name, values: values.to_vec() };
+        let rules: Vec<&'static str> = rule::catalogue().iter().map(|meta| meta.id).collect();
+        let modes = [Mode::Audit, Mode::Warn, Mode::Deny].map(Mode::as_str);
+        let mut metrics = Metrics {
+            registry: Registry::with_prefix("setguard"),
+            requests: Counters::new([
+                label("endpoint", &ENDPOINTS.map(Endpoint::path)),
+                label("kind", &["DaemonSet", "StatefulSet", "Pod", NO_KIND]),
+                label("operation", &VERBS.map(Verb::as_str)),
+                label("decision", &DECISIONS),
+            ]),
+            durations: Durations::default(),
+            findings: Counters::new([label("rule", &rules), label("mode", &modes)]),
+            injections: Counters::new([label(
+                "what",
+                &["control-plane-tolerations", "daemon-tolerations", "node-pin"],
+            )]),
+            in_flight: Gauge::default(),
+            certificate_expiry: Gauge::default(),
+            certificate_reloads: Counters::new([label("result", &RESULTS)]),
+            policy_reloads: Counters::new([label("result", &RESULTS)]),
+            handshake_failures: Counters::new([label(
+                "reason",
+                &HandshakeFailure::ALL.map(HandshakeFailure::as_str),
+            )]),
+        };
+        metrics.register();
+        metrics
+    }
+}
+
+impl Metrics {
+    /// prometheus-client adds the final dot of each help text and the `_total` of each counter.
+    fn register(&mut self) {
+        let registry = &mut self.registry;
+        registry.register(
+            "admission_requests",
+            "Admission requests by how they were decided; 'rejected' was malformed, 'fault' is a \
+             fault of setguard, 'timeout' could not begin in time",
+            self.requests.clone(),
+        );
+        registry.register(
+            "admission_duration_seconds",
+            "Time from the head of a request to its answer, the reading of its body included",
+            self.durations.clone(),
+        );
+        registry.register(
+            "findings",
+            "Findings by rule and by how the policy took them",
+            self.findings.clone(),
+        );
+        registry.register(
+            "injections",
+            "What was injected into pods and templates",
+            self.injections.clone(),
+        );
+        registry.register(
+            "in_flight_requests",
+            "Admission requests that are being answered",
+            self.in_flight.clone(),
+        );
+        registry.register(
+            "certificate_expiry_seconds",
+            "When the serving certificate, or one of its chain, expires: seconds since 1970; \
+             subtract time() for the seconds that are left",
+            self.certificate_expiry.clone(),
+        );
+        registry.register(
+            "certificate_reloads",
+            "Changes of the certificate, key or client CA files, by whether they could be taken",
+            self.certificate_reloads.clone(),
+        );
+        registry.register(
+            "policy_reloads",
+            "Changes of the policy file, by whether they could be taken",
+            self.policy_reloads.clone(),
+        );
+        registry.register(
+            "tls_handshake_failures",
+            "TLS handshakes that failed; 'refused-by-client' means that the webhook \
+             configuration's caBundle does not fit the certificate",
+            self.handshake_failures.clone(),
+        );
+        let info = Info::new([
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("newest_kubernetes", Version::NEWEST.to_string()),
+        ]);
+        registry.register("build", "The version that is running", info);
+    }
+
+    /// Counts a request that was answered.
+    pub fn answered(&self, endpoint: Endpoint, record: &Record, took: Duration) {
+        let operation = record.operation.as_str();
+        let decision = record.decision.as_str();
+        self.requests.inc([endpoint.path(), record.kind, operation, decision]);
+        self.durations.observe(took);
+        for (rule, mode) in &record.findings {
+            self.findings.inc([rule, mode.as_str()]);
+        }
+        for what in &record.injected {
+            self.injections.inc([what]);
+        }
+    }
+
+    /// Counts a request that got no answer: `rejected`, `fault` or `timeout`.
+    pub fn unanswered(&self, endpoint: Endpoint, decision: &str) {
+        self.requests.inc([endpoint.path(), NO_KIND, Verb::Unknown.as_str(), decision]);
+    }
+
+    /// Counts a request as in flight until the guard goes.
+    #[must_use = "the request is in flight until this goes"]
+    pub fn enter(&self) -> InFlight<'_> {
+        self.in_flight.inc();
+        InFlight(&self.in_flight)
+    }
+
+    /// How many requests are in flight.
+    pub fn in_flight(&self) -> i64 {
+        self.in_flight.get()
+    }
+
+    /// Says when the certificate expires, in seconds since 1970.
+    pub fn set_certificate_expiry(&self, seconds: i64) {
+        self.certificate_expiry.set(seconds);
+    }
+
+    /// Counts a change of the certificate files.
+    pub fn certificate_reloaded(&self, taken: bool) {
+        self.certificate_reloads.inc([result(taken)]);
+    }
+
+    /// Counts a change of the policy file.
+    pub fn policy_reloaded(&self, taken: bool) {
+        self.policy_reloads.inc([result(taken)]);
+    }
+
+    /// Counts a handshake that failed.
+    pub fn handshake_failed(&self, why: HandshakeFailure) {
+        self.handshake_failures.inc([why.as_str()]);
+    }
+
+    /// The metrics as OpenMetrics text.
+    pub fn encode(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String does not fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+const fn result(taken: bool) -> &'static str {
+    if taken { "success" } else { "failure" }
+}
+
+/// A request in flight.
+#[derive(Debug)]
+pub struct InFlight<'a>(&'a Gauge);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admission::Decision;
+
+    fn record() -> Record {
+        Record {
+            kind: "Pod",
+            operation: Verb::Create,
+            decision: Decision::Patched,
+            findings: vec![(crate::inject::NODE_PIN_CONFLICT, Mode::Warn)],
+            injected: vec!["node-pin"],
+            uid: String::new(),
+            namespace: String::new(),
+            name: String::new(),
+            dry_run: false,
+        }
+    }
+
+    #[test]
+    fn every_metric_of_an_answer_is_told() {
+        let metrics = Metrics::default();
+        let in_flight = metrics.enter();
+        metrics.answered(Endpoint::Mutate, &record(), Duration::from_millis(1));
+        let text = metrics.encode();
+        drop(in_flight);
+        for line in [
+            r#"setguard_admission_requests_total{endpoint="/mutate",kind="Pod",operation="CREATE",decision="patched"} 1"#,
+            "setguard_admission_duration_seconds_count 1",
+            r#"setguard_findings_total{rule="node-pin-conflict",mode="warn"} 1"#,
+            r#"setguard_injections_total{what="node-pin"} 1"#,
+            "setguard_in_flight_requests 1",
+            r#"setguard_policy_reloads_total{result="failure"} 0"#,
+            "# EOF",
+        ] {
+            assert!(text.lines().any(|have| have == line), "no {line} in\n{text}");
+        }
+        assert_eq!(metrics.in_flight(), 0);
+    }
+}

@@ -1,0 +1,204 @@
+//! Metrics that are counted without a lock.
+//!
+//! prometheus-client's `Family` and `Histogram` take one. Our labels come from closed sets, so a
+//! cell for each combination can be there from the start, and counting is one atomic addition.
+
+use std::{
+    array, fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use prometheus_client::{
+    encoding::{EncodeMetric, MetricEncoder, NoLabelSet},
+    metrics::MetricType,
+};
+
+/// A label, and all values that it can take.
+#[derive(Clone, Debug)]
+pub(crate) struct Label {
+    /// Its name.
+    pub name: &'static str,
+    /// Its values.
+    pub values: Vec<&'static str>,
+}
+
+/// With fewer combinations than this, those that have not happened are shown too, so that a rate
+/// sees the first one happen.
+const SHOW_ZEROS_BELOW: usize = 16;
+
+/// A counter for each combination of `D` labels.
+#[derive(Clone, Debug)]
+pub(crate) struct Counters<const D: usize>(Arc<Cells<D>>);
+
+#[derive(Debug)]
+struct Cells<const D: usize> {
+    labels: [Label; D],
+    counts: Vec<AtomicU64>,
+}
+
+impl<const D: usize> Counters<D> {
+    /// Counters for these labels, all zero.
+    pub(crate) fn new(labels: [Label; D]) -> Self {
+        let size = labels.iter().map(|label| label.values.len()).product();
+        let counts = (0..size).map(|_| AtomicU64::new(0)).collect();
+        Counters(Arc::new(Cells { labels, counts }))
+    }
+
+    /// Counts one. What is outside the closed sets is not counted.
+    pub(crate) fn inc(&self, values: [&str; D]) {
+        let cell = self.0.index(values).and_then(|index| self.0.counts.get(index));
+        debug_assert!(cell.is_some(), "{values:?} is outside the closed sets of labels");
+        if let Some(cell) = cell {
+            cell.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+impl<const D: usize> Cells<D> {
+    fn index(&self, values: [&str; D]) -> Option<usize> {
+        self.labels.iter().zip(values).try_fold(0, |index, (label, value)| {
+            let position = label.values.iter().position(|known| *known == value)?;
+            Some(index * label.values.len() + position)
+        })
+    }
+
+    /// The other way round.
+    fn labels(&self, mut index: usize) -> [(&'static str, &'static str); D] {
+        let mut values: [&'static str; D] = [""; D];
+        for (label, value) in self.labels.iter().zip(&mut values).rev() {
+            let count = label.values.len().max(1);
+            *value = label.values.get(index % count).copied().unwrap_or_default();
+            index /= count;
+        }
+        array::from_fn(|i| (self.labels[i].name, values[i]))
+    }
+}
+
+impl<const D: usize> EncodeMetric for Counters<D> {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        let cells = &self.0;
+        for (index, cell) in cells.counts.iter().enumerate() {
+            let count = cell.load(Relaxed);
+            if count > 0 || cells.counts.len() < SHOW_ZEROS_BELOW {
+                let labels = cells.labels(index);
+                let mut encoder = encoder.encode_family(&labels)?;
+                encoder.encode_counter::<NoLabelSet, u64, u64>(&count, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Counter
+    }
+}
+
+/// From what the fastest answers take to the longest timeout that people set.
+const BUCKETS: [Duration; 15] = [
+    Duration::from_micros(50),
+    Duration::from_micros(100),
+    Duration::from_micros(250),
+    Duration::from_micros(500),
+    Duration::from_millis(1),
+    Duration::from_micros(2_500),
+    Duration::from_millis(5),
+    Duration::from_millis(10),
+    Duration::from_millis(25),
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(250),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+];
+
+/// A histogram of durations.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Durations(Arc<Histogram>);
+
+#[derive(Debug, Default)]
+struct Histogram {
+    /// One for each of [`BUCKETS`], and one beyond.
+    counts: [AtomicU64; BUCKETS.len() + 1],
+    nanos: AtomicU64,
+}
+
+impl Durations {
+    /// Counts one.
+    pub(crate) fn observe(&self, duration: Duration) {
+        let bucket = BUCKETS.partition_point(|bound| *bound < duration);
+        self.0.counts[bucket].fetch_add(1, Relaxed);
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        self.0.nanos.fetch_add(nanos, Relaxed);
+    }
+}
+
+impl EncodeMetric for Durations {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        // Written as +Inf.
+        let bounds = BUCKETS.iter().map(Duration::as_secs_f64).chain([f64::INFINITY]);
+        let counts = self.0.counts.iter().map(|count| count.load(Relaxed));
+        let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();
+        let count = buckets.iter().map(|(_, count)| count).sum();
+        let sum = Duration::from_nanos(self.0.nanos.load(Relaxed)).as_secs_f64();
+        encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prometheus_client::{encoding::text::encode, registry::Registry};
+
+    use super::*;
+
+    #[test]
+    fn each_combination_has_its_own_cell() {
+        let label = |name, values: &[&'static str]| Label { name, values: values.to_vec() };
+        let counters = Counters::new([
+            label("a", &["x", "y"]),
+            label("b", &["x", "y", "z"]),
+            label("c", &["1", "2", "3", "4"]),
+        ]);
+        counters.inc(["y", "x", "3"]);
+        counters.inc(["y", "x", "3"]);
+        counters.inc(["x", "z", "1"]);
+        let mut registry = Registry::default();
+        registry.register("things", "Things", counters);
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(
+            lines,
+            [r#"things_total{a="x",b="z",c="1"} 1"#, r#"things_total{a="y",b="x",c="3"} 2"#]
+        );
+    }
+
+    #[test]
+    fn a_duration_falls_into_the_first_bucket_that_holds_it() {
+        let durations = Durations::default();
+        durations.observe(Duration::from_micros(50));
+        durations.observe(Duration::from_micros(51));
+        durations.observe(Duration::from_secs(60));
+        let mut registry = Registry::default();
+        registry.register("took", "Took", durations);
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        for line in [
+            r#"took_bucket{le="0.00005"} 1"#,
+            r#"took_bucket{le="0.0001"} 2"#,
+            r#"took_bucket{le="5.0"} 2"#,
+            r#"took_bucket{le="+Inf"} 3"#,
+            "took_count 3",
+        ] {
+            assert!(text.lines().any(|have| have == line), "no {line} in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! One line of the log and one set of metrics for each request. Neither ever holds an object.
+
+use std::time::Duration;
+
+use super::{app::App, refusal::Refusal};
+use crate::admission::{Answer, Endpoint};
+
+/// Counts and logs how a request ended.
+pub(crate) fn outcome(
+    app: &App,
+    endpoint: Endpoint,
+    outcome: &Result<Answer, Refusal>,
+    took: Duration,
+) {
+    let duration_us = took.as_micros();
+    match outcome {
+        Ok(Answer { record, .. }) => {
+            app.metrics.answered(endpoint, record, took);
+            let findings = record.findings.len();
+            let rules = rules(record.findings.iter().map(|(rule, _)| *rule));
+            tracing::info!(
+                endpoint = endpoint.path(),
+                uid = clip(&record.uid),
+                kind = record.kind,
+                namespace = clip(&record.namespace),
+                name = clip(&record.name),
+                operation = record.operation.as_str(),
+                decision = record.decision.as_str(),
+                dry_run = record.dry_run,
+                findings,
+                rules,
+                injected = record.injected.join(","),
+                duration_us,
+                "review"
+            );
+        }
+        Err(refusal) => {
+            app.metrics.unanswered(endpoint, refusal.decision());
+            tracing::warn!(
+                endpoint = endpoint.path(),
+                decision = refusal.decision(),
+                status = refusal.status().as_u16(),
+                why = refusal.log_text(),
+                duration_us,
+                "review"
+            );
+        }
+    }
+}
+
+/// Each rule once, in the order of discovery.
+fn rules(found: impl Iterator<Item = &'static str>) -> String {
+    let mut unique: Vec<&str> = Vec::new();
+    for rule in found {
+        if !unique.contains(&rule) {
+            unique.push(rule);
+        }
+    }
+    unique.join(",")
+}
+
+/// The API server's names are at most 253 characters; who sends longer ones does not fill the log.
+fn clip(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(253)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_named_once() {
+        assert_eq!(rules(["b", "a", "b"].into_iter()), "b,a");
+    }
+
+    #[test]
+    fn long_names_are_cut_between_characters() {
+        assert_eq!(clip("short"), "short");
+        assert_eq!(clip(&"é".repeat(200)).chars().count(), 126);
+    }
+}

@@ -1,0 +1,181 @@
+//! `POST /validate`, `/mutate` and `/mutate/control-plane`: one handler, three thin entries.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::State,
+    http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, Version, header},
+    response::{IntoResponse, Response},
+    routing::{MethodRouter, post},
+};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use tokio::time::{Instant, timeout_at};
+
+use super::{
+    app::{App, BODY_BUDGET_KIB, MAX_BODY, Phase},
+    duration, faults, record,
+    refusal::Refusal,
+};
+use crate::admission::{self, Answer, Endpoint};
+
+/// The longest that the API server waits for a webhook. Kubernetes: `timeoutSeconds` is 1 to 30.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Larger bodies are judged on a thread of their own: a review of this size takes about a
+/// millisecond, the largest tens of them, and other requests should not wait behind it. For the
+/// usual 10 KiB, the way to another thread would cost more than the judging.
+const LARGE_BODY: usize = 256 << 10;
+
+/// The routes that the API server calls.
+pub fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route(Endpoint::Validate.path(), entry(&app, Endpoint::Validate))
+        .route(Endpoint::Mutate.path(), entry(&app, Endpoint::Mutate))
+        .route(Endpoint::MutateControlPlane.path(), entry(&app, Endpoint::MutateControlPlane))
+        .fallback((StatusCode::NOT_FOUND, NOT_FOUND))
+        .with_state(app)
+}
+
+const NOT_FOUND: &str = "not found: POST an AdmissionReview to /validate, /mutate or \
+                         /mutate/control-plane\n";
+const NOT_ALLOWED: &str = "method not allowed: POST an AdmissionReview\n";
+
+fn entry(app: &Arc<App>, endpoint: Endpoint) -> MethodRouter<Arc<App>> {
+    let handler = move |State(app): State<Arc<App>>, request| async move {
+        handle(&app, endpoint, request).await
+    };
+    post(handler)
+        .layer(faults::layer(app.clone(), endpoint))
+        .fallback((StatusCode::METHOD_NOT_ALLOWED, NOT_ALLOWED))
+}
+
+async fn handle(app: &App, endpoint: Endpoint, request: Request<Body>) -> Response {
+    let started = Instant::now();
+    let _in_flight = app.metrics.enter();
+    let version = request.version();
+    let outcome = review(app, endpoint, request, started).await;
+    record::outcome(app, endpoint, &outcome, started.elapsed());
+    let mut response = match outcome {
+        Ok(answer) => ([(header::CONTENT_TYPE, "application/json")], answer.body).into_response(),
+        Err(refusal) => refusal.into_response(),
+    };
+    // Asks the client to go elsewhere before the connection is closed under it. HTTP/2 has GOAWAY.
+    if app.phase() == Phase::Draining && version <= Version::HTTP_11 {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+async fn review(
+    app: &App,
+    endpoint: Endpoint,
+    request: Request<Body>,
+    started: Instant,
+) -> Result<Answer, Refusal> {
+    let (head, body) = request.into_parts();
+    if !is_json(&head.headers) {
+        return Err(Refusal::ContentType);
+    }
+    let deadline = started + timeout(&head.uri);
+    let length = content_length(&head.headers).unwrap_or(MAX_BODY);
+    if length > MAX_BODY {
+        return Err(Refusal::TooLarge);
+    }
+    let kib = u32::try_from(length.div_ceil(1024).clamp(1, BODY_BUDGET_KIB)).unwrap_or(u32::MAX);
+    let room = timeout_at(deadline, app.body_budget.acquire_many(kib));
+    let _room = room.await.map_err(|_| Refusal::Busy)?;
+    let body = timeout_at(deadline, Limited::new(body, MAX_BODY).collect());
+    let body = match body.await {
+        Err(_) => return Err(Refusal::SlowBody),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(Refusal::TooLarge),
+        Ok(Err(_)) => return Err(Refusal::Body),
+        Ok(Ok(body)) => body.to_bytes(),
+    };
+    if Instant::now() >= deadline {
+        return Err(Refusal::Busy);
+    }
+    answer(app, endpoint, body).await
+}
+
+async fn answer(app: &App, endpoint: Endpoint, body: Bytes) -> Result<Answer, Refusal> {
+    if body.len() <= LARGE_BODY {
+        return Ok(admission::answer(endpoint, &body, &app.policy.load(), today())?);
+    }
+    let policy = app.policy.load_full();
+    let work = move || admission::answer(endpoint, &body, &policy, today());
+    match tokio::task::spawn_blocking(work).await {
+        Ok(answer) => Ok(answer?),
+        Err(error) => match error.try_into_panic() {
+            // As if it had happened here: `faults` answers it.
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Refusal::Busy),
+        },
+    }
+}
+
+/// The day in UTC. A clock before 1970 or beyond the year 9999 is taken for 1970.
+fn today() -> Date {
+    let now = Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH);
+    TimeZone::UTC.to_datetime(now).date()
+}
+
+/// How long the API server will wait, from the `?timeout=5s` that it appends.
+fn timeout(uri: &Uri) -> Duration {
+    let query = uri.query().unwrap_or_default();
+    let given = query.split('&').find_map(|pair| pair.strip_prefix("timeout="));
+    given.and_then(duration::parse).map_or(LONGEST_TIMEOUT, |given| given.min(LONGEST_TIMEOUT))
+}
+
+/// Parameters such as `charset=utf-8` are allowed; what they say is not looked at.
+fn is_json(headers: &HeaderMap) -> bool {
+    let text = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = text.and_then(|text| text.split(';').next()).unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("application/json")
+}
+
+fn content_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timeout_of_the_api_server_is_read() {
+        for (uri, seconds) in [
+            ("/validate?timeout=5s", 5),
+            ("/validate?a=b&timeout=1m", 30),
+            ("/validate?timeout=soon", 30),
+            ("/validate?timeouts=5s", 30),
+            ("/validate", 30),
+        ] {
+            assert_eq!(timeout(&uri.parse().unwrap()).as_secs(), seconds, "{uri}");
+        }
+    }
+
+    #[test]
+    fn the_day_is_read_without_a_time_zone_database() {
+        assert!(today() > jiff::civil::date(2025, 1, 1));
+    }
+
+    #[test]
+    fn a_content_type_may_have_parameters() {
+        let with = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(value));
+            is_json(&headers)
+        };
+        assert!(with("application/json"));
+        assert!(with("Application/JSON ; charset=utf-8"));
+        assert!(!with("application/jsonp"));
+        assert!(!with("text/json; application/json"));
+        assert!(!is_json(&HeaderMap::new()));
+    }
+}

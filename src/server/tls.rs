@@ -1,0 +1,321 @@
+//! Certificates: read before the port is bound, read again when their files change.
+//!
+//! Files are polled and compared by content. The kubelet swaps a symlink when a Secret changes, and
+//! watchers of the file go deaf on that.
+
+mod self_signed;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use arc_swap::ArcSwap;
+use rustls::{
+    InconsistentKeys, RootCertStore, ServerConfig,
+    crypto::{CryptoProvider, aws_lc_rs},
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::{NoServerSessionStorage, WebPkiClientVerifier},
+};
+use x509_parser::certificate::X509Certificate;
+use x509_parser::prelude::FromDer;
+
+pub use self::self_signed::SelfSigned;
+use super::metrics::Metrics;
+
+/// Where certificate and key come from.
+#[derive(Debug)]
+pub enum Pair {
+    /// From files, which may change.
+    Files {
+        /// Certificate chain, leaf first.
+        cert: PathBuf,
+        /// Private key of the leaf.
+        key: PathBuf,
+    },
+    /// Made in memory.
+    SelfSigned(SelfSigned),
+}
+
+/// Where all that TLS needs comes from.
+#[derive(Debug)]
+pub struct Source {
+    /// Certificate and key.
+    pub pair: Pair,
+    /// The authorities of client certificates, if clients must show one.
+    pub client_ca: Option<PathBuf>,
+}
+
+/// Why TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("{}: cannot be read: {source}", .path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file does not hold what it should.
+    #[error("{}: {what}", .path.display())]
+    Content {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Certificate and key are not of one pair.
+    #[error("{} is not the private key of the first certificate in {}", .key.display(), .cert.display())]
+    Mismatch {
+        /// The certificate's file.
+        cert: PathBuf,
+        /// The key's file.
+        key: PathBuf,
+    },
+    /// Anything else that rustls does not like.
+    #[error("TLS cannot be set up: {0}")]
+    Rustls(#[from] rustls::Error),
+}
+
+/// What the files hold.
+#[derive(Clone, PartialEq, Eq)]
+struct Contents {
+    cert: Vec<u8>,
+    key: Vec<u8>,
+    client_ca: Option<Vec<u8>>,
+}
+
+/// The TLS configuration in force.
+#[derive(Debug)]
+pub struct Tls {
+    config: ArcSwap<ServerConfig>,
+}
+
+impl Tls {
+    /// For the next connection.
+    pub fn config(&self) -> Arc<ServerConfig> {
+        self.config.load_full()
+    }
+}
+
+/// Reads the files again when they have changed.
+pub struct Reloader {
+    source: Source,
+    tls: Arc<Tls>,
+    /// What was seen last, good or bad: each change is tried, and spoken of, once.
+    seen: Result<Contents, String>,
+}
+
+/// Reads everything for the first time.
+///
+/// # Errors
+/// Names the file, and what is wrong with it.
+pub fn load(source: Source, metrics: &Metrics) -> Result<(Arc<Tls>, Reloader), TlsError> {
+    let contents = source.read()?;
+    let (config, expiry) = source.build(&contents)?;
+    metrics.set_certificate_expiry(expiry);
+    warn_if_expired(expiry);
+    let tls = Arc::new(Tls { config: ArcSwap::new(config) });
+    Ok((tls.clone(), Reloader { source, tls, seen: Ok(contents) }))
+}
+
+impl Reloader {
+    /// Takes up what has changed since the last look. What cannot be used is logged and counted,
+    /// and the old pair stays.
+    pub fn poll(&mut self, metrics: &Metrics) {
+        let read = self.source.read();
+        let now = read.as_ref().map(Clone::clone).map_err(ToString::to_string);
+        if now == self.seen {
+            return;
+        }
+        self.seen = now;
+        match read.and_then(|contents| self.source.build(&contents)) {
+            Ok((config, expiry)) => {
+                self.tls.config.store(config);
+                metrics.set_certificate_expiry(expiry);
+                metrics.certificate_reloaded(true);
+                tracing::info!(expiry, "the certificate was reloaded");
+                warn_if_expired(expiry);
+            }
+            Err(error) => {
+                metrics.certificate_reloaded(false);
+                tracing::error!(%error, "the changed certificate cannot be used, the old one stays");
+            }
+        }
+    }
+}
+
+fn warn_if_expired(expiry: i64) {
+    if expiry < jiff::Timestamp::now().as_second() {
+        tracing::warn!(expiry, "the certificate has expired: the API server will not accept it");
+    }
+}
+
+impl Source {
+    fn read(&self) -> Result<Contents, TlsError> {
+        let (cert, key) = match &self.pair {
+            Pair::Files { cert, key } => (read(cert)?, read(key)?),
+            Pair::SelfSigned(made) => {
+                (made.cert.clone().into_bytes(), made.key.clone().into_bytes())
+            }
+        };
+        let client_ca = self.client_ca.as_deref().map(read).transpose()?;
+        Ok(Contents { cert, key, client_ca })
+    }
+
+    /// The configuration, and when the first certificate of the chain expires.
+    fn build(&self, contents: &Contents) -> Result<(Arc<ServerConfig>, i64), TlsError> {
+        let memory = PathBuf::from("(in memory)");
+        let (cert, key) = match &self.pair {
+            Pair::Files { cert, key } => (cert, key),
+            Pair::SelfSigned(_) => (&memory, &memory),
+        };
+        let chain = certificates(cert, &contents.cert)?;
+        let expiry = expiry(cert, &chain)?;
+        let private = PrivateKeyDer::from_pem_slice(&contents.key).map_err(|error| {
+            content(key, format!("has no private key that can be read: {error}"))
+        })?;
+
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let builder = ServerConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()?;
+        let builder = match self.client_ca.as_deref().zip(contents.client_ca.as_deref()) {
+            Some((path, pem)) => builder.with_client_cert_verifier(verifier(path, pem, provider)?),
+            None => builder.with_no_client_auth(),
+        };
+        // Checks that certificate and key are of one pair.
+        let mut config = builder.with_single_cert(chain, private).map_err(|error| match error {
+            rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+                TlsError::Mismatch { cert: cert.clone(), key: key.clone() }
+            }
+            error => content(cert, format!("cannot be served: {error}")),
+        })?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        // The API server keeps its connections, so there is little to resume; and a client whose
+        // authority was taken away must not come back by an old session.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok((Arc::new(config), expiry))
+    }
+}
+
+fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, TlsError> {
+    let path = path.as_ref();
+    fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
+}
+
+fn content(path: &Path, what: String) -> TlsError {
+    TlsError::Content { path: path.to_owned(), what }
+}
+
+fn certificates(path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let list: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let list = list.map_err(|error| content(path, format!("is not PEM: {error}")))?;
+    if list.is_empty() {
+        return Err(content(path, "has no certificate (-----BEGIN CERTIFICATE-----)".to_owned()));
+    }
+    Ok(list)
+}
+
+/// When the first certificate of a chain expires, in seconds since 1970.
+fn expiry(path: &Path, chain: &[CertificateDer<'_>]) -> Result<i64, TlsError> {
+    let mut first = i64::MAX;
+    for (i, der) in chain.iter().enumerate() {
+        let (_, certificate) = X509Certificate::from_der(der).map_err(|error| {
+            content(path, format!("certificate {} cannot be read: {error}", i + 1))
+        })?;
+        first = first.min(certificate.validity().not_after.timestamp());
+    }
+    Ok(first)
+}
+
+fn verifier(
+    path: &Path,
+    pem: &[u8],
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn rustls::server::danger::ClientCertVerifier>, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path, pem)? {
+        roots
+            .add(certificate)
+            .map_err(|error| content(path, format!("has an authority that is none: {error}")))?;
+    }
+    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+        .build()
+        .map_err(|error| content(path, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(dir: &Path, made: &SelfSigned) -> Source {
+        let (cert, key) = (dir.join("tls.crt"), dir.join("tls.key"));
+        fs::write(&cert, &made.cert).unwrap();
+        fs::write(&key, &made.key).unwrap();
+        Source { pair: Pair::Files { cert, key }, client_ca: None }
+    }
+
+    fn made() -> SelfSigned {
+        SelfSigned::new(&["localhost".to_owned()]).unwrap()
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_said_with_its_name() {
+        let metrics = Metrics::default();
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (made(), made());
+        let wrong = |name: &str, text: &str| {
+            let source = write(dir.path(), &one);
+            fs::write(dir.path().join(name), text).unwrap();
+            load(source, &metrics)
+                .err()
+                .unwrap()
+                .to_string()
+                .replace(dir.path().to_str().unwrap(), "D")
+        };
+        let half = &one.cert[..one.cert.len() / 2];
+        assert!(
+            wrong("tls.crt", half).starts_with("D/tls.crt: is not PEM: "),
+            "{}",
+            wrong("tls.crt", half)
+        );
+        assert_eq!(
+            wrong("tls.crt", ""),
+            "D/tls.crt: has no certificate (-----BEGIN CERTIFICATE-----)"
+        );
+        assert!(wrong("tls.key", "").starts_with("D/tls.key: has no private key"));
+        assert_eq!(
+            wrong("tls.key", &other.key),
+            "D/tls.key is not the private key of the first certificate in D/tls.crt"
+        );
+        let source = write(dir.path(), &one);
+        fs::remove_file(dir.path().join("tls.key")).unwrap();
+        let error = load(source, &metrics).err().unwrap().to_string();
+        assert!(error.contains("tls.key: cannot be read: "), "{error}");
+    }
+
+    #[test]
+    fn a_bad_pair_leaves_the_old_one_in_force_and_is_counted_once() {
+        let metrics = Metrics::default();
+        let dir = tempfile::tempdir().unwrap();
+        let (tls, mut reloader) = load(write(dir.path(), &made()), &metrics).unwrap();
+        let before = tls.config();
+        let failures = |n: u32| {
+            let line = format!("setguard_certificate_reloads_total{{result=\"failure\"}} {n}");
+            metrics.encode().lines().any(|have| have == line)
+        };
+        reloader.poll(&metrics);
+        assert!(failures(0));
+        let new = made();
+        fs::write(dir.path().join("tls.crt"), &new.cert).unwrap();
+        reloader.poll(&metrics);
+        reloader.poll(&metrics);
+        assert!(Arc::ptr_eq(&before, &tls.config()) && failures(1));
+        fs::write(dir.path().join("tls.key"), &new.key).unwrap();
+        reloader.poll(&metrics);
+        assert!(!Arc::ptr_eq(&before, &tls.config()) && failures(1));
+    }
+}

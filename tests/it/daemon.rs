@@ -1,0 +1,258 @@
+//! `setguard serve` as a process, and a client for it that shows every byte.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
+    path::Path,
+    process::{Child, Command, ExitStatus, Output, Stdio},
+    sync::{
+        Arc,
+        mpsc::{self, Receiver},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustls::{
+    ClientConfig, ClientConnection, RootCertStore, StreamOwned,
+    crypto::aws_lc_rs,
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
+};
+use serde_json::Value;
+use setguard::server::tls::SelfSigned;
+
+/// Nothing here takes a second; a machine may be slow.
+pub const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Asks again and again until there is an answer.
+pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(Instant::now() < end, "{what} did not happen");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A command whose environment holds no flags.
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
+    command.env_clear().arg("serve").args(["--log-format", "json", "--poll-interval", "10ms"]);
+    command.args(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]).args(args);
+    command
+}
+
+/// Runs `serve` where it is expected to end by itself.
+pub fn serve_fails(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
+    command.env_clear().arg("serve").args(args).output().unwrap()
+}
+
+/// `setguard serve`, killed when it goes out of scope.
+pub struct Daemon {
+    child: Child,
+    log: Receiver<String>,
+    pub webhook: SocketAddr,
+    pub admin: SocketAddr,
+}
+
+impl Daemon {
+    /// Starts it and waits until it listens.
+    pub fn start(args: &[&str]) -> Self {
+        let mut child =
+            command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let (send, log) = mpsc::channel();
+        thread::spawn(move || {
+            stderr.lines().map_while(Result::ok).try_for_each(|line| send.send(line))
+        });
+        let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+        let mut daemon = Daemon { child, log, webhook: nowhere, admin: nowhere };
+        let listening = daemon.logged("listening");
+        let address = |field: &str| listening["fields"][field].as_str().unwrap().parse().unwrap();
+        (daemon.webhook, daemon.admin) = (address("webhook"), address("admin"));
+        daemon
+    }
+
+    /// With a certificate from these files, without waiting for anybody when it ends.
+    pub fn with_files(dir: &Path, args: &[&str]) -> Self {
+        let (cert, key) = (dir.join("tls.crt"), dir.join("tls.key"));
+        let files = ["--tls-cert", cert.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
+        Self::start(&[&files[..], &["--drain-delay", "0"], args].concat())
+    }
+
+    /// Waits for a line of the log with this message.
+    pub fn logged(&self, message: &str) -> Value {
+        self.logs_until(message).1
+    }
+
+    /// The lines up to one with this message, and that one.
+    pub fn logs_until(&self, message: &str) -> (Vec<String>, Value) {
+        let mut before = Vec::new();
+        loop {
+            let line = self.log.recv_timeout(DEADLINE);
+            let line = line.unwrap_or_else(|_| panic!("no {message:?} after {before:#?}"));
+            let value: Value = serde_json::from_str(&line).unwrap_or_default();
+            if value["fields"]["message"] == message {
+                return (before, value);
+            }
+            before.push(line);
+        }
+    }
+
+    /// What it prints, to the end.
+    pub fn stdout(&mut self) -> String {
+        let mut text = String::new();
+        self.child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        text
+    }
+
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    pub fn wait(&mut self) -> ExitStatus {
+        eventually("the end", || self.child.try_wait().unwrap())
+    }
+
+    /// `GET` on the admin port.
+    pub fn get(&self, path: &str) -> Reply {
+        let mut stream = TcpStream::connect(self.admin).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        Reply::read(&mut stream)
+    }
+
+    /// Waits until the metrics have this line.
+    pub fn measured(&self, line: &str) {
+        eventually(line, || self.get("/metrics").body.lines().any(|l| l == line).then_some(()));
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An HTTP/1.1 answer.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
+}
+
+impl Reply {
+    /// Reads one answer and not a byte more.
+    pub fn read(stream: &mut impl Read) -> Self {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let mut body = vec![0; length.unwrap().parse().unwrap()];
+        stream.read_exact(&mut body).unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Reply { status, head, body: String::from_utf8(body).unwrap() }
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+}
+
+pub type Tls = StreamOwned<ClientConnection, TcpStream>;
+
+/// How a client is set up.
+pub struct Client {
+    roots: RootCertStore,
+    pub versions: Vec<&'static rustls::SupportedProtocolVersion>,
+    identity: Option<(String, String)>,
+}
+
+impl Client {
+    /// Trusts these authorities, given as PEM.
+    pub fn trusting(authorities: &[&str]) -> Self {
+        let mut roots = RootCertStore::empty();
+        for pem in authorities {
+            roots.add(CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()).unwrap();
+        }
+        Client { roots, versions: rustls::ALL_VERSIONS.to_vec(), identity: None }
+    }
+
+    /// Shows a certificate.
+    pub fn identified(mut self, cert: &str, key: &str) -> Self {
+        self.identity = Some((cert.to_owned(), key.to_owned()));
+        self
+    }
+
+    pub fn config(&self) -> ClientConfig {
+        let builder = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_protocol_versions(&self.versions)
+            .unwrap()
+            .with_root_certificates(self.roots.clone());
+        match &self.identity {
+            None => builder.with_no_client_auth(),
+            Some((cert, key)) => {
+                let cert = CertificateDer::from_pem_slice(cert.as_bytes()).unwrap();
+                let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+                builder.with_client_auth_cert(vec![cert], key).unwrap()
+            }
+        }
+    }
+
+    /// A connection whose handshake is done.
+    pub fn connect(&self, address: SocketAddr) -> std::io::Result<Tls> {
+        let name = ServerName::from(address.ip());
+        let connection = ClientConnection::new(Arc::new(self.config()), name).unwrap();
+        let socket = TcpStream::connect(address)?;
+        socket.set_read_timeout(Some(DEADLINE))?;
+        let mut stream = StreamOwned::new(connection, socket);
+        while stream.conn.is_handshaking() {
+            stream.conn.complete_io(&mut stream.sock)?;
+        }
+        Ok(stream)
+    }
+}
+
+/// The first bytes of a review on the wire, up to this part of its body.
+pub fn send(stream: &mut impl Write, path: &str, body: &str, part: usize) {
+    let length = body.len();
+    write!(
+        stream,
+        "POST {path} HTTP/1.1\r\nHost: setguard\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{}",
+        &body[..part]
+    )
+    .unwrap();
+    stream.flush().unwrap();
+}
+
+/// Sends a review and reads the answer.
+pub fn post(stream: &mut (impl Read + Write), path: &str, body: &str) -> Reply {
+    send(stream, path, body, body.len());
+    Reply::read(stream)
+}
+
+/// A new certificate for localhost in a folder, as `tls.crt` and `tls.key`.
+pub fn certificate_in(dir: &Path) -> SelfSigned {
+    let made = SelfSigned::new(&["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    fs::write(dir.join("tls.crt"), &made.cert).unwrap();
+    fs::write(dir.join("tls.key"), &made.key).unwrap();
+    made
+}
+
+/// A review of the wire fixtures.
+pub fn review(case: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wire").join(case);
+    fs::read_to_string(path.join("request.json")).unwrap()
+}

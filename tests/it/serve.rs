@@ -1,0 +1,258 @@
+//! `setguard serve` as a process: what it prints and logs, how it starts, reloads and ends.
+
+use std::{fs, io::Write as _, path::Path};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+
+use crate::{
+    daemon::{
+        Client, Daemon, Reply, Tls, certificate_in, eventually, post, review, send, serve_fails,
+    },
+    support,
+};
+
+/// A daemon with a certificate of its own, and a client that trusts it.
+fn daemon(dir: &Path, args: &[&str]) -> (Daemon, Client) {
+    let made = certificate_in(dir);
+    (Daemon::with_files(dir, args), Client::trusting(&[&made.ca]))
+}
+
+#[test]
+fn without_flags_it_prints_webhooks_whose_ca_bundle_fits() {
+    let mut daemon = Daemon::start(&["--tls-san", "localhost"]);
+    // Its standard output ends although it goes on: `| kubectl apply -f -` waits for that.
+    let documents: Vec<Value> = support::to_json(&daemon.stdout())
+        .iter()
+        .map(|json| serde_json::from_str(json).unwrap())
+        .collect();
+    let kinds: Vec<&str> = documents.iter().map(|d| d["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]);
+    let mut endpoints = Vec::new();
+    for webhook in documents.iter().flat_map(|d| d["webhooks"].as_array().unwrap()) {
+        assert!(webhook["name"].as_str().unwrap().split('.').count() >= 3);
+        let config = &webhook["clientConfig"];
+        let ca = STANDARD.decode(config["caBundle"].as_str().unwrap()).unwrap();
+        let client = Client::trusting(&[std::str::from_utf8(&ca).unwrap()]);
+        let mut stream = client.connect(daemon.webhook).unwrap();
+        let url = config["url"].as_str().unwrap();
+        let origin = format!("https://localhost:{}", daemon.webhook.port());
+        let path = url.strip_prefix(&origin).unwrap_or_else(|| panic!("{url}"));
+        assert_eq!(post(&mut stream, path, &review("validate/daemonset-create")).status, 200);
+        endpoints.push(path.to_owned());
+    }
+    assert_eq!(endpoints, ["/validate", "/mutate", "/mutate", "/mutate/control-plane"]);
+}
+
+#[test]
+fn what_is_wrong_at_the_start_is_said_with_exit_code_2() {
+    let dir = tempfile::tempdir().unwrap();
+    certificate_in(dir.path());
+    let file = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n  no-such-rule: deny\n";
+    fs::write(file("policy.yaml"), policy).unwrap();
+    let running = Daemon::start(&[]);
+    let taken = running.webhook.to_string();
+    let free = "127.0.0.1:0";
+    let (missing, wrong) = (file("missing.crt"), file("policy.yaml"));
+    let (cert, key) = (file("tls.crt"), file("tls.key"));
+    for (args, expected) in [
+        (vec!["--listen", &taken, "--admin-listen", free], format!("--listen {taken}: cannot")),
+        (vec!["--listen", free, "--admin-listen", &taken], format!("--admin-listen {taken}: can")),
+        (vec!["--policy", &wrong], format!("{wrong}:4:3: rules.no-such-rule: there is no rule")),
+        (vec!["--tls-cert", &missing, "--tls-key", &key], format!("{missing}: cannot be read")),
+        (vec!["--tls-cert", &cert, "--tls-key", &cert], format!("{cert}: has no private key")),
+        (vec!["--tls-cert", &cert], "--tls-key".to_owned()),
+        (
+            vec!["--tls-cert", &cert, "--tls-key", &key, "--tls-self-signed"],
+            "cannot be used with".to_owned(),
+        ),
+        (vec!["--kube-version", "1.2"], "1.2 is not among the releases known".to_owned()),
+        (vec!["--grace-period", "soon"], "is not a duration such as".to_owned()),
+        (vec!["--tls-san", "not a host"], "no certificate can be made for".to_owned()),
+    ] {
+        let output = serve_fails(&args);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(stderr.contains(&expected), "{args:?}: {stderr}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_request_is_one_line_of_the_log_without_any_of_its_object() {
+    let dir = tempfile::tempdir().unwrap();
+    let (daemon, client) = daemon(dir.path(), &["--log-level", "debug"]);
+    let mut stream = client.connect(daemon.webhook).unwrap();
+    let mut review: Value =
+        serde_json::from_str(&review("mutate/pod-pinned-elsewhere-denied")).unwrap();
+    let env = json!([{"name": "PASSWORD", "value": "hunter2"}]);
+    review["request"]["object"]["spec"]["containers"][0]["env"] = env;
+    assert_eq!(post(&mut stream, "/mutate", &review.to_string()).status, 200);
+    review["request"]["object"]["spec"]["tolerations"] = json!("hunter2");
+    assert_eq!(post(&mut stream, "/mutate", &review.to_string()).status, 400);
+
+    let (mut lines, answered) = daemon.logs_until("review");
+    let fields = &answered["fields"];
+    for (field, value) in [
+        ("endpoint", json!("/mutate")),
+        ("uid", review["request"]["uid"].clone()),
+        ("kind", json!("Pod")),
+        ("namespace", review["request"]["namespace"].clone()),
+        ("operation", json!("CREATE")),
+        ("decision", json!("denied")),
+        ("findings", json!(1)),
+        ("rules", json!("node-pin-conflict")),
+    ] {
+        assert_eq!(fields[field], value, "{field} of {answered}");
+    }
+    assert!(fields["duration_us"].is_u64() && fields["name"] != "", "{answered}");
+    let (more, rejected) = daemon.logs_until("review");
+    assert_eq!(rejected["fields"]["decision"], "rejected");
+    lines.extend(more);
+    lines.extend([answered.to_string(), rejected.to_string()]);
+    assert!(!lines.iter().any(|line| line.contains("hunter2")), "{lines:#?}");
+}
+
+#[test]
+fn probes_and_metrics_are_on_the_admin_port() {
+    let dir = tempfile::tempdir().unwrap();
+    let (daemon, client) = daemon(dir.path(), &[]);
+    assert_eq!((daemon.get("/livez").status, daemon.get("/readyz").status), (200, 200));
+    assert_eq!(daemon.get("/validate").status, 404);
+    let mut stream = client.connect(daemon.webhook).unwrap();
+    post(&mut stream, "/mutate", &review("mutate/pod-of-daemonset-controller"));
+    let metrics = daemon.get("/metrics");
+    assert!(metrics.head.contains("content-type: application/openmetrics-text"), "{metrics:?}");
+    let expiry = metrics.body.lines().find_map(|line| {
+        line.strip_prefix("setguard_certificate_expiry_seconds ")?.parse::<i64>().ok()
+    });
+    let left = expiry.unwrap() - jiff::Timestamp::now().as_second();
+    assert!((0..=366 * 24 * 3600).contains(&left), "{left} s");
+    for part in [
+        r#"requests_total{endpoint="/mutate",kind="Pod",operation="CREATE",decision="patched"} 1"#,
+        r#"setguard_injections_total{what="control-plane-tolerations"} 1"#,
+        "setguard_admission_duration_seconds_count 1",
+        "setguard_in_flight_requests 0",
+        concat!("setguard_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\""),
+    ] {
+        assert!(metrics.body.contains(part), "no {part} in\n{}", metrics.body);
+    }
+}
+
+fn policy(unpaired: &str) -> String {
+    format!(
+        "apiVersion: setguard.io/v1alpha1\nkind: Policy\ninjection:\n  \
+         unpairedAnnotation: {unpaired}\n"
+    )
+}
+
+#[test]
+fn a_changed_policy_is_taken_up_and_a_wrong_one_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("policy.yaml");
+    fs::write(&file, policy("warn")).unwrap();
+    let (daemon, client) = daemon(dir.path(), &["--policy", file.to_str().unwrap()]);
+    let mut stream = client.connect(daemon.webhook).unwrap();
+    let mut allowed = || {
+        let reply = post(&mut stream, "/mutate", &review("mutate/pod-of-nobody-paired"));
+        reply.json()["response"]["allowed"].as_bool().unwrap()
+    };
+    assert!(allowed());
+
+    fs::write(&file, policy("perhaps")).unwrap();
+    let (before, _) = daemon.logs_until("the changed policy cannot be used, the old one stays");
+    let at = format!("{}:4:23: injection.unpairedAnnotation", file.display());
+    assert!(before.iter().any(|line| line.contains(&at)), "no {at} in {before:#?}");
+    daemon.measured(r#"setguard_policy_reloads_total{result="failure"} 1"#);
+    assert!(allowed());
+
+    fs::write(&file, policy("deny")).unwrap();
+    eventually("the new policy", || (!allowed()).then_some(()));
+    daemon.measured(r#"setguard_policy_reloads_total{result="success"} 1"#);
+}
+
+/// A review of which the second half is still to be sent.
+struct Half {
+    stream: Tls,
+    rest: String,
+}
+
+impl Half {
+    fn send(daemon: &Daemon, client: &Client) -> Self {
+        let mut stream = client.connect(daemon.webhook).unwrap();
+        let body = review("validate/daemonset-create");
+        let half = body.len() / 2;
+        send(&mut stream, "/validate", &body, half);
+        daemon.measured("setguard_in_flight_requests 1");
+        Half { stream, rest: body[half..].to_owned() }
+    }
+
+    fn finish(mut self) -> Reply {
+        self.stream.write_all(self.rest.as_bytes()).unwrap();
+        self.stream.flush().unwrap();
+        Reply::read(&mut self.stream)
+    }
+}
+
+const SHUTTING_DOWN: &str = "shutting down; a second signal ends at once";
+
+#[test]
+fn a_request_in_flight_is_finished_before_the_end() {
+    for signal in ["TERM", "INT"] {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut daemon, client) = daemon(dir.path(), &[]);
+        // Go's client keeps connections in reserve on which it has sent nothing yet.
+        let _reserve = client.connect(daemon.webhook).unwrap();
+        let half = Half::send(&daemon, &client);
+        daemon.signal(signal);
+        daemon.logged(SHUTTING_DOWN);
+        assert_eq!((daemon.get("/readyz").status, daemon.get("/livez").status), (503, 200));
+        eventually("a closed port", || client.connect(daemon.webhook).is_err().then_some(()));
+        let reply = half.finish();
+        assert_eq!(reply.status, 200);
+        assert!(reply.head.contains("connection: close"), "{}", reply.head);
+        assert_eq!(daemon.wait().code(), Some(0), "SIG{signal}");
+    }
+}
+
+#[test]
+fn while_it_drains_it_answers_and_asks_to_go_elsewhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = certificate_in(dir.path());
+    let (cert, key) = (dir.path().join("tls.crt"), dir.path().join("tls.key"));
+    let files = ["--tls-cert", cert.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
+    let mut daemon = Daemon::start(&[&files[..], &["--drain-delay", "10m"]].concat());
+    let client = Client::trusting(&[&made.ca]);
+    daemon.signal("TERM");
+    daemon.logged(SHUTTING_DOWN);
+    assert_eq!(daemon.get("/readyz").status, 503);
+    let mut stream = client.connect(daemon.webhook).unwrap();
+    let reply = post(&mut stream, "/validate", &review("validate/daemonset-create"));
+    assert_eq!(reply.status, 200);
+    assert!(reply.head.contains("connection: close"), "{}", reply.head);
+    daemon.signal("INT");
+    assert_eq!(daemon.wait().code(), Some(130));
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut daemon, client) = daemon(dir.path(), &[]);
+    let _half = Half::send(&daemon, &client);
+    daemon.signal("TERM");
+    daemon.logged(SHUTTING_DOWN);
+    daemon.signal("TERM");
+    assert_eq!(daemon.wait().code(), Some(143));
+}
+
+#[test]
+fn what_outlasts_the_grace_period_is_cut_and_said_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut daemon, client) = daemon(dir.path(), &["--grace-period", "50ms"]);
+    let _half = Half::send(&daemon, &client);
+    daemon.signal("TERM");
+    let line = daemon.logged("the grace period is over; these requests get no answer");
+    assert_eq!(line["fields"]["in_flight"], 1);
+    assert_eq!(daemon.wait().code(), Some(1));
+}

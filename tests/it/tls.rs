@@ -1,0 +1,182 @@
+//! TLS as the API server meets it: versions, HTTP/1.1 and HTTP/2, client certificates, rotation.
+
+use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
+
+use hyper::{Request, body::Incoming};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
+use rustls::{
+    pki_types::{CertificateDer, ServerName, pem::PemObject},
+    version::{TLS12, TLS13},
+};
+use setguard::server::tls::SelfSigned;
+
+use crate::daemon::{Client, Daemon, certificate_in, eventually, post, review};
+
+#[test]
+fn both_versions_of_tls_are_spoken_and_a_connection_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = certificate_in(dir.path());
+    let daemon = Daemon::with_files(dir.path(), &[]);
+    let review = review("validate/daemonset-create");
+    for version in [&TLS12, &TLS13] {
+        let mut client = Client::trusting(&[&made.ca]);
+        client.versions = vec![version];
+        let mut stream = client.connect(daemon.webhook).unwrap();
+        assert_eq!(stream.conn.protocol_version(), Some(version.version));
+        for _ in 0..2 {
+            let reply = post(&mut stream, "/validate?timeout=5s", &review);
+            assert_eq!(reply.status, 200, "{reply:?}");
+            assert!(!reply.head.contains("connection: close"), "{}", reply.head);
+        }
+    }
+}
+
+#[tokio::test]
+async fn http_2_is_spoken_where_alpn_offers_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = certificate_in(dir.path());
+    let daemon = Daemon::with_files(dir.path(), &[]);
+    let mut config = Client::trusting(&[&made.ca]).config();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let stream = tokio::net::TcpStream::connect(daemon.webhook).await.unwrap();
+    let name = ServerName::from(daemon.webhook.ip());
+    let stream =
+        tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .unwrap();
+    tokio::spawn(connection);
+    let request = || {
+        Request::post(format!("https://{}/mutate?timeout=5s", daemon.webhook))
+            .header("content-type", "application/json")
+            .body(review("mutate/pod-of-daemonset-controller"))
+            .unwrap()
+    };
+    let (one, other) = (sender.send_request(request()), sender.clone().send_request(request()));
+    let replies: [hyper::Response<Incoming>; 2] = [one.await.unwrap(), other.await.unwrap()];
+    assert!(replies.iter().all(|reply| reply.status() == 200), "{replies:?}");
+}
+
+/// An authority, and a client's certificate of it with its key.
+fn client_of_new_authority() -> (String, String, String) {
+    let mut ca = CertificateParams::new(Vec::new()).unwrap();
+    ca.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let ca = CertifiedIssuer::self_signed(ca, KeyPair::generate().unwrap()).unwrap();
+    let mut leaf = CertificateParams::new(Vec::new()).unwrap();
+    leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let key = KeyPair::generate().unwrap();
+    let leaf = leaf.signed_by(&key, &ca).unwrap();
+    (ca.pem(), leaf.pem(), key.serialize_pem())
+}
+
+/// Whether a review is answered. With TLS 1.3 the client is done before the server has seen its
+/// certificate, so a refusal may show only when something is read.
+fn answers(daemon: &Daemon, client: &Client) -> bool {
+    let body = review("validate/daemonset-create");
+    let Ok(stream) = client.connect(daemon.webhook) else { return false };
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let mut stream = stream;
+        post(&mut stream, "/validate", &body).status
+    }))
+    .is_ok_and(|status| status == 200)
+}
+
+#[test]
+fn with_a_client_ca_only_its_clients_are_answered_and_it_can_be_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = certificate_in(dir.path());
+    let (ca, cert, key) = client_of_new_authority();
+    let (other_ca, other_cert, other_key) = client_of_new_authority();
+    let file = dir.path().join("clients.crt");
+    fs::write(&file, ca).unwrap();
+    let daemon = Daemon::with_files(dir.path(), &["--client-ca", file.to_str().unwrap()]);
+    let one = Client::trusting(&[&made.ca]).identified(&cert, &key);
+    let other = Client::trusting(&[&made.ca]).identified(&other_cert, &other_key);
+    assert!(answers(&daemon, &one));
+    assert!(!answers(&daemon, &Client::trusting(&[&made.ca])));
+    assert!(!answers(&daemon, &other));
+    daemon.measured(r#"setguard_tls_handshake_failures_total{reason="client-certificate"} 2"#);
+
+    fs::write(&file, other_ca).unwrap();
+    daemon.logged("the certificate was reloaded");
+    assert!(answers(&daemon, &other));
+    assert!(!answers(&daemon, &one));
+}
+
+#[test]
+fn a_client_that_does_not_trust_us_is_counted_and_told_of() {
+    let dir = tempfile::tempdir().unwrap();
+    certificate_in(dir.path());
+    let daemon = Daemon::with_files(dir.path(), &[]);
+    let stranger = SelfSigned::new(&["localhost".to_owned()]).unwrap();
+    assert!(!answers(&daemon, &Client::trusting(&[&stranger.ca])));
+    let line = daemon.logged("a TLS handshake failed; more within a minute are not shown");
+    assert!(line["fields"]["hint"].as_str().unwrap().contains("caBundle"), "{line}");
+    daemon.measured(r#"setguard_tls_handshake_failures_total{reason="refused-by-client"} 1"#);
+}
+
+/// A Secret as the kubelet mounts it: the files are links into `..data`, which is a link to a
+/// folder and is swapped for another.
+struct Mount<'a> {
+    root: &'a Path,
+    generation: u32,
+}
+
+impl Mount<'_> {
+    fn swap(&mut self, cert: &str, key: &str) {
+        self.generation += 1;
+        let folder = format!("..generation-{}", self.generation);
+        let path = self.root.join(&folder);
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("tls.crt"), cert).unwrap();
+        fs::write(path.join("tls.key"), key).unwrap();
+        symlink(&folder, self.root.join("..data_tmp")).unwrap();
+        fs::rename(self.root.join("..data_tmp"), self.root.join("..data")).unwrap();
+        if self.generation == 1 {
+            for name in ["tls.crt", "tls.key"] {
+                symlink(Path::new("..data").join(name), self.root.join(name)).unwrap();
+            }
+        } else {
+            let old = format!("..generation-{}", self.generation - 1);
+            fs::remove_dir_all(self.root.join(old)).unwrap();
+        }
+    }
+}
+
+fn served(daemon: &Daemon, client: &Client) -> CertificateDer<'static> {
+    let stream = client.connect(daemon.webhook).unwrap();
+    stream.conn.peer_certificates().unwrap()[0].clone().into_owned()
+}
+
+#[test]
+fn a_rotated_secret_is_served_and_a_bad_one_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let make = || SelfSigned::new(&["127.0.0.1".to_owned()]).unwrap();
+    let (old, half, new) = (make(), make(), make());
+    let der = |made: &SelfSigned| CertificateDer::from_pem_slice(made.cert.as_bytes()).unwrap();
+    let mut mount = Mount { root: dir.path(), generation: 0 };
+    mount.swap(&old.cert, &old.key);
+    let daemon = Daemon::with_files(dir.path(), &[]);
+    let client = Client::trusting(&[&old.ca, &half.ca, &new.ca]);
+    // This connection outlives the rotation.
+    let mut kept = client.connect(daemon.webhook).unwrap();
+    assert_eq!(served(&daemon, &client), der(&old));
+
+    let refused = "the changed certificate cannot be used, the old one stays";
+    mount.swap(&half.cert[..half.cert.len() / 2], &half.key);
+    let error = daemon.logged(refused)["fields"]["error"].to_string();
+    assert!(error.contains("tls.crt: is not PEM"), "{error}");
+    mount.swap(&half.cert, &old.key);
+    let error = daemon.logged(refused)["fields"]["error"].to_string();
+    assert!(error.contains("is not the private key of the first certificate in"), "{error}");
+    assert_eq!(served(&daemon, &client), der(&old));
+    daemon.measured(r#"setguard_certificate_reloads_total{result="failure"} 2"#);
+
+    mount.swap(&new.cert, &new.key);
+    eventually("the new certificate", || (served(&daemon, &client) == der(&new)).then_some(()));
+    daemon.measured(r#"setguard_certificate_reloads_total{result="success"} 1"#);
+    assert_eq!(post(&mut kept, "/validate", &review("validate/daemonset-create")).status, 200);
+}
