@@ -518,7 +518,13 @@ impl<'r> Map<'r, '_> {
             field: self.path(&key.name).to_field(),
             mark: key.mark,
             message: format!("unknown field {:?}", key.name),
-            help: near.map(|near| format!("did you mean {near}?")),
+            help: match near {
+                Some(near) => Some(format!("did you mean {near}?")),
+                None if matches!(key.name.as_ref(), "true" | "false") => {
+                    Some("YAML takes y, n, yes, no, on and off for these; quote the key".to_owned())
+                }
+                None => None,
+            },
         });
     }
 }
