@@ -174,7 +174,7 @@ fn a_file_without_permission_is_said() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new([("a.yaml", GOOD), ("b.yaml", GOOD)]);
     let path = folder.0.path().join("a.yaml");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(&path).is_ok() {
         return; // root may read everything
     }
