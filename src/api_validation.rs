@@ -11,6 +11,7 @@ pub mod int_or_percent;
 pub mod labels;
 pub mod names;
 mod object_meta;
+pub mod pod;
 mod pod_template;
 pub mod quantity;
 pub mod selector;

@@ -1,13 +1,30 @@
-//! The command line.
+//! The command line: what there is to say, and who answers.
 
-use std::process::ExitCode;
+mod rules;
 
-use clap::{Parser, Subcommand};
+use std::io::{self, Write};
 
-use crate::server::{self, ServeArgs};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
+#[cfg(feature = "server")]
+use crate::server;
+use crate::{check, exit::Exit};
+
+/// Admission control for DaemonSets, StatefulSets and the pods of node daemons.
+///
+/// The rules are the same at every door: what the webhook refuses in a cluster, `setguard check`
+/// finds in a manifest, in the same words.
 #[derive(Debug, Parser)]
-#[command(version, about)]
+#[command(
+    name = "setguard",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  setguard check deploy/                        judge all manifests below a folder
+  helm template . | setguard check -            judge what a chart comes to
+  setguard explain api-validation               what a rule is about, with examples"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -15,17 +32,69 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the admission webhook
-    Serve(ServeArgs),
+    Check(check::CheckArgs),
+    Rules(rules::RulesArgs),
+    Explain(rules::ExplainArgs),
+    Completions(CompletionsArgs),
+    #[cfg(feature = "server")]
+    Serve(server::ServeArgs),
 }
 
-/// Runs the command line.
-pub fn run() -> ExitCode {
-    let outcome = match Cli::parse().command {
+/// Print a completion script for a shell
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  setguard completions bash > /etc/bash_completion.d/setguard")]
+struct CompletionsArgs {
+    /// The shell that shall complete
+    shell: clap_complete::Shell,
+}
+
+/// Does what the command line says.
+pub fn main() -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come this way too. There is nobody to tell when printing fails.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Trouble } else { Exit::Clean };
+        }
+    };
+    let done = match cli.command {
+        Command::Check(args) => check::run(&args),
+        Command::Rules(args) => rules::list(&args),
+        Command::Explain(args) => rules::explain(&args),
+        Command::Completions(args) => completions(&args),
+        #[cfg(feature = "server")]
         Command::Serve(args) => server::run(&args),
     };
-    outcome.unwrap_or_else(|error| {
-        anstream::eprintln!("error: {error:#}");
-        ExitCode::from(2)
+    done.unwrap_or_else(|error| {
+        // Whoever closed the pipe (`| head`) knows; but not everything was said, so this is not 0.
+        if !is_broken_pipe(&error) {
+            let _ = writeln!(anstream::stderr(), "error: {error:#}");
+        }
+        Exit::Trouble
     })
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io = error.downcast_ref::<io::Error>();
+    io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "setguard", &mut script);
+    io::stdout().write_all(&script)?;
+    Ok(Exit::Clean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
 }

@@ -59,8 +59,30 @@ struct Gate {
 const GATES: &[Gate] = &[
     // On in 1.35.0 to 1.35.3, off again from 1.35.4: the patch releases that stay decide.
     Gate { name: "MaxUnavailableStatefulSet", defaults: &[(0, false)] },
+    // What decides about fields of the pod template. Gates that are off everywhere need no row:
+    // ClusterTrustBundleProjection, ContainerStopSignals, GenericWorkload, PodCertificateRequest,
+    // SELinuxMount, TaintTolerationComparisonOperators, UserNamespacesHostNetworkSupport.
+    Gate { name: "ContainerRestartRules", defaults: &[(35, true)] },
+    Gate { name: "DynamicResourceAllocation", defaults: &[(34, true)] },
+    Gate { name: "EnvFiles", defaults: &[(35, true)] },
+    Gate { name: "HostnameOverride", defaults: &[(35, true)] },
+    Gate { name: "ImageVolume", defaults: &[(35, true)] },
+    Gate { name: "InPlacePodVerticalScaling", defaults: &[(33, true)] },
+    Gate { name: "MatchLabelKeysInPodAffinity", defaults: &[(0, true)] },
+    Gate { name: "MatchLabelKeysInPodTopologySpread", defaults: &[(0, true)] },
+    Gate { name: "MatchLabelKeysInPodTopologySpreadSelectorMerge", defaults: &[(34, true)] },
     Gate { name: "PodDeletionCost", defaults: &[(0, true)] },
-    Gate { name: "VolumeAttributesClass", defaults: &[(0, false), (34, true)] },
+    Gate { name: "PodLevelResources", defaults: &[(34, true)] },
+    Gate { name: "PodLifecycleSleepActionAllowZero", defaults: &[(33, true)] },
+    Gate { name: "ProcMountType", defaults: &[(33, true)] },
+    Gate { name: "RelaxedDNSSearchValidation", defaults: &[(33, true)] },
+    Gate { name: "RelaxedEnvironmentVariableValidation", defaults: &[(0, true)] },
+    Gate { name: "RestartAllContainersOnContainerExits", defaults: &[(36, true)] },
+    Gate { name: "SELinuxChangePolicy", defaults: &[(33, true)] },
+    Gate { name: "StrictIPCIDRValidation", defaults: &[(36, true)] },
+    Gate { name: "SupplementalGroupsPolicy", defaults: &[(33, true)] },
+    Gate { name: "UserNamespacesSupport", defaults: &[(33, true)] },
+    Gate { name: "VolumeAttributesClass", defaults: &[(34, true)] },
 ];
 
 /// Releases with which the API server began to judge something, where no gate says so.

@@ -246,6 +246,24 @@ impl Findings {
         self.push(path, Reason::NotFound, format_args!("Not found: {value}"), "");
     }
 
+    /// `Not found: …`, and where it was looked for (`field.NotFound` with a detail).
+    pub fn not_found_because<'v>(
+        &mut self,
+        path: &Path<'_>,
+        value: impl Into<Value<'v>>,
+        detail: impl fmt::Display,
+    ) {
+        let value = value.into();
+        self.push(path, Reason::NotFound, format_args!("Not found: {value}"), detail);
+    }
+
+    /// `Too many: N: must have at most M items` (`field.TooMany`).
+    pub fn too_many(&mut self, path: &Path<'_>, count: usize, max: usize) {
+        let items = if max == 1 { "item" } else { "items" };
+        let detail = format!("must have at most {max} {items}");
+        self.push(path, Reason::TooMany, format_args!("Too many: {count}"), detail);
+    }
+
     /// `Unsupported value: …: supported values: "A", "B"`, in the order given
     /// (`field.NotSupported`).
     pub fn not_supported<'v>(

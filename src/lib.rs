@@ -10,15 +10,17 @@
 
 pub mod admission;
 pub mod api_validation;
-#[cfg(feature = "server")]
+pub mod check;
 pub mod cli;
 pub mod cluster;
 pub mod config;
 pub mod docs;
 pub mod engine;
+pub mod exit;
 pub mod field;
 pub mod finding;
 pub mod inject;
+pub mod preview;
 pub mod response;
 pub mod review;
 pub mod rule;

@@ -1,5 +1,7 @@
 //! The `setguard` command.
 
-fn main() -> std::process::ExitCode {
-    setguard::cli::run()
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    setguard::cli::main().into()
 }

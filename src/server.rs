@@ -19,7 +19,6 @@ use std::{
     fs::File,
     io::{self, Write as _},
     net::{IpAddr, SocketAddr},
-    process::ExitCode,
     sync::Arc,
     thread,
     time::Duration,
@@ -36,16 +35,13 @@ use self::{
     shutdown::{Signals, Stop},
     tls::{Pair, SelfSigned, Tls},
 };
-use crate::telemetry;
+use crate::{exit::Exit, telemetry};
 
 /// Serves until a signal ends it.
 ///
-/// The exit code is 0 when all requests were answered, 1 when some were still in flight at the end
-/// of the grace period, and 130 or 143 when a second signal (SIGINT or SIGTERM) cut it short.
-///
 /// # Errors
-/// What is wrong with the flags, the policy, the certificate or the ports: exit code 2.
-pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
+/// What is wrong with the flags, the policy, the certificate or the ports.
+pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     telemetry::init(args.log_format, args.log_level.as_deref()).map_err(|error| anyhow!(error))?;
     faults::log_panics_by_place();
     // Another library in the process could bring a second one, and then none would be chosen.
@@ -111,7 +107,7 @@ async fn serve(
     app: Arc<App>,
     tls: Arc<Tls>,
     ca: Option<&str>,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<Exit> {
     let mut signals = Signals::new().context("signals cannot be received")?;
     let listener = bind("--listen", args.listen).await?;
     let admin = bind("--admin-listen", args.admin_listen).await?;
@@ -154,9 +150,9 @@ async fn serve(
     Ok(tokio::select! {
         second = signals.next() => {
             tracing::warn!(signal = ?second, in_flight = app.metrics.in_flight(), "ending at once");
-            ExitCode::from(second.exit_code())
+            Exit::Signalled(second.number())
         }
-        all = drained => ExitCode::from(u8::from(!all)),
+        all = drained => if all { Exit::Clean } else { Exit::Unanswered },
     })
 }
 

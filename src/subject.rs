@@ -4,20 +4,18 @@
 //! `spec` is k8s-openapi's type, and the old object of an UPDATE is not read before a rule asks
 //! for it. The spec is defaulted as the API server does before it judges.
 
-use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap, fmt, ops::Deref};
+mod metadata;
+mod spec;
+
+use std::{cell::OnceCell, fmt};
 
 use k8s_openapi::{
-    api::{
-        apps::v1::{
-            DaemonSetUpdateStrategy, StatefulSetOrdinals,
-            StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetUpdateStrategy,
-        },
-        core::v1::{PersistentVolumeClaim, PodTemplateSpec},
-    },
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, OwnerReference},
+    api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
-use serde::{Deserialize, Deserializer, Serialize};
+pub use metadata::{Metadata, Str, StrMap};
+use serde::Deserialize;
 use serde_json::value::RawValue;
+pub use spec::{DaemonSetSpec, StatefulSetSpec};
 
 use crate::api_validation::defaults;
 
@@ -102,134 +100,6 @@ pub enum Operation {
     Create,
     /// It replaces an old one.
     Update,
-}
-
-/// Text that is borrowed from the input where it needs no unescaping.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-pub struct Str<'a>(#[serde(borrow)] pub Cow<'a, str>);
-
-impl Deref for Str<'_> {
-    type Target = str;
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-impl std::borrow::Borrow<str> for Str<'_> {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
-impl fmt::Display for Str<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Labels or annotations, borrowed.
-pub type StrMap<'a> = BTreeMap<Str<'a>, Str<'a>>;
-
-/// The metadata that rules look at.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Metadata<'a> {
-    /// The name; `None` and empty are the same to the API server.
-    #[serde(borrow, default)]
-    pub name: Option<Str<'a>>,
-    /// The prefix of a name that the server is to make.
-    #[serde(borrow, default)]
-    pub generate_name: Option<Str<'a>>,
-    /// The namespace, if the object says.
-    #[serde(borrow, default)]
-    pub namespace: Option<Str<'a>>,
-    /// Labels.
-    #[serde(borrow, default)]
-    pub labels: Option<StrMap<'a>>,
-    /// Annotations.
-    #[serde(borrow, default)]
-    pub annotations: Option<StrMap<'a>>,
-    /// Owners.
-    #[serde(default)]
-    pub owner_references: Option<Vec<OwnerReference>>,
-    /// Finalizers.
-    #[serde(borrow, default)]
-    pub finalizers: Option<Vec<Str<'a>>>,
-    /// Set while the object is being deleted.
-    #[serde(borrow, default)]
-    pub deletion_timestamp: Option<Str<'a>>,
-    /// Unique id in time and space.
-    #[serde(borrow, default)]
-    pub uid: Option<Str<'a>>,
-    /// Not read unless a rule asks: it is often half of the object.
-    #[serde(borrow, default)]
-    pub managed_fields: Option<&'a RawValue>,
-}
-
-impl Metadata<'_> {
-    /// The value of an annotation.
-    pub fn annotation(&self, key: &str) -> Option<&str> {
-        self.annotations.as_ref()?.get(key).map(|value| &**value)
-    }
-
-    /// The value of a label.
-    pub fn label(&self, key: &str) -> Option<&str> {
-        self.labels.as_ref()?.get(key).map(|value| &**value)
-    }
-}
-
-/// The spec of a DaemonSet (apps/v1 `DaemonSetSpec`).
-///
-/// k8s-openapi's own type cannot tell an absent selector from an empty one; the API server does.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DaemonSetSpec {
-    /// Seconds a pod must be ready to count as available.
-    pub min_ready_seconds: Option<i32>,
-    /// How many old revisions are kept.
-    pub revision_history_limit: Option<i32>,
-    /// Which pods belong to it.
-    pub selector: Option<LabelSelector>,
-    /// What its pods look like.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub template: PodTemplateSpec,
-    /// How a changed template is rolled out.
-    pub update_strategy: Option<DaemonSetUpdateStrategy>,
-}
-
-/// The spec of a StatefulSet (apps/v1 `StatefulSetSpec`); see [`DaemonSetSpec`].
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StatefulSetSpec {
-    /// Seconds a pod must be ready to count as available.
-    pub min_ready_seconds: Option<i32>,
-    /// Where the numbering of pods begins.
-    pub ordinals: Option<StatefulSetOrdinals>,
-    /// What becomes of claims when pods go.
-    pub persistent_volume_claim_retention_policy:
-        Option<StatefulSetPersistentVolumeClaimRetentionPolicy>,
-    /// `OrderedReady` or `Parallel`.
-    pub pod_management_policy: Option<String>,
-    /// How many pods.
-    pub replicas: Option<i32>,
-    /// How many old revisions are kept.
-    pub revision_history_limit: Option<i32>,
-    /// Which pods belong to it.
-    pub selector: Option<LabelSelector>,
-    /// The headless Service that names its pods.
-    pub service_name: Option<String>,
-    /// What its pods look like.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub template: PodTemplateSpec,
-    /// How a changed template is rolled out.
-    pub update_strategy: Option<StatefulSetUpdateStrategy>,
-    /// Claims that each pod gets its own of.
-    pub volume_claim_templates: Option<Vec<PersistentVolumeClaim>>,
-}
-
-/// `null` and absent are the same to the API server.
-fn null_is_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
-    deserializer: D,
-) -> Result<T, D::Error> {
-    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// The spec, by kind.

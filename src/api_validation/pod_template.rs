@@ -1,9 +1,26 @@
 //! What kube-apiserver refuses in the spec of a pod template.
+//!
+//! Kubernetes: `ValidatePodTemplateSpec` and `ValidatePodSpec` in
+//! `pkg/apis/core/validation/validation.go`. The rules themselves are in [`pod`].
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::PodSpec;
 
+use super::{
+    names,
+    pod::{
+        affinity, annotations, claims, consistency,
+        containers::{self, Context},
+        dns,
+        dropped::drop_disabled,
+        env, host,
+        options::Options,
+        os, ports, resources, restart, security_context, selectors, spread, tolerations,
+        util::{self, label, label_key, list, subdomain, text},
+        volumes, windows,
+    },
+};
 use crate::{cluster::Cluster, field::Path, finding::Findings};
 
 /// What the judgement of a pod spec depends on beside the spec.
@@ -17,7 +34,11 @@ pub struct PodOptions<'a> {
     pub old: Option<&'a PodSpec>,
 }
 
-/// Finds what the API server would refuse in a pod spec.
+/// Finds what the API server would refuse in a pod spec, and in the annotations of its template
+/// (at `spec.template.annotations`, where the API server looks for them).
+///
+/// The pods of a StatefulSet get host name and subdomain from its controller: the caller blanks
+/// both, as `ValidateStatefulSetSpec` does.
 pub(super) fn validate_pod_spec(
     spec: &PodSpec,
     annotations: Option<&BTreeMap<String, String>>,
@@ -25,5 +46,137 @@ pub(super) fn validate_pod_spec(
     opts: &PodOptions<'_>,
     found: &mut Findings,
 ) {
-    let _ = (spec, annotations, path, opts, found);
+    if let Some(annotations) = annotations {
+        validate_pod_annotations(annotations, spec, opts, found);
+    }
+    let spec = &*drop_disabled(spec, opts.old, opts.cluster);
+    let claims = opts.claims;
+    let opts = &Options::of(spec, opts.old, opts.cluster);
+    if spec.termination_grace_period_seconds.is_none() {
+        found.required(&path.child("terminationGracePeriodSeconds"), "");
+    }
+    let at = path.child("volumes");
+    let volumes = &volumes::validate(list(&spec.volumes), claims, opts, &at, found);
+    let resource_claims = list(&spec.resource_claims);
+    let claim_names = &claims::claim_names(resource_claims)[..];
+    claims::validate(resource_claims, &path.child("resourceClaims"), found);
+    let restart_policy = text(&spec.restart_policy);
+    let cx = &Context {
+        opts,
+        volumes,
+        claim_names,
+        grace_period: spec.termination_grace_period_seconds,
+        os: spec.os.as_ref().map(|os| os.name.as_str()),
+        restart_policy,
+        host_users: spec.host_users != Some(false),
+    };
+    containers::validate(&spec.containers, cx, &path.child("containers"), found);
+    let init = list(&spec.init_containers);
+    containers::validate_init(init, &spec.containers, cx, &path.child("initContainers"), found);
+    containers::validate_ephemeral(spec, cx, &path.child("ephemeralContainers"), found);
+    if opts.pod_level_resources {
+        consistency::validate(spec, claim_names, opts, path, found);
+    }
+    ports::on_host_network(spec, path, found);
+    restart::pod(restart_policy, &path.child("restartPolicy"), found);
+    dns::policy(spec, path, found);
+    selectors::labels(spec.node_selector.as_ref(), &path.child("nodeSelector"), found);
+    security_context::pod(spec, opts, path, found);
+    if let Some(affinity) = &spec.affinity {
+        affinity::validate(affinity, opts, &path.child("affinity"), found);
+    }
+    dns::config(spec, opts, path, found);
+    gates(spec, path, found);
+    let constraints = list(&spec.topology_spread_constraints);
+    spread::validate(constraints, opts, &path.child("topologySpreadConstraints"), found);
+    windows::host_process(spec, path, found);
+    host::users(spec, opts, path, found);
+    host::name_override(spec, path, found);
+    scalars(spec, opts, path, found);
+    os::validate(spec, path, found);
+    if let Some(group) = &spec.scheduling_group {
+        let path = path.child("schedulingGroup");
+        let path = path.child("podGroupName");
+        match &group.pod_group_name {
+            Some(name) => subdomain(name, &path, found),
+            None => {
+                let value = crate::finding::Value::Json("null".to_owned());
+                found.invalid(&path, value, "must specify one of: `podGroupName`");
+            }
+        }
+    }
+    env::file_volumes(spec, claims, path, found);
+}
+
+/// Finds what the API server would refuse in the annotations of a pod template: the part of
+/// `ValidatePodTemplateSpec` that [`validate_pod_spec`] does, alone. A StatefulSet's are judged
+/// twice.
+pub(super) fn validate_pod_annotations(
+    annotations: &BTreeMap<String, String>,
+    spec: &PodSpec,
+    opts: &PodOptions<'_>,
+    found: &mut Findings,
+) {
+    let path = Path::new("spec");
+    let path = path.child("template");
+    let path = path.child("annotations");
+    let options = Options::of(spec, opts.old, opts.cluster);
+    annotations::validate(annotations, spec, &options, opts.cluster, &path, found);
+}
+
+/// `validateReadinessGates`, `validateSchedulingGates`.
+fn gates(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let at = path.child("readinessGates");
+    for (i, gate) in list(&spec.readiness_gates).iter().enumerate() {
+        label_key(&gate.condition_type, &at.index(i).child("conditionType"), found);
+    }
+    let at = path.child("schedulingGates");
+    let gates = list(&spec.scheduling_gates);
+    for (i, gate) in gates.iter().enumerate() {
+        let at = at.index(i);
+        label_key(&gate.name, &at, found);
+        if gates[..i].iter().any(|earlier| earlier.name == gate.name) {
+            found.duplicate(&at, &gate.name);
+        }
+    }
+}
+
+/// The fields that are one text or number, from the service account on.
+fn scalars(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+    let account = text(&spec.service_account_name);
+    // The old name of the field counts where the new one is missing.
+    let account = if account.is_empty() { text(&spec.service_account) } else { account };
+    for (field, name) in [("serviceAccountName", account), ("nodeName", text(&spec.node_name))] {
+        if !name.is_empty() {
+            subdomain(name, &path.child(field), found);
+        }
+    }
+    if let Some(seconds) = spec.active_deadline_seconds
+        && !(1..=i64::from(i32::MAX)).contains(&seconds)
+    {
+        let path = path.child("activeDeadlineSeconds");
+        found.invalid(&path, seconds, "must be between 1 and 2147483647, inclusive");
+    }
+    for (field, name) in [("hostname", text(&spec.hostname)), ("subdomain", text(&spec.subdomain))]
+    {
+        if !name.is_empty() {
+            label(name, &path.child(field), found);
+        }
+    }
+    tolerations::validate(list(&spec.tolerations), opts, &path.child("tolerations"), found);
+    dns::host_aliases(list(&spec.host_aliases), opts, &path.child("hostAliases"), found);
+    let class = text(&spec.priority_class_name);
+    if !class.is_empty() {
+        subdomain(class, &path.child("priorityClassName"), found);
+    }
+    if let Some(class) = &spec.runtime_class_name {
+        util::each(names::dns1123_subdomain(class), class, &path.child("runtimeClassName"), found);
+    }
+    if let Some(policy) = &spec.preemption_policy {
+        let policies = &["PreemptLowerPriority", "Never"];
+        util::required_one_of(policy, policies, &path.child("preemptionPolicy"), found);
+    }
+    if let Some(overhead) = &spec.overhead {
+        resources::overhead(overhead, opts, &path.child("overhead"), found);
+    }
 }

@@ -3,9 +3,12 @@
 //! Kubernetes: `ValidateStatefulSetSpec` and its neighbours,
 //! `pkg/apis/apps/validation/validation.go`; `pkg/registry/apps/statefulset/strategy.go`.
 
-use k8s_openapi::api::apps::v1::{
-    RollingUpdateStatefulSetStrategy, StatefulSetPersistentVolumeClaimRetentionPolicy,
-    StatefulSetUpdateStrategy,
+use k8s_openapi::api::{
+    apps::v1::{
+        RollingUpdateStatefulSetStrategy, StatefulSetPersistentVolumeClaimRetentionPolicy,
+        StatefulSetUpdateStrategy,
+    },
+    core::v1::PodSpec,
 };
 use serde_json::json;
 
@@ -147,6 +150,10 @@ impl Judge<'_> {
             claims: &claims,
             old: self.old.and_then(|old| old.spec.template.spec.as_ref()),
         };
+        // Its controller gives each pod its own: what the template says is not looked at.
+        let named = pod.hostname.is_some() || pod.subdomain.is_some();
+        let nameless = named.then(|| PodSpec { hostname: None, subdomain: None, ..pod.clone() });
+        let pod = nameless.as_ref().unwrap_or(pod);
         let annotations = spec.template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
         found.set_rule(POD_TEMPLATE_VALIDATION);
         pod_template::validate_pod_spec(pod, annotations, &path.child("spec"), &opts, found);

@@ -8,8 +8,16 @@ use crate::{
     telemetry::LogFormat,
 };
 
-/// Flags of `setguard serve`; each can be given as an environment variable too.
+/// Answer the API server: an admission webhook
+///
+/// Every flag can be given as an environment variable too. Exit codes: 0 ended by SIGTERM or SIGINT
+/// with every request answered; 1 some were still in flight at the end of the grace period; 2 wrong
+/// flags, policy, certificate or address; 130 or 143 ended at once by a second signal.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  setguard serve | kubectl apply -f -           try it against a cluster on this machine
+  setguard serve --tls-cert tls.crt --tls-key tls.key --policy policy.yaml")]
 pub struct ServeArgs {
     /// Where to answer the API server, over HTTPS
     #[arg(long, value_name = "ADDR", env = "SETGUARD_LISTEN", default_value = "0.0.0.0:8443")]

@@ -64,10 +64,11 @@ pub(super) fn duplicate(field: Field, name: &str, before: Mark, mark: Mark) -> P
     Problem {
         field,
         mark,
-        message: format!(
-            "{name:?} is here twice: on line {} and on line {}",
-            before.line, mark.line
-        ),
+        message: if before.line == mark.line {
+            format!("{name:?} is twice on line {}", mark.line)
+        } else {
+            format!("{name:?} is here twice: on line {} and on line {}", before.line, mark.line)
+        },
         help: Some("the first is without effect; keep one of them".to_owned()),
     }
 }

@@ -26,7 +26,8 @@ fn ids_are_unique_sorted_and_kebab_case() {
     assert!(traps.is_sorted(), "{traps:?}");
     for id in ids {
         let words: Vec<_> = id.split('-').collect();
-        let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
+        let is_word =
+            |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
         assert!(words.iter().all(is_word), "{id}");
     }
 }
@@ -117,8 +118,10 @@ fn every_fixture_has_the_findings_that_its_name_says_and_no_others() {
 fn a_traps_findings_point_at_fields_that_exist_and_speak_to_people() {
     for (path, text) in support::fixtures("rules") {
         let place = path.display();
-        let objects: Vec<serde_json::Value> =
-            support::to_json(&text).iter().map(|json| serde_json::from_str(json).unwrap()).collect();
+        let objects: Vec<serde_json::Value> = support::to_json(&text)
+            .iter()
+            .map(|json| serde_json::from_str(json).unwrap())
+            .collect();
         let of_trap = |found: &Found| TRAPS.iter().any(|trap| trap.meta.id == found.rule);
         for found in support::fixture(&path, &text).into_iter().filter(of_trap) {
             let pointer = &found.pointer;

@@ -1,6 +1,11 @@
 //! Everything that is tested from outside, in one binary.
 
+// clippy.toml allows these in tests, but does not see that helpers of tests are part of them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, unreachable_pub)]
+
 mod catalogue;
+mod cli;
+mod conformance;
 #[cfg(feature = "server")]
 mod daemon;
 mod generated;

@@ -65,7 +65,8 @@ fn check_and_validate_agree_on_every_fixture() {
 }
 
 fn agree(found: &[Found], response: &Value, place: &str) {
-    let of = |mode: &str| found.iter().filter(move |f| f.mode == mode && is_of_both_doors(f));
+    let of =
+        |mode: &'static str| found.iter().filter(move |f| f.mode == mode && is_of_both_doors(f));
     let expected: BTreeSet<(String, String, String)> = of("deny")
         .map(|f| {
             let adjustable = rule::find(&f.rule).unwrap().adjustable;

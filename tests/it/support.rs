@@ -8,9 +8,10 @@ use std::{
 use jiff::civil::date;
 use serde_json::Value;
 use setguard::{
+    api_validation::SCHEMA,
     config::Policy,
     engine::{self, Context, Door},
-    rule::Phase,
+    rule::{Mode, Phase},
     subject::{Object, Resource, Subject},
     traps::TRAPS,
     yaml,
@@ -118,4 +119,21 @@ pub fn example(text: &str) -> Vec<Found> {
         [old, new] => judge(new, Some(old)),
         _ => check(text),
     }
+}
+
+/// What the schema pass finds in a document of a kind that setguard judges.
+fn schema(document: &yaml::Document<'_>) -> Vec<Found> {
+    let json = document.root.to_json();
+    let Some(resource) = resource(&json) else { return Vec::new() };
+    let problems = document.problems.clone().into_iter();
+    let problems = problems.chain(yaml::strict::strict(&document.root, resource));
+    let found = problems.map(|problem| Found {
+        rule: SCHEMA.to_owned(),
+        mode: Mode::Deny.to_string(),
+        reason: String::new(),
+        field: problem.field.to_string(),
+        pointer: problem.field.pointer(),
+        text: problem.message,
+    });
+    found.collect()
 }

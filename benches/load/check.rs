@@ -1,0 +1,110 @@
+//! `setguard check` on many manifests.
+
+use std::{
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+use crate::{numbers::memory, process::Process};
+
+/// Measures and prints.
+pub(crate) fn measure() {
+    println!("\nsetguard check on a folder of manifests, one object a file");
+    for count in [1_000, 10_000] {
+        let folder = tempfile::tempdir().expect("a folder");
+        for i in 0..count {
+            fs::write(folder.path().join(format!("{i}.yaml")), manifest(i)).expect("a file");
+        }
+        run(folder.path(), count);
+    }
+}
+
+fn run(folder: &Path, count: usize) {
+    let logs = tempfile::tempdir().expect("a folder");
+    let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
+    let start = Instant::now();
+    let args = ["check".as_ref(), folder.as_os_str(), "--format=json".as_ref()];
+    let mut process = Process::start(program, args, logs.path());
+    let mut peak = 0.0_f64;
+    let status = loop {
+        peak = peak.max(memory(process.id(), "VmHWM").unwrap_or_default());
+        if let Some(status) = process.ended() {
+            break status;
+        }
+        thread::sleep(Duration::from_millis(2));
+    };
+    let seconds = start.elapsed().as_secs_f64();
+    let report = fs::read_to_string(&process.stdout).unwrap_or_default();
+    assert!(status.success(), "setguard check ended with {status}");
+    assert!(report.contains(&format!("\"objects\":{count}")), "not every object was checked");
+    println!("{count:6} files  {seconds:.2} s  {peak:.1} MiB at most");
+}
+
+/// A manifest as people write them, with comments, of one kind or the other.
+fn manifest(i: usize) -> String {
+    let name = format!("workload-{i}");
+    let (kind, more) = if i % 2 == 0 {
+        ("DaemonSet", "updateStrategy: {rollingUpdate: {maxUnavailable: 10%}}")
+    } else {
+        ("StatefulSet", "serviceName: workload\n  replicas: 3")
+    };
+    let probe = json!({ "httpGet": { "path": "/healthz", "port": "http" }, "periodSeconds": 10 });
+    format!(
+        "# Workload number {i}
+apiVersion: apps/v1
+kind: {kind}
+metadata:
+  name: {name}
+  namespace: team-{}
+  labels:
+    app.kubernetes.io/name: {name}
+    app.kubernetes.io/part-of: load
+spec:
+  {more}
+  selector:
+    matchLabels:
+      app.kubernetes.io/name: {name}
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/name: {name}
+    spec:
+      securityContext:
+        runAsNonRoot: true
+      terminationGracePeriodSeconds: 30
+      containers:
+        - name: main
+          image: registry.example/workload:1.{i}
+          args: [--config=/etc/workload/config.yaml, --log-level=info]
+          env:
+            - name: NODE_NAME
+              valueFrom:
+                fieldRef:
+                  fieldPath: spec.nodeName
+            - name: NUMBER
+              value: \"{i}\"
+          ports:
+            - name: http
+              containerPort: 8080
+          readinessProbe: {probe}
+          resources:
+            requests:
+              cpu: 100m
+              memory: 64Mi
+            limits:
+              memory: 128Mi
+          volumeMounts:
+            - name: config
+              mountPath: /etc/workload
+      volumes:
+        - name: config
+          configMap:
+            name: workload
+",
+        i % 50
+    )
+}

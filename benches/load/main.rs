@@ -1,0 +1,112 @@
+//! Measures the whole program against something else in the same run: `setguard serve` against the
+//! same stack that answers unread, an API server with and without the webhooks, and
+//! `setguard check` on many files. Only loopback. See docs/performance.md.
+//!
+//! `cargo bench --bench load -- [throughput] [api-server] [check]`
+
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+mod api_server;
+mod bare;
+mod check;
+mod client;
+#[path = "../../tests/e2e/control_plane.rs"]
+mod control_plane;
+#[path = "../../tests/e2e/kubectl.rs"]
+mod kubectl;
+mod numbers;
+#[path = "../../tests/e2e/process.rs"]
+mod process;
+#[path = "../reviews.rs"]
+mod reviews;
+mod throughput;
+#[path = "../../tests/e2e/webhook.rs"]
+mod webhook;
+
+use std::{
+    env,
+    process::{Command, Stdio},
+};
+
+use clap::{Parser, ValueEnum};
+
+/// The core for what is measured, and the one for who measures.
+const SERVER_CORE: &str = "0";
+const CLIENT_CORE: &str = "1";
+const PINNED: &str = "SETGUARD_LOAD_PINNED";
+
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// What to measure; everything, if nothing is named
+    sections: Vec<Section>,
+    /// Length of a round
+    #[arg(long, default_value = "4")]
+    seconds: u64,
+    /// Rounds of each side, which take turns
+    #[arg(long, default_value = "5")]
+    rounds: usize,
+    /// Connections that are kept
+    #[arg(long, default_value = "8")]
+    connections: usize,
+    /// Set by `cargo bench`
+    #[arg(long, hide = true)]
+    bench: bool,
+    /// Internal: be the server that is compared with
+    #[arg(long, hide = true, num_args = 3, value_names = ["ADDR", "CERT", "KEY"])]
+    bare: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum Section {
+    Throughput,
+    ApiServer,
+    Check,
+}
+
+fn main() {
+    // `cargo test --all-targets` runs benchmarks too, without `--bench`.
+    if !env::args().any(|arg| arg == "--bench" || arg == "--bare") {
+        return;
+    }
+    let arguments = Arguments::parse();
+    if let Some(bare) = &arguments.bare {
+        return bare::serve(&bare[0], &bare[1], &bare[2]);
+    }
+    let wants = |section| arguments.sections.is_empty() || arguments.sections.contains(&section);
+    if wants(Section::Throughput) {
+        pinned(&arguments);
+    }
+    if wants(Section::ApiServer) {
+        api_server::measure(&arguments);
+    }
+    if wants(Section::Check) {
+        check::measure();
+    }
+}
+
+/// Measures the throughput, in a process of its own on a core of its own where that can be had.
+fn pinned(arguments: &Arguments) {
+    if env::var_os(PINNED).is_some() {
+        println!("server on core {SERVER_CORE}, load on core {CLIENT_CORE}");
+        throughput::measure(arguments);
+    } else if taskset_works() {
+        let me = env::current_exe().expect("the path of this program");
+        let mut again = Command::new("taskset");
+        again.args(["-c", CLIENT_CORE]).arg(me).arg("throughput");
+        again.args(["--bench", "--seconds", &arguments.seconds.to_string()]);
+        again.args(["--rounds", &arguments.rounds.to_string()]);
+        again.args(["--connections", &arguments.connections.to_string()]);
+        let status = again.env(PINNED, "1").status().expect("taskset starts");
+        assert!(status.success(), "the measurement ended with {status}");
+    } else {
+        println!("no taskset or no second core: server and load share the cores");
+        throughput::measure(arguments);
+    }
+}
+
+fn taskset_works() -> bool {
+    let both = format!("{SERVER_CORE},{CLIENT_CORE}");
+    let mut command = Command::new("taskset");
+    command.args(["-c", &both, "true"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}

@@ -1,0 +1,219 @@
+//! `setguard serve` against the same stack that answers `allowed: true` unread.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::{Arc, Barrier},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustls::ClientConfig;
+
+use crate::{
+    Arguments, PINNED, SERVER_CORE,
+    client::{self, Connection},
+    numbers::{Latencies, median, memory, processor_seconds},
+    process::{Process, free_ports},
+    reviews,
+};
+
+/// After so many requests the memory is read.
+const MANY: usize = 1_000_000;
+
+/// A server under load, and what was measured of it.
+struct Side {
+    name: &'static str,
+    process: Process,
+    address: SocketAddr,
+    idle_memory: f64,
+    answered: usize,
+    rounds: Vec<Round>,
+}
+
+/// One round's numbers.
+#[derive(Debug)]
+struct Round {
+    per_second: f64,
+    p50: f64,
+    p99: f64,
+    /// Microseconds of the server's processor per request.
+    processor: f64,
+}
+
+/// Measures and prints.
+pub(crate) fn measure(arguments: &Arguments) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let certificate = folder.path().join("server.crt");
+    let key = folder.path().join("server.key");
+    let pair = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    fs::write(&certificate, pair.cert.pem()).expect("a file");
+    fs::write(&key, pair.signing_key.serialize_pem()).expect("a file");
+    let tls = client::trust(&certificate);
+    let body = reviews::daemon_set_update(reviews::SMALL);
+    let request = client::post("/validate?timeout=10s", "", &body);
+    println!(
+        "\nthroughput: {} bytes of review, {} connections, {} rounds of {} s each in turn",
+        body.len(),
+        arguments.connections,
+        arguments.rounds,
+        arguments.seconds
+    );
+
+    let mut sides = [
+        Side::start("setguard", folder.path(), |port| setguard_args(port, &certificate, &key)),
+        Side::start("bare", folder.path(), |port| bare_args(port, &certificate, &key)),
+    ];
+    for side in &mut sides {
+        side.wait(&tls, &request);
+        side.round(arguments, &tls, &request, Duration::from_secs(1));
+        side.rounds.clear();
+    }
+    for _ in 0..arguments.rounds {
+        for side in &mut sides {
+            side.round(arguments, &tls, &request, Duration::from_secs(arguments.seconds));
+        }
+    }
+    let [setguard, bare] = &mut sides;
+    let ratio = setguard.median(|round| round.per_second) / bare.median(|round| round.per_second);
+    let cost = bare.median(|round| round.processor) / setguard.median(|round| round.processor);
+    setguard.print();
+    bare.print();
+    println!("ratio of throughput {ratio:.2}, of processor time per request {cost:.2}");
+
+    let start = Instant::now();
+    while setguard.answered < MANY && start.elapsed() < Duration::from_secs(120) {
+        setguard.round(arguments, &tls, &request, Duration::from_secs(arguments.seconds));
+    }
+    println!(
+        "setguard after {} requests: {:.1} MiB resident, {:.1} MiB at most",
+        setguard.answered,
+        setguard.memory("VmRSS"),
+        setguard.memory("VmHWM")
+    );
+}
+
+fn setguard_args(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsString>) {
+    let args = vec![
+        "serve".into(),
+        format!("--listen=127.0.0.1:{port}").into(),
+        "--admin-listen=127.0.0.1:0".into(),
+        "--tls-cert".into(),
+        certificate.into(),
+        "--tls-key".into(),
+        key.into(),
+    ];
+    (env!("CARGO_BIN_EXE_setguard").into(), args)
+}
+
+fn bare_args(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsString>) {
+    let address = format!("127.0.0.1:{port}");
+    let args = vec!["--bare".into(), address.into(), certificate.into(), key.into()];
+    (env::current_exe().expect("the path of this program"), args)
+}
+
+impl Side {
+    fn start(
+        name: &'static str,
+        folder: &Path,
+        program: impl FnOnce(u16) -> (PathBuf, Vec<OsString>),
+    ) -> Self {
+        let logs = folder.join(name);
+        fs::create_dir(&logs).expect("a folder");
+        let [port] = free_ports();
+        let (program, args) = program(port);
+        let process = if env::var_os(PINNED).is_some() {
+            let taskset = ["-c".into(), SERVER_CORE.into(), program.into_os_string()];
+            Process::start(Path::new("taskset"), taskset.into_iter().chain(args), &logs)
+        } else {
+            Process::start(&program, args, &logs)
+        };
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        Side { name, process, address, idle_memory: 0.0, answered: 0, rounds: Vec::new() }
+    }
+
+    fn wait(&mut self, tls: &Arc<ClientConfig>, request: &[u8]) {
+        let address = self.address;
+        let body = self.process.wait_until("the server answers", || {
+            let mut connection = Connection::open(address, tls).ok()?;
+            let (status, body) = connection.send(request).ok()?;
+            (status == 200).then(|| String::from_utf8_lossy(body).into_owned())
+        });
+        assert!(body.contains(r#""allowed":true"#), "{} refuses: {body}", self.name);
+        self.idle_memory = self.memory("VmRSS");
+    }
+
+    fn round(
+        &mut self,
+        arguments: &Arguments,
+        tls: &Arc<ClientConfig>,
+        request: &[u8],
+        length: Duration,
+    ) {
+        let barrier = Barrier::new(arguments.connections);
+        let before = processor_seconds(self.process.id());
+        let start = Instant::now();
+        let latencies = thread::scope(|scope| {
+            let drive = || drive(self.address, tls, request, &barrier, length);
+            let threads: Vec<_> = (0..arguments.connections).map(|_| scope.spawn(drive)).collect();
+            threads.into_iter().flat_map(|t| t.join().expect("answers")).collect()
+        });
+        let seconds = start.elapsed().as_secs_f64();
+        let mut latencies = Latencies(latencies);
+        let count = latencies.0.len();
+        self.answered += count;
+        self.rounds.push(Round {
+            per_second: count as f64 / seconds,
+            p50: latencies.percentile(50),
+            p99: latencies.percentile(99),
+            processor: (processor_seconds(self.process.id()) - before) * 1e6 / count as f64,
+        });
+    }
+
+    fn median(&self, what: impl Fn(&Round) -> f64) -> f64 {
+        median(self.rounds.iter().map(what))
+    }
+
+    fn memory(&self, field: &str) -> f64 {
+        memory(self.process.id(), field).unwrap_or(f64::NAN)
+    }
+
+    fn print(&self) {
+        println!(
+            "{:9} {:7.0} req/s  p50 {:.3} ms  p99 {:.3} ms  {:5.1} us processor/req  \
+             {:.1} MiB idle, {:.1} MiB after {} requests",
+            self.name,
+            self.median(|round| round.per_second),
+            self.median(|round| round.p50),
+            self.median(|round| round.p99),
+            self.median(|round| round.processor),
+            self.idle_memory,
+            self.memory("VmRSS"),
+            self.answered
+        );
+    }
+}
+
+/// One connection's share of a round.
+fn drive(
+    address: SocketAddr,
+    tls: &Arc<ClientConfig>,
+    request: &[u8],
+    barrier: &Barrier,
+    length: Duration,
+) -> Vec<Duration> {
+    let mut connection = Connection::open(address, tls).expect("a connection");
+    barrier.wait();
+    let start = Instant::now();
+    let mut latencies = Vec::new();
+    while start.elapsed() < length {
+        let sent = Instant::now();
+        let (status, _) = connection.send(request).expect("an answer");
+        assert_eq!(status, 200, "the server must answer every review");
+        latencies.push(sent.elapsed());
+    }
+    latencies
+}

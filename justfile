@@ -1,0 +1,51 @@
+# `just` lists the recipes. Nobody needs just: each recipe is one or two plain commands.
+
+# List the recipes
+default:
+    @just --list
+
+# Format the code
+fmt:
+    cargo fmt
+
+# Type-check everything, and the core without the server
+check:
+    cargo check --locked --all-targets
+    cargo check --locked --lib --no-default-features
+
+# Lint, warnings denied
+clippy:
+    cargo clippy --locked --all-targets -- -D warnings
+    cargo clippy --locked --lib --no-default-features -- -D warnings
+
+# Run the tests; arguments go to cargo, as in `just test --test it catalogue`
+test *args:
+    cargo test --locked {{ args }}
+
+# Build the API documentation, warnings denied
+doc:
+    RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+
+# Licences, duplicate and unwanted crates, sources (needs cargo-deny)
+deny:
+    cargo deny --offline check bans licenses sources
+
+# Write docs/rules.md and whatever else is made from the code
+generate:
+    UPDATE_GENERATED=1 cargo test --locked --test it generated
+
+# Run the benchmarks
+bench *args:
+    cargo bench --locked {{ args }}
+
+# Make a local CA and a serving pair in certs/out; arguments are more names, as in `just certs setguard.setguard.svc`
+certs *names:
+    certs/generate.sh {{ names }}
+
+# Check the example manifests; arguments go to setguard, as in `just run explain name-too-long`
+run *args="check examples/manifests":
+    cargo run --locked -- {{ args }}
+
+# Everything that CI runs
+ci:
+    .ci/run

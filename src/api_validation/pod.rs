@@ -1,0 +1,31 @@
+//! The rules for a pod spec, by part. [`pod_template`](super::pod_template) puts them together.
+//!
+//! Kubernetes: `ValidatePodSpec` and what it calls in `pkg/apis/core/validation/validation.go`.
+
+pub(super) mod affinity;
+pub(super) mod annotations;
+pub(super) mod claims;
+pub(super) mod consistency;
+pub(super) mod containers;
+pub(super) mod dns;
+pub(super) mod dropped;
+pub(super) mod env;
+pub(super) mod ephemeral;
+pub(super) mod host;
+pub(super) mod mounts;
+pub(super) mod options;
+pub(super) mod os;
+pub(super) mod ports;
+pub(super) mod probes;
+pub(super) mod projected;
+pub mod quantity;
+pub(super) mod resources;
+pub(super) mod restart;
+pub(super) mod security_context;
+pub(super) mod selectors;
+pub(super) mod spread;
+pub(super) mod tolerations;
+pub(super) mod util;
+pub(super) mod volume_sources;
+pub(super) mod volumes;
+pub(super) mod windows;

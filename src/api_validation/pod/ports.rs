@@ -1,0 +1,98 @@
+//! Ports of containers.
+//!
+//! Kubernetes: `validateContainerPorts`, `AccumulateUniqueHostPorts` and
+//! `validatePodHostNetworkDeps` in `pkg/apis/core/validation/validation.go`.
+
+use k8s_openapi::{
+    api::core::v1::{Container, ContainerPort, PodSpec},
+    apimachinery::pkg::util::intstr::IntOrString,
+};
+
+use super::util::{each, list, required_one_of, text};
+use crate::{api_validation::names, field::Path, finding::Findings};
+
+/// `validateContainerPorts`.
+pub(crate) fn validate(ports: &[ContainerPort], path: &Path<'_>, found: &mut Findings) {
+    for (i, port) in ports.iter().enumerate() {
+        let path = path.index(i);
+        let name = text(&port.name);
+        if !name.is_empty() {
+            let wrong = names::port_name(name);
+            let earlier = ports[..i].iter().any(|earlier| text(&earlier.name) == name);
+            if wrong.is_empty() && earlier {
+                found.duplicate(&path.child("name"), name);
+            }
+            each(wrong, name, &path.child("name"), found);
+        }
+        if port.container_port == 0 {
+            found.required(&path.child("containerPort"), "");
+        } else {
+            number(port.container_port, &path.child("containerPort"), found);
+        }
+        if let Some(host) = port.host_port.filter(|host| *host != 0) {
+            number(host, &path.child("hostPort"), found);
+        }
+        let protocols = &["SCTP", "TCP", "UDP"];
+        required_one_of(text(&port.protocol), protocols, &path.child("protocol"), found);
+    }
+}
+
+fn number(port: i32, path: &Path<'_>, found: &mut Findings) {
+    for message in names::port_number(port) {
+        found.invalid(path, port, message);
+    }
+}
+
+/// `ValidatePortNumOrName`.
+pub(crate) fn number_or_name(port: &IntOrString, path: &Path<'_>, found: &mut Findings) {
+    match port {
+        IntOrString::Int(port) => number(*port, path, found),
+        IntOrString::String(name) => each(names::port_name(name), name, path, found),
+    }
+}
+
+fn same_host_port(a: &ContainerPort, b: &ContainerPort) -> bool {
+    a.host_port == b.host_port
+        && text(&a.protocol) == text(&b.protocol)
+        && text(&a.host_ip) == text(&b.host_ip)
+}
+
+/// `AccumulateUniqueHostPorts`: of all these containers together. `path` is their list's.
+pub(crate) fn host_port_conflicts(containers: &[Container], path: &Path<'_>, found: &mut Findings) {
+    for (i, container) in containers.iter().enumerate() {
+        let ports = list(&container.ports);
+        for (j, port) in ports.iter().enumerate() {
+            let Some(number) = port.host_port.filter(|number| *number != 0) else { continue };
+            let mut earlier =
+                containers[..i].iter().flat_map(|c| list(&c.ports)).chain(&ports[..j]);
+            if earlier.any(|earlier| same_host_port(earlier, port)) {
+                let (protocol, ip) = (text(&port.protocol), text(&port.host_ip));
+                let value = format!("{protocol}/{ip}/{number}");
+                let path = path.index(i);
+                let path = path.child("ports");
+                found.duplicate(&path.index(j).child("hostPort"), &value);
+            }
+        }
+    }
+}
+
+/// `validatePodHostNetworkDeps`, for a template: a host port may be left out.
+pub(crate) fn on_host_network(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    if spec.host_network != Some(true) {
+        return;
+    }
+    let path = path.child("containers");
+    for (i, container) in spec.containers.iter().enumerate() {
+        let path = path.index(i);
+        let path = path.child("ports");
+        for (j, port) in list(&container.ports).iter().enumerate() {
+            if let Some(host) = port.host_port
+                && host != 0
+                && host != port.container_port
+            {
+                let why = "must match `containerPort` when `hostNetwork` is true";
+                found.invalid(&path.index(j).child("hostPort"), host, why);
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Small helpers that all parts of the pod's rules use.
+
+use serde::Serialize;
+
+use crate::{
+    api_validation::names::{self, Messages},
+    field::Path,
+    finding::{Findings, Value},
+};
+
+/// The file mode of `defaultMode` and `mode`.
+const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
+
+/// Text that may be absent; absent and empty are the same to the API server.
+pub(crate) fn text(value: &Option<String>) -> &str {
+    value.as_deref().unwrap_or_default()
+}
+
+/// A list that may be absent.
+pub(crate) fn list<T>(value: &Option<Vec<T>>) -> &[T] {
+    value.as_deref().unwrap_or_default()
+}
+
+/// A value of one of Go's named string types: the API server prints it as JSON, not as Go text.
+pub(crate) fn named(value: &str) -> Value<'static> {
+    Value::json(&value)
+}
+
+/// Reports every message against a value.
+pub(crate) fn each(messages: Messages, value: &str, path: &Path<'_>, found: &mut Findings) {
+    for message in messages {
+        found.invalid(path, value, message);
+    }
+}
+
+/// `ValidateDNS1123Label`.
+pub(crate) fn label(value: &str, path: &Path<'_>, found: &mut Findings) {
+    each(names::dns1123_label(value), value, path, found);
+}
+
+/// `ValidateDNS1123Subdomain`.
+pub(crate) fn subdomain(value: &str, path: &Path<'_>, found: &mut Findings) {
+    each(names::dns1123_subdomain(value), value, path, found);
+}
+
+/// `ValidateQualifiedName`, `ValidateLabelName`.
+pub(crate) fn label_key(value: &str, path: &Path<'_>, found: &mut Findings) {
+    each(names::label_key(value), value, path, found);
+}
+
+/// `Required` where a text is empty.
+pub(crate) fn required(value: &str, path: &Path<'_>, found: &mut Findings) {
+    if value.is_empty() {
+        found.required(path, "");
+    }
+}
+
+/// `ValidateNonnegativeField`.
+pub(crate) fn non_negative(value: Option<i32>, path: &Path<'_>, found: &mut Findings) {
+    if let Some(value) = value.filter(|value| *value < 0) {
+        found.invalid(path, value, names::NOT_NEGATIVE);
+    }
+}
+
+/// `ValidatePositiveField`.
+pub(crate) fn positive(value: i32, path: &Path<'_>, found: &mut Findings) {
+    if value <= 0 {
+        found.invalid(path, value, "must be greater than zero");
+    }
+}
+
+/// A file mode.
+pub(crate) fn file_mode(value: Option<i32>, path: &Path<'_>, found: &mut Findings) {
+    if let Some(value) = value.filter(|value| !(0..=0o777).contains(value)) {
+        found.invalid(path, value, FILE_MODE);
+    }
+}
+
+/// One of a few words, of a named string type; absent is good.
+pub(crate) fn one_of(
+    value: Option<&str>,
+    supported: &[&str],
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if let Some(value) = value.filter(|value| !supported.contains(value)) {
+        found.not_supported(path, named(value), supported);
+    }
+}
+
+/// One of a few words, of a named string type; empty is `Required`.
+pub(crate) fn required_one_of(
+    value: &str,
+    supported: &[&str],
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if value.is_empty() {
+        found.required(path, "");
+    } else {
+        one_of(Some(value), supported, path, found);
+    }
+}
+
+/// `ValidateLocalNonReservedPath`.
+pub(crate) fn local_path(value: &str, path: &Path<'_>, found: &mut Findings) {
+    each(local_path_messages(value), value, path, found);
+}
+
+/// What [`local_path`] has to say.
+pub(crate) fn local_path_messages(value: &str) -> Messages {
+    let mut messages = names::local_descending_path(value);
+    if value.starts_with("..") && !value.starts_with("../") {
+        messages.push("must not start with '..'");
+    }
+    messages
+}
+
+/// Whether a rule finds nothing: for what an old object decides by being valid or not.
+pub(crate) fn finds_nothing(rule: impl FnOnce(&Path<'_>, &mut Findings)) -> bool {
+    let mut found = Findings::default();
+    rule(&Path::new("spec"), &mut found);
+    found.is_empty()
+}
+
+/// JSON of one of Go's internal structs: names in upper case, in the order given.
+pub(crate) fn go_struct(value: &impl Serialize) -> Value<'static> {
+    Value::json(value)
+}

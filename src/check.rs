@@ -1,0 +1,190 @@
+//! `setguard check`: manifests in, a report out. It translates; the engine judges.
+
+mod input;
+mod judge;
+mod manifest;
+mod previous;
+mod report;
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use clap::{Args, ValueEnum, error::ErrorKind};
+
+use crate::{
+    cluster::{self, Version},
+    config::Policy,
+    exit::Exit,
+    yaml,
+};
+use input::Source;
+use judge::Judge;
+use previous::Previous;
+use report::{Report, Summary};
+
+/// Judge manifests as the API server and the webhook would, without a cluster
+///
+/// Reads files, folders (every .yaml, .yml and .json below them, but not what is hidden) and, as
+/// `-`, standard input. DaemonSets and StatefulSets are judged, also inside a List; everything else
+/// is passed over.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes:
+  0  nothing would be denied
+  1  at least one object would be denied
+  2  wrong usage, a wrong policy, or input that cannot be read (whatever else was found)
+
+Examples:
+  setguard check daemonset.yaml
+  setguard check deploy/ --policy policy.yaml --kube-version 1.36
+  helm template . | setguard check -
+  kubectl kustomize overlays/prod | setguard check - --deny-warnings
+  git worktree add ../main main && setguard check deploy/ --against ../main/deploy/")]
+pub struct CheckArgs {
+    /// Files and folders; `-` is standard input
+    #[arg(value_name = "PATH|-")]
+    paths: Vec<PathBuf>,
+    /// How to print what is found
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    /// The policy: modes of rules, exceptions, the cluster
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// The release of the cluster that the objects are meant for, such as 1.36
+    #[arg(long, value_name = "VERSION")]
+    kube_version: Option<Version>,
+    /// Feature gates of that cluster that differ from the release's defaults: A=true,B=false
+    #[arg(long, value_name = "GATES")]
+    feature_gates: Option<String>,
+    /// The manifests as they were: what is there too is judged as a change of it, so that what
+    /// cannot be changed is found. May be given more than once
+    #[arg(long, value_name = "PATH")]
+    against: Vec<PathBuf>,
+    /// Deny what would only be warned of
+    #[arg(long)]
+    deny_warnings: bool,
+}
+
+/// How the report is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people, with the line marked
+    #[default]
+    Text,
+    /// One JSON document for programs
+    Json,
+}
+
+/// `setguard check`.
+///
+/// # Errors
+/// When the policy or a gate is wrong, or the report cannot be written.
+pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
+    if args.paths.is_empty() {
+        let mut command = CheckArgs::augment_args(clap::Command::new("setguard check"));
+        let message = "which manifests? Give files or folders, or - for standard input";
+        let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
+        return Ok(Exit::Trouble);
+    }
+    let Some(policy) = policy(args)? else { return Ok(Exit::Trouble) };
+    let mut trouble = Exit::Clean;
+    let mut complain = |message: String| {
+        trouble = Exit::Trouble;
+        let _ = writeln!(anstream::stderr(), "error: {message}");
+    };
+    let mut previous = Previous::default();
+    for source in input::sources(&args.against) {
+        match source.and_then(Source::read) {
+            Ok(source) => previous.add(&source).into_iter().for_each(&mut complain),
+            Err(message) => complain(message),
+        }
+    }
+
+    let judge = Judge::new(&policy, &previous, args.deny_warnings);
+    let mut report = args.format.report();
+    let mut summary = Summary::default();
+    for source in input::sources(&args.paths) {
+        match source.and_then(Source::read) {
+            Ok(source) => {
+                summary.files += 1;
+                check(&source, &judge, &mut summary, report.as_mut())?;
+            }
+            Err(message) => complain(message),
+        }
+    }
+    report.finish(&summary)?;
+    Ok(trouble.and(summary.exit()))
+}
+
+/// Judges all documents of a source, one after the other.
+fn check(
+    source: &Source,
+    judge: &Judge<'_>,
+    summary: &mut Summary,
+    report: &mut dyn Report,
+) -> io::Result<()> {
+    for document in yaml::documents(source.text()) {
+        match document {
+            Ok(document) => {
+                let (manifests, others) = manifest::manifests(document);
+                summary.others += others;
+                for manifest in manifests {
+                    let judgement = judge.judge(&manifest);
+                    summary.count(&judgement);
+                    report.judgement(source, &judgement)?;
+                }
+            }
+            Err(problem) => {
+                summary.unreadable += 1;
+                let finding = judge::syntax(problem, source.text());
+                report.unreadable(source, &finding)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Format {
+    fn report(self) -> Box<dyn Report> {
+        match self {
+            Format::Text => Box::new(report::text::Text::new()),
+            Format::Json => Box::new(report::json::Json::default()),
+        }
+    }
+}
+
+/// The policy, with what the command line says of the cluster. `None` when it is wrong, which the
+/// user knows by then.
+fn policy(args: &CheckArgs) -> anyhow::Result<Option<Policy>> {
+    let mut policy = match &args.policy {
+        None => Policy::default(),
+        Some(path) => match read_policy(path)? {
+            Some(policy) => policy,
+            None => return Ok(None),
+        },
+    };
+    if let Some(version) = args.kube_version {
+        policy.cluster.version = version;
+    }
+    if let Some(gates) = &args.feature_gates {
+        let gates = cluster::parse_gates(gates)
+            .map_err(|message| anyhow::anyhow!("--feature-gates: {message}"))?;
+        for (gate, on) in gates {
+            policy.cluster.set_gate(&gate, on);
+        }
+    }
+    Ok(Some(policy))
+}
+
+fn read_policy(path: &Path) -> anyhow::Result<Option<Policy>> {
+    let source = Source::File(path.to_owned()).read().map_err(anyhow::Error::msg)?;
+    match Policy::parse(source.text()) {
+        Ok(policy) => Ok(Some(policy)),
+        Err(problems) => {
+            report::text::problems(&source, &problems)?;
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Where manifests come from.
+
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use walkdir::WalkDir;
+
+/// A file or standard input, before and after it was read.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// A file that was not read yet.
+    File(PathBuf),
+    /// Standard input that was not read yet.
+    Stdin,
+    /// Read.
+    Text {
+        /// What to call it.
+        name: String,
+        /// What is in it.
+        text: String,
+    },
+}
+
+impl Source {
+    /// Reads it. An error says which file, what is wrong and what to do.
+    pub(super) fn read(self) -> Result<Source, String> {
+        let (name, bytes) = match self {
+            Source::File(path) => {
+                let name = path.display().to_string();
+                (name, fs::read(path))
+            }
+            Source::Stdin => {
+                let mut bytes = Vec::new();
+                ("<stdin>".to_owned(), std::io::stdin().read_to_end(&mut bytes).map(|_| bytes))
+            }
+            text @ Source::Text { .. } => return Ok(text),
+        };
+        let bytes = bytes.map_err(|error| format!("{name}: cannot be read: {error}"))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let good = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
+            let line = 1 + good.filter(|byte| **byte == b'\n').count();
+            format!("{name}:{line}: this is not UTF-8; save the file as UTF-8")
+        })?;
+        Ok(Source::Text { name, text })
+    }
+
+    /// What to call it.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Source::Text { name, .. } => name,
+            Source::File(_) | Source::Stdin => "",
+        }
+    }
+
+    /// What is in it.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Source::Text { text, .. } => text,
+            Source::File(_) | Source::Stdin => "",
+        }
+    }
+}
+
+/// All sources below these paths, in order.
+pub(super) fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, String>> {
+    paths.iter().flat_map(|path| -> Box<dyn Iterator<Item = _>> {
+        if path.as_os_str() == "-" {
+            Box::new(std::iter::once(Ok(Source::Stdin)))
+        } else if path.is_dir() {
+            Box::new(below(path))
+        } else {
+            // Whatever it is called: it was named.
+            Box::new(std::iter::once(Ok(Source::File(path.clone()))))
+        }
+    })
+}
+
+fn below(folder: &Path) -> impl Iterator<Item = Result<Source, String>> + use<> {
+    let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
+    WalkDir::new(folder)
+        .follow_links(true)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_entry(move |entry| entry.depth() == 0 || !is_hidden(entry.file_name()))
+        .filter_map(|entry| match entry {
+            Ok(entry) if entry.file_type().is_dir() => None,
+            Ok(entry) => {
+                let extension = entry.path().extension()?.to_ascii_lowercase();
+                let is_manifest = matches!(extension.to_str()?, "yaml" | "yml" | "json");
+                is_manifest.then(|| Ok(Source::File(entry.into_path())))
+            }
+            Err(error) => Some(Err(format!("cannot be read: {error}"))),
+        })
+}

@@ -1,0 +1,192 @@
+//! From a manifest to what is to be said of it.
+
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+
+use super::{
+    manifest::Manifest,
+    previous::{Id, Previous},
+};
+use crate::{
+    api_validation::SCHEMA,
+    config::Policy,
+    engine::{self, Context, Door},
+    finding::Reason,
+    rule::Mode,
+    subject::{Object, Resource, Subject},
+    verdict::{Eased, Judged},
+    yaml::{Mark, Node, Problem, strict},
+};
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Accepted, and not as meant.
+    Warning,
+    /// Refused.
+    Error,
+}
+
+impl Severity {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// One thing to say, and where.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) rule: &'static str,
+    pub(super) severity: Severity,
+    pub(super) mark: Mark,
+    pub(super) field: String,
+    pub(super) reason: Reason,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+    /// Why it is taken less strictly than its rule is.
+    pub(super) eased: Option<String>,
+}
+
+/// All that is to be said of an object.
+#[derive(Debug)]
+pub(super) struct Judgement {
+    pub(super) id: Id,
+    pub(super) said: Vec<Said>,
+    /// Of the policy, not of the object.
+    pub(super) remarks: Vec<String>,
+}
+
+impl Judgement {
+    pub(super) fn worst(&self) -> Option<Severity> {
+        self.said.iter().map(|said| said.severity).max()
+    }
+}
+
+/// What judgements go by.
+#[derive(Debug)]
+pub(super) struct Judge<'a> {
+    policy: &'a Policy,
+    previous: &'a Previous,
+    deny_warnings: bool,
+    today: Date,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(policy: &'a Policy, previous: &'a Previous, deny_warnings: bool) -> Self {
+        let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+        Judge { policy, previous, deny_warnings, today }
+    }
+
+    pub(super) fn judge(&self, manifest: &Manifest<'_>) -> Judgement {
+        let id = Id::of(&manifest.node);
+        let mut judgement = Judgement { id, said: Vec::new(), remarks: Vec::new() };
+        for problem in &manifest.problems {
+            let field = problem.field.to_string();
+            let field = field.strip_prefix(&manifest.prefix).unwrap_or(&field).to_owned();
+            judgement.said.push(schema(problem.clone(), field));
+        }
+        match manifest.resource {
+            Some(resource) => self.decode(&manifest.node, resource, &mut judgement),
+            None => judgement.said.push(not_served(&manifest.node)),
+        }
+        judgement
+    }
+
+    fn decode(&self, node: &Node<'_>, resource: &'static Resource, judgement: &mut Judgement) {
+        let reading = strict::read(node, resource);
+        let json = reading.json(node);
+        let decodes = reading.problems.is_empty();
+        for problem in reading.problems {
+            let field = problem.field.to_string();
+            judgement.said.push(schema(problem, field));
+        }
+        // An unknown field does not keep the rest from being judged; a wrong type does.
+        match Object::parse(resource, &json) {
+            Ok(object) => self.evaluate(object, node, judgement),
+            Err(error) if decodes => {
+                let problem = Problem::at(node.mark, error.to_string());
+                judgement.said.push(schema(problem, String::new()));
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn evaluate(&self, object: Object<'_>, node: &Node<'_>, judgement: &mut Judgement) {
+        let subject = match self.previous.get(&judgement.id) {
+            Some(old) => Subject::update(object, old),
+            None => Subject::create(object),
+        };
+        let cx = Context { policy: self.policy, door: Door::Check, today: self.today };
+        let verdict = engine::evaluate(&subject, &cx);
+        judgement.remarks = verdict.remarks;
+        judgement
+            .said
+            .extend(verdict.judged.into_iter().filter_map(|judged| self.say(judged, node)));
+    }
+
+    fn say(&self, Judged { finding, mode, eased }: Judged, node: &Node<'_>) -> Option<Said> {
+        let severity = match mode {
+            Mode::Off => return None,
+            Mode::Audit => Severity::Note,
+            Mode::Warn if self.deny_warnings => Severity::Error,
+            Mode::Warn => Severity::Warning,
+            Mode::Deny => Severity::Error,
+        };
+        Some(Said {
+            rule: finding.rule,
+            severity,
+            mark: node.locate(&finding.field),
+            field: finding.field.to_string(),
+            reason: finding.reason,
+            message: finding.message,
+            help: finding.help.map(Into::into),
+            eased: eased.map(|eased| match eased {
+                Eased::Ratcheted => "not denied: the object had this fault before".to_owned(),
+                Eased::Exception(reason) => format!("excepted by the policy: {reason}"),
+                Eased::Annotation => {
+                    format!("let off by the annotation {}", engine::IGNORE_ANNOTATION)
+                }
+            }),
+        })
+    }
+}
+
+fn schema(problem: Problem, field: String) -> Said {
+    Said {
+        rule: SCHEMA,
+        severity: Severity::Error,
+        mark: problem.mark,
+        field,
+        reason: Reason::Invalid,
+        message: problem.message,
+        help: problem.help,
+        eased: None,
+    }
+}
+
+/// A kind of ours in a version that no cluster serves any more.
+fn not_served(node: &Node<'_>) -> Said {
+    let text = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let mut problem = Problem::at(
+        node.get("apiVersion").map_or(node.mark, |node| node.mark),
+        format!("no cluster since Kubernetes 1.16 serves a {kind} of {api_version}"),
+    );
+    problem.help = Some("write apps/v1, and a selector".to_owned());
+    schema(problem, "apiVersion".to_owned())
+}
+
+/// A document that is not YAML.
+pub(super) fn syntax(mut problem: Problem, text: &str) -> Said {
+    if problem.help.is_none() && text.contains("{{") {
+        let help = "if this is a Helm template, judge what it comes to: \
+                    helm template CHART | setguard check -";
+        problem.help = Some(help.to_owned());
+    }
+    schema(problem, String::new())
+}

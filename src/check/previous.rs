@@ -1,0 +1,74 @@
+//! The manifests as they were (`--against`).
+
+use std::collections::HashMap;
+
+use super::{
+    input::Source,
+    manifest::{self, Manifest},
+};
+use crate::yaml::{self, Node, strict};
+
+/// Which object it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Id {
+    pub(super) api_version: String,
+    pub(super) kind: String,
+    /// `default` where the object does not say: that is where kubectl would put it.
+    pub(super) namespace: String,
+    pub(super) name: String,
+}
+
+impl Id {
+    /// What a document says it is.
+    pub(super) fn of(node: &Node<'_>) -> Id {
+        let metadata = node.get("metadata");
+        let text = |node: Option<&Node<'_>>, key| {
+            let text = node.and_then(|node| node.get(key)).and_then(Node::as_str);
+            text.filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        Id {
+            api_version: text(Some(node), "apiVersion").unwrap_or_default(),
+            kind: text(Some(node), "kind").unwrap_or_default(),
+            namespace: text(metadata, "namespace").unwrap_or_else(|| "default".to_owned()),
+            name: text(metadata, "name")
+                .or_else(|| text(metadata, "generateName"))
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// The objects as they were, as JSON.
+#[derive(Debug, Default)]
+pub(super) struct Previous(HashMap<Id, String>);
+
+impl Previous {
+    /// Takes the objects of a source up. What cannot be read is returned in words.
+    pub(super) fn add(&mut self, source: &Source) -> Vec<String> {
+        let mut complaints = Vec::new();
+        for document in yaml::documents(source.text()) {
+            match document {
+                Ok(document) => {
+                    for manifest in manifest::manifests(document).0 {
+                        self.insert(&manifest);
+                    }
+                }
+                Err(problem) => {
+                    let (name, line) = (source.name(), problem.mark.line);
+                    complaints.push(format!("{name}:{line}: {}", problem.message));
+                }
+            }
+        }
+        complaints
+    }
+
+    fn insert(&mut self, Manifest { resource, node, .. }: &Manifest<'_>) {
+        if let Some(resource) = resource {
+            self.0.insert(Id::of(node), strict::read(node, resource).json(node));
+        }
+    }
+
+    /// The object as it was.
+    pub(super) fn get(&self, id: &Id) -> Option<&str> {
+        self.0.get(id).map(String::as_str)
+    }
+}

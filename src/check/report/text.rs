@@ -1,0 +1,152 @@
+//! For people: what is wrong, where it stands, and what to do.
+
+use std::io::{self, Write};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use anstream::{AutoStream, ColorChoice};
+
+use super::{Report, Summary};
+use crate::{
+    check::{
+        input::Source,
+        judge::{Judgement, Said, Severity},
+        previous::Id,
+    },
+    yaml::{Mark, Problem},
+};
+
+/// Lines longer than this many characters are cut around the place that is marked.
+const LONG_LINE: usize = 300;
+/// How much is left on each side of it.
+const AROUND: usize = 60;
+
+/// Prints to standard output as judgements come.
+#[derive(Debug)]
+pub(in crate::check) struct Text {
+    renderer: Renderer,
+    out: io::BufWriter<AutoStream<io::Stdout>>,
+}
+
+impl Text {
+    pub(in crate::check) fn new() -> Self {
+        let stdout = io::stdout();
+        let choice = AutoStream::choice(&stdout);
+        let out = io::BufWriter::new(AutoStream::new(stdout, choice));
+        Text { renderer: renderer(choice), out }
+    }
+
+    fn print(&mut self, source: &Source, id: Option<&Id>, said: &Said) -> io::Result<()> {
+        let level = match said.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+            Severity::Note => Level::NOTE,
+        };
+        let title = if said.field.is_empty() {
+            said.message.clone()
+        } else {
+            format!("{}: {}", said.field, said.message)
+        };
+        let mut group = Group::with_title(level.primary_title(title).id(said.rule));
+        group = place(group, source, said.mark);
+        if let Some(id) = id {
+            let name = format!("{} {}/{}", id.kind, id.namespace, id.name);
+            group = group.element(Level::NOTE.with_name("in").message(clean(&name)));
+        }
+        if let Some(eased) = &said.eased {
+            group = group.element(Level::NOTE.message(clean(eased)));
+        }
+        if let Some(help) = &said.help {
+            group = group.element(Level::HELP.message(clean(help)));
+        }
+        writeln!(self.out, "{}\n", self.renderer.render(&[group]))
+    }
+}
+
+impl Report for Text {
+    fn judgement(&mut self, source: &Source, judgement: &Judgement) -> io::Result<()> {
+        for said in &judgement.said {
+            self.print(source, Some(&judgement.id), said)?;
+        }
+        for remark in &judgement.remarks {
+            writeln!(self.out, "note: {}: {}\n", clean(source.name()), clean(remark))?;
+        }
+        if judgement.said.is_empty() { Ok(()) } else { self.out.flush() }
+    }
+
+    fn unreadable(&mut self, source: &Source, said: &Said) -> io::Result<()> {
+        self.print(source, None, said)?;
+        self.out.flush()
+    }
+
+    fn finish(&mut self, summary: &Summary) -> io::Result<()> {
+        let &Summary { files, objects, denied, warned, others, unreadable } = summary;
+        let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+        let mut line = format!("{} in {}", count(objects, "object"), count(files, "file"));
+        line.push_str(&format!(": {denied} denied, {warned} warned"));
+        if unreadable > 0 {
+            line.push_str(&format!(", {} not readable", count(unreadable, "document")));
+        }
+        if others > 0 {
+            line.push_str(&format!(", {} passed over", count(others, "other object")));
+        }
+        writeln!(self.out, "{line}")?;
+        self.out.flush()
+    }
+}
+
+/// Prints what is wrong with a policy to standard error.
+pub(in crate::check) fn problems(source: &Source, problems: &[Problem]) -> io::Result<()> {
+    let stderr = io::stderr();
+    let choice = AutoStream::choice(&stderr);
+    let renderer = renderer(choice);
+    let mut out = AutoStream::new(stderr, choice);
+    for problem in problems {
+        let field = problem.field.to_string();
+        let title = if field.is_empty() {
+            problem.message.clone()
+        } else {
+            format!("{field}: {}", problem.message)
+        };
+        let mut group = Group::with_title(Level::ERROR.primary_title(title));
+        group = place(group, source, problem.mark);
+        if let Some(help) = &problem.help {
+            group = group.element(Level::HELP.message(clean(help)));
+        }
+        writeln!(out, "{}\n", renderer.render(&[group]))?;
+    }
+    Ok(())
+}
+
+fn renderer(choice: ColorChoice) -> Renderer {
+    if choice == ColorChoice::Never { Renderer::plain() } else { Renderer::styled() }
+}
+
+/// Text of others that is not to steer a terminal.
+fn clean(text: &str) -> String {
+    annotate_snippets::normalize_untrusted_str(text)
+}
+
+/// The line, with the place marked.
+fn place<'a>(group: Group<'a>, source: &'a Source, mark: Mark) -> Group<'a> {
+    let name = clean(source.name());
+    let Some(line) = mark.line.checked_sub(1).and_then(|n| source.text().lines().nth(n)) else {
+        return group.element(Origin::path(name).line(mark.line).char_column(mark.column));
+    };
+    let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+    let begin = mark.column.saturating_sub(1);
+    let is_long = line.len() > LONG_LINE && line.chars().count() > LONG_LINE;
+    let from = if is_long { begin.saturating_sub(AROUND) } else { 0 };
+    let width = if is_long { mark.width.min(AROUND) } else { mark.width }.max(1);
+    let offset = |chars: usize| line.char_indices().nth(chars).map_or(line.len(), |(i, _)| i);
+    let to = if is_long { offset(begin + width + AROUND) } else { line.len() };
+    let cut = line.get(offset(from)..to).unwrap_or_default();
+    let span = offset(begin) - offset(from)..offset(begin + width) - offset(from);
+    let snippet =
+        Snippet::source(cut).line_start(mark.line).annotation(AnnotationKind::Primary.span(span));
+    if is_long {
+        let origin = Origin::path(name).line(mark.line).char_column(mark.column);
+        group.element(origin).element(snippet)
+    } else {
+        group.element(snippet.path(name))
+    }
+}

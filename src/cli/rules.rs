@@ -1,0 +1,103 @@
+//! `setguard rules` and `setguard explain`: what the rules say of themselves.
+
+use std::io::{self, Write};
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+
+use crate::{
+    exit::Exit,
+    rule::{self, Meta},
+};
+
+/// List all rules
+#[derive(Debug, Args)]
+pub(super) struct RulesArgs {
+    /// How to print them
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Format {
+    /// A table for people
+    #[default]
+    Text,
+    /// A JSON array for programs
+    Json,
+}
+
+/// Say what a rule is about: why it is there, a manifest that it finds, and the same one mended
+#[derive(Debug, Args)]
+#[command(after_help = "`setguard rules` lists the ids of all rules.")]
+pub(super) struct ExplainArgs {
+    /// The id of a rule
+    rule: String,
+}
+
+/// `setguard rules`.
+pub(super) fn list(args: &RulesArgs) -> anyhow::Result<Exit> {
+    let rules = rule::catalogue();
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match args.format {
+        Format::Text => table(&rules, &mut out)?,
+        Format::Json => {
+            let rules: Vec<_> = rules.iter().map(|meta| to_json(meta)).collect();
+            serde_json::to_writer_pretty(&mut out, &rules).map_err(io::Error::from)?;
+            writeln!(out)?;
+        }
+    }
+    out.flush()?;
+    Ok(Exit::Clean)
+}
+
+fn table(rules: &[&Meta], out: &mut impl Write) -> io::Result<()> {
+    let width = |of: fn(&Meta) -> usize, head: &str| {
+        rules.iter().map(|meta| of(meta)).max().unwrap_or(0).max(head.len())
+    };
+    let id = width(|meta| meta.id.len(), "RULE");
+    let kinds = width(|meta| meta.kinds.join(", ").len(), "KINDS");
+    writeln!(out, "{:id$}  {:5}  {:kinds$}  SUMMARY", "RULE", "MODE", "KINDS")?;
+    for meta in rules {
+        let (mode, list) = (meta.mode, meta.kinds.join(", "));
+        writeln!(out, "{:id$}  {mode:5}  {list:kinds$}  {}", meta.id, meta.summary)?;
+    }
+    Ok(())
+}
+
+fn to_json(meta: &Meta) -> serde_json::Value {
+    serde_json::json!({
+        "id": meta.id,
+        "mode": meta.mode,
+        "kinds": meta.kinds,
+        "summary": meta.summary,
+        "adjustable": meta.adjustable,
+        "since": meta.since,
+    })
+}
+
+/// `setguard explain RULE`.
+pub(super) fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
+    let Some(meta) = rule::find(&args.rule) else {
+        match rule::nearest(&args.rule) {
+            Some(near) => bail!("there is no rule {:?}; did you mean {near}?", args.rule),
+            None => bail!("there is no rule {:?}; `setguard rules` lists them all", args.rule),
+        }
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let adjustable = if meta.adjustable { "" } else { " (a policy cannot change that)" };
+    writeln!(out, "{}: {}\n", meta.id, meta.summary)?;
+    writeln!(out, "Mode:   {}{adjustable}", meta.mode)?;
+    writeln!(out, "Kinds:  {}", meta.kinds.join(", "))?;
+    writeln!(out, "Since:  {}", meta.since)?;
+    for (title, text) in [("Why", meta.why), ("Bad", meta.bad), ("Good", meta.good)] {
+        if !text.trim().is_empty() {
+            writeln!(out, "\n{title}:\n")?;
+            for line in text.trim_end().lines() {
+                writeln!(out, "{}", format!("    {line}").trim_end())?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(Exit::Clean)
+}

@@ -1,0 +1,51 @@
+//! How the process ends: part of the interface, decided in one place.
+
+use std::process::ExitCode;
+
+/// How the process ends. Of two, the later in this list counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// 0: all is well; in `check`, nothing would be denied.
+    #[default]
+    Clean,
+    /// 1: at least one object would be denied.
+    Denied,
+    /// 2: wrong usage or configuration, or input that cannot be read. It outranks a denial, since
+    /// not everything was judged.
+    Trouble,
+    /// 1: `serve` ended with requests that got no answer.
+    Unanswered,
+    /// 130 or 143: a second signal, this one, ended `serve` at once.
+    Signalled(u8),
+}
+
+impl Exit {
+    /// What both together come to.
+    #[must_use]
+    pub fn and(self, other: Exit) -> Exit {
+        self.max(other)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(match exit {
+            Exit::Clean => 0,
+            Exit::Denied | Exit::Unanswered => 1,
+            Exit::Trouble => 2,
+            Exit::Signalled(signal) => 128 + signal,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trouble_outranks_denial_outranks_clean() {
+        assert_eq!(Exit::Clean.and(Exit::Denied), Exit::Denied);
+        assert_eq!(Exit::Trouble.and(Exit::Denied), Exit::Trouble);
+        assert_eq!(Exit::default().and(Exit::Clean), Exit::Clean);
+    }
+}

@@ -1,0 +1,79 @@
+//! Metadata, borrowed from the JSON it came in.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt, ops::Deref};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// Text that is borrowed from the input where it needs no unescaping.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+pub struct Str<'a>(#[serde(borrow)] pub Cow<'a, str>);
+
+impl Deref for Str<'_> {
+    type Target = str;
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+impl std::borrow::Borrow<str> for Str<'_> {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+impl fmt::Display for Str<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Labels or annotations, borrowed.
+pub type StrMap<'a> = BTreeMap<Str<'a>, Str<'a>>;
+
+/// The metadata that rules look at.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata<'a> {
+    /// The name; `None` and empty are the same to the API server.
+    #[serde(borrow, default)]
+    pub name: Option<Str<'a>>,
+    /// The prefix of a name that the server is to make.
+    #[serde(borrow, default)]
+    pub generate_name: Option<Str<'a>>,
+    /// The namespace, if the object says.
+    #[serde(borrow, default)]
+    pub namespace: Option<Str<'a>>,
+    /// Labels.
+    #[serde(borrow, default)]
+    pub labels: Option<StrMap<'a>>,
+    /// Annotations.
+    #[serde(borrow, default)]
+    pub annotations: Option<StrMap<'a>>,
+    /// Owners.
+    #[serde(default)]
+    pub owner_references: Option<Vec<OwnerReference>>,
+    /// Finalizers.
+    #[serde(borrow, default)]
+    pub finalizers: Option<Vec<Str<'a>>>,
+    /// Set while the object is being deleted.
+    #[serde(borrow, default)]
+    pub deletion_timestamp: Option<Str<'a>>,
+    /// Unique id in time and space.
+    #[serde(borrow, default)]
+    pub uid: Option<Str<'a>>,
+    /// Not read unless a rule asks: it is often half of the object.
+    #[serde(borrow, default)]
+    pub managed_fields: Option<&'a RawValue>,
+}
+
+impl Metadata<'_> {
+    /// The value of an annotation.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.as_ref()?.get(key).map(|value| &**value)
+    }
+
+    /// The value of a label.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.labels.as_ref()?.get(key).map(|value| &**value)
+    }
+}

@@ -1,0 +1,66 @@
+//! What is refused, by whom, and in which words.
+
+use serde_json::{Value, json};
+
+use super::Case;
+use crate::{
+    manifests::{daemon_set, stateful_set},
+    namespace::Namespace,
+};
+
+pub(super) const CASES: &[Case] = &[
+    Case::new("name-too-long-is-denied", name_too_long),
+    Case::new("surge-host-port-is-denied", surge_host_port),
+    Case::new("an-update-into-a-trap-is-denied", update_into_a_trap),
+    Case::new("the-api-server-speaks-for-itself", api_server),
+];
+
+fn name_too_long(namespace: &Namespace<'_>) {
+    let set = stateful_set(&"a".repeat(57));
+    let texts = ["metadata.name: ", "(setguard: name-too-long)"];
+    refused_by_every_apply(namespace, &set, &texts);
+    namespace.assert_none("statefulsets");
+}
+
+fn surge_host_port(namespace: &Namespace<'_>) {
+    let set = surging_with_host_port("agent");
+    let texts =
+        ["spec.template.spec.containers[0].ports[0].hostPort: ", "(setguard: surge-host-port)"];
+    refused_by_every_apply(namespace, &set, &texts);
+    namespace.assert_none("daemonsets");
+}
+
+fn update_into_a_trap(namespace: &Namespace<'_>) {
+    namespace.apply(&daemon_set("agent")).silently();
+    let texts = ["(setguard: surge-host-port)"];
+    refused_by_every_apply(namespace, &surging_with_host_port("agent"), &texts);
+    let stored = namespace.read("daemonset/agent");
+    assert_eq!(stored["metadata"]["generation"], 1, "the old object must stay as it was");
+    assert_eq!(stored["spec"]["updateStrategy"]["rollingUpdate"]["maxSurge"], 0);
+}
+
+/// Built-in validation comes before validating webhooks: the user hears its words and no others.
+fn api_server(namespace: &Namespace<'_>) {
+    let mut set = daemon_set("agent");
+    set["spec"]["template"]["metadata"]["labels"] = json!({ "app": "another" });
+    let output = namespace
+        .kubectl(&["apply", "--dry-run=server", "-f", "-"], &set.to_string())
+        .refused(&["spec.template.metadata.labels: Invalid value: ", "`selector` does not match"]);
+    assert!(!output.stderr.contains("setguard"), "expected nothing of ours in {output}");
+}
+
+fn refused_by_every_apply(namespace: &Namespace<'_>, object: &Value, texts: &[&str]) {
+    for how in [&["apply"][..], &["apply", "--dry-run=server"], &["apply", "--server-side"]] {
+        let args = [how, &["-f", "-"]].concat();
+        namespace.kubectl(&args, &object.to_string()).refused(texts);
+    }
+}
+
+fn surging_with_host_port(name: &str) -> Value {
+    let mut set = daemon_set(name);
+    set["spec"]["updateStrategy"] =
+        json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
+    set["spec"]["template"]["spec"]["containers"][0]["ports"] =
+        json!([{ "containerPort": 80, "hostPort": 80 }]);
+    set
+}

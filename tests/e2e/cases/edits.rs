@@ -1,0 +1,56 @@
+//! Objects that were there, with their faults, before setguard came.
+
+use serde_json::{Value, json};
+
+use super::Case;
+use crate::{manifests::stateful_set, namespace::Namespace};
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        before: Some(|namespace| {
+            namespace.apply(&bad()).accepted();
+        }),
+        ..Case::new("what-was-bad-before-stays-editable", edit)
+    },
+    Case {
+        before: Some(|namespace| {
+            let mut set = bad();
+            set["metadata"]["finalizers"] = json!(["example.com/hold"]);
+            namespace.apply(&set).accepted();
+        }),
+        ..Case::new("what-is-being-deleted-can-go", delete)
+    },
+];
+
+fn edit(namespace: &Namespace<'_>) {
+    let mut set = bad();
+    set["metadata"]["labels"] = json!({ "edited": "yes" });
+    namespace.apply(&set).with_warning("name-too-long");
+    let stored = namespace.read(&reference());
+    assert_eq!(stored["metadata"]["labels"]["edited"], "yes");
+    namespace.kubectl(&["scale", &reference(), "--replicas=3"], "").accepted();
+    assert_eq!(namespace.read(&reference())["spec"]["replicas"], 3);
+    // The old fault is no licence for a new object with it.
+    let mut other = bad();
+    other["metadata"]["name"] = json!("b".repeat(57));
+    namespace.apply(&other).refused(&["(setguard: name-too-long)"]);
+}
+
+fn delete(namespace: &Namespace<'_>) {
+    namespace.kubectl(&["delete", &reference(), "--wait=false"], "").silently();
+    let stored = namespace.read(&reference());
+    assert!(stored["metadata"]["deletionTimestamp"].is_string(), "the finalizer must hold it");
+    let patch = r#"{"metadata":{"finalizers":null}}"#;
+    let args = ["patch", &reference(), "--type=merge", "--patch", patch];
+    namespace.kubectl(&args, "").silently();
+    namespace.assert_none("statefulsets");
+}
+
+/// A StatefulSet none of whose pods can be created.
+fn bad() -> Value {
+    stateful_set(&"a".repeat(57))
+}
+
+fn reference() -> String {
+    format!("statefulset/{}", "a".repeat(57))
+}

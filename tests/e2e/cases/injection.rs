@@ -1,0 +1,122 @@
+//! What is injected, and for whom, as it is stored in the end.
+
+use serde_json::{Value, json};
+
+use super::Case;
+use crate::{
+    manifests::{daemon_set, pod},
+    namespace::Namespace,
+    process::eventually,
+};
+
+pub(super) const CASES: &[Case] = &[
+    Case::new("a-paired-controllers-pod-is-injected", paired),
+    Case::new("anybody-elses-pod-is-not", unpaired),
+    Case::new("a-template-is-injected-when-it-asks", template),
+    Case::new("a-template-is-injected-when-its-namespace-asks", template_by_namespace),
+    Case {
+        needs: Some("kube-controller-manager"),
+        ..Case::new("a-daemon-reaches-the-control-plane", control_plane)
+    },
+];
+
+const CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
+const LABEL: &str = "setguard.io/control-plane";
+const CONTROL_PLANE_TAINTS: [&str; 2] =
+    ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+
+fn pod_for_node(node: &str) -> Value {
+    let mut pod = pod("daemon");
+    pod["metadata"]["annotations"] = json!({ "setguard.io/node": node });
+    pod
+}
+
+fn paired(namespace: &Namespace<'_>) {
+    namespace.create_as(CONTROLLER, &pod_for_node("node-a")).silently();
+    let stored = namespace.read("pod/daemon");
+    let keys = toleration_keys(&stored["spec"]);
+    for key in CONTROL_PLANE_TAINTS {
+        assert!(keys.contains(&key), "expected a toleration of {key} in {keys:?}");
+    }
+    assert!(keys.contains(&"node.kubernetes.io/not-ready"), "those of daemons too: {keys:?}");
+    let terms = stored
+        .pointer("/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution")
+        .expect("a required node affinity");
+    let pin = json!([{ "key": "metadata.name", "operator": "In", "values": ["node-a"] }]);
+    assert_eq!(terms["nodeSelectorTerms"], json!([{ "matchFields": pin }]));
+    assert_eq!(stored["spec"]["nodeName"], Value::Null, "the scheduler places the pod");
+}
+
+fn unpaired(namespace: &Namespace<'_>) {
+    let output = namespace.apply(&pod_for_node("node-a"));
+    output.with_warning("unpaired-node-annotation");
+    let stored = namespace.read("pod/daemon");
+    let keys = toleration_keys(&stored["spec"]);
+    assert!(CONTROL_PLANE_TAINTS.iter().all(|key| !keys.contains(key)), "{keys:?}");
+    assert_eq!(stored["spec"]["affinity"], Value::Null);
+}
+
+fn template(namespace: &Namespace<'_>) {
+    namespace.apply(&asking("asks")).silently();
+    assert_template_keys(namespace, "asks", &CONTROL_PLANE_TAINTS);
+    namespace.apply(&daemon_set("does-not")).silently();
+    assert_template_keys(namespace, "does-not", &[]);
+    // It may also ask later, and asking twice changes nothing.
+    namespace.apply(&asking("does-not")).silently();
+    namespace.apply(&asking("does-not")).silently();
+    assert_template_keys(namespace, "does-not", &CONTROL_PLANE_TAINTS);
+}
+
+fn template_by_namespace(namespace: &Namespace<'_>) {
+    let label = format!("{LABEL}=true");
+    namespace.kubectl(&["label", "namespace", namespace.name, &label], "").accepted();
+    // Namespaces reach the selectors of webhooks a moment later.
+    eventually("the namespace's label to be seen", || {
+        let args = ["create", "--dry-run=server", "-o", "json", "-f", "-"];
+        let output = namespace.kubectl(&args, &daemon_set("probe").to_string()).accepted();
+        let seen = !toleration_keys(&output.json()["spec"]["template"]["spec"]).is_empty();
+        if seen { Ok(()) } else { Err(output) }
+    });
+    namespace.apply(&daemon_set("agent")).silently();
+    assert_template_keys(namespace, "agent", &CONTROL_PLANE_TAINTS);
+}
+
+/// The built-in controller makes a pod for a node only when the *template* tolerates its taints.
+fn control_plane(namespace: &Namespace<'_>) {
+    namespace.control_plane.start_daemon_set_controller();
+    for node in ["worker", "first"] {
+        let object = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": node } });
+        namespace.apply(&object).accepted();
+        // The API server puts it on every new node; here is no kubelet to have it removed.
+        let not_ready = "node.kubernetes.io/not-ready:NoSchedule-";
+        namespace.kubectl(&["taint", "node", node, not_ready], "").accepted();
+    }
+    let taint = format!("{}:NoSchedule", CONTROL_PLANE_TAINTS[0]);
+    namespace.kubectl(&["taint", "node", "first", &taint], "").accepted();
+
+    namespace.apply(&daemon_set("plain")).silently();
+    namespace.apply(&asking("asks")).silently();
+    for (name, nodes) in [("plain", 1), ("asks", 2)] {
+        eventually("the DaemonSet controller", || {
+            let status = namespace.read(&format!("daemonset/{name}"))["status"].take();
+            if status["currentNumberScheduled"] == nodes { Ok(()) } else { Err(status) }
+        });
+    }
+}
+
+fn asking(name: &str) -> Value {
+    let mut set = daemon_set(name);
+    set["metadata"]["labels"] = json!({ LABEL: "true" });
+    set
+}
+
+#[track_caller]
+fn assert_template_keys(namespace: &Namespace<'_>, name: &str, expected: &[&str]) {
+    let stored = namespace.read(&format!("daemonset/{name}"));
+    assert_eq!(toleration_keys(&stored["spec"]["template"]["spec"]), expected);
+}
+
+fn toleration_keys(pod_spec: &Value) -> Vec<&str> {
+    let tolerations = pod_spec["tolerations"].as_array().map(Vec::as_slice).unwrap_or_default();
+    tolerations.iter().filter_map(|toleration| toleration["key"].as_str()).collect()
+}

@@ -1,0 +1,5 @@
+//! A webhook that is down.
+
+use super::Case;
+
+pub(super) const CASES: &[Case] = &[];

@@ -1,0 +1,107 @@
+//! kubectl, and what it says.
+
+use std::{
+    fmt,
+    io::Write as _,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+/// kubectl as the administrator of the cluster.
+#[derive(Debug)]
+pub(crate) struct Kubectl {
+    pub(crate) program: PathBuf,
+    pub(crate) kubeconfig: PathBuf,
+    /// For its cache.
+    pub(crate) home: PathBuf,
+}
+
+impl Kubectl {
+    /// Runs kubectl; what it reads from `-f -` comes from `stdin`.
+    pub(crate) fn run(&self, args: &[&str], stdin: &str) -> Output {
+        let mut child = Command::new(&self.program)
+            .args(args)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .env("HOME", &self.home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("kubectl starts");
+        let mut pipe = child.stdin.take().expect("kubectl's stdin");
+        // kubectl may end without having read all of it; its own words say why.
+        let _ = pipe.write_all(stdin.as_bytes());
+        drop(pipe);
+        let output = child.wait_with_output().expect("kubectl ends");
+        Output {
+            args: args.join(" "),
+            success: output.status.success(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// How a run of kubectl ended.
+#[derive(Debug)]
+pub(crate) struct Output {
+    args: String,
+    pub(crate) success: bool,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Output { args, stdout, stderr, .. } = self;
+        write!(f, "kubectl {args}\n--- stdout\n{stdout}--- stderr\n{stderr}")
+    }
+}
+
+impl Output {
+    /// It succeeded.
+    #[track_caller]
+    pub(crate) fn accepted(self) -> Self {
+        assert!(self.success, "expected success of {self}");
+        self
+    }
+
+    /// It succeeded, and nothing was said on the side.
+    #[track_caller]
+    pub(crate) fn silently(self) -> Self {
+        let output = self.accepted();
+        assert_eq!(output.stderr, "", "expected no warning from {output}");
+        output
+    }
+
+    /// It succeeded, with a warning that begins with a rule's id.
+    #[track_caller]
+    pub(crate) fn with_warning(self, rule: &str) -> Self {
+        let output = self.accepted();
+        let start = format!("Warning: {rule}");
+        assert!(
+            output.stderr.lines().any(|line| line.starts_with(&start)),
+            "expected a warning by {rule} from {output}"
+        );
+        output
+    }
+
+    /// It failed, and all of these texts tell why.
+    #[track_caller]
+    pub(crate) fn refused(self, texts: &[&str]) -> Self {
+        assert!(!self.success, "expected failure of {self}");
+        for text in texts {
+            assert!(self.stderr.contains(text), "expected {text:?} from {self}");
+        }
+        self
+    }
+
+    /// What it printed with `-o json`.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        assert!(self.success, "expected success of {self}");
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e} in {self}"))
+    }
+}

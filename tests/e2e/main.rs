@@ -1,0 +1,59 @@
+//! End-to-end tests: the real program behind a real API server, driven by a real kubectl.
+//!
+//! They need the folder of kube-apiserver, etcd and kubectl in `KUBEBUILDER_ASSETS`, and are
+//! skipped without it. See docs/testing.md.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod cases;
+mod control_plane;
+mod kubectl;
+mod manifests;
+mod namespace;
+mod process;
+mod stage;
+mod webhook;
+
+use std::{env, path::PathBuf, process::ExitCode, sync::Arc};
+
+use libtest_mimic::{Arguments, Completion, Trial};
+
+use crate::{
+    cases::Case,
+    control_plane::{ASSETS, ControlPlane},
+    stage::Stage,
+};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let assets = env::var_os(ASSETS).map(PathBuf::from);
+    let cases = cases::all();
+    let wanted: Vec<&Case> = cases
+        .iter()
+        .filter(|case| !arguments.is_filtered_out(&Trial::test(case.name, || Ok(()))))
+        .collect();
+    // Once for all cases, since it takes seconds, and on this thread, with which it ends.
+    let stage = match &assets {
+        Some(assets) if !arguments.list && !wanted.is_empty() => {
+            Some(Arc::new(Stage::set(assets, &wanted)))
+        }
+        _ => None,
+    };
+    let trials = cases.into_iter().map(|case| trial(case, assets.clone(), stage.clone()));
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+fn trial(case: Case, assets: Option<PathBuf>, stage: Option<Arc<Stage>>) -> Trial {
+    Trial::ignorable_test(case.name, move || {
+        let (Some(assets), Some(stage)) = (assets, stage) else {
+            let reason = format!("skipped: {ASSETS} is not set, see docs/testing.md");
+            return Ok(Completion::ignored_with(reason));
+        };
+        if let Some(program) = case.needs.filter(|program| !ControlPlane::has(&assets, program)) {
+            let reason = format!("skipped: there is no {program} in {ASSETS}");
+            return Ok(Completion::ignored_with(reason));
+        }
+        (case.run)(&stage.namespace(&case));
+        Ok(Completion::Completed)
+    })
+}

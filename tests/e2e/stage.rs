@@ -1,0 +1,64 @@
+//! What all cases share: one control plane, and one `setguard serve` registered with it.
+
+use std::path::Path;
+
+use crate::{
+    cases::Case,
+    control_plane::ControlPlane,
+    manifests::{daemon_set, stateful_set},
+    namespace::Namespace,
+    process::eventually,
+    webhook::Webhook,
+};
+
+/// A control plane with setguard's webhooks.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) webhook: Webhook,
+    pub(crate) control_plane: ControlPlane,
+}
+
+impl Stage {
+    /// Starts the control plane, lets cases do what they have to do before, and registers the
+    /// webhooks by what `setguard serve` prints.
+    pub(crate) fn set(assets: &Path, cases: &[&Case]) -> Self {
+        let control_plane = ControlPlane::start(assets);
+        for case in cases {
+            let namespace = Namespace::create(&control_plane, case.name);
+            if let Some(before) = case.before {
+                before(&namespace);
+            }
+        }
+        let webhook = Webhook::start(control_plane.folder(), &["--listen=127.0.0.1:0"]);
+        control_plane.kubectl.run(&["apply", "-f", "-"], &webhook.configurations()).accepted();
+        wait_for_webhooks(&Namespace { control_plane: &control_plane, name: "default" });
+        Stage { webhook, control_plane }
+    }
+
+    /// The namespace of a case.
+    pub(crate) fn namespace<'a>(&'a self, case: &Case) -> Namespace<'a> {
+        Namespace { control_plane: &self.control_plane, name: case.name }
+    }
+}
+
+/// The API server takes up a new webhook configuration in its own time.
+fn wait_for_webhooks(namespace: &Namespace<'_>) {
+    let dry_run = |object: &serde_json::Value| {
+        let args = ["create", "--dry-run=server", "-o", "json", "-f", "-"];
+        namespace.kubectl(&args, &object.to_string())
+    };
+    eventually("the validating webhook to be called", || {
+        let output = dry_run(&stateful_set(&"a".repeat(57)));
+        if output.success { Err(output) } else { Ok(()) }
+    });
+    eventually("the mutating webhook to be called", || {
+        let mut set = daemon_set("asks");
+        set["metadata"]["labels"] = serde_json::json!({ "setguard.io/control-plane": "true" });
+        let output = dry_run(&set);
+        let stored = output.json();
+        match stored.pointer("/spec/template/spec/tolerations") {
+            Some(_) => Ok(()),
+            None => Err(output),
+        }
+    });
+}

@@ -1,0 +1,242 @@
+//! setguard's verdicts against those of a real kube-apiserver (`tests/conformance`).
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt, fs,
+    path::Path,
+};
+
+use serde::Deserialize;
+use serde_json::Value;
+use setguard::{
+    api_validation,
+    cluster::Cluster,
+    finding::Findings,
+    subject::{Object, Resource, Subject},
+};
+
+/// Whether the spec of the pod template is judged. Where it is not, its causes do not count.
+const POD_TEMPLATE: bool = true;
+/// How many mismatches of each kind are shown.
+const SHOWN: usize = 10;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Case {
+    id: String,
+    op: String,
+    scope: String,
+    base: String,
+    patch: json_patch::Patch,
+    old_patch: Option<json_patch::Patch>,
+    verdict: Verdict,
+}
+
+#[derive(Deserialize)]
+struct Verdict {
+    code: u16,
+    #[serde(default)]
+    causes: Vec<Cause>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+struct Cause {
+    field: String,
+    reason: String,
+    message: String,
+}
+
+impl Cause {
+    fn pair(&self) -> (&str, &str) {
+        (&self.field, &self.reason)
+    }
+
+    /// Whether it belongs to what setguard judges at all.
+    fn is_judged(&self) -> bool {
+        let Some(pod) = self.field.strip_prefix("spec.template.spec.") else { return true };
+        let own = match pod {
+            "restartPolicy" => self.message.ends_with(": supported values: \"Always\""),
+            "activeDeadlineSeconds" => self.reason == "FieldValueForbidden",
+            other => other == "ephemeralContainers",
+        };
+        POD_TEMPLATE || own
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.reason, self.field, self.message)
+    }
+}
+
+/// Out of how many cases setguard agrees.
+#[derive(Default)]
+struct Figures {
+    cases: usize,
+    decisions: usize,
+    pairs: usize,
+    texts: usize,
+    examples: Vec<String>,
+}
+
+impl Figures {
+    fn add(&mut self, case: &Case, ours: &BTreeSet<Cause>) {
+        let theirs: BTreeSet<Cause> =
+            case.verdict.causes.iter().filter(|cause| cause.is_judged()).cloned().collect();
+        let refused = case.verdict.code == 422 && (POD_TEMPLATE || !theirs.is_empty());
+        let pairs = |causes: &BTreeSet<Cause>| -> BTreeSet<(String, String)> {
+            causes.iter().map(|c| (c.pair().0.to_owned(), c.pair().1.to_owned())).collect()
+        };
+        let same_pairs = pairs(ours) == pairs(&theirs);
+        let same_texts = *ours == theirs;
+        self.cases += 1;
+        self.decisions += usize::from(refused != ours.is_empty());
+        self.pairs += usize::from(same_pairs);
+        self.texts += usize::from(same_texts);
+        if !same_texts && self.examples.len() < SHOWN {
+            let lines = |mark: &str, causes: &mut dyn Iterator<Item = &Cause>| -> String {
+                causes.map(|cause| format!("\n    {mark} {cause}")).collect()
+            };
+            self.examples.push(format!(
+                "  {}{}{}",
+                case.id,
+                lines("server:  ", &mut theirs.difference(ours)),
+                lines("setguard:", &mut ours.difference(&theirs)),
+            ));
+        }
+    }
+
+    fn share(&self, agreed: usize) -> f64 {
+        100.0 * agreed as f64 / self.cases.max(1) as f64
+    }
+
+    /// What is below its target, in per cent.
+    fn shortfalls(&self, scope: &str, targets: [f64; 3]) -> Vec<String> {
+        let counts = [("decision", self.decisions), ("pairs", self.pairs), ("texts", self.texts)];
+        counts
+            .into_iter()
+            .zip(targets)
+            .filter(|((_, agreed), target)| self.share(*agreed) < *target)
+            .map(|((what, agreed), target)| {
+                format!("{scope}: {what} {:.2} %, at least {target} % wanted", self.share(agreed))
+            })
+            .collect()
+    }
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Figures { cases, decisions, pairs, texts, examples } = self;
+        write!(f, "{cases} cases")?;
+        for (what, agreed) in [("decision", decisions), ("pairs", pairs), ("texts", texts)] {
+            write!(f, ", {what} {agreed} ({:.2} %)", self.share(*agreed))?;
+        }
+        examples.iter().try_for_each(|example| write!(f, "\n{example}"))
+    }
+}
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance")
+}
+
+fn bases() -> BTreeMap<String, Value> {
+    let files = fs::read_dir(folder().join("bases")).unwrap();
+    files
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap())
+        })
+        .collect()
+}
+
+fn cases() -> Vec<Case> {
+    let text = fs::read_to_string(folder().join("cases.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The base with a patch applied; `None` where the patch leads below what an earlier step took
+/// away. The server was then sent something that no JSON Patch makes.
+fn patched(base: &Value, patch: &json_patch::Patch) -> Option<String> {
+    let mut object = base.clone();
+    json_patch::patch(&mut object, patch).ok()?;
+    Some(object.to_string())
+}
+
+fn resource(base: &Value) -> &'static Resource {
+    Resource::of(base["apiVersion"].as_str().unwrap(), base["kind"].as_str().unwrap()).unwrap()
+}
+
+fn cluster() -> Cluster {
+    Cluster::new("1.36".parse().unwrap(), BTreeMap::new())
+}
+
+/// What setguard finds.
+fn judge(base: &Value, case: &Case, cluster: &Cluster) -> BTreeSet<Cause> {
+    let json = patched(base, &case.patch).unwrap();
+    let object = Object::parse(resource(base), &json)
+        .unwrap_or_else(|e| panic!("{}: the server could read it: {e}", case.id));
+    let old = case.old_patch.as_ref().map(|patch| patched(base, patch).unwrap());
+    let subject = match &old {
+        None => Subject::create(object),
+        Some(old) => Subject::update(object, old),
+    };
+    assert_eq!(case.op == "UPDATE", old.is_some(), "{}", case.id);
+    assert_eq!(old.is_some(), subject.old().is_some(), "{}: the old object", case.id);
+    let mut found = Findings::default();
+    api_validation::validate(&subject, cluster, &mut found);
+    found
+        .into_vec()
+        .into_iter()
+        .map(|finding| Cause {
+            field: finding.field.to_string(),
+            reason: finding.reason.as_str().to_owned(),
+            message: finding.message,
+        })
+        .filter(Cause::is_judged)
+        .collect()
+}
+
+#[test]
+fn verdicts_are_those_of_the_api_server() {
+    let bases = bases();
+    let cluster = cluster();
+    let (mut workload, mut podspec) = (Figures::default(), Figures::default());
+    for case in cases().iter().filter(|case| case.verdict.code != 400) {
+        let figures = if case.scope == "workload" { &mut workload } else { &mut podspec };
+        figures.add(case, &judge(&bases[&case.base], case, &cluster));
+    }
+    println!("workload: {workload}\npodspec: {podspec}");
+    assert!(workload.cases > 1000 && podspec.cases > 2000, "cases are missing");
+    let mut shortfalls = workload.shortfalls("workload", [100.0, 100.0, 98.0]);
+    if POD_TEMPLATE {
+        shortfalls.extend(podspec.shortfalls("podspec", [97.0, 95.0, 90.0]));
+    }
+    assert!(shortfalls.is_empty(), "{}", shortfalls.join("\n"));
+}
+
+/// Whether a document is refused before it is judged.
+///
+/// What only strict decoding refuses, such as unknown fields, is not seen by `Object::parse`.
+fn schema_rejects(resource: &'static Resource, json: &str) -> bool {
+    Object::parse(resource, json).is_err()
+}
+
+#[test]
+fn what_the_api_server_reads_can_be_read() {
+    let bases = bases();
+    let (mut refused, mut undecodable) = (0, 0);
+    for case in cases() {
+        let base = &bases[&case.base];
+        let Some(json) = patched(base, &case.patch) else { continue };
+        let rejected = schema_rejects(resource(base), &json);
+        if case.verdict.code == 400 {
+            undecodable += 1;
+            refused += usize::from(rejected);
+        } else {
+            assert!(!rejected, "{}: the server can read it", case.id);
+        }
+    }
+    println!("decoding: {refused} of {undecodable} are refused");
+    assert!(undecodable > 200, "cases are missing");
+}
