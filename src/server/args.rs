@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
+use rustls::pki_types::ServerName;
+
 use super::duration;
 use crate::{
     cluster::{self, Version},
@@ -50,6 +52,7 @@ pub struct ServeArgs {
         value_name = "HOST",
         env = "SETGUARD_TLS_SAN",
         value_delimiter = ',',
+        value_parser = host,
         conflicts_with = "tls_cert"
     )]
     pub tls_san: Vec<String>,
@@ -105,4 +108,12 @@ pub struct ServeArgs {
     /// What is logged, such as debug; without it RUST_LOG decides, and without that info
     #[arg(long, value_name = "FILTER", env = "SETGUARD_LOG_LEVEL")]
     pub log_level: Option<String>,
+}
+
+/// What a certificate can be for.
+fn host(text: &str) -> Result<String, String> {
+    match ServerName::try_from(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err(format!("{text:?} is neither a DNS name nor an IP address")),
+    }
 }
