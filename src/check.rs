@@ -1,6 +1,6 @@
 //! `setguard check`: manifests in, a report out. It translates; the engine judges.
 
-mod input;
+pub(crate) mod input;
 mod judge;
 mod manifest;
 mod previous;
@@ -8,17 +8,12 @@ mod report;
 
 use std::{
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use clap::{Args, ValueEnum, error::ErrorKind};
 
-use crate::{
-    cluster::{self, Version},
-    config::Policy,
-    exit::Exit,
-    yaml,
-};
+use crate::{config::Policy, exit::Exit, policy_args::PolicyArgs, yaml};
 use input::Source;
 use judge::Judge;
 use previous::Previous;
@@ -49,15 +44,8 @@ pub struct CheckArgs {
     /// How to print what is found
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
-    /// The policy: modes of rules, exceptions, the cluster
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
-    /// The release of the cluster that the objects are meant for, such as 1.36
-    #[arg(long, value_name = "VERSION")]
-    kube_version: Option<Version>,
-    /// Feature gates of that cluster that differ from the release's defaults: A=true,B=false
-    #[arg(long, value_name = "GATES")]
-    feature_gates: Option<String>,
+    #[command(flatten)]
+    policy: PolicyArgs,
     /// The manifests as they were: what is there too is judged as a change of it, so that what
     /// cannot be changed is found. May be given more than once
     #[arg(long, value_name = "PATH")]
@@ -88,7 +76,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
         return Ok(Exit::Trouble);
     }
-    let Some(policy) = policy(args)? else { return Ok(Exit::Trouble) };
+    let Some(policy) = load_policy(&args.policy)? else { return Ok(Exit::Trouble) };
     let mut trouble = Exit::Clean;
     let mut complain = |message: String| {
         trouble = Exit::Trouble;
@@ -155,36 +143,16 @@ impl Format {
     }
 }
 
-/// The policy, with what the command line says of the cluster. `None` when it is wrong, which the
-/// user knows by then.
-fn policy(args: &CheckArgs) -> anyhow::Result<Option<Policy>> {
-    let mut policy = match &args.policy {
-        None => Policy::default(),
-        Some(path) => match read_policy(path)? {
-            Some(policy) => policy,
-            None => return Ok(None),
-        },
-    };
-    if let Some(version) = args.kube_version {
-        policy.cluster.version = version;
-    }
-    if let Some(gates) = &args.feature_gates {
-        let gates = cluster::parse_gates(gates)
-            .map_err(|message| anyhow::anyhow!("--feature-gates: {message}"))?;
-        for (gate, on) in gates {
-            policy.cluster.set_gate(&gate, on);
-        }
-    }
-    Ok(Some(policy))
-}
-
-fn read_policy(path: &Path) -> anyhow::Result<Option<Policy>> {
-    let source = Source::File(path.to_owned()).read().map_err(anyhow::Error::msg)?;
-    match Policy::parse(source.text()) {
-        Ok(policy) => Ok(Some(policy)),
-        Err(problems) => {
+/// The policy that the flags make. `None` when it is wrong, which the user knows by then.
+pub(crate) fn load_policy(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
+    let source = args.policy.clone().map(|path| Source::File(path).read());
+    let source = source.transpose().map_err(anyhow::Error::msg)?;
+    match (args.parse(source.as_ref().map(Source::text)), source) {
+        (Ok(policy), _) => Ok(Some(policy)),
+        (Err(problems), Some(source)) => {
             report::text::problems(&source, &problems)?;
             Ok(None)
         }
+        (Err(_), None) => Ok(None),
     }
 }

@@ -1,8 +1,12 @@
 //! The command line: what there is to say, and who answers.
 
+mod inject;
 mod rules;
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
@@ -23,7 +27,8 @@ use crate::{check, exit::Exit};
 Examples:
   setguard check deploy/                        judge all manifests below a folder
   helm template . | setguard check -            judge what a chart comes to
-  setguard explain api-validation               what a rule is about, with examples"
+  setguard explain api-validation               what a rule is about, with examples
+  setguard serve | kubectl apply -f -           guard a cluster that can reach this machine"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -32,12 +37,13 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[cfg(feature = "server")]
+    Serve(server::ServeArgs),
     Check(check::CheckArgs),
+    Inject(inject::InjectArgs),
     Rules(rules::RulesArgs),
     Explain(rules::ExplainArgs),
     Completions(CompletionsArgs),
-    #[cfg(feature = "server")]
-    Serve(server::ServeArgs),
 }
 
 /// Print a completion script for a shell
@@ -51,29 +57,30 @@ struct CompletionsArgs {
 }
 
 /// Does what the command line says.
-pub fn main() -> Exit {
+pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version come this way too. There is nobody to tell when printing fails.
             let _ = error.print();
-            return if error.use_stderr() { Exit::Trouble } else { Exit::Clean };
+            return if error.use_stderr() { Exit::Trouble } else { Exit::Clean }.into();
         }
     };
     let done = match cli.command {
-        Command::Check(args) => check::run(&args),
-        Command::Rules(args) => rules::list(&args),
-        Command::Explain(args) => rules::explain(&args),
-        Command::Completions(args) => completions(&args),
         #[cfg(feature = "server")]
         Command::Serve(args) => server::run(&args),
+        Command::Check(args) => check::run(&args).map(Into::into),
+        Command::Inject(args) => inject::run(&args).map(Into::into),
+        Command::Rules(args) => rules::list(&args).map(Into::into),
+        Command::Explain(args) => rules::explain(&args).map(Into::into),
+        Command::Completions(args) => completions(&args).map(Into::into),
     };
     done.unwrap_or_else(|error| {
         // Whoever closed the pipe (`| head`) knows; but not everything was said, so this is not 0.
         if !is_broken_pipe(&error) {
             let _ = writeln!(anstream::stderr(), "error: {error:#}");
         }
-        Exit::Trouble
+        Exit::Trouble.into()
     })
 }
 

@@ -13,10 +13,6 @@ pub enum Exit {
     /// 2: wrong usage or configuration, or input that cannot be read. It outranks a denial, since
     /// not everything was judged.
     Trouble,
-    /// 1: `serve` ended with requests that got no answer.
-    Unanswered,
-    /// 130 or 143: a second signal, this one, ended `serve` at once.
-    Signalled(u8),
 }
 
 impl Exit {
@@ -31,9 +27,8 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(match exit {
             Exit::Clean => 0,
-            Exit::Denied | Exit::Unanswered => 1,
+            Exit::Denied => 1,
             Exit::Trouble => 2,
-            Exit::Signalled(signal) => 128 + signal,
         })
     }
 }

@@ -20,13 +20,16 @@ pub mod exit;
 pub mod field;
 pub mod finding;
 pub mod inject;
+pub mod policy_args;
 pub mod preview;
 pub mod response;
 pub mod review;
 pub mod rule;
+pub mod satisfiable;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod subject;
+#[cfg(feature = "server")]
 pub mod telemetry;
 pub mod traps;
 pub mod verdict;

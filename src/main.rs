@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    setguard::cli::main().into()
+    setguard::cli::main()
 }

@@ -19,6 +19,7 @@ use std::{
     fs::File,
     io::{self, Write as _},
     net::{IpAddr, SocketAddr},
+    process::ExitCode,
     sync::Arc,
     thread,
     time::Duration,
@@ -35,24 +36,22 @@ use self::{
     shutdown::{Signals, Stop},
     tls::{Pair, SelfSigned, Tls},
 };
-use crate::{exit::Exit, telemetry};
+use crate::telemetry;
 
 /// Serves until a signal ends it.
 ///
+/// The exit code is 0 when all requests were answered, 1 when some were still in flight at the end
+/// of the grace period, and 130 or 143 when a second signal (SIGINT or SIGTERM) cut it short.
+///
 /// # Errors
-/// What is wrong with the flags, the policy, the certificate or the ports.
-pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
+/// What is wrong with the flags, the policy, the certificate or the ports: exit code 2.
+pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     telemetry::init(args.log_format, args.log_level.as_deref()).map_err(|error| anyhow!(error))?;
     faults::log_panics_by_place();
     // Another library in the process could bring a second one, and then none would be chosen.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 
-    let source = policy::Source {
-        file: args.policy.clone(),
-        kube_version: args.kube_version,
-        feature_gates: args.feature_gates.clone().unwrap_or_default(),
-    };
-    let (policy, mut policy_reloader) = source.load()?;
+    let (policy, mut policy_reloader) = policy::load(args.policy.clone())?;
     let app = App::new(policy);
     let (source, ca) = tls_source(args)?;
     let (tls, mut tls_reloader) = tls::load(source, &app.metrics)?;
@@ -107,7 +106,7 @@ async fn serve(
     app: Arc<App>,
     tls: Arc<Tls>,
     ca: Option<&str>,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::new().context("signals cannot be received")?;
     let listener = bind("--listen", args.listen).await?;
     let admin = bind("--admin-listen", args.admin_listen).await?;
@@ -150,9 +149,9 @@ async fn serve(
     Ok(tokio::select! {
         second = signals.next() => {
             tracing::warn!(signal = ?second, in_flight = app.metrics.in_flight(), "ending at once");
-            Exit::Signalled(second.number())
+            ExitCode::from(second.exit_code())
         }
-        all = drained => if all { Exit::Clean } else { Exit::Unanswered },
+        all = drained => ExitCode::from(u8::from(!all)),
     })
 }
 

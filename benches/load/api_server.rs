@@ -7,10 +7,12 @@ use serde_json::json;
 use crate::{
     Arguments,
     client::{self, Connection},
-    control_plane::{ADMIN_TOKEN, ASSETS, ControlPlane},
+    harness::{
+        control_plane::{ADMIN_TOKEN, ASSETS, ControlPlane},
+        process::eventually,
+        webhook::Webhook,
+    },
     numbers::{Latencies, median},
-    process::eventually,
-    webhook::Webhook,
 };
 
 const REQUESTS: usize = 500;
@@ -35,8 +37,7 @@ pub(crate) fn measure(arguments: &Arguments) {
         return println!("\ndry-run create: skipped, {ASSETS} is not set");
     };
     let control_plane = ControlPlane::start(Path::new(&assets));
-    let webhook = Webhook::start(control_plane.folder(), &["--listen=127.0.0.1:0"]);
-    let configurations = webhook.configurations();
+    let (_webhook, configurations) = Webhook::start(control_plane.folder());
     let mut api = Api::connect(&control_plane);
     println!("\ndry-run create of a DaemonSet: {} rounds of {REQUESTS} in turn", arguments.rounds);
 

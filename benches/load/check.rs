@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::{numbers::memory, process::Process};
+use crate::{harness::process::Process, numbers::memory};
 
 /// Measures and prints.
 pub(crate) fn measure() {
@@ -23,7 +23,7 @@ pub(crate) fn measure() {
     }
 }
 
-fn run(folder: &Path, count: usize) {
+fn run(folder: &Path, count: u32) {
     let logs = tempfile::tempdir().expect("a folder");
     let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
     let start = Instant::now();
@@ -38,16 +38,16 @@ fn run(folder: &Path, count: usize) {
         thread::sleep(Duration::from_millis(2));
     };
     let seconds = start.elapsed().as_secs_f64();
-    let report = fs::read_to_string(&process.stdout).unwrap_or_default();
+    let report = fs::read_to_string(&process.output).unwrap_or_default();
     assert!(status.success(), "setguard check ended with {status}");
     assert!(report.contains(&format!("\"objects\":{count}")), "not every object was checked");
     println!("{count:6} files  {seconds:.2} s  {peak:.1} MiB at most");
 }
 
 /// A manifest as people write them, with comments, of one kind or the other.
-fn manifest(i: usize) -> String {
+fn manifest(i: u32) -> String {
     let name = format!("workload-{i}");
-    let (kind, more) = if i % 2 == 0 {
+    let (kind, more) = if i.is_multiple_of(2) {
         ("DaemonSet", "updateStrategy: {rollingUpdate: {maxUnavailable: 10%}}")
     } else {
         ("StatefulSet", "serviceName: workload\n  replicas: 3")

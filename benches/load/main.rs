@@ -10,18 +10,12 @@ mod api_server;
 mod bare;
 mod check;
 mod client;
-#[path = "../../tests/e2e/control_plane.rs"]
-mod control_plane;
-#[path = "../../tests/e2e/kubectl.rs"]
-mod kubectl;
+#[path = "../../tests/e2e/harness/mod.rs"]
+mod harness;
 mod numbers;
-#[path = "../../tests/e2e/process.rs"]
-mod process;
 #[path = "../reviews.rs"]
 mod reviews;
 mod throughput;
-#[path = "../../tests/e2e/webhook.rs"]
-mod webhook;
 
 use std::{
     env,

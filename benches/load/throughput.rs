@@ -16,8 +16,8 @@ use rustls::ClientConfig;
 use crate::{
     Arguments, PINNED, SERVER_CORE,
     client::{self, Connection},
+    harness::process::{Process, free_ports},
     numbers::{Latencies, median, memory, processor_seconds},
-    process::{Process, free_ports},
     reviews,
 };
 

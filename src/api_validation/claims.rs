@@ -24,7 +24,7 @@ const ACCESS_MODES: [&str; 4] =
     ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const ALONE: &str = "ReadWriteOncePod";
 
-/// `ValidatePersistentVolumeClaimSpec` with the options for a new claim.
+/// The spec of a claim template.
 pub(super) fn validate(
     claim: &PersistentVolumeClaim,
     cluster: &Cluster,
@@ -33,6 +33,16 @@ pub(super) fn validate(
 ) {
     let absent = PersistentVolumeClaimSpec::default();
     let spec = claim.spec.as_ref().unwrap_or(&absent);
+    validate_spec(spec, cluster.enabled("VolumeAttributesClass"), path, found);
+}
+
+/// `ValidatePersistentVolumeClaimSpec` with the options for a new claim or its template.
+pub(super) fn validate_spec(
+    spec: &PersistentVolumeClaimSpec,
+    attributes_class: bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
     access_modes(spec, &path.child("accessModes"), found);
     if let Some(selector) = &spec.selector {
         selector::validate(selector, false, &path.child("selector"), found);
@@ -46,7 +56,7 @@ pub(super) fn validate(
         found.not_supported(&path, Value::json(mode), &["Block", "Filesystem"]);
     }
     sources(spec, path, found);
-    if cluster.enabled("VolumeAttributesClass") {
+    if attributes_class {
         let path = path.child("volumeAttributesClassName");
         class_name(spec.volume_attributes_class_name.as_deref(), &path, found);
     }
@@ -73,9 +83,9 @@ fn storage(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findin
         None => found.required(path, ""),
         Some(size) => {
             // One that does not parse is refused by the decoder.
-            if let Some(size) = Quantity::parse(&size.0).filter(|size| size.sign() <= 0) {
-                let value = size.rounded().to_string();
-                found.invalid(path, &value, "must be greater than zero");
+            let size = Quantity::parse_resource(&size.0);
+            if let Some(size) = size.filter(|size| size.is_negative() || size.is_zero()) {
+                found.invalid(path, &*size.to_text(), "must be greater than zero");
             }
         }
     }

@@ -4,6 +4,8 @@
 //! `pkg/apis/core/validation/validation.go` adds for finalizers, and what
 //! `staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go` do around it.
 
+mod managed_fields;
+
 use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -80,13 +82,29 @@ pub(super) fn validate_update(
         found.invalid(&path.child("generateName"), prefix, message);
     }
     validate_common(metadata, &path, found);
-    let Some(old) = old else { return };
-    if old.deletion_timestamp.is_some() {
+    if let Some(old) = old {
+        deletion(metadata, old, &path, found);
+    }
+}
+
+/// Nobody but the server begins a deletion, and nobody prolongs one.
+fn deletion(metadata: &Metadata<'_>, old: &Metadata<'_>, path: &Path<'_>, found: &mut Findings) {
+    // The server takes these fields off new objects: of one that was never stored, such as the
+    // previous state of a manifest, they do not count.
+    let is_stored = old.uid.is_some();
+    let old_timestamp = old.deletion_timestamp.as_ref().filter(|_| is_stored);
+    let old_period = old.deletion_grace_period_seconds.filter(|_| is_stored);
+    if old_timestamp.is_some() {
         no_new_finalizers(metadata, old, &path.child("finalizers"), found);
     } else if let Some(timestamp) = &metadata.deletion_timestamp {
         // Where the old object has one, the server restores it.
         let path = path.child("deletionTimestamp");
         found.invalid(&path, Value::json(&&**timestamp), IMMUTABLE);
+    }
+    let period = metadata.deletion_grace_period_seconds;
+    if period.is_some() && period != old_period {
+        let path = path.child("deletionGracePeriodSeconds");
+        found.invalid(&path, Value::json(&period), IMMUTABLE);
     }
 }
 
@@ -98,13 +116,14 @@ fn validate_common(metadata: &Metadata<'_>, path: &Path<'_>, found: &mut Finding
     owner_references(owners, &path.child("ownerReferences"), found);
     let all = metadata.finalizers.as_deref().unwrap_or_default();
     finalizers(all, &path.child("finalizers"), found);
+    managed_fields::validate(metadata, &path.child("managedFields"), found);
 }
 
 /// `ValidateOwnerReferences`. The addresses carry no index, as upstream.
 fn owner_references(owners: &[OwnerReference], path: &Path<'_>, found: &mut Findings) {
     let mut first_controller: Option<&OwnerReference> = None;
     for owner in owners {
-        let version = version_of(&owner.api_version);
+        let (group, version) = group_version(&owner.api_version);
         if version.is_empty() {
             let detail = "version must not be empty";
             found.invalid(&path.child("apiVersion"), &owner.api_version, detail);
@@ -114,7 +133,7 @@ fn owner_references(owners: &[OwnerReference], path: &Path<'_>, found: &mut Find
                 found.invalid(&path.child(name), value, "must not be empty");
             }
         }
-        if owner.api_version == "v1" && owner.kind == "Event" {
+        if (group, version, owner.kind.as_str()) == ("", "v1", "Event") {
             let detail = "/v1, Kind=Event is disallowed from being an owner";
             found.invalid(path, Value::json(&in_order(owner)), detail);
         }
@@ -134,12 +153,12 @@ fn owner_references(owners: &[OwnerReference], path: &Path<'_>, found: &mut Find
     }
 }
 
-/// The version of an `apiVersion`, empty where it has none (`schema.ParseGroupVersion`).
-fn version_of(api_version: &str) -> &str {
+/// Group and version of an `apiVersion`, empty where it is none (`schema.ParseGroupVersion`).
+fn group_version(api_version: &str) -> (&str, &str) {
     match api_version.split_once('/') {
-        None => api_version,
-        Some((_, version)) if version.contains('/') => "",
-        Some((_, version)) => version,
+        None => ("", api_version),
+        Some((_, version)) if version.contains('/') => ("", ""),
+        Some(both) => both,
     }
 }
 
@@ -291,7 +310,8 @@ mod tests {
 
     #[test]
     fn an_object_on_its_way_out_gets_no_new_finalizer() {
-        let old = r#"{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a/b"]}"#;
+        let old =
+            r#"{"uid": "1", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a/b"]}"#;
         assert!(updated(r#"{"finalizers": []}"#, old).is_empty());
         assert_eq!(
             updated(r#"{"finalizers": ["a/b", "c/d"]}"#, old),
@@ -299,5 +319,18 @@ mod tests {
               being deleted, found new finalizers []string{\"c/d\"}"]
         );
         assert!(updated(r#"{"name": "Any_Name"}"#, old).is_empty(), "the name is settled");
+    }
+
+    #[test]
+    fn nobody_but_the_server_begins_a_deletion() {
+        let deleted = r#"{"deletionTimestamp": "2026-01-01T00:00:00Z"}"#;
+        assert_eq!(
+            updated(deleted, "{}"),
+            [
+                "metadata.deletionTimestamp: Invalid value: \"2026-01-01T00:00:00Z\": field is immutable"
+            ]
+        );
+        assert_eq!(updated(deleted, deleted).len(), 1, "one that was never stored had none");
+        assert_eq!(updated(r#"{"deletionGracePeriodSeconds": 5}"#, "{}").len(), 1);
     }
 }

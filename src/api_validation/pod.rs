@@ -4,7 +4,6 @@
 
 pub(super) mod affinity;
 pub(super) mod annotations;
-pub(super) mod claims;
 pub(super) mod consistency;
 pub(super) mod containers;
 pub(super) mod dns;
@@ -18,11 +17,10 @@ pub(super) mod os;
 pub(super) mod ports;
 pub(super) mod probes;
 pub(super) mod projected;
-pub mod quantity;
+pub(super) mod resource_claims;
 pub(super) mod resources;
 pub(super) mod restart;
 pub(super) mod security_context;
-pub(super) mod selectors;
 pub(super) mod spread;
 pub(super) mod tolerations;
 pub(super) mod util;

@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::PodSpec;
 
 use super::{
-    names,
+    labels, names,
     pod::{
-        affinity, annotations, claims, consistency,
+        affinity, annotations, consistency,
         containers::{self, Context},
         dns,
         dropped::drop_disabled,
         env, host,
         options::Options,
-        os, ports, resources, restart, security_context, selectors, spread, tolerations,
-        util::{self, label, label_key, list, subdomain, text},
+        os, ports, resource_claims, resources, restart, security_context, spread, tolerations,
+        util::{self, Seen, label, label_key, list, subdomain, text},
         volumes, windows,
     },
 };
@@ -25,7 +25,7 @@ use crate::{cluster::Cluster, field::Path, finding::Findings};
 
 /// What the judgement of a pod spec depends on beside the spec.
 #[derive(Clone, Copy, Debug)]
-pub struct PodOptions<'a> {
+pub(super) struct PodOptions<'a> {
     /// The cluster that the pod is meant for.
     pub cluster: &'a Cluster,
     /// Names of a StatefulSet's claim templates, which count as volumes.
@@ -34,8 +34,8 @@ pub struct PodOptions<'a> {
     pub old: Option<&'a PodSpec>,
 }
 
-/// Finds what the API server would refuse in a pod spec, and in the annotations of its template
-/// (at `spec.template.annotations`, where the API server looks for them).
+/// Finds what the API server would refuse in a pod spec, and what of it disagrees with the
+/// annotations of the template.
 ///
 /// The pods of a StatefulSet get host name and subdomain from its controller: the caller blanks
 /// both, as `ValidateStatefulSetSpec` does.
@@ -46,20 +46,22 @@ pub(super) fn validate_pod_spec(
     opts: &PodOptions<'_>,
     found: &mut Findings,
 ) {
-    if let Some(annotations) = annotations {
-        validate_pod_annotations(annotations, spec, opts, found);
-    }
     let spec = &*drop_disabled(spec, opts.old, opts.cluster);
     let claims = opts.claims;
     let opts = &Options::of(spec, opts.old, opts.cluster);
+    if let Some(annotations) = annotations {
+        let template = Path::new("spec");
+        let template = template.child("template");
+        annotations::tolerations(annotations, opts, &template.child("annotations"), found);
+    }
     if spec.termination_grace_period_seconds.is_none() {
         found.required(&path.child("terminationGracePeriodSeconds"), "");
     }
     let at = path.child("volumes");
     let volumes = &volumes::validate(list(&spec.volumes), claims, opts, &at, found);
-    let resource_claims = list(&spec.resource_claims);
-    let claim_names = &claims::claim_names(resource_claims)[..];
-    claims::validate(resource_claims, &path.child("resourceClaims"), found);
+    let given_claims = list(&spec.resource_claims);
+    let claim_names = &resource_claims::names(given_claims)[..];
+    resource_claims::validate(given_claims, &path.child("resourceClaims"), found);
     let restart_policy = text(&spec.restart_policy);
     let cx = &Context {
         opts,
@@ -80,7 +82,7 @@ pub(super) fn validate_pod_spec(
     ports::on_host_network(spec, path, found);
     restart::pod(restart_policy, &path.child("restartPolicy"), found);
     dns::policy(spec, path, found);
-    selectors::labels(spec.node_selector.as_ref(), &path.child("nodeSelector"), found);
+    labels::labels(spec.node_selector.as_ref(), &path.child("nodeSelector"), found);
     security_context::pod(spec, opts, path, found);
     if let Some(affinity) = &spec.affinity {
         affinity::validate(affinity, opts, &path.child("affinity"), found);
@@ -106,22 +108,9 @@ pub(super) fn validate_pod_spec(
         }
     }
     env::file_volumes(spec, claims, path, found);
-}
-
-/// Finds what the API server would refuse in the annotations of a pod template: the part of
-/// `ValidatePodTemplateSpec` that [`validate_pod_spec`] does, alone. A StatefulSet's are judged
-/// twice.
-pub(super) fn validate_pod_annotations(
-    annotations: &BTreeMap<String, String>,
-    spec: &PodSpec,
-    opts: &PodOptions<'_>,
-    found: &mut Findings,
-) {
-    let path = Path::new("spec");
-    let path = path.child("template");
-    let path = path.child("annotations");
-    let options = Options::of(spec, opts.old, opts.cluster);
-    annotations::validate(annotations, spec, &options, opts.cluster, &path, found);
+    if let Some(annotations) = annotations {
+        annotations::match_fields(annotations, spec, path, found);
+    }
 }
 
 /// `validateReadinessGates`, `validateSchedulingGates`.
@@ -131,11 +120,11 @@ fn gates(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
         label_key(&gate.condition_type, &at.index(i).child("conditionType"), found);
     }
     let at = path.child("schedulingGates");
-    let gates = list(&spec.scheduling_gates);
-    for (i, gate) in gates.iter().enumerate() {
+    let mut seen = Seen::new();
+    for (i, gate) in list(&spec.scheduling_gates).iter().enumerate() {
         let at = at.index(i);
         label_key(&gate.name, &at, found);
-        if gates[..i].iter().any(|earlier| earlier.name == gate.name) {
+        if !seen.insert(gate.name.as_str()) {
             found.duplicate(&at, &gate.name);
         }
     }

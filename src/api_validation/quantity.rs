@@ -1,17 +1,27 @@
-//! Amounts of a resource, such as `500m` or `1Gi`.
+//! Quantities of resources: `500m`, `1.5Gi`, `1e3`.
 //!
-//! Kubernetes: `staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go`.
+//! Kubernetes: `staging/src/k8s.io/apimachinery/pkg/api/resource` (`quantity.go`, `suffix.go`,
+//! `amount.go`), quirks included: `.` and `+` are zero, `1.5` is written `1500m`.
 
-use std::{cmp::Ordering, fmt};
+mod parse;
 
-/// An amount, exact to the billionth. Amounts beyond 10^29 are all one.
-#[derive(Clone, Copy, Debug)]
-pub struct Quantity {
-    nanos: i128,
-    format: Format,
+use std::{
+    borrow::Cow,
+    cmp::Ordering,
+    fmt::{self, Write as _},
+};
+
+/// Whether the API server can read this as a quantity. It strips white space around it.
+pub fn is_quantity(text: &str) -> bool {
+    Quantity::parse(text).is_some()
 }
 
-/// How an amount was written, which is how it is printed.
+/// The mantissa is less than this: ten times as much still fits.
+const MAX_MANTISSA: u128 = 10u128.pow(37);
+/// The smallest step, as a power of ten.
+const NANO: i32 = -9;
+
+/// How a quantity was written, and is written again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     /// `12e6`
@@ -22,225 +32,357 @@ enum Format {
     DecimalSi,
 }
 
-const NANO: i128 = 1_000_000_000;
-const MILLI: i128 = NANO / 1000;
-const DECIMAL: [(&str, i32); 10] = [
-    ("n", -9),
-    ("u", -6),
-    ("m", -3),
-    ("", 0),
-    ("k", 3),
-    ("M", 6),
-    ("G", 9),
-    ("T", 12),
-    ("P", 15),
-    ("E", 18),
-];
-const BINARY: [(&str, u32); 6] =
-    [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
+/// A quantity: `mantissa * 10^scale`. The mantissa has no trailing zeros.
+#[derive(Clone, Debug)]
+pub struct Quantity<'a> {
+    negative: bool,
+    mantissa: u128,
+    scale: i32,
+    format: Format,
+    /// The text as it came, where the API server keeps it.
+    text: Option<&'a str>,
+    /// Whether the API server holds it as a big number, of which it takes the low 64 bits.
+    is_big: bool,
+}
 
-impl Quantity {
-    /// Reads an amount as `ParseQuantity` does: `None` where that is an error.
-    pub fn parse(text: &str) -> Option<Quantity> {
-        if text.is_empty() {
-            return None;
+impl<'a> Quantity<'a> {
+    /// Reads a quantity of a list of resources, which is rounded up to thousandths:
+    /// `SetDefaults_ResourceList`.
+    pub fn parse_resource(text: &'a str) -> Option<Quantity<'a>> {
+        let mut quantity = Self::parse(text)?;
+        if quantity.scale < -3 {
+            (quantity.mantissa, quantity.scale) = round_up(quantity.mantissa, quantity.scale, -3);
+            quantity.text = None;
         }
-        let negative = text.starts_with('-');
-        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-        let (whole, rest) = digits(unsigned);
-        let (fraction, suffix) = rest.strip_prefix('.').map_or(("", rest), digits);
-        let (power_of_ten, power_of_two, format) = suffix_of(suffix)?;
+        Some(quantity)
+    }
 
-        let mut nanos = scaled(whole, fraction, power_of_ten.saturating_add(9));
-        if format == Format::BinarySi {
-            nanos = scaled(whole, fraction, 9).saturating_mul(1 << power_of_two);
-            if whole.is_empty() && fraction.is_empty() {
-                nanos = 0;
+    fn whole(value: u128) -> Quantity<'static> {
+        let (mantissa, scale) = strip(value, 0);
+        Quantity {
+            negative: false,
+            mantissa,
+            scale,
+            format: Format::DecimalSi,
+            text: None,
+            is_big: false,
+        }
+    }
+
+    /// Whether it is zero.
+    pub fn is_zero(&self) -> bool {
+        self.mantissa == 0
+    }
+
+    /// Whether it is below zero.
+    pub fn is_negative(&self) -> bool {
+        self.negative && self.mantissa != 0
+    }
+
+    fn is_whole(&self) -> bool {
+        self.mantissa == 0 || self.scale >= 0
+    }
+
+    /// Whether the API server takes it for a whole number: of a resource, `MilliValue() % 1000`,
+    /// in which a big number overflows.
+    pub fn is_integer(&self) -> bool {
+        if !self.is_big || self.scale < -3 {
+            return self.is_whole();
+        }
+        let shift = (0..self.scale + 3).fold(1u64, |shift, _| shift.wrapping_mul(10));
+        // The low 64 bits are what is wanted.
+        let low = (self.mantissa & u128::from(u64::MAX)) as u64;
+        low.wrapping_mul(shift).cast_signed() % 1000 == 0
+    }
+
+    /// Whether it is a whole multiple of another, both rounded up to whole numbers first.
+    pub fn is_multiple_of(&self, size: &Quantity<'_>) -> bool {
+        match (self.to_whole(), size.to_whole()) {
+            (Some(value), Some(size)) => size != 0 && value % size == 0,
+            // A number this long is zero to the API server.
+            (None, Some(_)) => true,
+            _ => false,
+        }
+    }
+
+    fn to_whole(&self) -> Option<u128> {
+        if self.scale < 0 {
+            let (mantissa, scale) = round_up(self.mantissa, self.scale, 0);
+            return mantissa.checked_mul(10u128.checked_pow(scale.unsigned_abs())?);
+        }
+        self.mantissa.checked_mul(10u128.checked_pow(self.scale.unsigned_abs())?)
+    }
+
+    fn cmp_magnitude(&self, other: &Quantity<'_>) -> Ordering {
+        match (self.mantissa, other.mantissa) {
+            (0, 0) => return Ordering::Equal,
+            (0, _) => return Ordering::Less,
+            (_, 0) => return Ordering::Greater,
+            _ => {}
+        }
+        let length = |q: &Quantity<'_>| q.mantissa.ilog10();
+        let order = |q: &Quantity<'_>| i64::from(length(q)) + i64::from(q.scale);
+        order(self).cmp(&order(other)).then_with(|| {
+            // As many digits each: at most 37, so they fit.
+            let longest = length(self).max(length(other));
+            let padded = |q: &Quantity<'_>| q.mantissa * 10u128.pow(longest - length(q));
+            padded(self).cmp(&padded(other))
+        })
+    }
+
+    /// Adds another: `Add`. The format of a sum that was zero is the other's.
+    pub fn add(&mut self, other: &Quantity<'_>) {
+        self.text = None;
+        if self.is_zero() {
+            self.format = other.format;
+        }
+        if other.is_zero() {
+            return;
+        }
+        if self.is_zero() {
+            (self.negative, self.mantissa, self.scale) =
+                (other.negative, other.mantissa, other.scale);
+            return;
+        }
+        let scale = self.scale.min(other.scale);
+        let at = |q: &Quantity<'_>| {
+            let shift = 10i128.checked_pow(q.scale.abs_diff(scale))?;
+            let value = i128::try_from(q.mantissa).ok()?.checked_mul(shift)?;
+            Some(if q.negative { -value } else { value })
+        };
+        // Too far apart to matter to each other: the greater one stands for the sum.
+        let sum = at(self).zip(at(other)).and_then(|(a, b)| a.checked_add(b));
+        if let Some(sum) = sum.filter(|sum| sum.unsigned_abs() < MAX_MANTISSA) {
+            self.negative = sum < 0;
+            (self.mantissa, self.scale) = strip(sum.unsigned_abs(), scale);
+        } else if other.cmp_magnitude(self) == Ordering::Greater {
+            (self.negative, self.mantissa, self.scale) =
+                (other.negative, other.mantissa, other.scale);
+        }
+    }
+
+    /// A text that equal quantities share.
+    pub fn to_value_text(&self) -> String {
+        let sign = if self.is_negative() { "-" } else { "" };
+        format!("{sign}{}e{}", self.mantissa, self.scale)
+    }
+
+    /// As the API server prints it: `String`.
+    pub fn to_text(&self) -> Cow<'a, str> {
+        if let Some(text) = self.text {
+            return text.into();
+        }
+        let mut out = String::new();
+        // Writing to a String cannot fail.
+        let _ = self.write_canonical(&mut out);
+        out.into()
+    }
+
+    /// `CanonicalizeBytes`.
+    fn write_canonical(&self, out: &mut String) -> fmt::Result {
+        if self.is_zero() {
+            return out.write_str("0");
+        }
+        if self.negative {
+            out.push('-');
+        }
+        if self.format == Format::BinarySi
+            && let Some(mut whole) = self.to_whole()
+            && self.is_whole()
+            && whole >= 1024
+        {
+            let mut times = 0;
+            while whole.is_multiple_of(1024) {
+                whole /= 1024;
+                times += 1;
             }
-            nanos = nanos.min(i128::from(i64::MAX) * NANO);
+            let suffix = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].get(times).unwrap_or(&"");
+            return write!(out, "{whole}{suffix}");
         }
-        let format =
-            if format == Format::BinarySi && nanos < NANO { Format::DecimalSi } else { format };
-        Some(Quantity { nanos: if negative { -nanos } else { nanos }, format })
-    }
-
-    /// -1, 0 or 1.
-    pub const fn sign(&self) -> i128 {
-        self.nanos.signum()
-    }
-
-    /// Whether it is a whole number.
-    pub const fn is_whole(&self) -> bool {
-        self.nanos % NANO == 0
-    }
-
-    /// Thousandths, rounded away from zero.
-    pub const fn millis(&self) -> i128 {
-        let millis = self.nanos / MILLI;
-        if self.nanos % MILLI == 0 { millis } else { millis + self.nanos.signum() }
-    }
-
-    /// Rounded to thousandths away from zero, as every amount in a list of resources is
-    /// (`SetDefaults_ResourceList`, `pkg/apis/core/v1/defaults.go`).
-    #[must_use]
-    pub const fn rounded(self) -> Self {
-        Quantity { nanos: self.millis().saturating_mul(MILLI), format: self.format }
+        let shift = self.scale.rem_euclid(3);
+        let exponent = self.scale - shift;
+        let mantissa = self.mantissa.saturating_mul(10u128.pow(shift.unsigned_abs()));
+        write!(out, "{mantissa}")?;
+        if self.format == Format::DecimalExponent {
+            return if exponent == 0 { Ok(()) } else { write!(out, "e{exponent}") };
+        }
+        out.write_str(match exponent {
+            -9 => "n",
+            -6 => "u",
+            -3 => "m",
+            3 => "k",
+            6 => "M",
+            9 => "G",
+            12 => "T",
+            15 => "P",
+            18 => "E",
+            _ => "",
+        })
     }
 }
 
-impl PartialEq for Quantity {
-    fn eq(&self, other: &Self) -> bool {
-        self.nanos == other.nanos
+/// Compares the values, however they are written: `Cmp`.
+impl Ord for Quantity<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.is_negative(), other.is_negative()) {
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            (false, false) => self.cmp_magnitude(other),
+            (true, true) => other.cmp_magnitude(self),
+        }
     }
 }
-impl Eq for Quantity {}
-impl PartialOrd for Quantity {
+impl PartialOrd for Quantity<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Quantity {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.nanos.cmp(&other.nanos)
+impl PartialEq for Quantity<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
     }
 }
+impl Eq for Quantity<'_> {}
 
-/// The canonical form: `CanonicalizeBytes`.
-impl fmt::Display for Quantity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.nanos == 0 {
-            return f.write_str("0");
-        }
-        let small = self.nanos.abs() < 1024 * NANO;
-        if self.format == Format::BinarySi && !small && self.is_whole() {
-            let mut number = self.nanos / NANO;
-            let mut suffix = "";
-            for (next, _) in BINARY {
-                if number % 1024 != 0 {
-                    break;
-                }
-                number /= 1024;
-                suffix = next;
-            }
-            return write!(f, "{number}{suffix}");
-        }
-        let (mut number, mut exponent) = (self.nanos, -9);
-        while number % 1000 == 0 && exponent < 18 {
-            number /= 1000;
-            exponent += 3;
-        }
-        match (self.format, exponent) {
-            (_, 0) => write!(f, "{number}"),
-            (Format::DecimalExponent, _) => write!(f, "{number}e{exponent}"),
-            _ => {
-                let suffix = DECIMAL.iter().find(|(_, e)| *e == exponent).map_or("", |(s, _)| s);
-                write!(f, "{number}{suffix}")
-            }
-        }
+/// Moves trailing zeros into the scale.
+fn strip(mut mantissa: u128, mut scale: i32) -> (u128, i32) {
+    if mantissa == 0 {
+        return (0, 0);
     }
+    while mantissa.is_multiple_of(10) {
+        mantissa /= 10;
+        scale += 1;
+    }
+    (mantissa, scale)
 }
 
-fn digits(text: &str) -> (&str, &str) {
-    text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
-}
-
-/// Powers of ten and of two, and the format.
-fn suffix_of(suffix: &str) -> Option<(i32, u32, Format)> {
-    if let Some((_, ten)) = DECIMAL.iter().find(|(name, _)| *name == suffix) {
-        return Some((*ten, 0, Format::DecimalSi));
+/// Rounds away from zero to a multiple of `10^to`.
+fn round_up(mantissa: u128, scale: i32, to: i32) -> (u128, i32) {
+    if mantissa == 0 || scale >= to {
+        return (mantissa, scale);
     }
-    if let Some((_, two)) = BINARY.iter().find(|(name, _)| *name == suffix) {
-        return Some((0, *two, Format::BinarySi));
-    }
-    let exponent = suffix.strip_prefix(['e', 'E'])?;
-    let exponent: i64 = exponent.parse().ok()?;
-    let clamped = i32::try_from(exponent.clamp(-1000, 1000)).ok()?;
-    Some((clamped, 0, Format::DecimalExponent))
-}
-
-/// `whole.fraction` times a power of ten, rounded up, saturating.
-fn scaled(whole: &str, fraction: &str, power: i32) -> i128 {
-    let mut number: i128 = 0;
-    let mut rounded_away = false;
-    let mut left = power;
-    for digit in whole.bytes() {
-        number = number.saturating_mul(10).saturating_add(i128::from(digit - b'0'));
-    }
-    for digit in fraction.bytes() {
-        if left > 0 {
-            number = number.saturating_mul(10).saturating_add(i128::from(digit - b'0'));
-            left -= 1;
-        } else {
-            rounded_away |= digit != b'0';
-        }
-    }
-    while left > 0 && number != 0 && number != i128::MAX {
-        number = number.saturating_mul(10);
-        left -= 1;
-    }
-    while left < 0 && number != 0 {
-        rounded_away |= number % 10 != 0;
-        number /= 10;
-        left += 1;
-    }
-    number.saturating_add(i128::from(rounded_away))
+    let rounded = match 10u128.checked_pow(scale.abs_diff(to)) {
+        Some(step) => mantissa.div_ceil(step),
+        None => 1,
+    };
+    strip(rounded, to)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn canonical(text: &str) -> String {
-        Quantity::parse(text).map_or_else(|| "error".to_owned(), |q| q.to_string())
+    fn text(text: &str) -> String {
+        Quantity::parse(text).unwrap_or_else(|| panic!("{text:?}")).to_text().into_owned()
     }
 
     #[test]
-    fn canonical_forms() {
-        let cases = [
+    fn reads_what_go_reads() {
+        for good in [
+            "0", "1", "-1", "+5", "1.", ".5", ".", "+", "1e3", "1E-3", "1Ki", "1.5Gi", "100m",
+            "1n", " 5 ", "e3", "Ki",
+        ] {
+            assert!(is_quantity(good), "{good:?}");
+        }
+        for bad in [
+            "", "x", "1x", "1 Gi", "1gi", "1K", "1mi", "--1", "1e", "1Ee3", "1.2.3", "0x10", "é",
+            "1é", "Ei", "1e3m",
+        ] {
+            assert!(!is_quantity(bad), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn prints_as_go_prints() {
+        for (given, printed) in [
             ("0", "0"),
-            ("0Gi", "0"),
-            ("-0", "0"),
-            ("1024Mi", "1Gi"),
-            ("1.5Gi", "1536Mi"),
-            ("0.5Ki", "512"),
-            ("1000m", "1"),
-            ("0.1", "100m"),
+            ("0Ki", "0"),
+            ("1.5", "1500m"),
             ("1500m", "1500m"),
+            ("1000m", "1"),
+            ("1.5Gi", "1536Mi"),
+            ("1024", "1024"),
+            ("1024Ki", "1Mi"),
             ("1000", "1k"),
+            ("1000Ki", "1000Ki"),
+            ("-5", "-5"),
+            ("+5", "+5"),
+            ("05", "05"),
             ("1e3", "1e3"),
-            ("1500", "1500"),
-            ("100000000", "100M"),
-            ("-1Gi", "-1Gi"),
-            ("0.1n", "1n"),
-            ("1E", "1E"),
-            ("1E2", "100"),
-            (".5", "500m"),
-            ("1.", "1"),
-            ("+2", "2"),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(canonical(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_amount() {
-        for text in
-            ["", "a", "1x", "1.2.3", "1 ", " 1", "1Kii", "1mm", "--1", "1e", "1e+", "1\n", "é"]
+            ("1000e0", "1e3"),
+            ("12345678901234567890", "12345678901234567890"),
+            ("0.0000000001", "1n"),
+            ("0.5Ki", "512"),
+            ("100Mi", "100Mi"),
+            ("0.1", "100m"),
+            ("512Mi", "512Mi"),
+            ("8Mi", "8Mi"),
+            ("2e30Ki", "2e30Ki"),
+        ]
+        .into_iter()
+        .filter(|(given, _)| is_quantity(given))
         {
-            assert_eq!(canonical(text), "error", "{text:?}");
+            assert_eq!(text(given), printed, "{given}");
         }
     }
 
     #[test]
-    fn amounts_compare_by_what_they_are_worth() {
-        let parse = |text| Quantity::parse(text).unwrap();
-        assert_eq!(parse("1Gi"), parse("1024Mi"));
-        assert_ne!(parse("1Gi"), parse("1G"));
-        assert!(parse("999m") < parse("1") && parse("-1") < parse("0"));
-        assert_eq!(parse("0.0001").rounded(), parse("1m"));
-        assert_eq!(parse("-0.0001").millis(), -1);
-        assert!(parse("1Ki").is_whole() && !parse("1.5").is_whole());
-        assert_eq!(parse("1e999"), parse("9e998"), "both are beyond all bounds");
+    fn compares_values_not_texts() {
+        let cmp = |a: &str, b: &str| Quantity::parse(a).unwrap().cmp(&Quantity::parse(b).unwrap());
+        assert_eq!(cmp("1", "1000m"), Ordering::Equal);
+        assert_eq!(cmp("1Gi", "1G"), Ordering::Greater);
+        assert_eq!(cmp("-1", "0"), Ordering::Less);
+        assert_eq!(cmp("-2", "-1"), Ordering::Less);
+        assert_eq!(cmp("1e100", "1e99"), Ordering::Greater);
+        assert_eq!(cmp("0.1", "100m"), Ordering::Equal);
+        assert_eq!(cmp("9Ei", "1E"), Ordering::Greater);
+        assert_eq!(cmp("-0", "0"), Ordering::Equal);
+    }
+
+    #[test]
+    fn adds_and_divides() {
+        let mut sum = Quantity::parse("0").unwrap();
+        for part in ["1Gi", "512Mi", "512Mi"] {
+            sum.add(&Quantity::parse(part).unwrap());
+        }
+        assert_eq!(sum.to_text(), "2Gi");
+        let mut cpu = Quantity::parse("500m").unwrap();
+        cpu.add(&Quantity::parse("0.6").unwrap());
+        assert_eq!(cpu.to_text(), "1100m");
+        let multiple = |a: &str, b: &str| {
+            Quantity::parse(a).unwrap().is_multiple_of(&Quantity::parse(b).unwrap())
+        };
+        assert!(multiple("4Mi", "2Mi") && !multiple("3Mi", "2Mi") && !multiple("1", "0"));
+    }
+
+    #[test]
+    fn a_resource_is_rounded_up_to_thousandths() {
+        let rounded = |text| Quantity::parse_resource(text).unwrap().to_text().into_owned();
+        assert_eq!(rounded("0.0001"), "1m");
+        assert_eq!(rounded("1500u"), "2m");
+        assert_eq!(rounded("100m"), "100m");
+        assert_eq!(rounded("1n"), "1m");
+    }
+
+    #[test]
+    fn a_big_number_overflows_as_upstream() {
+        let is_integer = |text| Quantity::parse_resource(text).unwrap().is_integer();
+        assert!(is_integer("5") && is_integer("8E") && is_integer("9Ei") && !is_integer("1.5"));
+        // Seen on a real API server.
+        assert!(!is_integer("12345678901234567890"));
+    }
+
+    #[test]
+    fn long_numbers_do_not_overflow() {
+        let long = "9".repeat(500);
+        for text in [&long, &format!("{long}Ei"), &format!("0.{long}"), &format!("{long}.{long}Ki")]
+        {
+            let mut quantity = Quantity::parse(text).unwrap();
+            let _ = quantity.to_text();
+            quantity.add(&Quantity::parse("1n").unwrap());
+            let _ = quantity.is_multiple_of(&Quantity::parse("3").unwrap());
+        }
+        let _ = Quantity::parse("1e99999999999999999999");
+        let _ = Quantity::parse("1e999999999").unwrap().to_text();
     }
 }

@@ -10,7 +10,7 @@ use walkdir::WalkDir;
 
 /// A file or standard input, before and after it was read.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// A file that was not read yet.
     File(PathBuf),
     /// Standard input that was not read yet.
@@ -26,7 +26,7 @@ pub(super) enum Source {
 
 impl Source {
     /// Reads it. An error says which file, what is wrong and what to do.
-    pub(super) fn read(self) -> Result<Source, String> {
+    pub(crate) fn read(self) -> Result<Source, String> {
         let (name, bytes) = match self {
             Source::File(path) => {
                 let name = path.display().to_string();
@@ -48,7 +48,7 @@ impl Source {
     }
 
     /// What to call it.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Source::Text { name, .. } => name,
             Source::File(_) | Source::Stdin => "",
@@ -56,7 +56,7 @@ impl Source {
     }
 
     /// What is in it.
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         match self {
             Source::Text { text, .. } => text,
             Source::File(_) | Source::Stdin => "",
@@ -65,7 +65,7 @@ impl Source {
 }
 
 /// All sources below these paths, in order.
-pub(super) fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, String>> {
+pub(crate) fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, String>> {
     paths.iter().flat_map(|path| -> Box<dyn Iterator<Item = _>> {
         if path.as_os_str() == "-" {
             Box::new(std::iter::once(Ok(Source::Stdin)))

@@ -1,14 +1,11 @@
 //! The flags of `setguard serve`.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use rustls::pki_types::ServerName;
 
 use super::duration;
-use crate::{
-    cluster::{self, Version},
-    telemetry::LogFormat,
-};
+use crate::{policy_args::PolicyArgs, telemetry::LogFormat};
 
 /// Answer the API server: an admission webhook
 ///
@@ -32,9 +29,9 @@ pub struct ServeArgs {
         default_value = "0.0.0.0:8080"
     )]
     pub admin_listen: SocketAddr,
-    /// Policy file; read again when it changes
-    #[arg(long, value_name = "FILE", env = "SETGUARD_POLICY")]
-    pub policy: Option<PathBuf>,
+    /// The policy file is read again when it changes
+    #[command(flatten)]
+    pub policy: PolicyArgs,
     /// Certificate chain (PEM); read again when it changes
     #[arg(long, value_name = "FILE", env = "SETGUARD_TLS_CERT", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
@@ -60,17 +57,6 @@ pub struct ServeArgs {
     /// changes
     #[arg(long, value_name = "FILE", env = "SETGUARD_CLIENT_CA")]
     pub client_ca: Option<PathBuf>,
-    /// Release of the cluster, such as 1.36; goes before the policy's
-    #[arg(long, value_name = "VERSION", env = "SETGUARD_KUBE_VERSION")]
-    pub kube_version: Option<Version>,
-    /// Feature gates of the cluster, such as A=true,B=false; go before the policy's
-    #[arg(
-        long,
-        value_name = "GATES",
-        env = "SETGUARD_FEATURE_GATES",
-        value_parser = cluster::parse_gates
-    )]
-    pub feature_gates: Option<BTreeMap<String, bool>>,
     // Drain and grace together stay below a pod's usual terminationGracePeriodSeconds of 30.
     /// How long to go on accepting after SIGTERM while reporting not ready, so that the cluster can
     /// take this server out of its Service; SIGINT does not wait

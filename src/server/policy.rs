@@ -1,20 +1,9 @@
 //! The policy: read before the port is bound, read again when its file changes.
 
-use std::{collections::BTreeMap, fmt, fs, io, path::PathBuf, sync::Arc};
+use std::{fmt, fs, io, path::PathBuf, sync::Arc};
 
 use super::app::App;
-use crate::{cluster::Version, config::Policy, yaml::Problem};
-
-/// Where the policy comes from.
-#[derive(Clone, Debug, Default)]
-pub struct Source {
-    /// Its file; none for the defaults.
-    pub file: Option<PathBuf>,
-    /// Goes before what the file says.
-    pub kube_version: Option<Version>,
-    /// Go before what the file says.
-    pub feature_gates: BTreeMap<String, bool>,
-}
+use crate::{config::Policy, policy_args::PolicyArgs, yaml::Problem};
 
 /// Why there is no policy.
 #[derive(Debug)]
@@ -59,43 +48,31 @@ fn line(problem: &Problem) -> String {
     text
 }
 
-impl Source {
-    fn read(&self) -> Result<Option<String>, PolicyError> {
-        let Some(path) = &self.file else { return Ok(None) };
-        let text = fs::read_to_string(path);
-        text.map(Some).map_err(|error| PolicyError::Read(path.clone(), error))
-    }
+fn read(args: &PolicyArgs) -> Result<Option<String>, PolicyError> {
+    let Some(path) = &args.policy else { return Ok(None) };
+    let text = fs::read_to_string(path);
+    text.map(Some).map_err(|error| PolicyError::Read(path.clone(), error))
+}
 
-    fn parse(&self, text: Option<&str>) -> Result<Policy, PolicyError> {
-        let mut policy = match (text, &self.file) {
-            (Some(text), Some(path)) => Policy::parse(text)
-                .map_err(|problems| PolicyError::Problems(path.clone(), problems))?,
-            _ => Policy::default(),
-        };
-        if let Some(version) = self.kube_version {
-            policy.cluster.version = version;
-        }
-        for (gate, on) in &self.feature_gates {
-            policy.cluster.set_gate(gate, *on);
-        }
-        Ok(policy)
-    }
+fn parse(args: &PolicyArgs, text: Option<&str>) -> Result<Policy, PolicyError> {
+    let path = args.policy.clone().unwrap_or_default();
+    args.parse(text).map_err(|problems| PolicyError::Problems(path, problems))
+}
 
-    /// Reads the policy for the first time.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it, with its lines.
-    pub fn load(self) -> Result<(Policy, Reloader), PolicyError> {
-        let text = self.read()?;
-        let policy = self.parse(text.as_deref())?;
-        Ok((policy, Reloader { source: self, seen: Ok(text) }))
-    }
+/// Reads the policy for the first time.
+///
+/// # Errors
+/// Everything that is wrong with it, with its lines.
+pub fn load(args: PolicyArgs) -> Result<(Policy, Reloader), PolicyError> {
+    let text = read(&args)?;
+    let policy = parse(&args, text.as_deref())?;
+    Ok((policy, Reloader { args, seen: Ok(text) }))
 }
 
 /// Reads the policy again when it has changed.
 #[derive(Debug)]
 pub struct Reloader {
-    source: Source,
+    args: PolicyArgs,
     /// What was seen last, good or bad: each change is tried, and spoken of, once.
     seen: Result<Option<String>, String>,
 }
@@ -104,13 +81,13 @@ impl Reloader {
     /// Takes up what has changed since the last look. What is wrong is logged and counted, and the
     /// old policy stays.
     pub fn poll(&mut self, app: &App) {
-        let read = self.source.read();
+        let read = read(&self.args);
         let now = read.as_ref().map(Clone::clone).map_err(ToString::to_string);
         if now == self.seen {
             return;
         }
         self.seen = now;
-        match read.and_then(|text| self.source.parse(text.as_deref())) {
+        match read.and_then(|text| parse(&self.args, text.as_deref())) {
             Ok(policy) => {
                 app.policy.store(Arc::new(policy));
                 app.metrics.policy_reloaded(true);

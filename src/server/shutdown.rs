@@ -14,11 +14,11 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// Its number.
-    pub const fn number(self) -> u8 {
+    /// The exit code of a process that ends by this signal, as shells count.
+    pub const fn exit_code(self) -> u8 {
         match self {
-            Stop::Interrupt => 2,
-            Stop::Terminate => 15,
+            Stop::Interrupt => 128 + 2,
+            Stop::Terminate => 128 + 15,
         }
     }
 }

@@ -58,6 +58,9 @@ pub struct Metadata<'a> {
     /// Set while the object is being deleted.
     #[serde(borrow, default)]
     pub deletion_timestamp: Option<Str<'a>>,
+    /// How long it may take to go; set with the former.
+    #[serde(default)]
+    pub deletion_grace_period_seconds: Option<i64>,
     /// Unique id in time and space.
     #[serde(borrow, default)]
     pub uid: Option<Str<'a>>,

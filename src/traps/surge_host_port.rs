@@ -1,16 +1,14 @@
 //! D1: a surge pod beside an old one that holds the same port of the node.
 
-use k8s_openapi::{
-    api::core::v1::{Container, PodSpec},
-    apimachinery::pkg::util::intstr::IntOrString,
-};
+use k8s_openapi::api::core::v1::PodSpec;
 
+use super::read;
 use crate::{
     cluster::Cluster,
     field::Path,
     finding::{Findings, Reason},
     rule::{Meta, Mode, Phase, Trap},
-    subject::{Subject, Workload},
+    subject::Subject,
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -41,13 +39,9 @@ pkg/controller/daemon/update.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/def
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Workload::DaemonSet(spec) = &subject.object.workload else { return };
-    let Some(strategy) = &spec.update_strategy else { return };
-    let rolling = strategy.rolling_update.as_ref();
-    let Some(surge) = rolling.and_then(|rolling| rolling.max_surge.as_ref()) else { return };
-    if strategy.type_.as_deref() != Some("RollingUpdate") || !surges(surge) {
+    let Some(spec) = read::daemon_set(&subject.object).filter(|spec| read::surges(spec)) else {
         return;
-    }
+    };
     let Some((container, port)) = spec.template.spec.as_ref().and_then(node_port) else { return };
     let path = Path::new("spec");
     let path = path.child("updateStrategy");
@@ -63,23 +57,12 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     );
 }
 
-/// Kubernetes: `SurgeCount(ds, 1) > 0`, pkg/controller/daemon/util/daemonset_util.go. What is no
-/// number is refused by the API server.
-fn surges(surge: &IntOrString) -> bool {
-    match surge {
-        IntOrString::Int(count) => *count > 0,
-        IntOrString::String(text) => {
-            text.strip_suffix('%').is_some_and(|percent| percent.parse().is_ok_and(|p: u64| p > 0))
-        }
-    }
-}
-
 /// The first container that claims a port of the node, and the port. Init containers have gone
 /// before the pod counts, unless they are sidecars.
 fn node_port(spec: &PodSpec) -> Option<(&str, i32)> {
     let host_network = spec.host_network == Some(true);
-    let is_sidecar = |init: &&Container| init.restart_policy.as_deref() == Some("Always");
-    let sidecars = spec.init_containers.as_deref().unwrap_or_default().iter().filter(is_sidecar);
+    let inits = spec.init_containers.as_deref().unwrap_or_default().iter();
+    let sidecars = inits.filter(|init| read::is_sidecar(init));
     sidecars.chain(&spec.containers).find_map(|container| {
         let ports = container.ports.as_deref().unwrap_or_default();
         ports.iter().find_map(|port| {
@@ -109,6 +92,8 @@ spec:
           image: registry.example.com/proxy:3.2.0
           ports:
             - {containerPort: 80, hostPort: 80}
+          readinessProbe:
+            httpGet: {port: 80, path: /ready}
 ";
 
 const GOOD: &str = "\
@@ -130,4 +115,6 @@ spec:
           image: registry.example.com/proxy:3.2.0
           ports:
             - {containerPort: 80, hostPort: 80}
+          readinessProbe:
+            httpGet: {port: 80, path: /ready}
 ";

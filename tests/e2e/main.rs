@@ -6,13 +6,10 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod cases;
-mod control_plane;
-mod kubectl;
+mod harness;
 mod manifests;
 mod namespace;
-mod process;
 mod stage;
-mod webhook;
 
 use std::{env, path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -20,7 +17,7 @@ use libtest_mimic::{Arguments, Completion, Trial};
 
 use crate::{
     cases::Case,
-    control_plane::{ASSETS, ControlPlane},
+    harness::control_plane::{ASSETS, ControlPlane},
     stage::Stage,
 };
 

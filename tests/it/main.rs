@@ -10,6 +10,7 @@ mod conformance;
 mod daemon;
 mod generated;
 mod inject;
+mod mutations;
 mod parity;
 mod schema;
 #[cfg(feature = "server")]

@@ -29,6 +29,7 @@ fn normal(mut claim: PersistentVolumeClaim) -> PersistentVolumeClaim {
     metadata(&mut claim.metadata);
     spec(claim.spec.get_or_insert_default());
     let status = claim.status.get_or_insert_default();
+    drop_empty(&mut status.phase, String::is_empty);
     status.phase.get_or_insert_with(|| "Pending".to_owned());
     amounts(&mut status.capacity);
     amounts(&mut status.allocated_resources);
@@ -70,9 +71,8 @@ fn spec(spec: &mut PersistentVolumeClaimSpec) {
 
 fn amounts(list: &mut Option<BTreeMap<String, resource::Quantity>>) {
     for amount in list.iter_mut().flat_map(BTreeMap::values_mut) {
-        if let Some(parsed) = Quantity::parse(&amount.0) {
-            // Written in billionths, one value has one text.
-            amount.0 = parsed.rounded().millis().to_string();
+        if let Some(parsed) = Quantity::parse_resource(&amount.0) {
+            amount.0 = parsed.to_value_text();
         }
     }
     drop_empty(list, BTreeMap::is_empty);
@@ -109,6 +109,8 @@ mod tests {
             claim(&json!({"resources": {"requests": {"storage": "1Gi"}, "limits": {}}})),
             claim(&json!({"accessModes": [], "volumeName": "",
                           "resources": {"requests": {"storage": "1Gi"}}})),
+            json!({"metadata": {"name": "data"}, "status": {"phase": ""},
+                   "spec": {"resources": {"requests": {"storage": "1Gi"}}}}),
             json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
                    "metadata": {"name": "data", "labels": {}, "creationTimestamp": null},
                    "spec": {"resources": {"requests": {"storage": "1Gi"}}},

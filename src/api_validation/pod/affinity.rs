@@ -9,9 +9,8 @@ use k8s_openapi::api::core::v1::{
 
 use super::{
     options::Options,
-    selectors::label_selector,
     spread::match_label_keys,
-    util::{each, finds_nothing, label_key, list, named},
+    util::{each, finds_nothing, label_key, label_selector, list, named},
 };
 use crate::{api_validation::names, field::Path, finding::Findings};
 

@@ -1,108 +1,149 @@
-//! Annotations of the template that mean something to the pod.
+//! Annotations of the template that mean something to the pod's fields.
 //!
-//! Kubernetes: `ValidatePodSpecificAnnotations` in `pkg/apis/core/validation/validation.go`.
+//! Kubernetes: `ValidateTolerationsInPodAnnotations`, `validateSeccompAnnotationsAndFields` and
+//! `validateAppArmorAnnotationsAndFieldsMatchOnCreate` in
+//! `pkg/apis/core/validation/validation.go`.
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{PodSpec, Toleration};
+use k8s_openapi::api::core::v1::{PodSpec, SeccompProfile, Toleration};
+use serde::de::IgnoredAny;
 
-use super::{
-    options::{Options, containers},
-    tolerations,
-    util::{each, list, text},
-};
-use crate::{
-    api_validation::names,
-    cluster::Cluster,
-    field::Path,
-    finding::{Findings, Value},
-};
+use super::{containers::visit, options::Options, tolerations};
+use crate::{field::Path, finding::Findings};
 
-const MIRROR: &str = "kubernetes.io/config.mirror";
 const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";
-const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
-/// `ValidatePodSpecificAnnotations`. `path` is the annotations'.
-pub(crate) fn validate(
-    annotations: &BTreeMap<String, String>,
-    spec: &PodSpec,
+type Annotations = BTreeMap<String, String>;
+
+/// Tolerations in an annotation. `path` is the annotations'.
+pub(crate) fn tolerations(
+    annotations: &Annotations,
     opts: &Options,
-    cluster: &Cluster,
     path: &Path<'_>,
     found: &mut Findings,
 ) {
-    if let Some(value) = annotations.get(MIRROR)
-        && text(&spec.node_name).is_empty()
-    {
-        let why = "must set spec.nodeName if mirror pod annotation is set";
-        found.invalid(&path.key(MIRROR), value, why);
-    }
-    if let Some(value) = annotations.get(TOLERATIONS).filter(|value| !value.is_empty()) {
-        match serde_json::from_str::<Option<Vec<Toleration>>>(value) {
-            Ok(all) => {
-                let path = path.child(TOLERATIONS);
-                tolerations::validate(&all.unwrap_or_default(), opts, &path, found);
-            }
-            // Go's words for the fault cannot be known here.
-            Err(error) => found.invalid(path, TOLERATIONS, error),
+    let Some(text) = annotations.get(TOLERATIONS).filter(|text| !text.is_empty()) else { return };
+    match serde_json::from_str::<Option<Vec<Toleration>>>(text) {
+        Ok(all) => {
+            let path = path.child(TOLERATIONS);
+            tolerations::validate(&all.unwrap_or_default(), opts, &path, found);
         }
-    }
-    if let Some(cost) = annotations.get(DELETION_COST)
-        && cluster.enabled("PodDeletionCost")
-        && !is_deletion_cost(cost)
-    {
-        found.invalid(&path.key(DELETION_COST), cost, "must be a 32bit integer");
-    }
-    if let Some(profile) = annotations.get(SECCOMP_POD) {
-        seccomp(profile, &path.child(SECCOMP_POD), found);
-    }
-    for (key, profile) in annotations {
-        if key.starts_with(SECCOMP_CONTAINER) {
-            seccomp(profile, &path.child(key), found);
-        } else if let Some(container) = key.strip_prefix(APP_ARMOR) {
-            app_armor(profile, container, spec, &path.key(key), found);
+        Err(error) => {
+            let why = error_in_go(text).unwrap_or_else(|| error.to_string());
+            found.invalid(path, TOLERATIONS, why);
         }
     }
 }
 
-/// `GetDeletionCostFromPodAnnotations`: no plus sign, no leading zero.
-pub(crate) fn is_deletion_cost(cost: &str) -> bool {
-    let first = cost == "0" || cost.starts_with(['-', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
-    first && cost.parse::<i32>().is_ok()
+/// What Go says of the commonest faults of JSON that shall be a list of tolerations.
+fn error_in_go(text: &str) -> Option<String> {
+    let kind = match text.trim_start().chars().next() {
+        None => return Some("unexpected end of JSON input".to_owned()),
+        Some('{') => "object",
+        Some('"') => "string",
+        Some('t' | 'f') => "bool",
+        Some('-' | '0'..='9') => "number",
+        Some('[' | 'n') => return None,
+        Some(c) if c.is_ascii_graphic() && !matches!(c, '\'' | '\\') => {
+            return Some(format!("invalid character '{c}' looking for beginning of value"));
+        }
+        Some(_) => return None,
+    };
+    let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
+    is_json
+        .then(|| format!("json: cannot unmarshal {kind} into Go value of type []core.Toleration"))
 }
 
-/// `ValidateSeccompProfile`.
-fn seccomp(profile: &str, path: &Path<'_>, found: &mut Findings) {
-    if matches!(profile, "runtime/default" | "docker/default" | "unconfined") {
+/// Annotations and fields that say the same must agree. `path` is the pod spec's.
+pub(crate) fn match_fields(
+    annotations: &Annotations,
+    spec: &PodSpec,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let context = spec.security_context.as_ref();
+    if let Some(profile) = context.and_then(|context| context.seccomp_profile.as_ref())
+        && let Some(annotation) = annotations.get(SECCOMP_POD)
+    {
+        seccomp(annotation, profile, &path.child("securityContext"), found);
+    }
+    visit(spec, path, &mut |container, path| {
+        let context = container.security_context.as_ref();
+        if let Some(profile) = context.and_then(|context| context.seccomp_profile.as_ref())
+            && let Some(annotation) = of_container(annotations, SECCOMP_CONTAINER, &container.name)
+        {
+            seccomp(annotation, profile, &path.child("securityContext"), found);
+        }
+    });
+    if spec.os.as_ref().is_some_and(|os| os.name == "windows") {
         return;
     }
-    match profile.strip_prefix("localhost/") {
-        Some(local) => each(names::local_descending_path(local), local, path, found),
-        None => found.invalid(path, profile, "must be a valid seccomp profile"),
+    let of_pod = context.and_then(|context| context.app_armor_profile.as_ref());
+    visit(spec, path, &mut |container, path| {
+        let context = container.security_context.as_ref();
+        let own = context.and_then(|context| context.app_armor_profile.as_ref());
+        if let Some(profile) = own.or(of_pod)
+            && let Some(annotation) = of_container(annotations, APP_ARMOR, &container.name)
+        {
+            let path = path.child("securityContext");
+            let path = path.child("appArmorProfile");
+            let local = profile.localhost_profile.as_deref();
+            match disagreement(annotation, &profile.type_, local, &["runtime/default"]) {
+                Some("type") => {
+                    let why = "apparmor type in annotation and field must match";
+                    found.forbidden(&path.child("type"), why);
+                }
+                Some(field) => {
+                    let why = "apparmor profile in annotation and field must match";
+                    found.forbidden(&path.child(field), why);
+                }
+                None => {}
+            }
+        }
+    });
+}
+
+fn of_container<'a>(annotations: &'a Annotations, prefix: &str, name: &str) -> Option<&'a str> {
+    annotations.get(&format!("{prefix}{name}")).map(String::as_str)
+}
+
+/// `validateSeccompAnnotationsAndFieldsMatch`. `path` is the security context's.
+fn seccomp(annotation: &str, profile: &SeccompProfile, path: &Path<'_>, found: &mut Findings) {
+    let path = path.child("seccompProfile");
+    let defaults = &["runtime/default", "docker/default"];
+    let local = profile.localhost_profile.as_deref();
+    match disagreement(annotation, &profile.type_, local, defaults) {
+        Some("type") => {
+            let why = "seccomp type in annotation and field must match";
+            found.forbidden(&path.child("type"), why);
+        }
+        Some(field) => {
+            let why = "seccomp profile in annotation and field must match";
+            found.forbidden(&path.child(field), why);
+        }
+        None => {}
     }
 }
 
-/// `ValidateAppArmorPodAnnotations`.
-fn app_armor(
-    profile: &str,
-    container: &str,
-    spec: &PodSpec,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
-    let ephemeral = list(&spec.ephemeral_containers);
-    if !containers(spec).any(|c| c.name == container)
-        && !ephemeral.iter().any(|c| c.name == container)
-    {
-        found.invalid(path, container, "container not found");
-    }
-    if !matches!(profile, "" | "runtime/default" | "unconfined")
-        && !profile.starts_with("localhost/")
-    {
-        let why = format!("invalid AppArmor profile name: {}", Value::Str(profile));
-        found.invalid(path, profile, why);
-    }
+/// The field in which a profile differs from its annotation.
+fn disagreement(
+    annotation: &str,
+    kind: &str,
+    local: Option<&str>,
+    defaults: &[&str],
+) -> Option<&'static str> {
+    let same_type = match kind {
+        "Unconfined" => annotation == "unconfined",
+        "RuntimeDefault" => defaults.contains(&annotation),
+        "Localhost" => match annotation.strip_prefix("localhost/") {
+            Some(named) if local != Some(named) => return Some("localhostProfile"),
+            named => named.is_some(),
+        },
+        _ => true,
+    };
+    (!same_type).then_some("type")
 }

@@ -10,11 +10,10 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
 
 use super::{
     options::{Options, is_sidecar},
-    quantity::Quantity,
     resources::{self, Of, ResourceList, named_huge},
     util::list,
 };
-use crate::{field::Path, finding::Findings};
+use crate::{api_validation::quantity::Quantity, field::Path, finding::Findings};
 
 type Sums<'a> = BTreeMap<&'a str, Quantity<'a>>;
 

@@ -1,0 +1,177 @@
+//! Reading quantities: `ParseQuantity` and what it calls.
+
+use std::cmp::Ordering;
+
+use super::{Format, NANO, Quantity, round_up, strip};
+
+/// The most significant digits that are kept; more than any real quantity has.
+const DIGITS: u32 = 36;
+
+/// A quantity cut into its parts: `parseQuantityString`.
+struct Parts<'a> {
+    negative: bool,
+    /// Digits before the point, without leading zeros.
+    whole: &'a str,
+    /// Digits behind the point.
+    fraction: &'a str,
+    suffix: &'a str,
+    /// Whether there was any digit or point to read.
+    has_number: bool,
+}
+
+fn split(text: &str) -> Option<Parts<'_>> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let (negative, rest) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let number = rest;
+    let rest = rest.trim_start_matches('0');
+    let (whole, rest) = rest.split_at(digits(rest));
+    let (fraction, suffix) = match rest.strip_prefix('.') {
+        Some(rest) => rest.split_at(digits(rest)),
+        None => ("", rest),
+    };
+    let letters = suffix.bytes().take_while(|b| b"eEinumkKMGTP".contains(b)).count();
+    let exponent = suffix[letters..].strip_prefix(['-', '+']).unwrap_or(&suffix[letters..]);
+    if digits(exponent) != exponent.len() {
+        return None;
+    }
+    let before = number.len() - suffix.len();
+    Some(Parts {
+        negative,
+        whole,
+        fraction,
+        suffix,
+        has_number: !matches!(&number[..before], "" | "."),
+    })
+}
+
+/// Base, exponent and format of a suffix: `suffixHandler.interpret`.
+fn interpret(suffix: &str) -> Option<(u32, i32, Format)> {
+    Some(match suffix {
+        "n" => (10, -9, Format::DecimalSi),
+        "u" => (10, -6, Format::DecimalSi),
+        "m" => (10, -3, Format::DecimalSi),
+        "" => (10, 0, Format::DecimalSi),
+        "k" => (10, 3, Format::DecimalSi),
+        "M" => (10, 6, Format::DecimalSi),
+        "G" => (10, 9, Format::DecimalSi),
+        "T" => (10, 12, Format::DecimalSi),
+        "P" => (10, 15, Format::DecimalSi),
+        "E" => (10, 18, Format::DecimalSi),
+        "Ki" => (2, 10, Format::BinarySi),
+        "Mi" => (2, 20, Format::BinarySi),
+        "Gi" => (2, 30, Format::BinarySi),
+        "Ti" => (2, 40, Format::BinarySi),
+        "Pi" => (2, 50, Format::BinarySi),
+        "Ei" => (2, 60, Format::BinarySi),
+        _ => {
+            let exponent: i64 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
+            // Upstream wraps it into 32 bits; what is left of the range is no quantity anyway.
+            let exponent = exponent.clamp(-1_000_000, 1_000_000);
+            (10, i32::try_from(exponent).ok()?, Format::DecimalExponent)
+        }
+    })
+}
+
+impl<'a> Quantity<'a> {
+    /// Reads a quantity: `ParseQuantity`. `None` when it is none.
+    pub fn parse(text: &'a str) -> Option<Quantity<'a>> {
+        let text = text.trim();
+        let parts = split(text)?;
+        let (base, exponent, mut format) = interpret(parts.suffix)?;
+        let negative = parts.negative;
+        let (mut mantissa, mut scale, written) = number(parts.whole, parts.fraction);
+        if base == 10 {
+            scale = scale.saturating_add(exponent);
+        }
+        let digits = i32::try_from(parts.whole.len().max(1) + parts.fraction.len()).ok()?;
+        let precision = match format {
+            Format::BinarySi if parts.fraction.is_empty() => {
+                15 - i32::try_from(parts.whole.len().max(1)).ok()? - exponent * 3 / 10 - 1
+            }
+            Format::BinarySi => -1,
+            _ => 18 - digits,
+        };
+        let raw_scale =
+            exponent_of(base, exponent).saturating_sub(i32::try_from(parts.fraction.len()).ok()?);
+        let fast = precision >= 0 && raw_scale >= NANO;
+        if !fast && !parts.has_number {
+            return None;
+        }
+        if base == 2 {
+            (mantissa, scale) = times(mantissa, scale, 1u128 << exponent.clamp(0, 60));
+        }
+        if !fast {
+            if scale < NANO {
+                (mantissa, scale) = round_up(mantissa, scale, NANO);
+            }
+            if format == Format::BinarySi {
+                let most = Quantity::whole(i64::MAX.unsigned_abs().into());
+                let value =
+                    Quantity { negative: false, mantissa, scale, format, text: None, is_big: true };
+                if value.cmp(&most) == Ordering::Greater {
+                    (mantissa, scale) = (most.mantissa, most.scale);
+                } else if value.cmp(&Quantity::whole(1)) == Ordering::Less && mantissa > 0 {
+                    format = Format::DecimalSi;
+                }
+            }
+        }
+        let canonical = fast
+            && match format {
+                Format::BinarySi => written.unwrap_or(0) & 7 != 0,
+                _ => {
+                    let shifted = parts.fraction;
+                    let first = parts.whole.bytes().next().unwrap_or(b'0');
+                    raw_scale % 3 == 0 && first != b'0' && !ends_with_thousand(parts.whole, shifted)
+                }
+            };
+        let text = (canonical || text == "0").then_some(text);
+        Some(Quantity { negative, mantissa, scale, format, text, is_big: !fast })
+    }
+}
+
+const fn exponent_of(base: u32, exponent: i32) -> i32 {
+    if base == 10 { exponent } else { 0 }
+}
+
+/// Whether the digits end in three zeros.
+fn ends_with_thousand(whole: &str, fraction: &str) -> bool {
+    let mut tail = whole.bytes().chain(fraction.bytes()).rev().take(3);
+    (0..3).all(|_| tail.next() == Some(b'0'))
+}
+
+/// Mantissa and scale of digits before and behind a point, and the digits as a number where they
+/// fit.
+fn number(whole: &str, fraction: &str) -> (u128, i32, Option<u128>) {
+    let (mut mantissa, mut scale, mut kept, mut lost) = (0u128, 0i32, 0u32, false);
+    for (place, digit) in whole.bytes().chain(fraction.bytes()).enumerate() {
+        let behind = place >= whole.len();
+        if kept < DIGITS {
+            mantissa = mantissa * 10 + u128::from(digit - b'0');
+            kept += u32::from(mantissa > 0);
+            scale -= i32::from(behind);
+        } else {
+            lost = true;
+            scale += i32::from(!behind);
+        }
+    }
+    let written = (!lost).then_some(mantissa);
+    let (mantissa, scale) = strip(mantissa, scale);
+    (mantissa, scale, written)
+}
+
+/// Multiplies, dropping digits that do not fit.
+fn times(mut mantissa: u128, mut scale: i32, factor: u128) -> (u128, i32) {
+    loop {
+        match mantissa.checked_mul(factor) {
+            Some(product) if product < 10u128.pow(DIGITS) => return strip(product, scale),
+            _ => {
+                mantissa /= 10;
+                scale += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `setguard inject`.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use clap::Args;
+
+use crate::{
+    check::{self, input},
+    exit::Exit,
+    policy_args::PolicyArgs,
+    preview,
+};
+
+/// Print objects as they would be stored after injection
+///
+/// Pods are taken as created by --user, who must be on the policy's list of paired controllers to
+/// get anything. DaemonSets get the control-plane tolerations when they, or their Namespace in the
+/// same input, carry the label setguard.io/control-plane: "true". Everything else is printed as it
+/// is. What is refused or warned of is said on standard error.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes:
+  0  printed
+  1  at least one object would be denied
+  2  wrong usage, a wrong policy, or input that cannot be read
+
+Examples:
+  setguard inject pod.yaml
+  kubectl get pod agent-x7k2p -o yaml | setguard inject - --user system:serviceaccount:ops:agents")]
+pub(super) struct InjectArgs {
+    /// Files and folders; `-` is standard input
+    #[arg(value_name = "PATH|-", required = true)]
+    paths: Vec<PathBuf>,
+    /// Who creates the pods; the first paired controller of the policy unless given
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
+    let Some(policy) = check::load_policy(&args.policy)? else { return Ok(Exit::Trouble) };
+    let first = policy.injection.paired_controllers.users.first();
+    let user = args.user.as_ref().or(first).map(String::as_str).unwrap_or_default();
+    let mut exit = Exit::Clean;
+    let mut notes = anstream::stderr().lock();
+    let mut out = io::stdout().lock();
+    for (i, source) in input::sources(&args.paths).enumerate() {
+        let source = match source.and_then(input::Source::read) {
+            Ok(source) => source,
+            Err(message) => {
+                writeln!(notes, "error: {message}")?;
+                exit = exit.and(Exit::Trouble);
+                continue;
+            }
+        };
+        if i > 0 {
+            out.write_all(b"---\n")?;
+        }
+        let outcome = preview::run(source.text(), user, &policy, &mut out, &mut notes)?;
+        for problem in &outcome.problems {
+            let (name, mark) = (source.name(), problem.mark);
+            writeln!(notes, "error: {name}:{}:{}: {}", mark.line, mark.column, problem.message)?;
+            exit = exit.and(Exit::Trouble);
+        }
+        if outcome.denied > 0 {
+            exit = exit.and(Exit::Denied);
+        }
+    }
+    Ok(exit)
+}

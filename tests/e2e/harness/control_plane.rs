@@ -1,0 +1,162 @@
+//! A real control plane on the loopback interface: etcd, kube-apiserver and, where a test wants
+//! it, the DaemonSet controller. No nodes run, so no container ever does.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+use tempfile::TempDir;
+
+use super::{
+    kubectl::Kubectl,
+    process::{Process, free_ports},
+};
+
+/// The environment variable that names the folder of the binaries, as `setup-envtest use -p env`
+/// prints it.
+pub(crate) const ASSETS: &str = "KUBEBUILDER_ASSETS";
+
+/// The bearer token of the administrator.
+pub(crate) const ADMIN_TOKEN: &str = "administrator";
+const CONTROLLERS_TOKEN: &str = "controller-manager";
+
+/// A running control plane. Dropping it ends it and removes its files.
+#[derive(Debug)]
+pub(crate) struct ControlPlane {
+    pub(crate) kubectl: Kubectl,
+    /// The API server's, on 127.0.0.1.
+    pub(crate) port: u16,
+    assets: PathBuf,
+    // In this order they are dropped: first who depends on the next.
+    processes: Mutex<Vec<Process>>,
+    folder: TempDir,
+}
+
+impl ControlPlane {
+    /// Starts etcd and kube-apiserver and waits until they are ready.
+    ///
+    /// # Panics
+    /// With the log's end, when one of them does not come up.
+    pub(crate) fn start(assets: &Path) -> Self {
+        let folder = tempfile::Builder::new().prefix("setguard-e2e-").tempdir().expect("a folder");
+        let [etcd_port, peer_port, port] = free_ports();
+        write_keys(folder.path());
+        let admin = write_kubeconfig(folder.path(), "admin", ADMIN_TOKEN, port);
+        let kubectl = Kubectl {
+            program: assets.join("kubectl"),
+            kubeconfig: admin,
+            home: folder.path().to_owned(),
+        };
+        let etcd = start_etcd(assets, folder.path(), etcd_port, peer_port);
+        let mut api_server = start_api_server(assets, folder.path(), etcd_port, port);
+        api_server.wait_until("the API server is ready", || {
+            kubectl.run(&["get", "--raw", "/readyz"], "").success.then_some(())
+        });
+        let processes = Mutex::new(vec![api_server, etcd]);
+        ControlPlane { kubectl, port, assets: assets.to_owned(), processes, folder }
+    }
+
+    /// A folder for files of the tests.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The API server's certificate.
+    pub(crate) fn certificate(&self) -> PathBuf {
+        self.folder.path().join("api-server.crt")
+    }
+
+    /// Whether the assets hold a program that only some of the tests need.
+    pub(crate) fn has(assets: &Path, program: &str) -> bool {
+        assets.join(program).is_file()
+    }
+
+    /// Starts the DaemonSet controller under the identity that it has in clusters.
+    pub(crate) fn start_daemon_set_controller(&self) {
+        let folder = self.folder.path();
+        let kubeconfig = write_kubeconfig(folder, "controllers", CONTROLLERS_TOKEN, self.port);
+        let args = [
+            format!("--kubeconfig={}", kubeconfig.display()),
+            "--controllers=daemonset-controller".to_owned(),
+            "--use-service-account-credentials".to_owned(),
+            "--leader-elect=false".to_owned(),
+            "--secure-port=0".to_owned(),
+        ];
+        let program = self.assets.join("kube-controller-manager");
+        let manager = Process::start(&program, args, folder);
+        self.processes.lock().expect("no test panics here").insert(0, manager);
+    }
+}
+
+fn start_etcd(assets: &Path, folder: &Path, port: u16, peer_port: u16) -> Process {
+    let url = format!("http://127.0.0.1:{port}");
+    let peer_url = format!("http://127.0.0.1:{peer_port}");
+    let args = [
+        format!("--data-dir={}", folder.join("etcd").display()),
+        format!("--listen-client-urls={url}"),
+        format!("--advertise-client-urls={url}"),
+        format!("--listen-peer-urls={peer_url}"),
+        format!("--initial-advertise-peer-urls={peer_url}"),
+        format!("--initial-cluster=default={peer_url}"),
+        // Nothing has to outlive the tests.
+        "--unsafe-no-fsync".to_owned(),
+    ];
+    Process::start(&assets.join("etcd"), args, folder)
+}
+
+fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16) -> Process {
+    let file = |name: &str| folder.join(name).display().to_string();
+    let args = [
+        format!("--etcd-servers=http://127.0.0.1:{etcd_port}"),
+        "--bind-address=127.0.0.1".to_owned(),
+        format!("--secure-port={port}"),
+        format!("--cert-dir={}", file("api-server")),
+        format!("--tls-cert-file={}", file("api-server.crt")),
+        format!("--tls-private-key-file={}", file("api-server.key")),
+        "--service-account-issuer=https://127.0.0.1".to_owned(),
+        format!("--service-account-key-file={}", file("accounts.pub")),
+        format!("--service-account-signing-key-file={}", file("accounts.key")),
+        format!("--token-auth-file={}", file("tokens.csv")),
+        "--authorization-mode=RBAC".to_owned(),
+        "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+        // There is no controller that would make the default service accounts.
+        "--disable-admission-plugins=ServiceAccount".to_owned(),
+    ];
+    Process::start(&assets.join("kube-apiserver"), args, folder)
+}
+
+/// The API server's certificate, the key for service account tokens and who has which token.
+fn write_keys(folder: &Path) {
+    let write = |name: &str, text: String| fs::write(folder.join(name), text).expect("a file");
+    let server =
+        rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    write("api-server.crt", server.cert.pem());
+    write("api-server.key", server.signing_key.serialize_pem());
+    let accounts = rcgen::KeyPair::generate().expect("a key");
+    write("accounts.key", accounts.serialize_pem());
+    write("accounts.pub", accounts.public_key_pem());
+    let tokens = format!(
+        "{ADMIN_TOKEN},admin,admin,system:masters\n\
+         {CONTROLLERS_TOKEN},system:kube-controller-manager,controllers\n"
+    );
+    write("tokens.csv", tokens);
+}
+
+fn write_kubeconfig(folder: &Path, name: &str, token: &str, port: u16) -> PathBuf {
+    let config = serde_json::json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{ "name": "e2e", "cluster": {
+            "server": format!("https://127.0.0.1:{port}"),
+            "certificate-authority": folder.join("api-server.crt"),
+        }}],
+        "users": [{ "name": name, "user": { "token": token } }],
+        "contexts": [{ "name": "e2e", "context": { "cluster": "e2e", "user": name } }],
+        "current-context": "e2e",
+    });
+    let path = folder.join(format!("{name}.kubeconfig"));
+    fs::write(&path, config.to_string()).expect("a kubeconfig");
+    path
+}

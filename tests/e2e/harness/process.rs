@@ -1,0 +1,138 @@
+//! Programs that run while the tests run, and end with them.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long anything may take before a test gives up on it.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(90);
+
+/// A program in the background. It is killed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Process {
+    name: String,
+    child: Child,
+    /// What it wrote to its standard output.
+    pub(crate) output: PathBuf,
+    /// What it wrote to its standard error.
+    pub(crate) log: PathBuf,
+}
+
+impl Process {
+    /// Starts a program with what it says in files under `logs`.
+    pub(crate) fn start<I, A>(program: &Path, args: I, logs: &Path) -> Self
+    where
+        I: IntoIterator<Item = A>,
+        A: AsRef<OsStr>,
+    {
+        let mut command = leashed(program);
+        Self::spawn(command.args(args), program, logs, None)
+    }
+
+    /// The same, with its standard output in a pipe.
+    pub(crate) fn start_piped(program: &Path, args: &[&str], logs: &Path) -> (Self, ChildStdout) {
+        let mut command = leashed(program);
+        let mut process = Self::spawn(command.args(args), program, logs, Some(Stdio::piped()));
+        let stdout = process.child.stdout.take().expect("a pipe");
+        (process, stdout)
+    }
+
+    fn spawn(command: &mut Command, program: &Path, logs: &Path, stdout: Option<Stdio>) -> Self {
+        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = |extension| logs.join(format!("{name}.{extension}"));
+        let file = |path: &PathBuf| Stdio::from(File::create(path).expect("a log file"));
+        let log = path("err");
+        let output = path("out");
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(stdout.unwrap_or_else(|| file(&output)))
+            .stderr(file(&log))
+            .spawn()
+            .unwrap_or_else(|e| panic!("{} does not start: {e}", program.display()));
+        Process { name, child, output, log }
+    }
+
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it did.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().expect("a child that can be waited for")
+    }
+
+    /// Waits until `ready` has something to say.
+    ///
+    /// # Panics
+    /// With the end of the program's log, when the program ends before or the time runs out.
+    pub(crate) fn wait_until<T>(&mut self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+        let log = self.log.clone();
+        let Process { name, child, .. } = self;
+        let tail = || {
+            let text = fs::read_to_string(&log).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().rev().take(15).collect();
+            lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+        };
+        eventually(what, || {
+            if let Ok(Some(status)) = child.try_wait() {
+                panic!("{name} ended with {status} before {what}:\n{}", tail());
+            }
+            ready().ok_or_else(tail)
+        })
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A command that dies with us even when we are killed and drop nothing, where `setpriv` of
+/// util-linux is at hand. The kernel ties the child to the *thread* that starts it.
+fn leashed(program: &Path) -> Command {
+    let has_setpriv = Command::new("setpriv")
+        .args(["--pdeathsig", "KILL", "true"])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if has_setpriv {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    }
+}
+
+/// Asks again and again until the answer is `Ok`.
+///
+/// # Panics
+/// With the last error, when the time runs out.
+pub(crate) fn eventually<T, E>(what: &str, mut ask: impl FnMut() -> Result<T, E>) -> T
+where
+    E: std::fmt::Display,
+{
+    let start = Instant::now();
+    loop {
+        match ask() {
+            Ok(answer) => return answer,
+            Err(last) if start.elapsed() > DEADLINE => panic!("gave up on {what}: {last}"),
+            Err(_) => thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+/// Ports of the loopback interface that were free a moment ago.
+pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
+    let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
+    listeners.map(|listener| listener.local_addr().expect("its address").port())
+}

@@ -1,0 +1,34 @@
+//! `setguard serve` as a user starts it.
+
+use std::{fs, io::Read, path::Path};
+
+use super::process::Process;
+
+/// A running `setguard serve`.
+#[derive(Debug)]
+pub(crate) struct Webhook {
+    _process: Process,
+}
+
+impl Webhook {
+    /// Starts it with a certificate of its own making. The other half is what it prints: the
+    /// webhook configurations for `kubectl apply -f -`.
+    pub(crate) fn start(logs: &Path) -> (Self, String) {
+        let (webhook, mut stdout) = Self::start_with(logs, &["--listen=127.0.0.1:0"]);
+        let mut configurations = String::new();
+        stdout.read_to_string(&mut configurations).expect("text, and an end of it");
+        (webhook, configurations)
+    }
+
+    /// Starts it with these flags and waits until it listens.
+    pub(crate) fn start_with(logs: &Path, flags: &[&str]) -> (Self, impl Read + use<>) {
+        let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
+        let args = [&["serve", "--admin-listen=127.0.0.1:0"], flags].concat();
+        let (mut process, stdout) = Process::start_piped(program, &args, logs);
+        let log = process.log.clone();
+        process.wait_until("setguard listens", || {
+            fs::read_to_string(&log).ok()?.contains("listening").then_some(())
+        });
+        (Webhook { _process: process }, stdout)
+    }
+}
