@@ -93,6 +93,27 @@ pub(super) fn partition(spec: &StatefulSetSpec) -> Option<i32> {
     Some(strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition).unwrap_or(0))
 }
 
+/// How many pods of a StatefulSet an update may take down at once, if the feature is on. `None`
+/// where nothing is said, and for what the API server refuses.
+///
+/// Kubernetes: `getStatefulSetMaxUnavailable`, pkg/controller/statefulset/stateful_set_utils.go.
+pub(super) fn max_unavailable(spec: &StatefulSetSpec) -> Option<i64> {
+    partition(spec)?;
+    let value = spec.update_strategy.as_ref()?.rolling_update.as_ref()?.max_unavailable.as_ref()?;
+    if matches!(value, IntOrString::String(_)) && scaled(value, 100, false)? > 100 {
+        return None;
+    }
+    Some(scaled(value, spec.replicas.unwrap_or(1), false)?.max(1))
+}
+
+/// A count or a percentage as it is written.
+pub(super) fn written(value: &IntOrString) -> String {
+    match value {
+        IntOrString::Int(count) => count.to_string(),
+        IntOrString::String(text) => text.clone(),
+    }
+}
+
 /// The names of a StatefulSet's pods with these ordinals: `web-1`, `web-1 and web-2`,
 /// `web-1 to web-5`.
 pub(super) fn pod_names(name: &str, ordinals: &Range<i64>) -> String {
