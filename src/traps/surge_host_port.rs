@@ -1,10 +1,8 @@
 //! D1: a surge pod beside an old one that holds the same port of the node.
 
-use k8s_openapi::{
-    api::core::v1::{Container, PodSpec},
-    apimachinery::pkg::util::intstr::IntOrString,
-};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use super::read;
 use crate::{
     cluster::Cluster,
     field::Path,
@@ -48,7 +46,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if strategy.type_.as_deref() != Some("RollingUpdate") || !surges(surge) {
         return;
     }
-    let Some((container, port)) = spec.template.spec.as_ref().and_then(node_port) else { return };
+    let Some(claimed) = read::pod_spec(&subject.object).and_then(read::node_port) else { return };
     let path = Path::new("spec");
     let path = path.child("updateStrategy");
     let path = path.child("rollingUpdate");
@@ -56,8 +54,9 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         &path.child("maxSurge"),
         Reason::Invalid,
         format!(
-            "container {container:?} claims port {port} of the node, which the old pod still \
-             holds, so the surge pod stays Pending and the rollout never ends"
+            "container {:?} claims port {} of the node, which the old pod still holds, so the \
+             surge pod stays Pending and the rollout never ends",
+            claimed.container.name, claimed.number
         ),
         "use maxSurge 0 and maxUnavailable 1 or more",
     );
@@ -72,22 +71,6 @@ fn surges(surge: &IntOrString) -> bool {
             text.strip_suffix('%').is_some_and(|percent| percent.parse().is_ok_and(|p: u64| p > 0))
         }
     }
-}
-
-/// The first container that claims a port of the node, and the port. Init containers have gone
-/// before the pod counts, unless they are sidecars.
-fn node_port(spec: &PodSpec) -> Option<(&str, i32)> {
-    let host_network = spec.host_network == Some(true);
-    let is_sidecar = |init: &&Container| init.restart_policy.as_deref() == Some("Always");
-    let sidecars = spec.init_containers.as_deref().unwrap_or_default().iter().filter(is_sidecar);
-    sidecars.chain(&spec.containers).find_map(|container| {
-        let ports = container.ports.as_deref().unwrap_or_default();
-        ports.iter().find_map(|port| {
-            let claimed = port.host_port.filter(|port| *port != 0);
-            let claimed = claimed.or(host_network.then_some(port.container_port));
-            claimed.map(|port| (container.name.as_str(), port))
-        })
-    })
 }
 
 const BAD: &str = "\
