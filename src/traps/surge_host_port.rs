@@ -59,7 +59,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
 
 /// The first container that claims a port of the node, and the port. Init containers have gone
 /// before the pod counts, unless they are sidecars.
-fn node_port(spec: &PodSpec) -> Option<(&str, i32)> {
+pub(super) fn node_port(spec: &PodSpec) -> Option<(&str, i32)> {
     let host_network = spec.host_network == Some(true);
     let inits = spec.init_containers.as_deref().unwrap_or_default().iter();
     let sidecars = inits.filter(|init| read::is_sidecar(init));
