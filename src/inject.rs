@@ -6,6 +6,8 @@
 mod node_pin;
 mod tolerations;
 
+use std::collections::BTreeMap;
+
 use json_patch::{AddOperation, PatchOperation, jsonptr::PointerBuf};
 use k8s_openapi::api::core::v1::{Affinity, Toleration};
 use serde::Deserialize;
@@ -77,6 +79,7 @@ struct PodSpec {
     affinity: Option<Affinity>,
     host_network: Option<bool>,
     node_name: Option<String>,
+    node_selector: Option<BTreeMap<String, String>>,
     tolerations: Option<Vec<Toleration>>,
 }
 

@@ -23,9 +23,14 @@ pub fn why_not(
     contradiction(node_selector, term, None)
 }
 
-/// Whether a term can select the node of this name, as far as the term alone can tell.
-pub fn can_select(term: &NodeSelectorTerm, node: &str) -> bool {
-    contradiction(None, term, Some(node)).is_none()
+/// Why the node of this name cannot meet both a `nodeSelector` and a term, as far as they alone can
+/// tell; `None` when it can.
+pub fn why_not_node(
+    node_selector: Option<&BTreeMap<String, String>>,
+    term: &NodeSelectorTerm,
+    node: &str,
+) -> Option<String> {
+    contradiction(node_selector, term, Some(node))
 }
 
 fn contradiction(
@@ -347,7 +352,7 @@ mod tests {
             prop_assert_eq!(answer.is_none(), possible, "{:?}", answer);
             for name in NAMES {
                 let possible = brute_force(&BTreeMap::new(), &term, name);
-                prop_assert_eq!(can_select(&term, name), possible, "{}", name);
+                prop_assert_eq!(why_not_node(None, &term, name).is_none(), possible, "{}", name);
             }
         }
     }

@@ -29,6 +29,7 @@ fn normal(mut claim: PersistentVolumeClaim) -> PersistentVolumeClaim {
     metadata(&mut claim.metadata);
     spec(claim.spec.get_or_insert_default());
     let status = claim.status.get_or_insert_default();
+    drop_empty(&mut status.phase, String::is_empty);
     status.phase.get_or_insert_with(|| "Pending".to_owned());
     amounts(&mut status.capacity);
     amounts(&mut status.allocated_resources);
@@ -108,6 +109,8 @@ mod tests {
             claim(&json!({"resources": {"requests": {"storage": "1Gi"}, "limits": {}}})),
             claim(&json!({"accessModes": [], "volumeName": "",
                           "resources": {"requests": {"storage": "1Gi"}}})),
+            json!({"metadata": {"name": "data"}, "status": {"phase": ""},
+                   "spec": {"resources": {"requests": {"storage": "1Gi"}}}}),
             json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
                    "metadata": {"name": "data", "labels": {}, "creationTimestamp": null},
                    "spec": {"resources": {"requests": {"storage": "1Gi"}}},
