@@ -14,10 +14,6 @@ pub(super) const CASES: &[Case] = &[
     Case::new("anybody-elses-pod-is-not", unpaired),
     Case::new("a-template-is-injected-when-it-asks", template),
     Case::new("a-template-is-injected-when-its-namespace-asks", template_by_namespace),
-    Case {
-        needs: Some("kube-controller-manager"),
-        ..Case::new("a-daemon-reaches-the-control-plane", control_plane)
-    },
 ];
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
@@ -85,29 +81,6 @@ fn template_by_namespace(namespace: &Namespace<'_>) {
     });
     namespace.apply(&daemon_set("agent")).silently();
     assert_template_keys(namespace, "agent", &CONTROL_PLANE_TAINTS);
-}
-
-/// The built-in controller makes a pod for a node only when the *template* tolerates its taints.
-fn control_plane(namespace: &Namespace<'_>) {
-    namespace.control_plane.start_daemon_set_controller();
-    for node in ["worker", "first"] {
-        let object = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": node } });
-        namespace.apply(&object).accepted();
-        // The API server puts it on every new node; here is no kubelet to have it removed.
-        let not_ready = "node.kubernetes.io/not-ready:NoSchedule-";
-        namespace.kubectl(&["taint", "node", node, not_ready], "").accepted();
-    }
-    let taint = format!("{}:NoSchedule", CONTROL_PLANE_TAINTS[0]);
-    namespace.kubectl(&["taint", "node", "first", &taint], "").accepted();
-
-    namespace.apply(&daemon_set("plain")).silently();
-    namespace.apply(&asking("asks")).silently();
-    for (name, nodes) in [("plain", 1), ("asks", 2)] {
-        eventually("the DaemonSet controller", || {
-            let status = namespace.read(&format!("daemonset/{name}"))["status"].take();
-            if status["currentNumberScheduled"] == nodes { Ok(()) } else { Err(status) }
-        });
-    }
 }
 
 fn asking(name: &str) -> Value {
