@@ -4,7 +4,7 @@
 //! itself, `pod-template-validation` for the rest of `spec.template.spec`. Each function names the
 //! upstream function it follows. Validation sees a defaulted object ([`defaults`]).
 
-mod claims;
+pub(crate) mod claims;
 mod daemon_set;
 pub mod defaults;
 pub mod int_or_percent;
@@ -38,9 +38,9 @@ pub static METAS: [Meta; 3] = [
     Meta {
         id: API_VALIDATION,
         summary: "what the API server refuses in metadata and the workload's own fields",
-        why: "",
-        bad: "",
-        good: "",
+        why: include_str!("api_validation/meta/api_validation.why.md"),
+        bad: include_str!("api_validation/meta/api_validation.bad.yaml"),
+        good: include_str!("api_validation/meta/api_validation.good.yaml"),
         mode: Mode::Deny,
         kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
@@ -49,9 +49,9 @@ pub static METAS: [Meta; 3] = [
     Meta {
         id: POD_TEMPLATE_VALIDATION,
         summary: "what the API server refuses in the spec of the pod template",
-        why: "",
-        bad: "",
-        good: "",
+        why: include_str!("api_validation/meta/pod_template_validation.why.md"),
+        bad: include_str!("api_validation/meta/pod_template_validation.bad.yaml"),
+        good: include_str!("api_validation/meta/pod_template_validation.good.yaml"),
         mode: Mode::Deny,
         kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
@@ -60,9 +60,9 @@ pub static METAS: [Meta; 3] = [
     Meta {
         id: SCHEMA,
         summary: "a document that does not decode: wrong type, unknown field, duplicate key",
-        why: "",
-        bad: "",
-        good: "",
+        why: include_str!("api_validation/meta/schema.why.md"),
+        bad: include_str!("api_validation/meta/schema.bad.yaml"),
+        good: include_str!("api_validation/meta/schema.good.yaml"),
         mode: Mode::Deny,
         kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",

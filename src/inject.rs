@@ -6,10 +6,13 @@
 mod node_pin;
 mod tolerations;
 
+use std::collections::BTreeMap;
+
 use json_patch::{AddOperation, PatchOperation, jsonptr::PointerBuf};
 use k8s_openapi::api::core::v1::{Affinity, Toleration};
 use serde::Deserialize;
 
+pub(crate) use self::tolerations::covers;
 use crate::{
     config::{Injection as Settings, Policy, UnpairedAnnotation},
     field::Path,
@@ -27,13 +30,14 @@ pub const CONTROL_PLANE_LABEL: &str = "setguard.io/control-plane";
 
 /// Id of the rule against a pin that cannot be.
 pub const NODE_PIN_CONFLICT: &str = "node-pin-conflict";
-/// Id of the rule against tolerations that would have the pod evicted.
+/// Id of the rule against tolerations that would have the pod evicted. A trap by the same name
+/// looks for them in the template of a DaemonSet.
 pub const TOLERATION_SECONDS_LOOP: &str = "toleration-seconds-loop";
 /// Id of the rule against the annotation of somebody who is not paired.
 pub const UNPAIRED_NODE_ANNOTATION: &str = "unpaired-node-annotation";
 
 /// What the rules of injection say of themselves.
-pub static METAS: [Meta; 3] = [
+pub static METAS: [Meta; 2] = [
     Meta {
         id: NODE_PIN_CONFLICT,
         summary: "a pod made for one node whose own affinity ties it to another",
@@ -44,17 +48,6 @@ pub static METAS: [Meta; 3] = [
         kinds: &["Pod"],
         since: "0.1.0",
         adjustable: false,
-    },
-    Meta {
-        id: TOLERATION_SECONDS_LOOP,
-        summary: "a daemon's tolerationSeconds that would have it evicted and made again, for ever",
-        why: include_str!("inject/toleration_seconds_loop.why.md"),
-        bad: include_str!("inject/toleration_seconds_loop.bad.yaml"),
-        good: include_str!("inject/toleration_seconds_loop.good.yaml"),
-        mode: Mode::Warn,
-        kinds: &["Pod"],
-        since: "0.1.0",
-        adjustable: true,
     },
     Meta {
         id: UNPAIRED_NODE_ANNOTATION,
@@ -86,6 +79,7 @@ struct PodSpec {
     affinity: Option<Affinity>,
     host_network: Option<bool>,
     node_name: Option<String>,
+    node_selector: Option<BTreeMap<String, String>>,
     tolerations: Option<Vec<Toleration>>,
 }
 

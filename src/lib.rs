@@ -25,6 +25,7 @@ pub mod preview;
 pub mod response;
 pub mod review;
 pub mod rule;
+pub mod satisfiable;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod subject;

@@ -8,6 +8,7 @@ mod claim_unmounted;
 mod claim_without_class;
 mod claims_deleted_on_scale_down;
 mod host_port_spread;
+mod immutable_field;
 mod max_unavailable_everything;
 mod max_unavailable_ignored;
 mod max_unavailable_ordered;
@@ -19,10 +20,14 @@ mod partition_covers_all;
 mod partition_is_an_index;
 mod partition_left_set;
 mod read;
+mod selector_on_managed_labels;
+mod selector_too_broad;
 mod self_anti_affinity;
 mod service_name_empty;
 mod shared_volume;
 mod surge_host_port;
+mod toleration_seconds_loop;
+mod unschedulable_affinity;
 
 use crate::rule::Trap;
 
@@ -36,6 +41,7 @@ pub static TRAPS: &[&Trap] = &[
     &claim_without_class::TRAP,
     &claims_deleted_on_scale_down::TRAP,
     &host_port_spread::TRAP,
+    &immutable_field::TRAP,
     &max_unavailable_everything::TRAP,
     &max_unavailable_ignored::TRAP,
     &max_unavailable_ordered::TRAP,
@@ -46,8 +52,12 @@ pub static TRAPS: &[&Trap] = &[
     &partition_covers_all::TRAP,
     &partition_is_an_index::TRAP,
     &partition_left_set::TRAP,
+    &selector_on_managed_labels::TRAP,
+    &selector_too_broad::TRAP,
     &self_anti_affinity::TRAP,
     &service_name_empty::TRAP,
     &shared_volume::TRAP,
     &surge_host_port::TRAP,
+    &toleration_seconds_loop::TRAP,
+    &unschedulable_affinity::TRAP,
 ];

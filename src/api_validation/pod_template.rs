@@ -17,7 +17,7 @@ use super::{
         env, host,
         options::Options,
         os, ports, resource_claims, resources, restart, security_context, spread, tolerations,
-        util::{self, label, label_key, list, subdomain, text},
+        util::{self, Seen, label, label_key, list, subdomain, text},
         volumes, windows,
     },
 };
@@ -120,11 +120,11 @@ fn gates(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
         label_key(&gate.condition_type, &at.index(i).child("conditionType"), found);
     }
     let at = path.child("schedulingGates");
-    let gates = list(&spec.scheduling_gates);
-    for (i, gate) in gates.iter().enumerate() {
+    let mut seen = Seen::new();
+    for (i, gate) in list(&spec.scheduling_gates).iter().enumerate() {
         let at = at.index(i);
         label_key(&gate.name, &at, found);
-        if gates[..i].iter().any(|earlier| earlier.name == gate.name) {
+        if !seen.insert(gate.name.as_str()) {
             found.duplicate(&at, &gate.name);
         }
     }

@@ -12,6 +12,7 @@ use crate::{
     api_validation::names,
     field::Path,
     finding::{Findings, Reason},
+    satisfiable::why_not_node,
 };
 
 /// The only field of a node that a node selector can match.
@@ -69,8 +70,9 @@ pub(super) fn pin(
     if terms.is_empty() {
         return;
     }
-    if !terms.iter().any(|term| can_select(term, node)) {
-        return conflict(terms, node, &terms_path, found);
+    let selects = |term| why_not_node(spec.node_selector.as_ref(), term, node).is_none();
+    if !terms.iter().any(selects) {
+        return conflict(spec, terms, node, &terms_path, found);
     }
     for (i, term) in terms.iter().enumerate() {
         // An empty term selects nothing; with a pin in it, it would select the node.
@@ -108,34 +110,30 @@ fn is_pinned_to(term: &NodeSelectorTerm, node: &str) -> bool {
     })
 }
 
-/// Whether a term can select the node, as far as its name tells.
-fn can_select(term: &NodeSelectorTerm, node: &str) -> bool {
-    !is_empty(term)
-        && fields(term).iter().filter(|field| field.key == NAME).all(|field| {
-            let named = field.values.as_deref().unwrap_or_default().iter().any(|n| n == node);
-            match field.operator.as_str() {
-                "In" => named,
-                "NotIn" => !named,
-                _ => true,
-            }
-        })
-}
-
-fn conflict(terms: &[NodeSelectorTerm], node: &str, path: &Path<'_>, found: &mut Findings) {
+/// Every term excludes the node: each is named, with what in it does.
+fn conflict(
+    spec: &PodSpec,
+    terms: &[NodeSelectorTerm],
+    node: &str,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
     for (i, term) in terms.iter().enumerate() {
         let term_path = path.index(i);
         let other = fields(term).iter().find_map(|field| {
             let values = field.values.as_deref().unwrap_or_default();
-            (field.key == NAME && field.operator == "In").then(|| values.join(", "))
+            let is_other = field.key == NAME && field.operator == "In";
+            (is_other && !values.iter().any(|name| name == node)).then(|| values.join(", "))
         });
         let message = match other {
             Some(other) => {
                 format!("the pod is pinned to node {other:?}, but made for node {node:?}")
             }
-            None if is_empty(term) => {
-                format!("an empty term selects no node, so not {node:?} either")
+            None => {
+                let why = why_not_node(spec.node_selector.as_ref(), term, node);
+                let why = why.unwrap_or_default();
+                format!("the term never selects node {node:?}, which the pod is made for: {why}")
             }
-            None => format!("the term excludes node {node:?}, which the pod is made for"),
         };
         found.report(
             &term_path,

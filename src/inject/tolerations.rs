@@ -68,6 +68,17 @@ fn operator(toleration: &Toleration) -> &str {
     }
 }
 
+/// Whether a toleration is what the API server itself adds to each pod that has none of its own, so
+/// that its author has nothing to mend.
+///
+/// Kubernetes: `Admit`, plugin/pkg/admission/defaulttolerationseconds/admission.go.
+fn is_of_the_api_server(toleration: &Toleration) -> bool {
+    let keys = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+    toleration.toleration_seconds == Some(300)
+        && keys.contains(&text(&toleration.key))
+        && text(&toleration.effect) == "NoExecute"
+}
+
 /// The tolerations of a pod while some are added.
 pub(super) struct List {
     /// The index in the list that came in before which each stands; `None` for the end.
@@ -112,6 +123,11 @@ impl List {
         if ahead.iter().chain(added.map(|(_, t)| t)).any(|there| covers(there, &toleration)) {
             return;
         }
+        self.added.push((Some(index), toleration.clone()));
+        self.changed = true;
+        if is_of_the_api_server(&self.existing[index]) {
+            return;
+        }
         let limited_path = path.index(index);
         found.report(
             &limited_path.child("tolerationSeconds"),
@@ -124,8 +140,6 @@ impl List {
             ),
             "remove tolerationSeconds from this toleration",
         );
-        self.added.push((Some(index), toleration));
-        self.changed = true;
     }
 
     /// Whether anything was added since the last time this was asked.

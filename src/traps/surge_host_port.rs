@@ -1,14 +1,12 @@
 //! D1: a surge pod beside an old one that holds the same port of the node.
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
 use super::read;
 use crate::{
     cluster::Cluster,
     field::Path,
     finding::{Findings, Reason},
     rule::{Meta, Mode, Phase, Trap},
-    subject::{Subject, Workload},
+    subject::Subject,
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -39,14 +37,10 @@ pkg/controller/daemon/update.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/def
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Workload::DaemonSet(spec) = &subject.object.workload else { return };
-    let Some(strategy) = &spec.update_strategy else { return };
-    let rolling = strategy.rolling_update.as_ref();
-    let Some(surge) = rolling.and_then(|rolling| rolling.max_surge.as_ref()) else { return };
-    if strategy.type_.as_deref() != Some("RollingUpdate") || !surges(surge) {
+    let Some(spec) = read::daemon_set(&subject.object).filter(|spec| read::surges(spec)) else {
         return;
-    }
-    let Some(claimed) = read::pod_spec(&subject.object).and_then(read::node_port) else { return };
+    };
+    let Some(claimed) = spec.template.spec.as_ref().and_then(read::node_port) else { return };
     let path = Path::new("spec");
     let path = path.child("updateStrategy");
     let path = path.child("rollingUpdate");
@@ -60,17 +54,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         ),
         "use maxSurge 0 and maxUnavailable 1 or more",
     );
-}
-
-/// Kubernetes: `SurgeCount(ds, 1) > 0`, pkg/controller/daemon/util/daemonset_util.go. What is no
-/// number is refused by the API server.
-fn surges(surge: &IntOrString) -> bool {
-    match surge {
-        IntOrString::Int(count) => *count > 0,
-        IntOrString::String(text) => {
-            text.strip_suffix('%').is_some_and(|percent| percent.parse().is_ok_and(|p: u64| p > 0))
-        }
-    }
 }
 
 const BAD: &str = "\
@@ -92,6 +75,8 @@ spec:
           image: registry.example.com/proxy:3.2.0
           ports:
             - {containerPort: 80, hostPort: 80}
+          readinessProbe:
+            httpGet: {port: 80, path: /ready}
 ";
 
 const GOOD: &str = "\
@@ -113,4 +98,6 @@ spec:
           image: registry.example.com/proxy:3.2.0
           ports:
             - {containerPort: 80, hostPort: 80}
+          readinessProbe:
+            httpGet: {port: 80, path: /ready}
 ";

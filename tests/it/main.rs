@@ -7,6 +7,7 @@ mod conformance;
 mod daemon;
 mod generated;
 mod inject;
+mod mutations;
 mod parity;
 mod schema;
 #[cfg(feature = "server")]

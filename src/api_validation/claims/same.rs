@@ -15,10 +15,7 @@ use crate::api_validation::{quantity::Quantity, selector};
 /// `ValidateStatefulSetUpdate`, `pkg/apis/apps/validation/validation.go`: absent and empty lists,
 /// maps and texts are the same, amounts are compared by what they are worth. Pointers to empty texts
 /// are not nil: `storageClassName: ""` is not an absent one.
-pub(in crate::api_validation) fn same(
-    one: &[PersistentVolumeClaim],
-    other: &[PersistentVolumeClaim],
-) -> bool {
+pub(crate) fn same(one: &[PersistentVolumeClaim], other: &[PersistentVolumeClaim]) -> bool {
     one == other
         || one.len() == other.len()
             && one.iter().zip(other).all(|(a, b)| normal(a.clone()) == normal(b.clone()))
@@ -29,6 +26,7 @@ fn normal(mut claim: PersistentVolumeClaim) -> PersistentVolumeClaim {
     metadata(&mut claim.metadata);
     spec(claim.spec.get_or_insert_default());
     let status = claim.status.get_or_insert_default();
+    drop_empty(&mut status.phase, String::is_empty);
     status.phase.get_or_insert_with(|| "Pending".to_owned());
     amounts(&mut status.capacity);
     amounts(&mut status.allocated_resources);
@@ -108,6 +106,8 @@ mod tests {
             claim(&json!({"resources": {"requests": {"storage": "1Gi"}, "limits": {}}})),
             claim(&json!({"accessModes": [], "volumeName": "",
                           "resources": {"requests": {"storage": "1Gi"}}})),
+            json!({"metadata": {"name": "data"}, "status": {"phase": ""},
+                   "spec": {"resources": {"requests": {"storage": "1Gi"}}}}),
             json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
                    "metadata": {"name": "data", "labels": {}, "creationTimestamp": null},
                    "spec": {"resources": {"requests": {"storage": "1Gi"}}},

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{PodSpec, SeccompProfile, Toleration};
+use serde::de::IgnoredAny;
 
 use super::{containers::visit, options::Options, tolerations};
 use crate::{field::Path, finding::Findings};
@@ -31,9 +32,30 @@ pub(crate) fn tolerations(
             let path = path.child(TOLERATIONS);
             tolerations::validate(&all.unwrap_or_default(), opts, &path, found);
         }
-        // The API server says the same in Go's words.
-        Err(error) => found.invalid(path, TOLERATIONS, error),
+        Err(error) => {
+            let why = error_in_go(text).unwrap_or_else(|| error.to_string());
+            found.invalid(path, TOLERATIONS, why);
+        }
     }
+}
+
+/// What Go says of the commonest faults of JSON that shall be a list of tolerations.
+fn error_in_go(text: &str) -> Option<String> {
+    let kind = match text.trim_start().chars().next() {
+        None => return Some("unexpected end of JSON input".to_owned()),
+        Some('{') => "object",
+        Some('"') => "string",
+        Some('t' | 'f') => "bool",
+        Some('-' | '0'..='9') => "number",
+        Some('[' | 'n') => return None,
+        Some(c) if c.is_ascii_graphic() && !matches!(c, '\'' | '\\') => {
+            return Some(format!("invalid character '{c}' looking for beginning of value"));
+        }
+        Some(_) => return None,
+    };
+    let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
+    is_json
+        .then(|| format!("json: cannot unmarshal {kind} into Go value of type []core.Toleration"))
 }
 
 /// Annotations and fields that say the same must agree. `path` is the pod spec's.
@@ -86,8 +108,7 @@ pub(crate) fn match_fields(
 }
 
 fn of_container<'a>(annotations: &'a Annotations, prefix: &str, name: &str) -> Option<&'a str> {
-    let found = annotations.iter().find(|(key, _)| key.strip_prefix(prefix) == Some(name));
-    found.map(|(_, value)| value.as_str())
+    annotations.get(&format!("{prefix}{name}")).map(String::as_str)
 }
 
 /// `validateSeccompAnnotationsAndFieldsMatch`. `path` is the security context's.

@@ -12,7 +12,7 @@ use super::{
     ports, probes,
     resources::{self, Of},
     restart, security_context,
-    util::{go_struct, label, list, named, required_one_of, text},
+    util::{Seen, go_struct, label, list, named, required_one_of, text},
     volumes::Volumes,
 };
 use crate::{field::Path, finding::Findings};
@@ -56,10 +56,11 @@ pub(crate) fn validate(
         found.required(path, "");
         return;
     }
+    let mut seen = Seen::new();
     for (i, container) in containers.iter().enumerate() {
         let path = path.index(i);
         common(container, cx, &path, found);
-        if containers[..i].iter().any(|earlier| earlier.name == container.name) {
+        if !seen.insert(container.name.as_str()) {
             found.duplicate(&path.child("name"), &container.name);
         }
         if let Some(lifecycle) = &container.lifecycle {
@@ -85,14 +86,20 @@ pub(crate) fn validate_init(
     found: &mut Findings,
 ) {
     const ONLY_SIDECARS: &str = "may not be set for init containers without restartPolicy=Always";
+    let mut seen = Seen::new();
+    // Without init containers nobody asks.
+    for container in regular.iter().filter(|_| !containers.is_empty()) {
+        seen.insert(container.name.as_str());
+    }
     for (i, container) in containers.iter().enumerate() {
         let at = path.index(i);
         common(container, cx, &at, found);
         restart::init_container(container, cx.opts, &at, found);
-        let name = &container.name;
-        let earlier = containers[..i].iter().filter(|earlier| !earlier.name.is_empty());
-        if regular.iter().chain(earlier).any(|other| other.name == *name) {
+        let name = container.name.as_str();
+        if seen.contains(name) {
             found.duplicate(&at.child("name"), name);
+        } else if !name.is_empty() {
+            seen.insert(name);
         }
         // Init containers run one by one; upstream's path always has the index 0.
         ports::host_port_conflicts(std::slice::from_ref(container), path, found);
@@ -186,10 +193,12 @@ pub(crate) fn validate_ephemeral(
 ) {
     const NOT_HERE: &str = "cannot be set for an Ephemeral Container";
     let ephemeral = list(&spec.ephemeral_containers);
-    let names = || {
-        let others = spec.containers.iter().chain(list(&spec.init_containers));
-        others.map(|container| container.name.as_str())
-    };
+    let (mut others, mut seen) = (Seen::new(), Seen::new());
+    let all = spec.containers.iter().chain(list(&spec.init_containers));
+    for container in all.filter(|_| !ephemeral.is_empty()) {
+        others.insert(container.name.as_str());
+        seen.insert(container.name.as_str());
+    }
     for (i, one) in ephemeral.iter().enumerate() {
         let path = path.index(i);
         common(&as_container(one), cx, &path, found);
@@ -198,12 +207,11 @@ pub(crate) fn validate_ephemeral(
             let why = "must not have leading or trailing whitespace";
             found.invalid(&path.child("image"), image, why);
         }
-        let mut earlier = ephemeral[..i].iter().map(|earlier| earlier.name.as_str());
-        if names().any(|name| name == one.name) || earlier.any(|name| name == one.name) {
+        if !seen.insert(one.name.as_str()) {
             found.duplicate(&path.child("name"), &one.name);
         }
         let target = text(&one.target_container_name);
-        if !target.is_empty() && !names().any(|name| name == target) {
+        if !target.is_empty() && !others.contains(target) {
             found.not_found(&path.child("targetContainerName"), target);
         }
         let resources = one.resources.as_ref();

@@ -2,7 +2,7 @@
 //!
 //! Kubernetes: `dropDisabledFields` in `pkg/api/pod/util.go`. A field that the old spec uses stays.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use k8s_openapi::api::core::v1::{Container, PodAffinityTerm, PodSpec, VolumeProjection};
 
@@ -104,6 +104,10 @@ const FEATURES: &[Feature] = &[
                 container.restart_policy = None;
                 container.restart_policy_rules = None;
             }
+            for container in spec.ephemeral_containers.iter_mut().flatten() {
+                container.restart_policy = None;
+                container.restart_policy_rules = None;
+            }
         },
     },
     Feature {
@@ -187,7 +191,9 @@ pub(crate) fn file_key_ref(spec: &PodSpec) -> bool {
 pub(crate) fn container_restart_rules(spec: &PodSpec) -> bool {
     let rules = |c: &Container| !list(&c.restart_policy_rules).is_empty();
     let mut init = list(&spec.init_containers).iter();
+    let mut ephemeral = list(&spec.ephemeral_containers).iter();
     init.any(|c| rules(c) || (c.restart_policy.is_some() && !is_sidecar(c)))
+        || ephemeral.any(|c| c.restart_policy.is_some() || c.restart_policy_rules.is_some())
         || spec.containers.iter().any(|c| rules(c) || c.restart_policy.is_some())
 }
 
@@ -248,11 +254,11 @@ fn each_container(spec: &mut PodSpec, change: impl Fn(&mut Container)) {
 }
 
 fn drop_image_volumes(spec: &mut PodSpec) {
-    let mut images = Vec::new();
+    let mut images = HashSet::new();
     if let Some(volumes) = &mut spec.volumes {
         volumes.retain(|volume| {
             if volume.image.is_some() {
-                images.push(volume.name.clone());
+                images.insert(volume.name.clone());
             }
             volume.image.is_none()
         });

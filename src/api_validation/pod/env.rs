@@ -2,6 +2,8 @@
 //!
 //! Kubernetes: `ValidateEnv` and `ValidateEnvFrom` in `pkg/apis/core/validation/validation.go`.
 
+use std::collections::HashMap;
+
 use k8s_openapi::api::core::v1::{
     EnvFromSource, EnvVar, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector,
 };
@@ -296,6 +298,7 @@ fn source_name(name: &str, path: &Path<'_>, found: &mut Findings) {
 
 /// `validateFileKeyRefVolumes`: the volume must be there and be an emptyDir.
 pub(crate) fn file_volumes(spec: &PodSpec, claims: &[&str], path: &Path<'_>, found: &mut Findings) {
+    let mut sources = None;
     super::containers::visit(spec, path, &mut |container, path| {
         for (i, var) in list(&container.env).iter().enumerate() {
             let source = var.value_from.as_ref().and_then(|from| from.file_key_ref.as_ref());
@@ -305,11 +308,18 @@ pub(crate) fn file_volumes(spec: &PodSpec, claims: &[&str], path: &Path<'_>, fou
             let at = at.child("valueFrom");
             let at = at.child("fileKeyRef");
             let at = at.child("volumeName");
-            let volume = list(&spec.volumes).iter().rfind(|volume| volume.name == name);
-            if claims.contains(&name) || volume.is_some_and(|volume| volume.empty_dir.is_none()) {
-                found.invalid(&at, name, "referenced volume must be of type emptyDir");
-            } else if volume.is_none() {
-                found.not_found(&at, name);
+            // Of volumes with the same name the last one counts.
+            let sources: &mut HashMap<&str, bool> = sources.get_or_insert_with(|| {
+                let volumes = list(&spec.volumes).iter();
+                let volumes = volumes.map(|v| (v.name.as_str(), v.empty_dir.is_some()));
+                volumes.chain(claims.iter().map(|claim| (*claim, false))).collect()
+            });
+            match sources.get(name) {
+                Some(true) => {}
+                Some(false) => {
+                    found.invalid(&at, name, "referenced volume must be of type emptyDir");
+                }
+                None => found.not_found(&at, name),
             }
         }
     });

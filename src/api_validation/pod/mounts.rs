@@ -3,13 +3,37 @@
 //! Kubernetes: `ValidateVolumeMounts` and `ValidateVolumeDevices` in
 //! `pkg/apis/core/validation/validation.go`.
 
+use std::collections::{HashMap, HashSet};
+
 use k8s_openapi::api::core::v1::{Container, VolumeMount};
 
 use super::{
-    util::{each, list, named, one_of, text},
+    util::{Seen, each, list, named, one_of, text},
     volumes::Volumes,
 };
 use crate::{api_validation::names, field::Path, finding::Findings};
+
+/// The mounts, to the devices, and the other way round: `GetVolumeMountMap`, `GetVolumeDeviceMap`.
+/// Of those with the same name the last one counts.
+struct Others<'a> {
+    by_name: HashMap<&'a str, &'a str>,
+    paths: HashSet<&'a str>,
+}
+
+impl<'a> Others<'a> {
+    fn new(others: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+        let by_name: HashMap<_, _> = others.collect();
+        Others { paths: by_name.values().copied().collect(), by_name }
+    }
+
+    fn has_name(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
+    fn has_path(&self, path: &str) -> bool {
+        self.paths.contains(path)
+    }
+}
 
 /// `ValidateVolumeMounts`. Some paths lack the index, as they do upstream.
 pub(crate) fn validate(
@@ -20,6 +44,8 @@ pub(crate) fn validate(
 ) {
     let mounts = list(&container.volume_mounts);
     let devices = list(&container.volume_devices);
+    let devices = Others::new(devices.iter().map(|d| (d.name.as_str(), d.device_path.as_str())));
+    let mut seen = Seen::new();
     for (i, mount) in mounts.iter().enumerate() {
         let at = path.index(i);
         let (name, mount_path) = (mount.name.as_str(), mount.mount_path.as_str());
@@ -32,16 +58,14 @@ pub(crate) fn validate(
         if mount_path.is_empty() {
             found.required(&at.child("mountPath"), "");
         }
-        if mounts[..i].iter().any(|earlier| earlier.mount_path == mount_path) {
+        if !seen.insert(mount_path) {
             found.invalid(&at.child("mountPath"), mount_path, "must be unique");
         }
-        if devices.iter().any(|device| device.name == name) {
+        if devices.has_name(name) {
             let why = "must not already exist in volumeDevices";
             found.invalid(&at.child("name"), name, why);
         }
-        // Of devices with the same name upstream knows the last.
-        let last = |j: usize| devices[j + 1..].iter().all(|later| later.name != devices[j].name);
-        if (0..devices.len()).any(|j| devices[j].device_path == mount_path && last(j)) {
+        if devices.has_path(mount_path) {
             let why = "must not already exist as a path in volumeDevices";
             found.invalid(&at.child("mountPath"), mount_path, why);
         }
@@ -104,7 +128,12 @@ pub(crate) fn devices(
     found: &mut Findings,
 ) {
     let devices = list(&container.volume_devices);
+    if devices.is_empty() {
+        return;
+    }
     let mounts = list(&container.volume_mounts);
+    let mounts = Others::new(mounts.iter().map(|m| (m.name.as_str(), m.mount_path.as_str())));
+    let (mut names_seen, mut paths_seen) = (Seen::new(), Seen::new());
     let goes_back = |path: &str| !names::no_backsteps(path).is_empty();
     for (i, device) in devices.iter().enumerate() {
         let at = path.index(i);
@@ -112,7 +141,7 @@ pub(crate) fn devices(
         let (at_name, at_path) = (at.child("name"), at.child("devicePath"));
         if name.is_empty() {
             found.required(&at_name, "");
-        } else if devices[..i].iter().any(|earlier| earlier.name == name) {
+        } else if !names_seen.insert(name) {
             found.invalid(&at_name, name, "must be unique");
         }
         match volumes.find(name) {
@@ -127,19 +156,18 @@ pub(crate) fn devices(
         if device_path.is_empty() {
             found.required(&at_path, "");
         }
-        let earlier = |d: &&str| *d == device_path && !goes_back(d);
-        if devices[..i].iter().map(|d| d.device_path.as_str()).any(|d| earlier(&d)) {
+        if paths_seen.contains(device_path) {
             found.invalid(&at_path, device_path, "must be unique");
         }
-        if goes_back(device_path) {
+        if !goes_back(device_path) {
+            paths_seen.insert(device_path);
+        } else {
             found.invalid(&at_path, device_path, "can not contain backsteps ('..')");
         }
-        if mounts.iter().any(|mount| mount.name == name) {
+        if mounts.has_name(name) {
             found.invalid(&at_name, name, "must not already exist in volumeMounts");
         }
-        // Of mounts with the same name upstream knows the last.
-        let last = |j: usize| mounts[j + 1..].iter().all(|later| later.name != mounts[j].name);
-        if (0..mounts.len()).any(|j| mounts[j].mount_path == device_path && last(j)) {
+        if mounts.has_path(device_path) {
             let why = "must not already exist as a path in volumeMounts";
             found.invalid(&at_path, device_path, why);
         }

@@ -8,18 +8,18 @@ use k8s_openapi::{
     apimachinery::pkg::util::intstr::IntOrString,
 };
 
-use super::util::{each, list, required_one_of, text};
+use super::util::{Seen, each, list, required_one_of, text};
 use crate::{api_validation::names, field::Path, finding::Findings};
 
 /// `validateContainerPorts`.
 pub(crate) fn validate(ports: &[ContainerPort], path: &Path<'_>, found: &mut Findings) {
+    let mut names_seen = Seen::new();
     for (i, port) in ports.iter().enumerate() {
         let path = path.index(i);
         let name = text(&port.name);
         if !name.is_empty() {
             let wrong = names::port_name(name);
-            let earlier = ports[..i].iter().any(|earlier| text(&earlier.name) == name);
-            if wrong.is_empty() && earlier {
+            if wrong.is_empty() && !names_seen.insert(name) {
                 found.duplicate(&path.child("name"), name);
             }
             each(wrong, name, &path.child("name"), found);
@@ -51,22 +51,14 @@ pub(crate) fn number_or_name(port: &IntOrString, path: &Path<'_>, found: &mut Fi
     }
 }
 
-fn same_host_port(a: &ContainerPort, b: &ContainerPort) -> bool {
-    a.host_port == b.host_port
-        && text(&a.protocol) == text(&b.protocol)
-        && text(&a.host_ip) == text(&b.host_ip)
-}
-
 /// `AccumulateUniqueHostPorts`: of all these containers together. `path` is their list's.
 pub(crate) fn host_port_conflicts(containers: &[Container], path: &Path<'_>, found: &mut Findings) {
+    let mut seen = Seen::new();
     for (i, container) in containers.iter().enumerate() {
-        let ports = list(&container.ports);
-        for (j, port) in ports.iter().enumerate() {
+        for (j, port) in list(&container.ports).iter().enumerate() {
             let Some(number) = port.host_port.filter(|number| *number != 0) else { continue };
-            let mut earlier =
-                containers[..i].iter().flat_map(|c| list(&c.ports)).chain(&ports[..j]);
-            if earlier.any(|earlier| same_host_port(earlier, port)) {
-                let (protocol, ip) = (text(&port.protocol), text(&port.host_ip));
+            let (protocol, ip) = (text(&port.protocol), text(&port.host_ip));
+            if !seen.insert((protocol, ip, number)) {
                 let value = format!("{protocol}/{ip}/{number}");
                 let path = path.index(i);
                 let path = path.child("ports");

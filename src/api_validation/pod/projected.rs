@@ -12,7 +12,8 @@ use serde_json::json;
 use super::{
     options::Options,
     util::{
-        each, file_mode, go_struct, label_selector, list, local_path, local_path_messages, required,
+        Seen, each, file_mode, go_struct, label_selector, list, local_path, local_path_messages,
+        required,
     },
     volume_sources::{downward_api_file, key_path},
 };
@@ -23,7 +24,7 @@ use crate::{
 };
 
 /// Paths that are taken already.
-type Taken<'a> = Vec<&'a str>;
+type Taken<'a> = Seen<&'a str>;
 
 /// Takes a path; a second one of the same name is reported at the volume.
 fn take<'a>(
@@ -33,10 +34,8 @@ fn take<'a>(
     path: &Path<'_>,
     found: &mut Findings,
 ) {
-    if taken.contains(&at) {
+    if !taken.insert(at) {
         found.invalid(path, value, "conflicting duplicate paths");
-    } else {
-        taken.push(at);
     }
 }
 

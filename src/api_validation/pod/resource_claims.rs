@@ -5,22 +5,27 @@
 use k8s_openapi::api::core::v1::PodResourceClaim;
 use serde_json::json;
 
-use super::util::{go_struct, label, subdomain};
+use super::util::{Seen, go_struct, label, subdomain};
 use crate::{field::Path, finding::Findings};
 
-/// `gatherPodResourceClaimNames`.
+/// `gatherPodResourceClaimNames`, sorted.
 pub(crate) fn names(claims: &[PodResourceClaim]) -> Vec<&str> {
-    claims.iter().map(|claim| claim.name.as_str()).filter(|name| !name.is_empty()).collect()
+    let named = claims.iter().map(|claim| claim.name.as_str()).filter(|name| !name.is_empty());
+    let mut names: Vec<&str> = named.collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// `validatePodResourceClaims`.
 pub(crate) fn validate(claims: &[PodResourceClaim], path: &Path<'_>, found: &mut Findings) {
+    let mut seen = Seen::new();
     for (i, claim) in claims.iter().enumerate() {
         let path = path.index(i);
         let at = path.child("name");
         if claim.name.is_empty() {
             found.required(&at, "");
-        } else if claims[..i].iter().any(|earlier| earlier.name == claim.name) {
+        } else if !seen.insert(claim.name.as_str()) {
             found.duplicate(&at, &claim.name);
         } else {
             label(&claim.name, &at, found);

@@ -3,7 +3,10 @@
 //! Kubernetes: `validateResourceRequirements` in `pkg/apis/core/validation/validation.go`,
 //! `pkg/apis/core/helper/helpers.go`.
 
-use std::{cmp::Ordering, collections::BTreeMap};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use k8s_openapi::{
     api::core::v1::{PodSpec, ResourceClaim, ResourceRequirements},
@@ -274,9 +277,9 @@ fn is_integer_resource(name: &str) -> bool {
     is_object_count(name) || is_extended(name)
 }
 
-/// `validateResourceClaimNames`.
+/// `validateResourceClaimNames`. The names of the pod's claims are sorted.
 fn claims(claims: &[ResourceClaim], claim_names: &[&str], path: &Path<'_>, found: &mut Findings) {
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen: BTreeSet<String> = BTreeSet::new();
     for (i, claim) in claims.iter().enumerate() {
         let path = path.index(i);
         let name = claim.name.as_str();
@@ -284,7 +287,7 @@ fn claims(claims: &[ResourceClaim], claim_names: &[&str], path: &Path<'_>, found
             found.required(&path, "");
             continue;
         }
-        if seen.iter().any(|seen| seen == name) {
+        if seen.contains(name) {
             found.duplicate(&path, name);
         } else {
             let request = claim.request.as_deref().filter(|request| !request.is_empty());
@@ -298,25 +301,19 @@ fn claims(claims: &[ResourceClaim], claim_names: &[&str], path: &Path<'_>, found
             if seen.contains(&key) {
                 found.duplicate(&path, &key);
             } else if request.is_none() {
-                for _ in seen
-                    .iter()
-                    .filter(|seen| seen.split_once('/').is_some_and(|(claimed, _)| claimed == name))
-                {
+                let start = format!("{name}/");
+                let requests = seen.range(start.clone()..);
+                for _ in requests.take_while(|seen| seen.starts_with(&start)) {
                     found.duplicate(&path, name);
                 }
             }
-            if !seen.contains(&key) {
-                seen.push(key);
-            }
+            seen.insert(key);
         }
-        if !claim_names.contains(&name) {
-            let mut names = claim_names.to_vec();
-            names.sort_unstable();
-            names.dedup();
-            let which = if names.is_empty() {
+        if claim_names.binary_search(&name).is_err() {
+            let which = if claim_names.is_empty() {
                 " which is empty".to_owned()
             } else {
-                format!(": {}", names.join(", "))
+                format!(": {}", claim_names.join(", "))
             };
             let why = format!("must be one of the names in pod.spec.resourceClaims{which}");
             found.not_found_because(&path, name, why);

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{Container, ContainerResizePolicy, ContainerRest
 
 use super::{
     options::Options,
-    util::{list, named, one_of, required_one_of},
+    util::{Seen, list, named, one_of, required_one_of},
 };
 use crate::{field::Path, finding::Findings};
 
@@ -98,9 +98,10 @@ pub(crate) fn resize(
     path: &Path<'_>,
     found: &mut Findings,
 ) {
+    let mut seen = Seen::new();
     for (i, policy) in policies.iter().enumerate() {
         let resource = policy.resource_name.as_str();
-        if policies[..i].iter().any(|earlier| earlier.resource_name == resource) {
+        if !seen.insert(resource) {
             found.duplicate(&path.index(i), named(resource));
         }
         required_one_of(resource, &["cpu", "memory"], path, found);

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{
     options::Options,
-    util::{each, go_struct, list, named, one_of},
+    util::{Seen, each, go_struct, list, named, one_of},
     windows,
 };
 use crate::{
@@ -72,10 +72,12 @@ fn sysctls(
     found: &mut Findings,
 ) {
     let sysctls = list(&context.sysctls);
+    let mut seen = Seen::new();
     for (i, sysctl) in sysctls.iter().enumerate() {
         let path = path.index(i);
         let path = path.child("name");
         let name = sysctl.name.as_str();
+        let is_new = seen.insert(name);
         if name.is_empty() {
             found.required(&path, "");
         } else if !is_sysctl(name) {
@@ -84,7 +86,7 @@ fn sysctls(
                  ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
             );
             found.invalid(&path, name, why);
-        } else if sysctls[..i].iter().any(|earlier| earlier.name == name) {
+        } else if !is_new {
             found.duplicate(&path, name);
         }
         if !opts.namespaced_sysctls_on_host

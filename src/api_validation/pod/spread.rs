@@ -2,6 +2,8 @@
 //!
 //! Kubernetes: `validateTopologySpreadConstraints` in `pkg/apis/core/validation/validation.go`.
 
+use std::collections::HashMap;
+
 use k8s_openapi::{
     api::core::v1::{PodSpec, TopologySpreadConstraint},
     apimachinery::pkg::apis::meta::v1::LabelSelector,
@@ -9,7 +11,7 @@ use k8s_openapi::{
 
 use super::{
     options::Options,
-    util::{finds_nothing, label_key, label_selector, list, one_of, positive},
+    util::{Seen, finds_nothing, label_key, label_selector, list, one_of, positive},
 };
 use crate::{field::Path, finding::Findings};
 
@@ -88,19 +90,26 @@ pub(crate) fn match_label_keys(
     label_keys(matching, selector, &path.child("matchLabelKeys"), found);
     label_keys(mismatching, selector, &path.child("mismatchLabelKeys"), found);
     if let Some(selector) = selector.filter(|_| !matching.is_empty()) {
-        let expressions = list(&selector.match_expressions);
-        for (i, expression) in expressions.iter().enumerate() {
+        // Of equal keys the last one counts.
+        let places: HashMap<&str, usize> =
+            matching.iter().enumerate().map(|(i, key)| (key.as_str(), i)).collect();
+        let mut seen = Seen::new();
+        for expression in list(&selector.match_expressions) {
             let key = &expression.key;
-            let before = selector.match_labels.as_ref().is_some_and(|l| l.contains_key(key))
-                || expressions[..i].iter().any(|earlier| earlier.key == *key);
-            if before && let Some(at) = matching.iter().rposition(|matching| matching == key) {
+            let labels = selector.match_labels.as_ref();
+            let before = !seen.insert(key.as_str()) || labels.is_some_and(|l| l.contains_key(key));
+            if before && let Some(&at) = places.get(key.as_str()) {
                 // Upstream's index stands behind the term, not behind matchLabelKeys.
                 found.invalid(&path.index(at), key, IN_BOTH);
             }
         }
     }
+    let mut mismatched = Seen::new();
+    for key in mismatching {
+        mismatched.insert(key.as_str());
+    }
     for (i, key) in matching.iter().enumerate() {
-        if mismatching.contains(key) {
+        if mismatched.contains(key.as_str()) {
             let why = "exists in both matchLabelKeys and mismatchLabelKeys";
             found.invalid(&path.child("matchLabelKeys").index(i), key, why);
         }

@@ -1,5 +1,7 @@
 //! Small helpers that all parts of the pod's rules use.
 
+use std::{collections::HashSet, hash::Hash};
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Serialize;
 
@@ -16,6 +18,42 @@ pub(crate) use crate::api_validation::labels::label_key;
 
 /// The file mode of `defaultMode` and `mode`.
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
+
+/// How many values [`Seen`] holds without a heap.
+const FEW: usize = 8;
+
+/// What came before in a list. The few values of a usual list are held in place, many are hashed:
+/// no list takes quadratic time.
+#[derive(Debug)]
+pub(crate) struct Seen<T> {
+    few: [Option<T>; FEW],
+    many: HashSet<T>,
+}
+
+impl<T: Copy + Eq + Hash> Seen<T> {
+    pub(crate) fn new() -> Self {
+        Seen { few: [None; FEW], many: HashSet::new() }
+    }
+
+    /// Adds a value. Whether it is new.
+    pub(crate) fn insert(&mut self, value: T) -> bool {
+        for place in &mut self.few {
+            match place {
+                Some(seen) if *seen == value => return false,
+                Some(_) => {}
+                None => {
+                    *place = Some(value);
+                    return true;
+                }
+            }
+        }
+        self.many.insert(value)
+    }
+
+    pub(crate) fn contains(&self, value: T) -> bool {
+        self.few.contains(&Some(value)) || self.many.contains(&value)
+    }
+}
 
 /// Text that may be absent; absent and empty are the same to the API server.
 pub(crate) fn text(value: &Option<String>) -> &str {
@@ -139,4 +177,22 @@ pub(crate) fn finds_nothing(rule: impl FnOnce(&Path<'_>, &mut Findings)) -> bool
 /// JSON of one of Go's internal structs: names in upper case, in the order given.
 pub(crate) fn go_struct(value: &impl Serialize) -> Value<'static> {
     Value::json(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_and_many_values_are_remembered() {
+        let mut seen = Seen::new();
+        for value in 0..100 {
+            assert!(!seen.contains(value));
+            assert!(seen.insert(value));
+        }
+        for value in 0..100 {
+            assert!(seen.contains(value));
+            assert!(!seen.insert(value));
+        }
+    }
 }

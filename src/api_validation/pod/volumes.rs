@@ -5,12 +5,19 @@
 
 use k8s_openapi::api::core::v1::Volume;
 
-use super::{ephemeral, options::Options, projected, util::label, volume_sources as sources};
+use super::{
+    ephemeral,
+    options::Options,
+    projected,
+    util::{Seen, label},
+    volume_sources as sources,
+};
 use crate::{api_validation::quantity::Quantity, field::Path, finding::Findings};
 
 /// The volumes that mounts and devices may name: those without a fault.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes<'a> {
+    /// Sorted by name.
     known: Vec<Known<'a>>,
 }
 
@@ -25,7 +32,8 @@ pub(crate) struct Known<'a> {
 impl Volumes<'_> {
     /// A volume by its name.
     pub(crate) fn find(&self, name: &str) -> Option<&Known<'_>> {
-        self.known.iter().find(|known| known.name == name)
+        let at = self.known.binary_search_by(|known| known.name.cmp(name)).ok()?;
+        self.known.get(at)
     }
 }
 
@@ -39,9 +47,10 @@ pub(crate) fn validate<'a>(
     found: &mut Findings,
 ) -> Volumes<'a> {
     let mut known = Vec::with_capacity(volumes.len() + claims.len());
+    let (mut seen, mut of_claims) = (Seen::new(), Seen::new());
     let mut i = 0;
-    for (nth, &name) in claims.iter().enumerate() {
-        if claims[..nth].contains(&name) {
+    for &name in claims {
+        if !of_claims.insert(name) {
             continue;
         }
         let path = path.index(i);
@@ -52,24 +61,27 @@ pub(crate) fn validate<'a>(
         }
         self::name(name, &path, found);
         if found.len() == before {
+            seen.insert(name);
             known.push(Known { name, is_claim: true });
         }
         i += 1;
     }
-    for volume in volumes.iter().filter(|volume| !claims.contains(&volume.name.as_str())) {
+    for volume in volumes.iter().filter(|volume| !of_claims.contains(volume.name.as_str())) {
         let path = path.index(i);
         let before = found.len();
         source(volume, opts, &path, found);
         self::name(&volume.name, &path, found);
-        if known.iter().any(|known| known.name == volume.name) {
+        if seen.contains(volume.name.as_str()) {
             found.duplicate(&path.child("name"), &volume.name);
         }
         if found.len() == before {
             let is_claim = volume.persistent_volume_claim.is_some() || volume.ephemeral.is_some();
+            seen.insert(volume.name.as_str());
             known.push(Known { name: &volume.name, is_claim });
         }
         i += 1;
     }
+    known.sort_unstable_by_key(|known| known.name);
     Volumes { known }
 }
 

@@ -24,8 +24,7 @@ fn name_too_long(namespace: &Namespace<'_>) {
 
 fn surge_host_port(namespace: &Namespace<'_>) {
     let set = surging_with_host_port("agent");
-    let texts =
-        ["spec.template.spec.containers[0].ports[0].hostPort: ", "(setguard: surge-host-port)"];
+    let texts = ["spec.updateStrategy.rollingUpdate.maxSurge: ", "(setguard: surge-host-port)"];
     refused_by_every_apply(namespace, &set, &texts);
     namespace.assert_none("daemonsets");
 }
@@ -50,8 +49,8 @@ fn api_server(namespace: &Namespace<'_>) {
 }
 
 fn refused_by_every_apply(namespace: &Namespace<'_>, object: &Value, texts: &[&str]) {
-    for how in [&["apply"][..], &["apply", "--dry-run=server"], &["apply", "--server-side"]] {
-        let args = [how, &["-f", "-"]].concat();
+    for flags in [&[][..], &["--dry-run=server"], &["--server-side", "--force-conflicts"]] {
+        let args = [&["apply", "-f", "-"], flags].concat();
         namespace.kubectl(&args, &object.to_string()).refused(texts);
     }
 }

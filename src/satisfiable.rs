@@ -1,0 +1,363 @@
+//! Whether a node selector term can be met by any node at all, or by the node of a given name.
+//!
+//! Every label may have every value that a label can have, so requirements on different keys do not
+//! bear on each other: a term can be met if the requirements on each key can be met together.
+
+use std::{collections::BTreeMap, fmt};
+
+use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
+
+/// The only field of a node that a term can match.
+const NAME: &str = "metadata.name";
+
+/// Why no node meets both a `nodeSelector` and a term; `None` when one can.
+///
+/// Requirements that the API server refuses are passed over.
+///
+/// Kubernetes: `RequiredNodeAffinity.Match` and `isEmptyNodeSelectorTerm`, component-helpers
+/// scheduling/corev1/nodeaffinity/nodeaffinity.go.
+pub fn why_not(
+    node_selector: Option<&BTreeMap<String, String>>,
+    term: &NodeSelectorTerm,
+) -> Option<String> {
+    contradiction(node_selector, term, None)
+}
+
+/// Why the node of this name cannot meet both a `nodeSelector` and a term, as far as they alone can
+/// tell; `None` when it can.
+pub fn why_not_node(
+    node_selector: Option<&BTreeMap<String, String>>,
+    term: &NodeSelectorTerm,
+    node: &str,
+) -> Option<String> {
+    contradiction(node_selector, term, Some(node))
+}
+
+fn contradiction(
+    node_selector: Option<&BTreeMap<String, String>>,
+    term: &NodeSelectorTerm,
+    node: Option<&str>,
+) -> Option<String> {
+    let expressions = term.match_expressions.as_deref().unwrap_or_default();
+    let fields = term.match_fields.as_deref().unwrap_or_default();
+    if expressions.is_empty() && fields.is_empty() {
+        return Some("an empty term matches no node".to_owned());
+    }
+    let mut labels: BTreeMap<&str, Vec<Need<'_>>> = BTreeMap::new();
+    for (key, value) in node_selector.into_iter().flatten() {
+        labels.entry(key).or_default().push(Need::label(key, value));
+    }
+    for requirement in expressions {
+        labels.entry(&requirement.key).or_default().extend(Need::expression(requirement));
+    }
+    let mut names: Vec<_> = fields.iter().filter_map(Need::field).collect();
+    names.extend(node.map(|node| Need::name(node)));
+    let names = std::iter::once(names).filter(|names| !names.is_empty());
+    labels.into_values().chain(names).find_map(|needs| culprits(&needs))
+}
+
+/// What is asked of the value of one key.
+#[derive(Clone, Copy)]
+enum Test<'a> {
+    OneOf(&'a [String]),
+    Is(&'a str),
+    NoneOf(&'a [String]),
+    Present,
+    Absent,
+    Above(i64),
+    Below(i64),
+    /// A comparison with what is no number, which holds for no value.
+    Never,
+}
+
+/// A test, and how it was written.
+#[derive(Clone, Copy)]
+struct Need<'a> {
+    test: Test<'a>,
+    key: &'a str,
+    /// The requirement that it was; `None` for a `nodeSelector`'s entry and for a node's name.
+    written: Option<&'a NodeSelectorRequirement>,
+}
+
+impl<'a> Need<'a> {
+    const fn label(key: &'a str, value: &'a str) -> Self {
+        Need { test: Test::Is(value), key, written: None }
+    }
+
+    const fn name(node: &'a str) -> Self {
+        Need { test: Test::Is(node), key: NAME, written: None }
+    }
+
+    /// Kubernetes: `NewRequirement`, apimachinery pkg/labels/selector.go.
+    fn expression(requirement: &'a NodeSelectorRequirement) -> Option<Self> {
+        let values = requirement.values.as_deref().unwrap_or_default();
+        let number = |test: fn(i64) -> Test<'a>| match values {
+            [value] => Some(value.parse().map_or(Test::Never, test)),
+            _ => None,
+        };
+        let test = match requirement.operator.as_str() {
+            "In" if !values.is_empty() => Test::OneOf(values),
+            "NotIn" => Test::NoneOf(values),
+            "Exists" => Test::Present,
+            "DoesNotExist" => Test::Absent,
+            "Gt" => number(Test::Above)?,
+            "Lt" => number(Test::Below)?,
+            _ => return None,
+        };
+        Some(Need { test, key: &requirement.key, written: Some(requirement) })
+    }
+
+    /// Kubernetes: `nodeSelectorRequirementsAsFieldSelector`, component-helpers
+    /// scheduling/corev1/nodeaffinity/nodeaffinity.go.
+    fn field(requirement: &'a NodeSelectorRequirement) -> Option<Self> {
+        let values @ [_] = requirement.values.as_deref()? else { return None };
+        let test = match requirement.operator.as_str() {
+            "In" => Test::OneOf(values),
+            "NotIn" => Test::NoneOf(values),
+            _ => return None,
+        };
+        (requirement.key == NAME).then_some(Need { test, key: NAME, written: Some(requirement) })
+    }
+}
+
+impl fmt::Display for Need<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.written, self.test) {
+            (Some(written), _) => {
+                write!(f, "{} {}", written.key, written.operator)?;
+                match written.values.as_deref() {
+                    None | Some([]) => Ok(()),
+                    Some(values) => write!(f, " [{}]", values.join(", ")),
+                }
+            }
+            (None, Test::Is(value)) => write!(f, "{}={value}", self.key),
+            (None, _) => f.write_str(self.key),
+        }
+    }
+}
+
+/// Why needs of one key cannot be met together, by the fewest of them that cannot.
+fn culprits(needs: &[Need<'_>]) -> Option<String> {
+    if can_be_met(needs) {
+        return None;
+    }
+    if let Some(need) = needs.iter().find(|need| !can_be_met(&[**need])) {
+        let why = match need.test {
+            Test::Never => "compares with what is no whole number",
+            _ => "holds for no value that a label can have",
+        };
+        return Some(format!("{need} {why}"));
+    }
+    for (i, one) in needs.iter().enumerate() {
+        if let Some(other) = needs[i + 1..].iter().find(|other| !can_be_met(&[*one, **other])) {
+            return Some(format!("{one} and {other} exclude each other"));
+        }
+    }
+    let all: Vec<_> = needs.iter().map(ToString::to_string).collect();
+    Some(format!("{} exclude each other", all.join(", ")))
+}
+
+/// Whether one value, or the lack of one, passes all tests.
+fn can_be_met(needs: &[Need<'_>]) -> bool {
+    let passes = |value: Option<&str>| needs.iter().all(|need| need.test.holds(value));
+    if passes(None) {
+        return true;
+    }
+    // If some tests list values, it has to be one of the first list.
+    for need in needs {
+        match need.test {
+            Test::OneOf(values) => return values.iter().any(|value| passes(Some(value))),
+            Test::Is(value) => return passes(Some(value)),
+            Test::Absent | Test::Never => return false,
+            _ => {}
+        }
+    }
+    // Otherwise a few values may be forbidden and a range prescribed. A number can be written with
+    // any count of zeros before it, and any other text can be made longer, so what is not listed
+    // never runs out. No label begins with a minus.
+    let mut range = 0..=i64::MAX;
+    for need in needs {
+        match need.test {
+            Test::Above(i64::MAX) | Test::Below(i64::MIN) => return false,
+            Test::Above(bound) => {
+                range = bound.saturating_add(1).max(*range.start())..=*range.end()
+            }
+            Test::Below(bound) => {
+                range = *range.start()..=bound.saturating_sub(1).min(*range.end())
+            }
+            _ => {}
+        }
+    }
+    !range.is_empty()
+}
+
+impl Test<'_> {
+    /// Kubernetes: `Requirement.Matches`, apimachinery pkg/labels/selector.go.
+    fn holds(self, value: Option<&str>) -> bool {
+        let number = || value.and_then(|value| value.parse::<i64>().ok());
+        match self {
+            Test::OneOf(values) => value.is_some_and(|value| values.iter().any(|v| v == value)),
+            Test::Is(only) => value == Some(only),
+            Test::NoneOf(values) => value.is_none_or(|value| values.iter().all(|v| v != value)),
+            Test::Present => value.is_some(),
+            Test::Absent => value.is_none(),
+            Test::Above(bound) => number().is_some_and(|number| number > bound),
+            Test::Below(bound) => number().is_some_and(|number| number < bound),
+            Test::Never => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn term(json: Value) -> NodeSelectorTerm {
+        serde_json::from_value(json).unwrap()
+    }
+
+    fn labels(json: Value) -> BTreeMap<String, String> {
+        serde_json::from_value(json).unwrap()
+    }
+
+    #[test]
+    fn the_fewest_culprits_are_named() {
+        let expressions = |list: Value| term(json!({"matchExpressions": list}));
+        let disk = expressions(json!([
+            {"key": "zone", "operator": "Exists"},
+            {"key": "disk", "operator": "NotIn", "values": ["ssd", "nvme"]},
+        ]));
+        assert_eq!(
+            why_not(Some(&labels(json!({"disk": "ssd", "zone": "a"}))), &disk).unwrap(),
+            "disk=ssd and disk NotIn [ssd, nvme] exclude each other"
+        );
+        assert_eq!(why_not(Some(&labels(json!({"disk": "hdd"}))), &disk), None);
+        let cores = expressions(json!([{"key": "cores", "operator": "Gt", "values": ["8Gi"]}]));
+        assert_eq!(
+            why_not(None, &cores).unwrap(),
+            "cores Gt [8Gi] compares with what is no whole number"
+        );
+        let below = expressions(json!([{"key": "cores", "operator": "Lt", "values": ["0"]}]));
+        assert_eq!(
+            why_not(None, &below).unwrap(),
+            "cores Lt [0] holds for no value that a label can have"
+        );
+        let three = expressions(json!([
+            {"key": "a", "operator": "In", "values": ["x", "y"]},
+            {"key": "a", "operator": "NotIn", "values": ["x"]},
+            {"key": "a", "operator": "NotIn", "values": ["y"]},
+        ]));
+        assert_eq!(
+            why_not(None, &three).unwrap(),
+            "a In [x, y], a NotIn [x], a NotIn [y] exclude each other"
+        );
+        assert_eq!(why_not(None, &term(json!({}))).unwrap(), "an empty term matches no node");
+    }
+
+    #[test]
+    fn bounds_at_the_end_of_the_numbers_do_not_overflow() {
+        for (operator, value, met) in [
+            ("Gt", i64::MAX, false),
+            ("Gt", i64::MAX - 1, true),
+            ("Gt", i64::MIN, true),
+            ("Lt", i64::MIN, false),
+            ("Lt", i64::MAX, true),
+            ("Lt", 1, true),
+        ] {
+            let term = term(json!({"matchExpressions": [
+                {"key": "a", "operator": operator, "values": [value.to_string()]}]}));
+            assert_eq!(why_not(None, &term).is_none(), met, "{operator} {value}");
+        }
+    }
+
+    // The small universe: two labels with a few values each and some that no requirement names,
+    // and three names, one of which no requirement names.
+    const WRITTEN: [&str; 6] = ["x", "y", "1", "2", "3", "02"];
+    const VALUES: [&str; 12] =
+        ["x", "y", "other", "0", "1", "2", "3", "02", "4", "0001", "0002", "0003"];
+    const NAMES: [&str; 3] = ["n0", "n1", "other"];
+
+    /// What the API's documentation says of a requirement.
+    fn holds(requirement: &NodeSelectorRequirement, actual: Option<&str>) -> bool {
+        let values = requirement.values.clone().unwrap_or_default();
+        let compare = |wanted: std::cmp::Ordering| {
+            let number = actual.and_then(|actual| actual.parse::<i64>().ok());
+            number.zip(values[0].parse().ok()).is_some_and(|(a, b)| a.cmp(&b) == wanted)
+        };
+        let listed = values.iter().any(|value| Some(value.as_str()) == actual);
+        match requirement.operator.as_str() {
+            "In" => listed,
+            "NotIn" => !listed,
+            "Exists" => actual.is_some(),
+            "DoesNotExist" => actual.is_none(),
+            "Gt" => compare(std::cmp::Ordering::Greater),
+            _ => compare(std::cmp::Ordering::Less),
+        }
+    }
+
+    fn brute_force(
+        selector: &BTreeMap<String, String>,
+        term: &NodeSelectorTerm,
+        name: &str,
+    ) -> bool {
+        let expressions = term.match_expressions.as_deref().unwrap_or_default();
+        let fields = term.match_fields.as_deref().unwrap_or_default();
+        let values: Vec<Option<&str>> =
+            std::iter::once(None).chain(VALUES.into_iter().map(Some)).collect();
+        (!expressions.is_empty() || !fields.is_empty())
+            && fields.iter().all(|field| holds(field, Some(name)))
+            && values.iter().any(|a| {
+                values.iter().any(|b| {
+                    let label = |key: &str| if key == "a" { *a } else { *b };
+                    selector.iter().all(|(key, value)| label(key) == Some(value))
+                        && expressions.iter().all(|e| holds(e, label(&e.key)))
+                })
+            })
+    }
+
+    fn expression() -> impl Strategy<Value = Value> {
+        let key = prop::sample::select(vec!["a", "b"]);
+        let value = || prop::sample::select(WRITTEN.to_vec());
+        let values = prop::collection::vec(value(), 1..4);
+        let operator =
+            prop::sample::select(vec!["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]);
+        (key, operator, values).prop_map(|(key, operator, values)| match operator {
+            "Exists" | "DoesNotExist" => json!({"key": key, "operator": operator}),
+            "Gt" | "Lt" => json!({"key": key, "operator": operator, "values": [values[0]]}),
+            _ => json!({"key": key, "operator": operator, "values": values}),
+        })
+    }
+
+    fn field() -> impl Strategy<Value = Value> {
+        let operator = prop::sample::select(vec!["In", "NotIn"]);
+        (operator, prop::sample::select(vec!["n0", "n1"])).prop_map(|(operator, name)| {
+            json!({"key": "metadata.name", "operator": operator, "values": [name]})
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn agrees_with_trying_every_node(
+            expressions in prop::collection::vec(expression(), 0..5),
+            fields in prop::collection::vec(field(), 0..3),
+            selector in prop::collection::btree_map(
+                prop::sample::select(vec!["a".to_owned(), "b".to_owned()]),
+                prop::sample::select(WRITTEN.map(str::to_owned).to_vec()),
+                0..2,
+            ),
+        ) {
+            let term = term(json!({"matchExpressions": expressions, "matchFields": fields}));
+            let possible = NAMES.iter().any(|name| brute_force(&selector, &term, name));
+            let answer = why_not(Some(&selector), &term);
+            prop_assert_eq!(answer.is_none(), possible, "{:?}", answer);
+            for name in NAMES {
+                let possible = brute_force(&BTreeMap::new(), &term, name);
+                prop_assert_eq!(why_not_node(None, &term, name).is_none(), possible, "{}", name);
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Objects that nobody would write: whatever is read is judged without a panic.
+
+use std::{cell::Cell, collections::BTreeMap};
+
+use proptest::{prelude::*, test_runner::TestRunner};
+use serde_json::Value;
+use setguard::{
+    api_validation,
+    cluster::Cluster,
+    finding::Findings,
+    subject::{Object, Resource, Subject},
+};
+
+const BASES: [&str; 4] = [
+    include_str!("../conformance/bases/ds-min.json"),
+    include_str!("../conformance/bases/ds-rich.json"),
+    include_str!("../conformance/bases/sts-min.json"),
+    include_str!("../conformance/bases/sts-rich.json"),
+];
+
+/// One change: which place, and what is put there.
+#[derive(Clone, Debug)]
+struct Change {
+    place: prop::sample::Index,
+    new: New,
+}
+
+#[derive(Clone, Debug)]
+enum New {
+    /// What is of the same JSON type as before.
+    Alike { text: String, number: i64 },
+    /// Anything.
+    Any(Value),
+}
+
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let alike = (text(), number()).prop_map(|(text, number)| New::Alike { text, number });
+    let new = prop_oneof![4 => alike, 1 => value().prop_map(New::Any)];
+    let change = (any::<prop::sample::Index>(), new);
+    prop::collection::vec(change.prop_map(|(place, new)| Change { place, new }), 1..5)
+}
+
+fn number() -> impl Strategy<Value = i64> {
+    let chosen = vec![i64::MIN, -1, 0, 1, 65536, i64::from(i32::MAX), i64::MAX];
+    prop_oneof![2 => prop::sample::select(chosen), 1 => -5i64..100]
+}
+
+/// Texts that some rule splits, cuts or counts.
+fn text() -> impl Strategy<Value = String> {
+    let chosen = prop::sample::select(vec![
+        "",
+        "/",
+        "//",
+        "a/",
+        "-",
+        "é-",
+        "é",
+        "\n",
+        "%",
+        "99999999999999999999%",
+        "-1%",
+        "In",
+        "OnDelete",
+        "RollingUpdate",
+        "Always",
+        "-1Gi",
+        "1e999",
+        "..",
+        "localhost/../x",
+        "::",
+        ":",
+        "example.com/name",
+        "kubernetes.io/config.mirror",
+        "2026-01-01T00:00:00Z",
+        "TCP",
+        "\u{212a}",
+    ]);
+    prop_oneof![
+        4 => chosen.prop_map(str::to_owned),
+        1 => (58usize..66).prop_map(|n| "é".repeat(n)),
+        1 => (250usize..256).prop_map(|n| "a".repeat(n)),
+        2 => any::<String>(),
+    ]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        number().prop_map(Value::from),
+        text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 8, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::vec((text(), inner), 0..3)
+                .prop_map(|entries| entries.into_iter().collect()),
+        ]
+    })
+}
+
+/// Every address of a value, the root's first.
+fn addresses(value: &Value, at: &str, out: &mut Vec<String>) {
+    out.push(at.to_owned());
+    match value {
+        Value::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                addresses(item, &format!("{at}/{i}"), out);
+            }
+        }
+        Value::Object(entries) => {
+            for (key, item) in entries {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                addresses(item, &format!("{at}/{key}"), out);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn change(object: &mut Value, Change { place, new }: Change) {
+    let mut all = Vec::new();
+    addresses(&object["metadata"], "/metadata", &mut all);
+    addresses(&object["spec"], "/spec", &mut all);
+    let place: &String = place.get(&all);
+    let Some(here) = object.pointer_mut(place) else { return };
+    let (text, number) = match new {
+        New::Any(value) => {
+            *here = value;
+            return;
+        }
+        New::Alike { text, number } => (text, number),
+    };
+    match here {
+        Value::Null => {}
+        Value::Bool(on) => *on = !*on,
+        Value::Number(old) => *old = number.into(),
+        Value::String(old) => *old = text,
+        // What stands there stands there twice.
+        Value::Array(items) => items.extend(items.clone()),
+        // One entry is gone, or has another name.
+        Value::Object(entries) => {
+            let key =
+                entries.keys().nth(number.unsigned_abs() as usize % entries.len().max(1)).cloned();
+            let value = key.and_then(|key| entries.shift_remove(&key));
+            if let Some(value) = value.filter(|_| number > 0) {
+                entries.insert(text, value);
+            }
+        }
+    }
+}
+
+fn clusters() -> [Cluster; 3] {
+    let gate = BTreeMap::from([("MaxUnavailableStatefulSet".to_owned(), true)]);
+    [
+        Cluster::new("1.33".parse().unwrap(), BTreeMap::new()),
+        Cluster::new("1.36".parse().unwrap(), gate),
+        Cluster::default(),
+    ]
+}
+
+fn judge(json: &str, old: Option<&str>) -> Option<Vec<String>> {
+    let object: Value = serde_json::from_str(json).unwrap();
+    let resource = Resource::of("apps/v1", object["kind"].as_str()?)?;
+    let mut texts = Vec::new();
+    for cluster in clusters() {
+        let object = Object::parse(resource, json).ok()?;
+        let subject = match old {
+            None => Subject::create(object),
+            Some(old) => Subject::update(object, old),
+        };
+        let mut found = Findings::default();
+        let tolerated = api_validation::validate(&subject, &cluster, &mut found);
+        for finding in found.into_vec().into_iter().chain(tolerated) {
+            assert!(finding.field.pointer().starts_with('/'));
+            texts.push(format!("{}: {}", finding.field, finding.message));
+        }
+    }
+    Some(texts)
+}
+
+#[test]
+fn the_bases_are_valid() {
+    for base in BASES {
+        assert_eq!(judge(base, None), Some(Vec::new()));
+        assert_eq!(judge(base, Some(base)), Some(Vec::new()));
+    }
+}
+
+#[test]
+fn nothing_that_can_be_read_makes_a_rule_panic() {
+    let mut runner = TestRunner::new(ProptestConfig { cases: 1000, ..ProptestConfig::default() });
+    let (read, faulty) = (Cell::new(0), Cell::new(0));
+    let strategy = (prop::sample::select(BASES.to_vec()), changes());
+    runner
+        .run(&strategy, |(base, changes)| {
+            let mut object: Value = serde_json::from_str(base).unwrap();
+            for one in changes {
+                change(&mut object, one);
+            }
+            let json = object.to_string();
+            let created = judge(&json, None);
+            read.set(read.get() + usize::from(created.is_some()));
+            faulty.set(faulty.get() + usize::from(created.is_some_and(|texts| !texts.is_empty())));
+            judge(&json, Some(base));
+            judge(base, Some(&json));
+            // What does not change breaks no rule about changes.
+            for text in judge(&json, Some(&json)).into_iter().flatten() {
+                let about_change = text.contains("immutable") || text.contains("updates to");
+                prop_assert!(!about_change || text.starts_with("metadata.deletion"), "{}", text);
+            }
+            Ok(())
+        })
+        .unwrap();
+    assert!(read.get() > 400, "only {} of 1000 could be read", read.get());
+    assert!(faulty.get() > 200, "only {} of 1000 had a fault", faulty.get());
+}
