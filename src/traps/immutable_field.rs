@@ -66,7 +66,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             Reason::Forbidden,
             format!("{what} cannot be changed"),
             format!(
-                "run `kubectl delete statefulset {name} --cascade=orphan`, which leaves the pods \
+                "run `kubectl delete sts {name} --cascade=orphan`, which leaves the pods \
                  running, and apply it again{then}"
             ),
         );
