@@ -44,7 +44,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let ordinals = read::ordinals(spec);
     let replicas = ordinals.end - ordinals.start;
     // Where nothing is updated partition-covers-all speaks, and partition-left-set has its own case.
-    if i64::from(partition) >= replicas || read::held_back_again(subject).is_some() {
+    if partition < 0 || i64::from(partition) >= replicas || read::held_back_again(subject).is_some()
+    {
         return;
     }
     let pods = |from: i32, to: i64| {
