@@ -1,22 +1,29 @@
 //! What several traps read off an object.
 
+mod pods;
 mod rollout;
-
-use std::ops::Range;
+mod stateful_sets;
 
 use k8s_openapi::{
     api::{
         apps::v1::{DaemonSetStatus, StatefulSetStatus},
-        core::v1::{Container, PersistentVolumeClaim, PodSpec},
+        core::v1::{Container, PodSpec},
     },
     apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 
-pub(super) use self::rollout::{scaled, strategy, surges};
+pub(super) use self::{
+    pods::{node_port, self_anti_affinity},
+    rollout::{scaled, strategy, surges},
+    stateful_sets::{
+        MAX_UNAVAILABLE_GATE, claims, held_back_again, max_unavailable, ordinals, partition,
+        pod_names, stateful_set,
+    },
+};
 use crate::{
     api_validation::selector,
     field::Path,
-    subject::{DaemonSetSpec, Object, StatefulSetSpec, Subject, Workload},
+    subject::{DaemonSetSpec, Object, Subject, Workload},
 };
 
 /// Whether an UPDATE changes the template, which is what starts a rollout.
@@ -81,60 +88,4 @@ pub(super) fn selector<'a>(object: &'a Object<'_>) -> Option<&'a LabelSelector> 
     object.selector().filter(|it| {
         selector::parses(it) && !selector::is_empty(it) && selector::matches_labels(it, labels)
     })
-}
-
-/// The spec of an object that is a StatefulSet.
-pub(super) fn stateful_set<'a>(object: &'a Object<'_>) -> Option<&'a StatefulSetSpec> {
-    match &object.workload {
-        Workload::StatefulSet(spec) => Some(spec),
-        Workload::DaemonSet(_) => None,
-    }
-}
-
-/// The ordinals of a StatefulSet's pods.
-///
-/// Kubernetes: `getStartOrdinal`, `getEndOrdinal`, pkg/controller/statefulset/stateful_set_utils.go.
-pub(super) fn ordinals(spec: &StatefulSetSpec) -> Range<i64> {
-    let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start).unwrap_or(0).into();
-    start..start + i64::from(spec.replicas.unwrap_or(1).max(0))
-}
-
-/// The index below which a rolling update leaves pods alone. `None` without rolling updates.
-pub(super) fn partition(spec: &StatefulSetSpec) -> Option<i32> {
-    let strategy = spec.update_strategy.as_ref();
-    let strategy = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"))?;
-    Some(strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition).unwrap_or(0))
-}
-
-/// The names of a StatefulSet's pods with these ordinals: `web-1`, `web-1 and web-2`,
-/// `web-1 to web-5`.
-pub(super) fn pod_names(name: &str, ordinals: &Range<i64>) -> String {
-    let (first, last) = (ordinals.start, ordinals.end - 1);
-    match last - first {
-        ..0 => "no pod".to_owned(),
-        0 => format!("{name}-{first}"),
-        1 => format!("{name}-{first} and {name}-{last}"),
-        2.. => format!("{name}-{first} to {name}-{last}"),
-    }
-}
-
-/// The claim templates of a StatefulSet, with their names.
-pub(super) fn claims(
-    spec: &StatefulSetSpec,
-) -> impl Iterator<Item = (&str, &PersistentVolumeClaim)> + Clone {
-    let claims = spec.volume_claim_templates.as_deref().unwrap_or_default().iter();
-    claims.map(|claim| (claim.metadata.name.as_deref().unwrap_or_default(), claim))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pods_are_named_by_their_ordinals() {
-        assert_eq!(pod_names("web", &(3..3)), "no pod");
-        assert_eq!(pod_names("web", &(3..4)), "web-3");
-        assert_eq!(pod_names("web", &(3..5)), "web-3 and web-4");
-        assert_eq!(pod_names("web", &(0..5)), "web-0 to web-4");
-    }
 }
