@@ -9,8 +9,6 @@
     unreachable_pub,
     reason = "a test fails by panicking, speaks to whoever reads its output, and has no users"
 )]
-// What helps a test may panic, as the test itself may.
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, unreachable_pub)]
 
 mod catalogue;
 mod cli;
