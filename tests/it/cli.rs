@@ -21,7 +21,7 @@ spec:
     metadata: {labels: {app: agent}}
     spec:
       terminationGracePeriodSeconds: 30
-      tolerations: [{operator: Exists}]
+      tolerations: [{operator: Exists, effect: NoSchedule}]
       containers:
       - name: agent
         image: example.com/agent:1
