@@ -132,7 +132,7 @@ async fn a_malformed_review_is_a_400_that_says_what_is_wrong() {
     let cases: Vec<(Vec<u8>, &str)> = vec![
         (Vec::new(), "the body is empty"),
         (good[..good.len() / 2].into(), "the body is not an AdmissionReview: EOF"),
-        (b"[]".into(), "the body is not an AdmissionReview: "),
+        (b"\"review\"".into(), "the body is not an AdmissionReview: invalid type"),
         (b"\xff\xfe{".into(), "the body is not UTF-8 from byte 0 on"),
         (
             version("admission.k8s.io/v1beta1").into(),
