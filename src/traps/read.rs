@@ -9,7 +9,7 @@ use k8s_openapi::{
         apps::v1::{DaemonSetStatus, StatefulSetStatus},
         core::v1::{Container, PersistentVolumeClaim, PodAffinityTerm, PodSpec},
     },
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
+    apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
 };
 
 pub(super) use self::rollout::{scaled, strategy, surges};
