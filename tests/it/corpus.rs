@@ -9,6 +9,10 @@ use std::{
 use serde::Deserialize;
 use serde_json::Value;
 
+/// Recorded as 400 since `containers` was an object, which no object that their patches make has;
+/// ds-min-0878 is the same as ds-min-0070, which is recorded as 422. Something else was sent.
+const MISRECORDED: [&str; 3] = ["ds-min-0878", "ds-rich-1545", "sts-min-2701"];
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Case {
@@ -44,9 +48,12 @@ impl fmt::Display for Cause {
 }
 
 impl Case {
-    /// The object that was sent; `None` where the patch leads below what an earlier step took
-    /// away. The server was then sent something that no JSON Patch makes.
+    /// The object that was sent; `None` where that is not known: the patch leads below what an
+    /// earlier step took away, or makes something else.
     pub fn object(&self, bases: &Bases) -> Option<Value> {
+        if MISRECORDED.contains(&self.id.as_str()) {
+            return None;
+        }
         patched(&bases[&self.base], &self.patch)
     }
 
