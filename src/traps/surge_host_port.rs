@@ -37,9 +37,9 @@ pkg/controller/daemon/update.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/def
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::daemon_set(&subject.object).filter(|spec| read::surges(spec)) else {
+    if !read::daemon_set(&subject.object).is_some_and(read::surges) {
         return;
-    };
+    }
     let Some(claimed) = read::pod_spec(&subject.object).and_then(read::node_port) else { return };
     let path = Path::new("spec");
     let path = path.child("updateStrategy");

@@ -109,3 +109,34 @@ fn check_says_what_the_api_server_said() {
     }
     assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), sent.len(), wrong.join("\n"));
 }
+
+#[test]
+fn what_is_made_of_a_generated_name_is_new() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = |metadata: Value| {
+        let object = |label: &str| {
+            json!({
+                "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata,
+                "spec": {
+                    "selector": {"matchLabels": {"app": label}},
+                    "template": {
+                        "metadata": {"labels": {"app": label}},
+                        "spec": {"containers": [{"name": "a", "image": "b"}]},
+                    },
+                },
+            })
+        };
+        let [old, new] = ["old.json", "new.json"].map(|name| folder.path().join(name));
+        fs::write(&old, object("old").to_string()).unwrap();
+        // In a list, too: it is the same object there.
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": [object("new")]});
+        fs::write(&new, list.to_string()).unwrap();
+        check(&[Path::new("--against"), &old, &new])
+    };
+    let changed = report(json!({"name": "a-"}));
+    let fields: Vec<_> =
+        changed["findings"].as_array().unwrap().iter().map(|found| &found["field"]).collect();
+    assert!(fields.contains(&&json!("spec.selector")), "{changed}");
+    let made = report(json!({"generateName": "a-"}));
+    assert_eq!(made["summary"]["denied"], json!(0), "{made}");
+}

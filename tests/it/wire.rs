@@ -242,3 +242,38 @@ async fn what_cannot_begin_in_time_is_not_begun() {
     let reply = post(&app, "/validate?timeout=soon", review).await;
     assert_eq!(reply.status, 200, "nonsense is ignored");
 }
+
+/// A review of this length that never arrives.
+fn silent(uri: &str, length: usize) -> Request<Body> {
+    let never = futures::stream::pending::<Result<Vec<u8>, std::io::Error>>();
+    let request = Request::post(uri).header(header::CONTENT_TYPE, JSON);
+    request.header(header::CONTENT_LENGTH, length).body(Body::from_stream(never)).unwrap()
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_is_not_waited_for_longer_than_the_api_server_waits() {
+    assert_eq!(send(&app(), silent("/validate?timeout=10ms", 10)).await.status, 408);
+}
+
+#[tokio::test]
+async fn bodies_in_memory_have_a_limit_and_others_wait_their_turn() {
+    let app = app();
+    let large: Vec<_> = (0..8)
+        .map(|_| {
+            let app = app.clone();
+            tokio::spawn(async move { send(&app, silent("/validate", 8 << 20)).await.status })
+        })
+        .collect();
+    while app.metrics.in_flight() < 8 {
+        tokio::task::yield_now().await;
+    }
+    let review = changed(|_| {});
+    assert_eq!(post(&app, "/validate?timeout=10ms", review.clone()).await.status, 504);
+    // One of the large ones gives up, and there is room.
+    let waiting = tokio::spawn({
+        let (app, review) = (app.clone(), review);
+        async move { post(&app, "/validate", review).await.status }
+    });
+    large[0].abort();
+    assert_eq!(waiting.await.unwrap(), 200);
+}
