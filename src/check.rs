@@ -13,9 +13,9 @@ use std::{
 
 use clap::{Args, ValueEnum, error::ErrorKind};
 
-use crate::{config::Policy, exit::Exit, policy_args::PolicyArgs, yaml};
+use crate::{config::Policy, exit::Exit, inject::Namespaces, policy_args::PolicyArgs, yaml};
 use input::Source;
-use judge::Judge;
+use judge::{Change, Judge};
 use previous::Previous;
 use report::{Report, Summary};
 
@@ -82,19 +82,22 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         trouble = Exit::Trouble;
         let _ = writeln!(anstream::stderr(), "error: {message}");
     };
+    let (mut asked, mut ask) = (Namespaces::default(), Namespaces::default());
     let mut previous = Previous::default();
-    for source in input::sources(&args.against) {
-        match source.and_then(Source::read) {
+    for source in input::looked_through(&args.against, &mut |text| asked.add(text)) {
+        match source {
             Ok(source) => previous.add(&source).into_iter().for_each(&mut complain),
             Err(message) => complain(message),
         }
     }
 
-    let judge = Judge::new(&policy, &previous, args.deny_warnings);
+    let sources = input::looked_through(&args.paths, &mut |text| ask.add(text));
+    let namespaces = Change { old: asked, new: ask };
+    let judge = Judge::new(&policy, &previous, namespaces, args.deny_warnings);
     let mut report = args.format.report();
     let mut summary = Summary::default();
-    for source in input::sources(&args.paths) {
-        match source.and_then(Source::read) {
+    for source in sources {
+        match source {
             Ok(source) => {
                 summary.files += 1;
                 check(&source, &judge, &mut summary, report.as_mut())?;

@@ -2,6 +2,7 @@
 
 use std::{
     cell::OnceCell,
+    collections::VecDeque,
     fs,
     io::Read,
     path::{Path, PathBuf},
@@ -50,6 +51,15 @@ impl Source {
         Ok(Source::Text { name, text, lines: OnceCell::new() })
     }
 
+    /// Whether a second reading would find nothing any more.
+    fn is_read_once(&self) -> bool {
+        match self {
+            Source::File(path) => fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()),
+            Source::Stdin => true,
+            Source::Text { .. } => false,
+        }
+    }
+
     /// What to call it.
     pub(crate) fn name(&self) -> &str {
         match self {
@@ -77,6 +87,29 @@ impl Source {
         });
         text.get(*starts.get(number.checked_sub(1)?)?..)?.lines().next()
     }
+}
+
+/// All sources below these paths, in order, read one after the other, but not before `look` has
+/// seen each. What can be read only once, such as standard input, is kept meanwhile.
+pub(crate) fn looked_through<'a>(
+    paths: &'a [PathBuf],
+    look: &mut dyn FnMut(&str),
+) -> impl Iterator<Item = Result<Source, String>> + use<'a> {
+    let mut kept = VecDeque::new();
+    for source in sources(paths).flatten() {
+        let is_kept = source.is_read_once();
+        let source = source.read();
+        if let Ok(source) = &source {
+            look(source.text());
+        }
+        if is_kept {
+            kept.push_back(source);
+        }
+    }
+    sources(paths).map(move |source| match source? {
+        source if source.is_read_once() => kept.pop_front().unwrap_or_else(|| source.read()),
+        source => source.read(),
+    })
 }
 
 /// All sources below these paths, in order.

@@ -11,9 +11,10 @@ use crate::{
     config::Policy,
     engine::{self, Context, Door},
     finding::Reason,
+    inject::{self, Injection, Namespaces},
     rule::Mode,
     subject::{Object, Resource, Subject},
-    verdict::{Eased, Judged},
+    verdict::{Eased, Judged, Verdict},
     yaml::{Mark, Node, Problem, strict},
 };
 
@@ -67,9 +68,17 @@ impl Judgement {
     }
 }
 
+/// The namespaces that ask for the control plane, as they were and as they shall be.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) old: Namespaces,
+    pub(super) new: Namespaces,
+}
+
 /// What judgements go by.
 #[derive(Debug)]
 pub(super) struct Judge<'a> {
+    namespaces: Change,
     policy: &'a Policy,
     previous: &'a Previous,
     deny_warnings: bool,
@@ -77,9 +86,14 @@ pub(super) struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(policy: &'a Policy, previous: &'a Previous, deny_warnings: bool) -> Self {
+    pub(super) fn new(
+        policy: &'a Policy,
+        previous: &'a Previous,
+        namespaces: Change,
+        deny_warnings: bool,
+    ) -> Self {
         let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-        Judge { policy, previous, deny_warnings, today }
+        Judge { namespaces, policy, previous, deny_warnings, today }
     }
 
     pub(super) fn judge(&self, manifest: &Manifest<'_>) -> Judgement {
@@ -107,7 +121,13 @@ impl<'a> Judge<'a> {
         }
         // An unknown field does not keep the rest from being judged; a wrong type does.
         match Object::parse(resource, &json) {
-            Ok(object) => self.evaluate(object, node, judgement),
+            Ok(object) => {
+                let injection = self.injection(&object, judgement, &self.namespaces.new);
+                let after = injection.applied(&json);
+                let after = after.as_deref().and_then(|json| Object::parse(resource, json).ok());
+                self.evaluate(after.unwrap_or(object), node, judgement);
+                self.say_all(injection.verdict(self.policy), node, judgement);
+            }
             Err(error) if decodes => {
                 let problem = Problem::at(node.mark, error.to_string());
                 judgement.said.push(schema(problem, String::new()));
@@ -116,17 +136,29 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// What the webhook would put into the template: the API server judges what comes out.
+    fn injection(&self, object: &Object<'_>, of: &Judgement, namespaces: &Namespaces) -> Injection {
+        inject::template(object, namespaces.ask(&of.id.namespace), &self.policy.injection)
+    }
+
     fn evaluate(&self, object: Object<'_>, node: &Node<'_>, judgement: &mut Judgement) {
-        let subject = match self.previous.get(&judgement.id) {
+        let old = self.previous.get(&judgement.id);
+        let old_after = old.and_then(|json| {
+            let object = Object::parse(object.resource, json).ok()?;
+            self.injection(&object, judgement, &self.namespaces.old).applied(json)
+        });
+        let subject = match old_after.as_deref().or(old) {
             Some(old) => Subject::update(object, old),
             None => Subject::create(object),
         };
         let cx = Context { policy: self.policy, door: Door::Check, today: self.today };
-        let verdict = engine::evaluate(&subject, &cx);
-        judgement.remarks = verdict.remarks;
-        judgement
-            .said
-            .extend(verdict.judged.into_iter().filter_map(|judged| self.say(judged, node)));
+        self.say_all(engine::evaluate(&subject, &cx), node, judgement);
+    }
+
+    fn say_all(&self, verdict: Verdict, node: &Node<'_>, judgement: &mut Judgement) {
+        judgement.remarks.extend(verdict.remarks);
+        let said = verdict.judged.into_iter().filter_map(|judged| self.say(judged, node));
+        judgement.said.extend(said);
     }
 
     fn say(&self, Judged { finding, mode, eased }: Judged, node: &Node<'_>) -> Option<Said> {
