@@ -7,6 +7,7 @@ use crate::{
     harness::process::eventually,
     manifests::{daemon_set, pod},
     namespace::Namespace,
+    node::CONTROL_PLANE_TAINTS,
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -18,8 +19,6 @@ pub(super) const CASES: &[Case] = &[
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
 const LABEL: &str = "setguard.io/control-plane";
-const CONTROL_PLANE_TAINTS: [&str; 2] =
-    ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
 fn pod_for_node(node: &str) -> Value {
     let mut pod = pod("daemon");
@@ -81,6 +80,9 @@ fn template_by_namespace(namespace: &Namespace<'_>) {
     });
     namespace.apply(&daemon_set("agent")).silently();
     assert_template_keys(namespace, "agent", &CONTROL_PLANE_TAINTS);
+    // Who asks twice is called twice, and injected once.
+    namespace.apply(&asking("twice")).silently();
+    assert_template_keys(namespace, "twice", &CONTROL_PLANE_TAINTS);
 }
 
 fn asking(name: &str) -> Value {
