@@ -30,11 +30,12 @@ fn injected(pod: &Value) -> Value {
 }
 
 fn pod(node: &str, spec: Value) -> Value {
-    json!({
+    let mut pod = json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": "agent", "annotations": {"setguard.io/node": node}},
-        "spec": spec,
-    })
+    });
+    pod["spec"] = spec;
+    pod
 }
 
 fn denials(injection: &Injection) -> Vec<String> {
@@ -271,8 +272,7 @@ proptest! {
 
 #[test]
 fn the_patch_is_minimal() {
-    let all = injected(&pod("worker-0", json!({})));
-    let mut all_but_one = all.clone();
+    let mut all_but_one = injected(&pod("worker-0", json!({})));
     all_but_one["spec"]["tolerations"].as_array_mut().unwrap().remove(1);
     let patch = serde_json::to_value(inject(&all_but_one, PAIRED).patch).unwrap();
     assert_eq!(

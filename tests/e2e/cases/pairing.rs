@@ -1,6 +1,6 @@
 //! The example of a paired controller, with the manifests that come with it.
 
-use std::{collections::BTreeMap, fmt::Display};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -112,7 +112,7 @@ fn new_template(namespace: &Namespace<'_>, nodes: &[String], before: &BTreeMap<S
         match settled(namespace, nodes) {
             Ok(pods) if pods.values().all(is_new) => Ok(pods),
             Ok(pods) => Err(format!("{:?}", pods.keys())),
-            Err(pods) => Err(pods.to_string()),
+            Err(pods) => Err(pods),
         }
     });
     assert!(alone > 0, "the change of a pod was never seen");
@@ -121,10 +121,7 @@ fn new_template(namespace: &Namespace<'_>, nodes: &[String], before: &BTreeMap<S
 }
 
 /// The pods by node, if there is exactly one on each of these nodes and each is bound there.
-fn settled(
-    namespace: &Namespace<'_>,
-    nodes: &[String],
-) -> Result<BTreeMap<String, Value>, impl Display + use<>> {
+fn settled(namespace: &Namespace<'_>, nodes: &[String]) -> Result<BTreeMap<String, Value>, String> {
     let pods = node::pods(namespace, OURS);
     node::finish_terminating(namespace, &pods);
     let mut bound: Vec<&str> = pods.iter().filter_map(node::bound_to).collect();
