@@ -13,7 +13,7 @@
 //! on the policy's list `injection.pairedControllers`. docs/pairing.md is the contract, and
 //! examples/pairing/ has the manifests.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, io::IsTerminal, sync::Arc, time::Duration};
 
 use futures::{
     StreamExt,
@@ -59,7 +59,8 @@ struct Context {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // kube and its TLS library would each pick a crypto provider of their own.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    let with_ansi = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(with_ansi).init();
     let client = Client::try_default().await?;
 
     let (nodes, writer) = reflector::store();

@@ -1,6 +1,6 @@
 //! The example of a paired controller, with the manifests that come with it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fs};
 
 use serde_json::{Value, json};
 
@@ -27,6 +27,8 @@ fn example_controller(namespace: &Namespace<'_>) {
     kubectl.run(&["apply", "-f", &manifest("controller")], "").silently();
     namespace.apply(&template(namespace)).silently();
 
+    without_pairing(namespace);
+
     let args = ["create", "token", "agent-controller", "-n", "node-agents"];
     let token = kubectl.run(&args, "").accepted().stdout;
     let kubeconfig = namespace.control_plane.kubeconfig("agent-controller", token.trim());
@@ -47,6 +49,19 @@ fn example_controller(namespace: &Namespace<'_>) {
     assert_eq!(uids(&rest), uids(&first), "the other pods must have been left alone");
 
     new_template(namespace, &nodes, &rest);
+}
+
+/// An administrator is not on the policy's list, so nothing would pin what the controller makes.
+fn without_pairing(namespace: &Namespace<'_>) {
+    let kubectl = &namespace.control_plane.kubectl;
+    let folder = namespace.control_plane.folder();
+    let mut controller = example::start_paired_controller(&kubectl.kubeconfig, folder);
+    let log = controller.log.clone();
+    controller.wait_until("the controller to see that it is not paired", || {
+        let text = fs::read_to_string(&log).ok()?;
+        text.contains("setguard did not pin the pod").then_some(())
+    });
+    namespace.assert_none("pods");
 }
 
 /// The example's template, for the nodes of this case.
