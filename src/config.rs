@@ -116,6 +116,13 @@ impl Problems<'_, '_> {
         self.list.push(Problem { field, mark, message, help });
     }
 
+    /// The same, of a name: where it is a key, the key is shown.
+    fn push_name(&mut self, path: &Path<'_>, message: String, help: Option<String>) {
+        let field: Field = path.to_field();
+        let mark = self.root.locate_key(&field);
+        self.list.push(Problem { field, mark, message, help });
+    }
+
     fn check(&mut self, file: PolicyFile) -> Policy {
         let mut policy = Policy::default();
         if file.api_version != API_VERSION {
@@ -128,7 +135,7 @@ impl Problems<'_, '_> {
         }
         let rules = Path::new("rules");
         for (id, mode) in file.rules {
-            if let Some(id) = self.rule(&rules.child(&id), &id) {
+            if let Some(id) = self.rule(&rules.key(&id), &id) {
                 policy.set_mode(id, mode);
             }
         }
@@ -161,12 +168,12 @@ impl Problems<'_, '_> {
                     "{} cannot be changed: what it finds, the API server refuses anyway",
                     meta.id
                 );
-                self.push(path, message, None);
+                self.push_name(path, message, None);
                 None
             }
             None => {
                 let help = rule::nearest(id).map(|near| format!("did you mean {near}?"));
-                self.push(path, format!("there is no rule {id:?}"), help);
+                self.push_name(path, format!("there is no rule {id:?}"), help);
                 None
             }
         }

@@ -160,7 +160,17 @@ impl<'a> Node<'a> {
     /// Where a field stands, or its nearest parent that exists: the value where it fits on a line
     /// (a scalar), the key where it does not (a mapping, a list), the first line of an element.
     pub fn locate(&self, field: &Field) -> Mark {
-        let mut at = Place { mark: self.mark, node: self };
+        self.find(field).mark
+    }
+
+    /// Where the key of a field stands; for an element and for what is missing, as [`Node::locate`].
+    pub fn locate_key(&self, field: &Field) -> Mark {
+        let place = self.find(field);
+        place.key.unwrap_or(place.mark)
+    }
+
+    fn find(&self, field: &Field) -> Place<'_, 'a> {
+        let mut at = Place { mark: self.mark, key: None, node: self };
         for step in field.steps() {
             let (next, arrived) = at.step(step);
             at = next;
@@ -168,7 +178,7 @@ impl<'a> Node<'a> {
                 break;
             }
         }
-        at.mark
+        at
     }
 
     /// The tree as compact JSON, keys in the order of the text.
@@ -183,6 +193,8 @@ impl<'a> Node<'a> {
 #[derive(Clone, Copy)]
 struct Place<'n, 'a> {
     mark: Mark,
+    /// The place of its key, if it has one.
+    key: Option<Mark>,
     node: &'n Node<'a>,
 }
 
@@ -192,7 +204,7 @@ impl<'n, 'a> Place<'n, 'a> {
         match step {
             Step::Index(index) => match &self.node.value {
                 Value::Seq(items) => match items.get(index) {
-                    Some(node) => (Place { mark: node.mark, node }, true),
+                    Some(node) => (Place { mark: node.mark, key: None, node }, true),
                     None => (self, false),
                 },
                 _ => (self, false),
@@ -241,6 +253,7 @@ impl<'n, 'a> Place<'n, 'a> {
                 node.mark.width > 0
             }
         };
-        Some(Place { mark: if on_a_line { node.mark } else { key.mark }, node })
+        let mark = if on_a_line { node.mark } else { key.mark };
+        Some(Place { mark, key: Some(key.mark), node })
     }
 }

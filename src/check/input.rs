@@ -1,6 +1,7 @@
 //! Where manifests come from.
 
 use std::{
+    cell::OnceCell,
     fs,
     io::Read,
     path::{Path, PathBuf},
@@ -21,6 +22,8 @@ pub(crate) enum Source {
         name: String,
         /// What is in it.
         text: String,
+        /// Where its lines begin, once somebody asked.
+        lines: OnceCell<Vec<usize>>,
     },
 }
 
@@ -44,7 +47,7 @@ impl Source {
             let line = 1 + good.filter(|byte| **byte == b'\n').count();
             format!("{name}:{line}: this is not UTF-8; save the file as UTF-8")
         })?;
-        Ok(Source::Text { name, text })
+        Ok(Source::Text { name, text, lines: OnceCell::new() })
     }
 
     /// What to call it.
@@ -61,6 +64,18 @@ impl Source {
             Source::Text { text, .. } => text,
             Source::File(_) | Source::Stdin => "",
         }
+    }
+}
+
+impl Source {
+    /// A line, counted from 1 on, without its end.
+    pub(crate) fn line(&self, number: usize) -> Option<&str> {
+        let Source::Text { text, lines, .. } = self else { return None };
+        let starts = lines.get_or_init(|| {
+            let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+            std::iter::once(0).chain(ends.map(|(i, _)| i + 1)).collect()
+        });
+        text.get(*starts.get(number.checked_sub(1)?)?..)?.lines().next()
     }
 }
 

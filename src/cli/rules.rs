@@ -40,7 +40,7 @@ pub(super) fn list(args: &RulesArgs) -> anyhow::Result<Exit> {
     let rules = rule::catalogue();
     let mut out = io::BufWriter::new(io::stdout().lock());
     match args.format {
-        Format::Text => table(&rules, &mut out)?,
+        Format::Text => table(rules, &mut out)?,
         Format::Json => {
             let rules: Vec<_> = rules.iter().map(|meta| to_json(meta)).collect();
             serde_json::to_writer_pretty(&mut out, &rules).map_err(io::Error::from)?;

@@ -36,7 +36,7 @@ pub(super) fn tagged<'a>(tag: &str, text: Cow<'a, str>) -> Result<Value<'a>, Str
             STANDARD
                 .decode(bare)
                 .map(|bytes| Value::Str(String::from_utf8_lossy(&bytes).into_owned().into()))
-                .or_else(|_| Err("the text after !!binary is not base64".to_owned()))
+                .map_err(|_| "the text after !!binary is not base64".to_owned())
         }
         "bool" | "int" | "float" | "null" => {
             let value = plain(text.clone())?;

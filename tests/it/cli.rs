@@ -1,1 +1,499 @@
 //! The command, as users run it.
+
+use std::{
+    fs,
+    io::Write,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec:
+      terminationGracePeriodSeconds: 30
+      tolerations: [{operator: Exists}]
+      containers:
+      - name: agent
+        image: example.com/agent:1
+        resources: {requests: {cpu: 1, memory: 64Mi}, limits: {memory: 64Mi}}
+";
+
+/// One unknown field, on line 5, column 3.
+const MISSPELT: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent, namespace: kube-system}
+spec:
+  minReadySecond: 5
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec: {containers: [{name: agent, image: a}]}
+";
+
+struct Ran {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Ran {
+            code: output.status.code().expect("not killed"),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// A folder with files in it, in which the command is run.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        for (name, text) in files {
+            folder.write(name, text.as_bytes());
+        }
+        folder
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        let path = self.0.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        self.feed(args, b"")
+    }
+
+    fn feed(&self, args: &[&str], stdin: &[u8]) -> Ran {
+        let mut child = setguard(self.0.path(), args).spawn().unwrap();
+        // The command may end before it has read all.
+        let _ = child.stdin.take().unwrap().write_all(stdin);
+        child.wait_with_output().unwrap().into()
+    }
+
+    fn json(&self, args: &[&str]) -> (i32, Value) {
+        let ran = self.run(&[&["check", "--format", "json"], args].concat());
+        (ran.code, serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.stdout)))
+    }
+}
+
+fn setguard(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
+    command
+        .args(args)
+        .current_dir(folder)
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Feeds one text to `check -`.
+fn check(text: &str) -> Ran {
+    Folder::new([]).feed(&["check", "-"], text.as_bytes())
+}
+
+#[test]
+fn nothing_to_deny_is_0() {
+    let ran = check(GOOD);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert_eq!(ran.stdout, "1 object in 1 file: 0 denied, 0 warned\n");
+}
+
+#[test]
+fn a_report_shows_the_place_and_the_way_out() {
+    let folder = Folder::new([("a.yaml", MISSPELT)]);
+    let ran = folder.run(&["check", "a.yaml"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    insta::assert_snapshot!(ran.stdout);
+}
+
+#[test]
+fn the_json_report_is_one_document() {
+    let folder = Folder::new([("a.yaml", MISSPELT), ("b.yaml", GOOD)]);
+    let ran = folder.run(&["check", ".", "--format", "json"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    insta::assert_snapshot!(ran.stdout);
+}
+
+#[test]
+fn wrong_usage_is_2() {
+    let folder = Folder::new([("a.yaml", GOOD)]);
+    for (args, part) in [
+        (&["check"][..], "which manifests"),
+        (&["check", "a.yaml", "--format", "xml"], "possible values: text, json"),
+        (&["check", "a.yaml", "--kube-version", "1.2"], "not among the releases known"),
+        (&["check", "a.yaml", "--feature-gates", "A=perhaps"], "GATE=true or GATE=false"),
+        (&["check", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
+        (&["check", "a.yaml", "--policy", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
+        (&["check", "a.yaml", "--against", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
+        (&["chekc"], "check"),
+        (&[], "Usage"),
+        (&["explain", "schma"], "did you mean schema?"),
+        (&["explain", "qqqqqqqq"], "setguard rules"),
+    ] {
+        let ran = folder.run(args);
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.stdout);
+        assert!(ran.stderr.contains(part), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_2_and_the_rest_is_judged() {
+    let folder = Folder::new([("a.yaml", MISSPELT), ("c.yaml", "a: [\n---\nb: {{ .Values.b }}\n")]);
+    folder.write("b.yaml", b"ok: 1\ntext: \xff\xfe\n");
+    let ran = folder.run(&["check", "."]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("b.yaml:2: this is not UTF-8"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("unknown field"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("helm template"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("1 denied, 0 warned, 2 documents not readable"), "{}", ran.stdout);
+    let (_, report) = folder.json(&["c.yaml"]);
+    assert_eq!(report["findings"][0]["line"], 1);
+    assert_eq!(report["findings"][0].get("object"), None);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_without_permission_is_said() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new([("a.yaml", GOOD), ("b.yaml", GOOD)]);
+    let path = folder.0.path().join("a.yaml");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::read(&path).is_ok() {
+        return; // root may read everything
+    }
+    let ran = folder.run(&["check", "."]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("a.yaml: cannot be read"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("1 object in 1 file"), "{}", ran.stdout);
+}
+
+#[test]
+fn folders_are_read_in_order_without_what_is_hidden() {
+    let folder = Folder::new([
+        ("b.yml", MISSPELT),
+        ("a/z.yaml", MISSPELT),
+        ("a/.hidden/x.yaml", MISSPELT),
+        (".x.yaml", MISSPELT),
+        ("README.md", "not: [yaml"),
+        ("c.txt", MISSPELT),
+        ("d.json", "{\"kind\": \"ConfigMap\", \"apiVersion\": \"v1\"}"),
+    ]);
+    let (code, report) = folder.json(&["."]);
+    let files: Vec<_> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["file"].as_str().unwrap())
+        .collect();
+    assert_eq!((code, files), (1, vec!["./a/z.yaml", "./b.yml"]));
+    assert_eq!(report["summary"]["files"], 3);
+    // What is named is read, whatever its name is.
+    assert_eq!(folder.run(&["check", "c.txt"]).code, 1);
+    assert_eq!(folder.run(&["check", ".x.yaml"]).code, 1);
+}
+
+#[test]
+fn lists_and_streams_are_looked_through() {
+    let one = |name: &str, kind: &str| {
+        format!(
+            "{{apiVersion: apps/v1, kind: {kind}, metadata: {{name: {name}, x: 1}}, spec: {{}}}}"
+        )
+    };
+    let text = format!(
+        "kind: ConfigMap\napiVersion: v1\ndata: {{a: 1}}\n---\nkind: List\napiVersion: v1\nitems:\n\
+         - {}\n- {{kind: Pod, apiVersion: v1}}\n- {{kind: List, apiVersion: v1, items: [{}]}}\n---\n\
+         kind: DaemonSetList\napiVersion: apps/v1\nitems:\n- {{metadata: {{name: c, x: 1}}}}\n---\n\
+         # nothing\n---\njust: data\n",
+        one("a", "DaemonSet"),
+        one("b", "StatefulSet"),
+    );
+    let folder = Folder::new([("list.yaml", text.as_str())]);
+    let (_, report) = folder.json(&["list.yaml"]);
+    let found: Vec<_> = report["findings"].as_array().unwrap().iter().collect();
+    let unknown: Vec<_> = found
+        .iter()
+        .filter(|f| f["rule"] == "schema")
+        .map(|f| {
+            assert_eq!(f["field"], "metadata.x", "fields are the object's own");
+            (f["object"]["kind"].as_str().unwrap(), f["object"]["name"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(unknown, [("DaemonSet", "a"), ("StatefulSet", "b"), ("DaemonSet", "c")]);
+    assert_eq!(report["summary"]["objects"], 3);
+    let ran = folder.run(&["check", "list.yaml"]);
+    assert!(ran.stdout.ends_with("2 other objects passed over\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_duplicate_key_is_an_error_where_it_matters() {
+    let twice = GOOD.replace("kind: DaemonSet", "kind: DaemonSet\nkind: DaemonSet");
+    let list =
+        format!("kind: List\napiVersion: v1\nitems:\n- {{kind: Pod, kind: Pod}}\n- {twice:?}");
+    let nested = format!(
+        "kind: List\napiVersion: v1\nitems:\n- {{kind: Pod, kind: Pod}}\n-\n  {}",
+        twice.replace('\n', "\n  ")
+    );
+    for (text, line) in [(twice.as_str(), 3), (nested.as_str(), 8)] {
+        let folder = Folder::new([("a.yaml", text)]);
+        let (code, report) = folder.json(&["a.yaml"]);
+        let findings = report["findings"].as_array().unwrap();
+        assert_eq!((code, findings.len()), (1, 1), "{report}");
+        assert_eq!((&findings[0]["field"], &findings[0]["line"]), (&"kind".into(), &line.into()));
+    }
+    assert_eq!(check(&list).code, 0, "text in a list is no object");
+    assert_eq!(check("apiVersion: v1\nkind: ConfigMap\ndata: {a: 1, a: 2}\n").code, 0);
+}
+
+#[test]
+fn hostile_input_is_an_error_not_a_crash() {
+    let mut laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for i in 1..30 {
+        let aliases = vec![format!("*a{}", i - 1); 10].join(", ");
+        laughs.push_str(&format!("a{i}: &a{i} [{aliases}]\n"));
+    }
+    for text in [laughs, "[".repeat(10_000), "{".repeat(10_000), "{\"a\":".repeat(10_000)] {
+        let ran = check(&text);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stdout.contains("error[schema]"));
+    }
+    // A managedFields entry may hold any JSON.
+    let deep = format!("{}1{}", "{\"a\":".repeat(90), "}".repeat(90));
+    let text = GOOD.replace(
+        "metadata: {name: agent}",
+        &format!("metadata: {{name: agent, managedFields: [{{fieldsV1: {deep}}}]}}"),
+    );
+    assert_eq!(check(&text).code, 0, "{}", check(&text).stdout);
+}
+
+#[test]
+fn odd_text_is_read() {
+    for text in ["", "\n", "---\n", "# nothing\n", "\u{feff}", "plain text\n", "[1, 2]\n"] {
+        let ran = check(text);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{text:?}: {}", ran.stdout);
+    }
+    let windows = format!("\u{feff}{}", GOOD.replace('\n', "\r\n"));
+    assert_eq!(check(&windows).code, 0, "{}", check(&windows).stdout);
+    let windows = format!("\u{feff}{}", MISSPELT.replace('\n', "\r\n"));
+    assert!(check(&windows).stdout.contains("<stdin>:5:3"), "{}", check(&windows).stdout);
+}
+
+#[test]
+fn what_the_api_server_takes_is_taken() {
+    let nulls = GOOD
+        .replace("metadata: {name: agent}", "metadata: {name: agent, labels: {a: null}}")
+        .replace("image: example.com/agent:1", "image: a\n        args: [null, x]\n        env:")
+        .replace("cpu: 1,", "cpu: 0.5, ephemeral-storage: 1e3,");
+    let ran = check(&nulls);
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+}
+
+#[test]
+fn a_version_that_is_gone_is_said() {
+    let ran = check(&GOOD.replace("apps/v1", "extensions/v1beta1"));
+    assert_eq!(ran.code, 1);
+    assert!(ran.stdout.contains("apiVersion: no cluster since"), "{}", ran.stdout);
+    assert_eq!(check(&GOOD.replace("apps/v1", "apps.kruise.io/v1alpha1")).code, 0);
+}
+
+#[test]
+fn against_makes_it_an_update() {
+    let changed = GOOD.replace("app: agent", "app: other");
+    let folder = Folder::new([
+        ("new/a.yaml", changed.as_str()),
+        ("old/b.yaml", &format!("kind: List\napiVersion: v1\nitems:\n- {}", indent(GOOD))),
+    ]);
+    assert_eq!(folder.run(&["check", "new"]).code, 0);
+    let (code, report) = folder.json(&["new", "--against", "old"]);
+    assert_eq!(code, 1, "{report}");
+    let finding = &report["findings"][0];
+    assert_eq!(finding["field"], "spec.selector");
+    assert!(finding["message"].as_str().unwrap().contains("immutable"), "{finding}");
+    // Another object is another object.
+    let elsewhere = changed.replace("{name: agent}", "{name: agent, namespace: other}");
+    folder.write("new/a.yaml", elsewhere.as_bytes());
+    assert_eq!(folder.run(&["check", "new", "--against", "old"]).code, 0);
+}
+
+fn indent(text: &str) -> String {
+    text.replace('\n', "\n  ")
+}
+
+/// A trap that warns: more replicas than the partition lets be updated.
+const PARTITIONED: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 2
+  serviceName: db
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 5}}
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec: {containers: [{name: db, image: a}]}
+";
+
+const POLICY: &str = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n";
+
+#[test]
+fn warnings_are_denied_on_demand_and_off_by_policy() {
+    let policy = |rest: &str| format!("{POLICY}{rest}");
+    let excepted = "exceptions:\n- rules: [partition-covers-all]\n  reason: staged by hand\n";
+    let expired = format!("{excepted}  expires: 2020-01-01\n");
+    let folder = Folder::new([
+        ("a.yaml", PARTITIONED),
+        ("off.yaml", &policy("rules: {partition-covers-all: off}\n")),
+        ("deny.yaml", &policy("rules: {partition-covers-all: deny}\n")),
+        ("excepted.yaml", &policy(excepted)),
+        ("expired.yaml", &policy(&expired)),
+    ]);
+    let run = |args: &[&str]| {
+        let ran = folder.run(&[&["check", "a.yaml"], args].concat());
+        assert_eq!(ran.stderr, "");
+        (ran.code, ran.stdout)
+    };
+    let (code, text) = run(&[]);
+    assert_eq!(code, 0);
+    assert!(text.contains("warning[partition-covers-all]"), "{text}");
+    assert!(text.contains("0 denied, 1 warned"), "{text}");
+    let (code, text) = run(&["--deny-warnings"]);
+    assert_eq!(code, 1);
+    assert!(text.contains("error[partition-covers-all]"), "{text}");
+    assert_eq!(run(&["--policy", "off.yaml"]).0, 0);
+    assert_eq!(run(&["--policy", "deny.yaml"]).0, 1);
+    let (code, text) = run(&["--policy", "excepted.yaml", "--deny-warnings"]);
+    assert_eq!(code, 0);
+    assert!(text.contains("note[partition-covers-all]"), "{text}");
+    assert!(text.contains("excepted by the policy: staged by hand"), "{text}");
+    let (code, text) = run(&["--policy", "expired.yaml"]);
+    assert_eq!(code, 0);
+    assert!(text.contains("ran out on 2020-01-01"), "{text}");
+    let (_, report) = folder.json(&["a.yaml", "--policy", "expired.yaml"]);
+    assert_eq!(report["remarks"][0]["object"]["name"], "db");
+}
+
+#[test]
+fn a_wrong_policy_is_shown_with_its_lines() {
+    let policy = format!(
+        "{POLICY}rules:\n  partition-covers-al: warn\n  schema: off\n  surge-host-port: wran\n\
+         exceptions:\n- rules: []\n  raeson: x\ninjection: {{nodePin: 'yes'}}\n"
+    );
+    let folder = Folder::new([("a.yaml", GOOD), ("policy.yaml", &policy)]);
+    let ran = folder.run(&["check", "a.yaml", "--policy", "policy.yaml"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    insta::assert_snapshot!(ran.stderr);
+}
+
+#[test]
+fn colours_are_for_terminals_and_for_those_who_insist() {
+    let folder = Folder::new([("a.yaml", MISSPELT)]);
+    let plain = folder.run(&["check", "a.yaml"]).stdout;
+    assert!(!plain.contains('\u{1b}'), "not a terminal");
+    let with = |name: &str| {
+        let output = setguard(folder.0.path(), &["check", "a.yaml"]).env(name, "1").output();
+        Ran::from(output.unwrap()).stdout
+    };
+    assert!(with("CLICOLOR_FORCE").contains("\u{1b}["));
+    assert_eq!(with("NO_COLOR"), plain);
+}
+
+#[test]
+fn text_of_others_does_not_steer_the_terminal() {
+    let text = MISSPELT.replace("minReadySecond", "\"min\\e[2J\\u202e\"");
+    let ran = check(&text);
+    assert_eq!(ran.code, 1);
+    assert!(!ran.stdout.contains(['\u{1b}', '\u{202e}']), "{:?}", ran.stdout);
+}
+
+#[test]
+fn a_long_line_is_cut_around_the_place() {
+    let pad = "é".repeat(5_000);
+    let text = GOOD.replace(
+        "{name: agent}",
+        &format!("{{name: agent, annotations: {{a: {pad}}}, x: 1, uid: {pad}}}"),
+    );
+    let ran = check(&text);
+    let longest = ran.stdout.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(longest < 200, "{}", ran.stdout);
+    let column = 1 + "metadata: {name: agent, annotations: {a: }, ".len() + 5_000;
+    assert!(ran.stdout.contains(&format!("<stdin>:3:{column}\n")), "{}", ran.stdout);
+    assert!(ran.stdout.contains("}, x: 1, uid: é"), "{}", ran.stdout);
+    // Nor does a long value make a long report.
+    let ran = check(&GOOD.replace("{name: agent}", &format!("{{name: {}}}", "a".repeat(50_000))));
+    assert_eq!(ran.code, 1);
+    let length = ran.stdout.len();
+    assert!(length < 10_000, "{length} bytes");
+}
+
+#[test]
+fn a_closed_pipe_ends_it_quietly() {
+    let many = [MISSPELT; 2_000].join("---\n");
+    let folder = Folder::new([("a.yaml", many.as_str())]);
+    for args in [
+        &["check", "a.yaml"][..],
+        &["check", "a.yaml", "--format", "json"],
+        &["rules"],
+        &["completions", "bash"],
+    ] {
+        let mut child = setguard(folder.0.path(), args).spawn().unwrap();
+        drop(child.stdout.take());
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        assert_eq!((ran.code, ran.stderr.as_str()), (2, ""), "{args:?}");
+    }
+}
+
+#[test]
+fn the_rules_are_listed_and_explained() {
+    let folder = Folder::new([]);
+    let table = folder.run(&["rules"]);
+    let json: Value =
+        serde_json::from_str(&folder.run(&["rules", "--format", "json"]).stdout).unwrap();
+    let rules = json.as_array().unwrap();
+    assert_eq!(table.stdout.lines().count(), rules.len() + 1, "{}", table.stdout);
+    for rule in rules {
+        let id = rule["id"].as_str().unwrap();
+        let line = table.stdout.lines().find(|line| line.split(' ').next() == Some(id)).unwrap();
+        assert!(line.contains(rule["mode"].as_str().unwrap()), "{line}");
+        let explained = folder.run(&["explain", id]);
+        assert_eq!(explained.code, 0);
+        assert!(explained.stdout.starts_with(&format!("{id}: ")), "{}", explained.stdout);
+    }
+    let explained = folder.run(&["explain", "partition-covers-all"]).stdout;
+    for part in ["Mode:", "Why:", "Bad:", "Good:"] {
+        assert!(explained.contains(part), "{explained}");
+    }
+}
+
+#[test]
+fn help_shows_how() {
+    let folder = Folder::new([]);
+    let help = folder.run(&["check", "--help"]);
+    assert_eq!((help.code, help.stderr.as_str()), (0, ""));
+    for part in ["Exit codes:", "Examples:", "--against", "--deny-warnings"] {
+        assert!(help.stdout.contains(part), "{}", help.stdout);
+    }
+    let version = folder.run(&["--version"]).stdout;
+    assert_eq!(version, format!("setguard {}\n", env!("CARGO_PKG_VERSION")));
+    for shell in ["bash", "zsh", "fish"] {
+        let script = folder.run(&["completions", shell]);
+        assert_eq!(script.code, 0);
+        assert!(script.stdout.contains("deny-warnings"), "{shell}");
+    }
+}

@@ -59,7 +59,7 @@ fn what_is_wrong_at_the_start_is_said_with_exit_code_2() {
     for (args, expected) in [
         (vec!["--listen", &taken, "--admin-listen", free], format!("--listen {taken}: cannot")),
         (vec!["--listen", free, "--admin-listen", &taken], format!("--admin-listen {taken}: can")),
-        (vec!["--policy", &wrong], format!("{wrong}:4:3: rules.no-such-rule: there is no rule")),
+        (vec!["--policy", &wrong], format!("{wrong}:4:3: rules[no-such-rule]: there is no rule")),
         (vec!["--tls-cert", &missing, "--tls-key", &key], format!("{missing}: cannot be read")),
         (vec!["--tls-cert", &cert, "--tls-key", &cert], format!("{cert}: has no private key")),
         (vec!["--tls-cert", &cert], "--tls-key".to_owned()),

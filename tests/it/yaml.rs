@@ -295,6 +295,7 @@ fn fields_are_found_in_the_text() {
     };
     let spec = Path::new("spec");
     assert_eq!(place(&Path::new("metadata").child("name")), "x", "a scalar: its value");
+    assert_eq!(root.locate_key(&Path::new("metadata").child("name").to_field()).column, 3);
     assert_eq!(place(&spec), "spec", "a mapping: its key");
     assert_eq!(place(&spec.child("selector")), "spec", "missing: the nearest parent");
     assert_eq!(place(&spec.child("ordinals.start")), "-1");

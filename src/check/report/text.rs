@@ -1,6 +1,9 @@
 //! For people: what is wrong, where it stands, and what to do.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::{AutoStream, ColorChoice};
@@ -15,7 +18,9 @@ use crate::{
     yaml::{Mark, Problem},
 };
 
-/// Lines longer than this many characters are cut around the place that is marked.
+/// Texts longer than this many bytes lose their middle: they may hold a value of any size.
+const LONG_TEXT: usize = 600;
+/// Lines longer than this many bytes are cut around the place that is marked.
 const LONG_LINE: usize = 300;
 /// How much is left on each side of it.
 const AROUND: usize = 60;
@@ -46,6 +51,7 @@ impl Text {
         } else {
             format!("{}: {}", said.field, said.message)
         };
+        let title = shorten(&title);
         let mut group = Group::with_title(level.primary_title(title).id(said.rule));
         group = place(group, source, said.mark);
         if let Some(id) = id {
@@ -121,32 +127,42 @@ fn renderer(choice: ColorChoice) -> Renderer {
     if choice == ColorChoice::Never { Renderer::plain() } else { Renderer::styled() }
 }
 
+/// Leaves the middle of a long text out.
+fn shorten(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONG_TEXT {
+        return text.into();
+    }
+    let head = text.floor_char_boundary(LONG_TEXT / 2);
+    let tail = text.ceil_char_boundary(text.len() - LONG_TEXT / 2);
+    format!("{} … {}", &text[..head], &text[tail..]).into()
+}
+
 /// Text of others that is not to steer a terminal.
 fn clean(text: &str) -> String {
-    annotate_snippets::normalize_untrusted_str(text)
+    annotate_snippets::normalize_untrusted_str(&shorten(text))
 }
 
 /// The line, with the place marked.
 fn place<'a>(group: Group<'a>, source: &'a Source, mark: Mark) -> Group<'a> {
     let name = clean(source.name());
-    let Some(line) = mark.line.checked_sub(1).and_then(|n| source.text().lines().nth(n)) else {
+    let Some(line) = source.line(mark.line) else {
         return group.element(Origin::path(name).line(mark.line).char_column(mark.column));
     };
-    let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+    let mut line = Cow::Borrowed(line.strip_prefix('\u{feff}').unwrap_or(line));
     let begin = mark.column.saturating_sub(1);
-    let is_long = line.len() > LONG_LINE && line.chars().count() > LONG_LINE;
-    let from = if is_long { begin.saturating_sub(AROUND) } else { 0 };
-    let width = if is_long { mark.width.min(AROUND) } else { mark.width }.max(1);
-    let offset = |chars: usize| line.char_indices().nth(chars).map_or(line.len(), |(i, _)| i);
-    let to = if is_long { offset(begin + width + AROUND) } else { line.len() };
-    let cut = line.get(offset(from)..to).unwrap_or_default();
-    let span = offset(begin) - offset(from)..offset(begin + width) - offset(from);
-    let snippet =
-        Snippet::source(cut).line_start(mark.line).annotation(AnnotationKind::Primary.span(span));
-    if is_long {
-        let origin = Origin::path(name).line(mark.line).char_column(mark.column);
-        group.element(origin).element(snippet)
-    } else {
-        group.element(snippet.path(name))
+    let mut width = mark.width.max(1);
+    if line.len() > LONG_LINE {
+        // What is left out on the left stays as spaces, which are not printed: so columns hold.
+        width = width.min(AROUND);
+        let (from, to) = (begin.saturating_sub(AROUND), begin + width + AROUND);
+        let kept = line.chars().take(to).enumerate();
+        line = kept.map(|(i, c)| if i < from { ' ' } else { c }).collect();
     }
+    let offset = |chars: usize| line.char_indices().nth(chars).map_or(line.len(), |(i, _)| i);
+    let span = offset(begin)..offset(begin + width);
+    let snippet = Snippet::source(line)
+        .line_start(mark.line)
+        .path(name)
+        .annotation(AnnotationKind::Primary.span(span));
+    group.element(snippet)
 }

@@ -1,0 +1,121 @@
+//! The entries of lists and mappings.
+
+use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess};
+
+use super::{Error, Reader};
+use crate::{
+    field::Path,
+    rule::nearest_of,
+    yaml::{Key, Node, Problem, Value},
+};
+
+/// The elements of a list.
+pub(super) struct Seq<'r, 'a> {
+    pub(super) reader: Reader<'r, 'a>,
+    pub(super) items: std::iter::Enumerate<std::slice::Iter<'r, Node<'a>>>,
+}
+
+impl<'de> SeqAccess<'de> for Seq<'_, '_> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Error> {
+        let cx = self.reader.cx;
+        for (i, node) in self.items.by_ref() {
+            let path = self.reader.path.map_or_else(|| Path::new(""), |path| path.index(i));
+            let reader = Reader { node, path: Some(&path), cx };
+            if !reader.is_broken() {
+                return reader.remember(seed.deserialize(reader)).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The entries of a mapping.
+pub(super) struct Map<'r, 'a> {
+    pub(super) reader: Reader<'r, 'a>,
+    pub(super) entries: std::slice::Iter<'r, (Key<'a>, Node<'a>)>,
+    /// The names that are known, if it is a struct.
+    pub(super) fields: Option<&'static [&'static str]>,
+    /// What goes with the key that was read last.
+    pub(super) value: Option<&'r (Key<'a>, Node<'a>)>,
+    /// Fields that must be there and are not.
+    pub(super) made_up: Vec<&'static str>,
+}
+
+impl<'r> Map<'r, '_> {
+    fn path<'p>(&'p self, name: &'p str) -> Path<'p>
+    where
+        'r: 'p,
+    {
+        match self.reader.path {
+            None => Path::new(name),
+            Some(path) if self.fields.is_some() => path.child(name),
+            Some(path) => path.key(name),
+        }
+    }
+
+    fn unknown(&self, key: &Key<'_>, fields: &[&'static str]) {
+        let near = nearest_of(&key.name, fields.iter().copied());
+        self.reader.cx.found.borrow_mut().push(Problem {
+            field: self.path(&key.name).to_field(),
+            mark: key.mark,
+            message: format!("unknown field {:?}", key.name),
+            help: match near {
+                Some(near) => Some(format!("did you mean {near}?")),
+                None if matches!(key.name.as_ref(), "true" | "false") => {
+                    Some("YAML takes y, n, yes, no, on and off for these; quote the key".to_owned())
+                }
+                None => None,
+            },
+        });
+    }
+}
+
+impl<'de> MapAccess<'de> for Map<'_, '_> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Error> {
+        let cx = self.reader.cx;
+        while let Some(entry) = self.entries.next() {
+            let (key, node) = entry;
+            if let Some(fields) = self.fields
+                && !fields.contains(&key.name.as_ref())
+            {
+                self.unknown(key, fields);
+                continue;
+            }
+            if !(Reader { node, path: None, cx }).is_broken() {
+                self.value = Some(entry);
+                return seed.deserialize(key.name.as_ref().into_deserializer()).map(Some);
+            }
+        }
+        self.made_up.pop().map(|name| seed.deserialize(name.into_deserializer())).transpose()
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
+        let cx = self.reader.cx;
+        match self.value.take() {
+            Some((key, node)) => {
+                let path = self.path(&key.name);
+                let reader = Reader { node, path: Some(&path), cx };
+                reader.remember(seed.deserialize(reader))
+            }
+            None => {
+                // A field that must be there and is not: null, which reads as its zero value.
+                let node = Node { value: Value::Null, mark: self.reader.node.mark };
+                let made_up = Reader { node: &node, path: None, cx };
+                seed.deserialize(made_up).map_err(|_| {
+                    cx.gave_up.set(true);
+                    Error::Other("is not complete".to_owned())
+                })
+            }
+        }
+    }
+}
