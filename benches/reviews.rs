@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 pub(crate) const SMALL: usize = 5;
 /// With so many it has about 300 KB.
 #[allow(dead_code, reason = "not every benchmark uses it")]
-pub(crate) const LARGE: usize = 1_150;
+pub(crate) const LARGE: usize = 1_240;
 
 /// Environment variables per container.
 const PER_CONTAINER: usize = 20;

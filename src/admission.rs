@@ -163,13 +163,13 @@ fn subject<'a>(
     request: &'a Request<'a>,
     reply: &mut Reply<'a>,
 ) -> Result<Option<Subject<'a>>, Rejection> {
-    let Some(resource) = judged(request, reply) else { return Ok(None) };
     // A DELETE or CONNECT brings no new state.
     let old = match request.operation {
         Verb::Create => None,
         Verb::Update => request.old_object,
         Verb::Connect | Verb::Delete | Verb::Unknown => return Ok(None),
     };
+    let Some(resource) = judged(request, reply) else { return Ok(None) };
     let object = Object::parse(resource, object(request)?)?;
     reply.name(object.name());
     Ok(Some(match old {

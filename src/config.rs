@@ -179,6 +179,17 @@ impl Problems<'_, '_> {
         }
     }
 
+    /// The id of a rule that an exception can be made from. What is injected into a pod is decided
+    /// by who creates it.
+    fn excepted_rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static str> {
+        let id = self.rule(path, id)?;
+        if rule::find(id).is_some_and(|meta| meta.kinds == ["Pod"]) {
+            let message = format!("there are no exceptions from {id}, which is about pods");
+            self.push(path, message, Some("set its mode under `rules` instead".to_owned()));
+        }
+        Some(id)
+    }
+
     fn exception(&mut self, path: &Path<'_>, entry: ExceptionEntry) -> Exception {
         let rules_path = path.child("rules");
         if entry.rules.is_empty() {
@@ -191,7 +202,7 @@ impl Problems<'_, '_> {
             .rules
             .iter()
             .enumerate()
-            .filter_map(|(i, id)| self.rule(&rules_path.index(i), id))
+            .filter_map(|(i, id)| self.excepted_rule(&rules_path.index(i), id))
             .collect();
         let expires = entry.expires.as_ref().and_then(|text| match text.parse() {
             Ok(date) => Some(date),

@@ -55,10 +55,16 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
         return verdict;
     }
     let mut findings = Findings::default();
-    api_validation::validate(subject, &cx.policy.cluster, &mut findings);
+    let tolerated = api_validation::validate(subject, &cx.policy.cluster, &mut findings);
     run_traps(subject, cx, |phase| cx.door == Door::Check || phase == Phase::After, &mut findings);
     for finding in findings.into_vec() {
         judge(finding, subject, cx, &mut verdict);
+    }
+    for finding in tolerated {
+        let mode = cx.mode(finding.rule).min(Mode::Warn);
+        if mode != Mode::Off {
+            verdict.judged.push(Judged { finding, mode, eased: Some(Eased::Ratcheted) });
+        }
     }
     verdict
 }

@@ -94,10 +94,11 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// Any value, printed as JSON the way Go does (`<`, `>` and `&` escaped).
+    /// Any value, printed as JSON the way Go does (`<`, `>`, `&` and the line separators escaped).
     pub fn json(value: &impl Serialize) -> Value<'static> {
         let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
-        Value::Json(text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"))
+        let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
+        Value::Json(text.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029"))
     }
 }
 

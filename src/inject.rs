@@ -12,7 +12,7 @@ use json_patch::{AddOperation, PatchOperation, jsonptr::PointerBuf};
 use k8s_openapi::api::core::v1::{Affinity, Toleration};
 use serde::Deserialize;
 
-pub(crate) use self::tolerations::covers;
+pub(crate) use self::tolerations::{covers, tolerates};
 use crate::{
     config::{Injection as Settings, Policy, UnpairedAnnotation},
     field::Path,

@@ -51,7 +51,7 @@ fn contradiction(
         labels.entry(&requirement.key).or_default().extend(Need::expression(requirement));
     }
     let mut names: Vec<_> = fields.iter().filter_map(Need::field).collect();
-    names.extend(node.map(|node| Need::name(node)));
+    names.extend(node.map(Need::name));
     let names = std::iter::once(names).filter(|names| !names.is_empty());
     labels.into_values().chain(names).find_map(|needs| culprits(&needs))
 }
@@ -175,20 +175,16 @@ fn can_be_met(needs: &[Need<'_>]) -> bool {
     // Otherwise a few values may be forbidden and a range prescribed. A number can be written with
     // any count of zeros before it, and any other text can be made longer, so what is not listed
     // never runs out. No label begins with a minus.
-    let mut range = 0..=i64::MAX;
+    let (mut lowest, mut highest) = (0, i64::MAX);
     for need in needs {
         match need.test {
             Test::Above(i64::MAX) | Test::Below(i64::MIN) => return false,
-            Test::Above(bound) => {
-                range = bound.saturating_add(1).max(*range.start())..=*range.end()
-            }
-            Test::Below(bound) => {
-                range = *range.start()..=bound.saturating_sub(1).min(*range.end())
-            }
+            Test::Above(bound) => lowest = lowest.max(bound.saturating_add(1)),
+            Test::Below(bound) => highest = highest.min(bound.saturating_sub(1)),
             _ => {}
         }
     }
-    !range.is_empty()
+    lowest <= highest
 }
 
 impl Test<'_> {

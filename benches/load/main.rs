@@ -18,7 +18,7 @@ mod reviews;
 mod throughput;
 
 use std::{
-    env,
+    env, fs,
     process::{Command, Stdio},
 };
 
@@ -66,6 +66,9 @@ fn main() {
     if let Some(bare) = &arguments.bare {
         return bare::serve(&bare[0], &bare[1], &bare[2]);
     }
+    if env::var_os(PINNED).is_none() {
+        println!("{}", machine());
+    }
     let wants = |section| arguments.sections.is_empty() || arguments.sections.contains(&section);
     if wants(Section::Throughput) {
         pinned(&arguments);
@@ -103,4 +106,15 @@ fn taskset_works() -> bool {
     let mut command = Command::new("taskset");
     command.args(["-c", &both, "true"]).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
+}
+
+/// What is measured on.
+fn machine() -> String {
+    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    let processors = read("/proc/cpuinfo");
+    let models = processors.lines().filter(|line| line.starts_with("model name"));
+    let names: Vec<&str> = models.filter_map(|line| Some(line.split_once(':')?.1.trim())).collect();
+    let name = names.first().unwrap_or(&"unknown processor");
+    let kernel = read("/proc/sys/kernel/osrelease");
+    format!("{} x {name}, Linux {}", names.len(), kernel.trim())
 }

@@ -169,3 +169,117 @@ fn scalars(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings
         resources::overhead(overhead, opts, &path.child("overhead"), found);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn spec(change: &Value) -> PodSpec {
+        let mut spec = json!({
+            "containers": [{
+                "name": "a", "image": "a", "imagePullPolicy": "Always",
+                "terminationMessagePolicy": "File"
+            }],
+            "dnsPolicy": "ClusterFirst", "restartPolicy": "Always",
+            "terminationGracePeriodSeconds": 30
+        });
+        for (pointer, value) in change.as_object().unwrap() {
+            let (parent, name) = pointer.rsplit_once('/').unwrap();
+            spec.pointer_mut(parent).unwrap()[name] = value.clone();
+        }
+        serde_json::from_value(spec).unwrap()
+    }
+
+    fn judge(spec: &PodSpec, old: Option<&PodSpec>, claims: &[&str], gates: &str) -> Vec<String> {
+        let gates = crate::cluster::parse_gates(gates).unwrap();
+        let cluster = Cluster::new("1.36".parse().unwrap(), gates);
+        let mut found = Findings::of("test");
+        let opts = PodOptions { cluster: &cluster, claims, old };
+        validate_pod_spec(spec, None, &Path::new("spec"), &opts, &mut found);
+        found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
+    }
+
+    fn texts(change: &Value, gates: &str) -> Vec<String> {
+        judge(&spec(change), None, &[], gates)
+    }
+
+    #[test]
+    fn a_plain_spec_is_good_and_an_empty_one_is_not_fatal() {
+        assert!(texts(&json!({}), "").is_empty());
+        assert!(judge(&PodSpec::default(), None, &[""], "").len() > 3);
+    }
+
+    #[test]
+    fn a_field_whose_feature_is_off_is_dropped_before_it_is_judged() {
+        for (gate, change) in [
+            ("HostnameOverride", json!({"/hostnameOverride": "A_"})),
+            (
+                "SupplementalGroupsPolicy",
+                json!({"/securityContext": {"supplementalGroupsPolicy": "x"}}),
+            ),
+            ("ProcMountType", json!({"/containers/0/securityContext": {"procMount": "x"}})),
+            ("ContainerRestartRules", json!({"/containers/0/restartPolicy": "x"})),
+            ("ImageVolume", json!({"/volumes": [{"name": "V", "image": {}}]})),
+            ("GenericWorkload", json!({"/schedulingGroup": {}})),
+            ("ContainerStopSignals", json!({"/containers/0/lifecycle": {"stopSignal": "x"}})),
+            (
+                "ClusterTrustBundleProjection",
+                json!({"/volumes": [{"name": "v", "projected": {"sources": [{"clusterTrustBundle": {"path": ""}}]}}]}),
+            ),
+        ] {
+            assert!(texts(&change, &format!("{gate}=false")).is_empty(), "{gate} is off");
+            assert!(!texts(&change, &format!("{gate}=true")).is_empty(), "{gate} is on");
+            // What is in use stays, and is judged.
+            let (new, old) = (spec(&change), spec(&change));
+            assert!(!judge(&new, Some(&old), &[], &format!("{gate}=false")).is_empty(), "{gate}");
+        }
+    }
+
+    #[test]
+    fn what_was_stored_with_a_fault_may_keep_it() {
+        for change in [
+            json!({"/tolerations": [{"key": "a", "operator": "Lt", "value": "1"}]}),
+            json!({"/securityContext": {"seLinuxChangePolicy": "MountOption"}}),
+            json!({"/hostUsers": false, "/hostNetwork": true}),
+            json!({"/overhead": {"hugepages-2Mi": "3Mi", "cpu": "1"}}),
+            json!({"/topologySpreadConstraints": [{
+                "maxSkew": 1, "topologyKey": "k", "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {"matchLabels": {"a b": "c"}}
+            }]}),
+            json!({"/hostIPC": true, "/securityContext": {"sysctls": [{"name": "kernel.sem", "value": ""}]}}),
+            json!({"/affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "In", "values": ["b c"]}]}]
+            }}}}),
+        ] {
+            let bad = spec(&change);
+            let fresh = judge(&bad, None, &[], "");
+            assert!(!fresh.is_empty(), "{change}");
+            let kept = judge(&bad, Some(&bad), &[], "");
+            assert!(kept.len() < fresh.len(), "{change}: {kept:?}");
+        }
+    }
+
+    #[test]
+    fn claims_count_as_volumes_and_come_first() {
+        let mount = json!([{"name": "data", "mountPath": "/data"}]);
+        let with = spec(&json!({"/containers/0/volumeMounts": mount}));
+        assert_eq!(
+            judge(&with, None, &[], ""),
+            ["spec.containers[0].volumeMounts[0].name: Not found: \"data\""]
+        );
+        assert!(judge(&with, None, &["data"], "").is_empty());
+        // A claim replaces the volume of its name, whatever that is.
+        let shadowed = spec(&json!({
+            "/containers/0/volumeMounts": mount,
+            "/volumes": [{"name": "data", "hostPath": {"path": ""}}, {"name": "x", "nfs": {"server": "s", "path": "/"}}]
+        }));
+        assert!(judge(&shadowed, None, &["data"], "").is_empty());
+        let bad = spec(&json!({"/volumes": [{"name": "x", "hostPath": {"path": ""}}]}));
+        assert_eq!(
+            judge(&bad, None, &["data"], ""),
+            ["spec.volumes[1].hostPath.path: Required value"]
+        );
+    }
+}

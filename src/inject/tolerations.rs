@@ -50,11 +50,15 @@ pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
     lasts && effect && key && value
 }
 
-/// Whether the taint that a daemon's toleration is for, which has no value, is tolerated here too.
-fn tolerates_taint_of(toleration: &Toleration, daemon: &Toleration) -> bool {
-    (text(&toleration.effect).is_empty() || text(&toleration.effect) == text(&daemon.effect))
-        && (text(&toleration.key).is_empty() || text(&toleration.key) == text(&daemon.key))
-        && (operator(toleration) == "Exists" || text(&toleration.value).is_empty())
+/// Whether a taint of this key and effect, which has no value, is tolerated.
+pub(crate) fn tolerates(toleration: &Toleration, key: &str, effect: &str) -> bool {
+    (text(&toleration.effect).is_empty() || text(&toleration.effect) == effect)
+        && (text(&toleration.key).is_empty() || text(&toleration.key) == key)
+        && match operator(toleration) {
+            "Exists" => true,
+            "Equal" => text(&toleration.value).is_empty(),
+            _ => false,
+        }
 }
 
 fn text(value: &Option<String>) -> &str {
@@ -115,7 +119,8 @@ impl List {
         found: &mut Findings,
     ) {
         let limited = self.existing.iter().position(|there| {
-            there.toleration_seconds.is_some() && tolerates_taint_of(there, &toleration)
+            there.toleration_seconds.is_some()
+                && tolerates(there, text(&toleration.key), text(&toleration.effect))
         });
         let Some(index) = limited else { return self.add(toleration) };
         let ahead = &self.existing[..index];

@@ -2,11 +2,21 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+use rustls::pki_types::ServerName;
+
 use super::duration;
 use crate::{policy_args::PolicyArgs, telemetry::LogFormat};
 
-/// Flags of `setguard serve`; each can be given as an environment variable too.
+/// Answer the API server: an admission webhook
+///
+/// Every flag can be given as an environment variable too. Exit codes: 0 ended by SIGTERM or SIGINT
+/// with every request answered; 1 some were still in flight at the end of the grace period; 2 wrong
+/// flags, policy, certificate or address; 130 or 143 ended at once by a second signal.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  setguard serve | kubectl apply -f -           try it against a cluster on this machine
+  setguard serve --tls-cert tls.crt --tls-key tls.key --policy policy.yaml")]
 pub struct ServeArgs {
     /// Where to answer the API server, over HTTPS
     #[arg(long, value_name = "ADDR", env = "SETGUARD_LISTEN", default_value = "0.0.0.0:8443")]
@@ -39,6 +49,7 @@ pub struct ServeArgs {
         value_name = "HOST",
         env = "SETGUARD_TLS_SAN",
         value_delimiter = ',',
+        value_parser = host,
         conflicts_with = "tls_cert"
     )]
     pub tls_san: Vec<String>,
@@ -83,4 +94,12 @@ pub struct ServeArgs {
     /// What is logged, such as debug; without it RUST_LOG decides, and without that info
     #[arg(long, value_name = "FILTER", env = "SETGUARD_LOG_LEVEL")]
     pub log_level: Option<String>,
+}
+
+/// What a certificate can be for.
+fn host(text: &str) -> Result<String, String> {
+    match ServerName::try_from(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err(format!("{text:?} is neither a DNS name nor an IP address")),
+    }
 }

@@ -12,7 +12,7 @@ pub(crate) fn outcome(
     outcome: &Result<Answer, Refusal>,
     took: Duration,
 ) {
-    let duration_us = took.as_micros();
+    let duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     match outcome {
         Ok(Answer { record, .. }) => {
             app.metrics.answered(endpoint, record, took);

@@ -17,14 +17,15 @@ pub(super) static TRAP: Trap = Trap {
         id: "claim-metadata-invalid",
         summary: "a claim template with metadata that the API server refuses in a claim",
         why: "\
-Of a claim template the API server judges only `spec`. Its metadata is copied into each claim that the
-controller makes, and only there it is judged: with a malformed label, annotation or finalizer, or with a
-resourceVersion, no claim can be created, and no pod before its claims. The field cannot be changed later.
+Of a claim template the API server judges only `spec`. Its metadata is copied into each claim that
+the controller makes, and only there it is judged: with a malformed label, annotation or finalizer,
+or with a resourceVersion, no claim can be created, and no pod before its claims. The field cannot
+be changed later.
 
-Seen on a 1.36 control plane, each accepted and then without a single pod: a label and an annotation with
-the key `bad key!` (\"FailedCreate: Create Claim data-web-0 for Pod web-0 … metadata.labels: Invalid
-value\"), a finalizer of that name, and `resourceVersion: \"5\"` (\"resourceVersion should not be set on
-objects to be created\").
+Seen on a 1.36 control plane, each accepted and then without a single pod: a label and an annotation
+with the key `bad key!` (\"FailedCreate: Create Claim data-web-0 for Pod web-0 … metadata.labels:
+Invalid value\"), a finalizer of that name, and `resourceVersion: \"5\"` (\"resourceVersion should not
+be set on objects to be created\").
 
 Kubernetes: `validateVolumeClaimTemplates`, pkg/apis/apps/validation/validation.go;
 `getPersistentVolumeClaims`, pkg/controller/statefulset/stateful_set_utils.go.",

@@ -16,13 +16,13 @@ pub(super) static TRAP: Trap = Trap {
         id: "claim-name-duplicate",
         summary: "two volumeClaimTemplates of one name, of which only the last counts",
         why: "\
-The controller keeps the claims of a pod in a map by the name of their template. Of two templates with
-the same name the later one replaces the earlier, whose size, class and labels are never used: each pod
-gets one volume less than the manifest shows. The API server puts the templates into a map as well and
-sees no duplicate. The field cannot be changed later.
+The controller keeps the claims of a pod in a map by the name of their template. Of two templates
+with the same name the later one replaces the earlier, whose size, class and labels are never used:
+each pod gets one volume less than the manifest shows. The API server puts the templates into a map
+as well and sees no duplicate. The field cannot be changed later.
 
-Seen on a 1.36 control plane: two templates `data` with different labels; the pod has one volume and one
-claim, `data-dup-0`, which has the label of the second.
+Seen on a 1.36 control plane: two templates `data` with different labels; the pod has one volume and
+one claim, `data-dup-0`, which has the label of the second.
 
 Kubernetes: `volumesToAddForTemplates`, pkg/apis/apps/validation/validation.go;
 `getPersistentVolumeClaims`, pkg/controller/statefulset/stateful_set_utils.go.",

@@ -14,13 +14,14 @@ pub(super) static TRAP: Trap = Trap {
         id: "ordinal-overflow",
         summary: "ordinals.start so high that the last pods have no number of 32 bits",
         why: "\
-The pods are numbered from `ordinals.start` to `start + replicas - 1`, and the controller reads the number
-back from the name of a pod as one of 32 bits. A higher one cannot be read and counts as -1, so the pod
-can never be created; the controller tries for ever and reports nothing but an error in its own log.
+The pods are numbered from `ordinals.start` to `start + replicas - 1`, and the controller reads the
+number back from the name of a pod as one of 32 bits. A higher one cannot be read and counts as -1,
+so the pod can never be created; the controller tries for ever and reports nothing but an error in
+its own log.
 
-Seen on a 1.36 control plane: `start: 2147483647` with 2 replicas is accepted. The first pod is created,
-for the second the controller asks for a pod `overflow--1`, which the API server refuses, again and
-again, without an event.
+Seen on a 1.36 control plane: `start: 2147483647` with 2 replicas is accepted. The first pod is
+created, for the second the controller asks for a pod `overflow--1`, which the API server refuses,
+again and again, without an event.
 
 Kubernetes: `getParentNameAndOrdinal`, `updateIdentity`,
 pkg/controller/statefulset/stateful_set_utils.go. Validation only asks that `start` is not negative.",

@@ -7,9 +7,9 @@ use std::ops::Range;
 use k8s_openapi::{
     api::{
         apps::v1::{DaemonSetStatus, StatefulSetStatus},
-        core::v1::{Container, PersistentVolumeClaim, PodSpec},
+        core::v1::{Container, PersistentVolumeClaim, PodAffinityTerm, PodSpec},
     },
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
+    apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
 };
 
 pub(super) use self::rollout::{scaled, strategy, surges};
@@ -18,6 +18,9 @@ use crate::{
     field::Path,
     subject::{DaemonSetSpec, Object, StatefulSetSpec, Subject, Workload},
 };
+
+/// Without it a StatefulSet's `maxUnavailable` is dropped, or ignored where it is stored.
+pub(super) const MAX_UNAVAILABLE_GATE: &str = "MaxUnavailableStatefulSet";
 
 /// Whether an UPDATE changes the template, which is what starts a rollout.
 pub(super) fn template_changes(subject: &Subject<'_>) -> bool {
@@ -106,6 +109,19 @@ pub(super) fn partition(spec: &StatefulSetSpec) -> Option<i32> {
     Some(strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition).unwrap_or(0))
 }
 
+/// How many pods of a StatefulSet an update may take down at once, if the feature is on. `None`
+/// where nothing is said, and for what the API server refuses.
+///
+/// Kubernetes: `getStatefulSetMaxUnavailable`, pkg/controller/statefulset/stateful_set_utils.go.
+pub(super) fn max_unavailable(spec: &StatefulSetSpec) -> Option<i64> {
+    partition(spec)?;
+    let value = spec.update_strategy.as_ref()?.rolling_update.as_ref()?.max_unavailable.as_ref()?;
+    if matches!(value, IntOrString::String(_)) && scaled(value, 100, false)? > 100 {
+        return None;
+    }
+    Some(scaled(value, spec.replicas.unwrap_or(1), false)?.max(1))
+}
+
 /// The names of a StatefulSet's pods with these ordinals: `web-1`, `web-1 and web-2`,
 /// `web-1 to web-5`.
 pub(super) fn pod_names(name: &str, ordinals: &Range<i64>) -> String {
@@ -124,6 +140,74 @@ pub(super) fn claims(
 ) -> impl Iterator<Item = (&str, &PersistentVolumeClaim)> + Clone {
     let claims = spec.volume_claim_templates.as_deref().unwrap_or_default().iter();
     claims.map(|claim| (claim.metadata.name.as_deref().unwrap_or_default(), claim))
+}
+
+/// The partition, where it still holds back the last template and an update brings the next one
+/// without touching it.
+pub(super) fn held_back_again(subject: &Subject<'_>) -> Option<i32> {
+    let (old, spec) = subject.old().zip(stateful_set(&subject.object))?;
+    let replicas = spec.replicas.unwrap_or(1);
+    let partition = partition(spec).filter(|partition| (1..replicas).contains(partition))?;
+    let status = stateful_set_status(old)?;
+    let held_back = status.current_revision != status.update_revision;
+    let untouched = self::partition(stateful_set(old)?) == Some(partition);
+    (held_back && untouched && template_changes(subject)).then_some(partition)
+}
+
+/// The required anti-affinity terms of a template by which its own pods keep away from each other.
+pub(super) fn self_anti_affinity<'a>(
+    object: &'a Object<'_>,
+) -> impl Iterator<Item = (usize, &'a PodAffinityTerm)> {
+    let affinity = pod_spec(object).and_then(|spec| spec.affinity.as_ref());
+    let anti = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
+    let terms = anti.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
+    let labels = object.template().metadata.as_ref().and_then(|m| m.labels.as_ref());
+    let own = object.metadata.namespace.as_deref();
+    terms.into_iter().flatten().enumerate().filter(move |(_, term)| {
+        let named = term.namespaces.as_deref().unwrap_or_default();
+        let here = match &term.namespace_selector {
+            Some(selector) if selector::is_empty(selector) => true,
+            None if named.is_empty() => true,
+            _ => named.iter().any(|name| Some(name.as_str()) == own),
+        };
+        let differ = term.mismatch_label_keys.iter().flatten();
+        let differ = differ.into_iter().any(|key| labels.is_some_and(|l| l.contains_key(key)));
+        let selector = term.label_selector.as_ref().filter(|selector| selector::parses(selector));
+        here && !differ && selector.is_some_and(|s| selector::matches_labels(s, labels))
+    })
+}
+
+/// A port of the node that a pod claims.
+#[derive(Debug)]
+pub(super) struct NodePort<'a> {
+    /// The container that declares it.
+    pub(super) container: &'a Container,
+    /// The list that the container is in, and its place there.
+    pub(super) at: (&'static str, usize),
+    /// The place of the port in the container's list, and whether it says `hostPort`.
+    pub(super) port: (usize, bool),
+    /// Its number.
+    pub(super) number: i32,
+}
+
+/// The first port of the node that a pod claims while it runs. With `hostNetwork` every declared
+/// port is one; init containers have gone by then, unless they are sidecars.
+///
+/// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
+/// pkg/apis/core/v1/defaults.go.
+pub(super) fn node_port(spec: &PodSpec) -> Option<NodePort<'_>> {
+    let host_network = spec.host_network == Some(true);
+    let inits = spec.init_containers.iter().flatten().enumerate();
+    let inits = inits.map(|(i, container)| (container, ("initContainers", i)));
+    let others = spec.containers.iter().enumerate();
+    let others = others.map(|(i, container)| (container, ("containers", i)));
+    inits.filter(|(init, _)| is_sidecar(init)).chain(others).find_map(|(container, at)| {
+        container.ports.iter().flatten().enumerate().find_map(|(j, port)| {
+            let said = port.host_port.filter(|port| *port != 0);
+            let number = said.or(host_network.then_some(port.container_port))?;
+            Some(NodePort { container, at, port: (j, said.is_some()), number })
+        })
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! D1: a surge pod beside an old one that holds the same port of the node.
 
-use k8s_openapi::api::core::v1::PodSpec;
-
 use super::read;
 use crate::{
     cluster::Cluster,
@@ -39,10 +37,10 @@ pkg/controller/daemon/update.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/def
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::daemon_set(&subject.object).filter(|spec| read::surges(spec)) else {
+    if !read::daemon_set(&subject.object).is_some_and(read::surges) {
         return;
-    };
-    let Some((container, port)) = spec.template.spec.as_ref().and_then(node_port) else { return };
+    }
+    let Some(claimed) = read::pod_spec(&subject.object).and_then(read::node_port) else { return };
     let path = Path::new("spec");
     let path = path.child("updateStrategy");
     let path = path.child("rollingUpdate");
@@ -50,27 +48,12 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         &path.child("maxSurge"),
         Reason::Invalid,
         format!(
-            "container {container:?} claims port {port} of the node, which the old pod still \
-             holds, so the surge pod stays Pending and the rollout never ends"
+            "container {:?} claims port {} of the node, which the old pod still holds, so the \
+             surge pod stays Pending and the rollout never ends",
+            claimed.container.name, claimed.number
         ),
         "use maxSurge 0 and maxUnavailable 1 or more",
     );
-}
-
-/// The first container that claims a port of the node, and the port. Init containers have gone
-/// before the pod counts, unless they are sidecars.
-fn node_port(spec: &PodSpec) -> Option<(&str, i32)> {
-    let host_network = spec.host_network == Some(true);
-    let inits = spec.init_containers.as_deref().unwrap_or_default().iter();
-    let sidecars = inits.filter(|init| read::is_sidecar(init));
-    sidecars.chain(&spec.containers).find_map(|container| {
-        let ports = container.ports.as_deref().unwrap_or_default();
-        ports.iter().find_map(|port| {
-            let claimed = port.host_port.filter(|port| *port != 0);
-            let claimed = claimed.or(host_network.then_some(port.container_port));
-            claimed.map(|port| (container.name.as_str(), port))
-        })
-    })
 }
 
 const BAD: &str = "\

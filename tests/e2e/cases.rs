@@ -1,6 +1,7 @@
 //! The cases, each in a namespace of its own.
 
 mod denials;
+mod doors;
 mod edits;
 mod injection;
 mod outage;
@@ -29,5 +30,6 @@ impl Case {
 
 /// All of them.
 pub(crate) fn all() -> Vec<Case> {
-    [denials::CASES, edits::CASES, injection::CASES, outage::CASES, warnings::CASES].concat()
+    [denials::CASES, doors::CASES, edits::CASES, injection::CASES, outage::CASES, warnings::CASES]
+        .concat()
 }

@@ -154,7 +154,7 @@ fn folder() -> PathBuf {
 
 /// `CONFORMANCE_CASES` names another file of cases over the same bases.
 fn case_files() -> Vec<PathBuf> {
-    let own = ["cases.jsonl", "workload.jsonl"].map(|name| folder().join(name));
+    let own = ["cases.jsonl", "podspec.jsonl", "workload.jsonl"].map(|name| folder().join(name));
     env::var_os("CONFORMANCE_CASES").map_or_else(|| own.into(), |path| vec![path.into()])
 }
 

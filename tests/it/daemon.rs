@@ -5,7 +5,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
     path::Path,
-    process::{Child, Command, ExitStatus, Output, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Arc,
         mpsc::{self, Receiver},
@@ -45,15 +45,30 @@ fn command(args: &[&str]) -> Command {
     command
 }
 
-/// Runs `serve` where it is expected to end by itself.
-pub fn serve_fails(args: &[&str]) -> Output {
+/// What `serve` says where it is expected to end by itself, and its exit code.
+pub fn serve_fails(args: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
-    command.env_clear().arg("serve").args(args).output().unwrap()
+    command.env_clear().arg("serve").args(args).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = Killed(command.spawn().unwrap());
+    let status = eventually("the end", || child.0.try_wait().unwrap());
+    let mut text = String::new();
+    child.0.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    (status.code(), text)
+}
+
+/// A process that does not outlive its test.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// `setguard serve`, killed when it goes out of scope.
 pub struct Daemon {
-    child: Child,
+    child: Killed,
     log: Receiver<String>,
     pub webhook: SocketAddr,
     pub admin: SocketAddr,
@@ -62,9 +77,9 @@ pub struct Daemon {
 impl Daemon {
     /// Starts it and waits until it listens.
     pub fn start(args: &[&str]) -> Self {
-        let mut child =
-            command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let child = command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = Killed(child.unwrap());
+        let stderr = BufReader::new(child.0.stderr.take().unwrap());
         let (send, log) = mpsc::channel();
         thread::spawn(move || {
             stderr.lines().map_while(Result::ok).try_for_each(|line| send.send(line))
@@ -106,17 +121,17 @@ impl Daemon {
     /// What it prints, to the end.
     pub fn stdout(&mut self) -> String {
         let mut text = String::new();
-        self.child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        self.child.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
         text
     }
 
     pub fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
+        let pid = self.child.0.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
     pub fn wait(&mut self) -> ExitStatus {
-        eventually("the end", || self.child.try_wait().unwrap())
+        eventually("the end", || self.child.0.try_wait().unwrap())
     }
 
     /// `GET` on the admin port.
@@ -130,13 +145,6 @@ impl Daemon {
     /// Waits until the metrics have this line.
     pub fn measured(&self, line: &str) {
         eventually(line, || self.get("/metrics").body.lines().any(|l| l == line).then_some(()));
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -132,7 +132,7 @@ async fn a_malformed_review_is_a_400_that_says_what_is_wrong() {
     let cases: Vec<(Vec<u8>, &str)> = vec![
         (Vec::new(), "the body is empty"),
         (good[..good.len() / 2].into(), "the body is not an AdmissionReview: EOF"),
-        (b"[]".into(), "the body is not an AdmissionReview: "),
+        (b"\"review\"".into(), "the body is not an AdmissionReview: invalid type"),
         (b"\xff\xfe{".into(), "the body is not UTF-8 from byte 0 on"),
         (
             version("admission.k8s.io/v1beta1").into(),
@@ -241,4 +241,39 @@ async fn what_cannot_begin_in_time_is_not_begun() {
     assert!(app.metrics.encode().lines().any(|have| have.ends_with(line)));
     let reply = post(&app, "/validate?timeout=soon", review).await;
     assert_eq!(reply.status, 200, "nonsense is ignored");
+}
+
+/// A review of this length that never arrives.
+fn silent(uri: &str, length: usize) -> Request<Body> {
+    let never = futures::stream::pending::<Result<Vec<u8>, std::io::Error>>();
+    let request = Request::post(uri).header(header::CONTENT_TYPE, JSON);
+    request.header(header::CONTENT_LENGTH, length).body(Body::from_stream(never)).unwrap()
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_is_not_waited_for_longer_than_the_api_server_waits() {
+    assert_eq!(send(&app(), silent("/validate?timeout=10ms", 10)).await.status, 408);
+}
+
+#[tokio::test]
+async fn bodies_in_memory_have_a_limit_and_others_wait_their_turn() {
+    let app = app();
+    let large: Vec<_> = (0..8)
+        .map(|_| {
+            let app = app.clone();
+            tokio::spawn(async move { send(&app, silent("/validate", 8 << 20)).await.status })
+        })
+        .collect();
+    while app.metrics.in_flight() < 8 {
+        tokio::task::yield_now().await;
+    }
+    let review = changed(|_| {});
+    assert_eq!(post(&app, "/validate?timeout=10ms", review.clone()).await.status, 504);
+    // One of the large ones gives up, and there is room.
+    let waiting = tokio::spawn({
+        let (app, review) = (app.clone(), review);
+        async move { post(&app, "/validate", review).await.status }
+    });
+    large[0].abort();
+    assert_eq!(waiting.await.unwrap(), 200);
 }

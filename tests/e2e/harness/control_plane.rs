@@ -121,6 +121,8 @@ fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16) -> 
         format!("--token-auth-file={}", file("tokens.csv")),
         "--authorization-mode=RBAC".to_owned(),
         "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+        // As kubeadm has it; off by default.
+        "--allow-privileged".to_owned(),
         // There is no controller that would make the default service accounts.
         "--disable-admission-plugins=ServiceAccount".to_owned(),
     ];

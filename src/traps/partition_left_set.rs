@@ -1,0 +1,153 @@
+//! S3: a partition from the rollout before.
+
+use super::read;
+use crate::{
+    cluster::Cluster,
+    field::Path,
+    finding::{Findings, Reason},
+    rule::{Meta, Mode, Phase, Trap},
+    subject::Subject,
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "partition-left-set",
+        summary: "a new template while the partition still holds back the last one",
+        why: "\
+A partition is for a rollout in steps: set, watched, lowered. One that stays set holds back this
+template and every later one from the same pods. They fall behind by one more revision with each
+update, the StatefulSet never counts as updated, `status.currentRevision` stays at the oldest, and a
+pod below the partition that is deleted comes back with that one.
+
+Seen on a 1.36 control plane: 4 replicas, `partition: 2`, a new image; the pods 0 and 1 keep the old
+one, and come back with it when they are deleted.
+
+Kubernetes: `completeRollingUpdate`, `newVersionedStatefulSetPod`,
+pkg/controller/statefulset/stateful_set_utils.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Audit,
+        kinds: &["StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::stateful_set(&subject.object) else { return };
+    let Some(partition) = read::held_back_again(subject) else { return };
+    let ordinals = read::ordinals(spec);
+    let below = ordinals.start..ordinals.start + i64::from(partition);
+    let path = Path::new("spec");
+    let path = path.child("updateStrategy");
+    let path = path.child("rollingUpdate");
+    found.report(
+        &path.child("partition"),
+        Reason::Invalid,
+        format!(
+            "partition {partition} still holds back the last template from {}, and now this one",
+            read::pod_names(subject.object.name(), &below)
+        ),
+        "use partition 0 to end the rollout",
+    );
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: queue
+spec:
+  serviceName: queue
+  replicas: 5
+  updateStrategy:
+    rollingUpdate: {partition: 2}
+  selector:
+    matchLabels: {app: queue}
+  template:
+    metadata:
+      labels: {app: queue}
+    spec:
+      containers:
+        - name: queue
+          image: registry.example.com/queue:1.0.0
+          readinessProbe: {tcpSocket: {port: 8080}}
+status:
+  currentRevision: web-6d8f
+  updateRevision: web-7c9b
+  replicas: 5
+  readyReplicas: 5
+  currentReplicas: 2
+  updatedReplicas: 3
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: queue
+spec:
+  serviceName: queue
+  replicas: 5
+  updateStrategy:
+    rollingUpdate: {partition: 2}
+  selector:
+    matchLabels: {app: queue}
+  template:
+    metadata:
+      labels: {app: queue}
+    spec:
+      containers:
+        - name: queue
+          image: registry.example.com/queue:1.0.1
+          readinessProbe: {tcpSocket: {port: 8080}}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: queue
+spec:
+  serviceName: queue
+  replicas: 5
+  updateStrategy:
+    rollingUpdate: {partition: 0}
+  selector:
+    matchLabels: {app: queue}
+  template:
+    metadata:
+      labels: {app: queue}
+    spec:
+      containers:
+        - name: queue
+          image: registry.example.com/queue:1.0.0
+          readinessProbe: {tcpSocket: {port: 8080}}
+status:
+  currentRevision: web-6d8f
+  updateRevision: web-6d8f
+  replicas: 5
+  readyReplicas: 5
+  currentReplicas: 5
+  updatedReplicas: 5
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: queue
+spec:
+  serviceName: queue
+  replicas: 5
+  updateStrategy:
+    rollingUpdate: {partition: 0}
+  selector:
+    matchLabels: {app: queue}
+  template:
+    metadata:
+      labels: {app: queue}
+    spec:
+      containers:
+        - name: queue
+          image: registry.example.com/queue:1.0.1
+          readinessProbe: {tcpSocket: {port: 8080}}
+";

@@ -1,0 +1,150 @@
+//! D19: daemons that keep each other away.
+
+use k8s_openapi::{
+    api::core::v1::PodAffinityTerm, apimachinery::pkg::apis::meta::v1::LabelSelector,
+};
+
+use super::read;
+use crate::{
+    api_validation::selector,
+    cluster::Cluster,
+    finding::{Findings, Reason},
+    rule::{Meta, Mode, Phase, Trap},
+    subject::Subject,
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "spread-in-daemonset",
+        summary: "a DaemonSet whose pods keep each other off their nodes",
+        why: "\
+The DaemonSet controller makes a pod for every node that the template's node selector, node affinity and
+tolerations allow, and ties it to that node. It does not look at anti-affinity between pods, nor at
+topology spread. Where those forbid the node, the pod has no other, and stays Pending for ever.
+
+Seen on a 1.36 control plane, two nodes in one zone: with required anti-affinity to itself by zone, one of
+two pods is Pending, \"didn't match pod anti-affinity rules\"; the same for spread by zone with
+`nodeAffinityPolicy: Ignore` once a second zone has no pod. Anti-affinity by `kubernetes.io/hostname` does no
+harm, unless `maxSurge` wants two pods on a node. Nor does spread with the default policy, `Honor`.
+
+Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go;
+`matchNodeInclusionPolicies`, pkg/scheduler/framework/plugins/podtopologyspread/common.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Warn,
+        kinds: &["DaemonSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+const HOSTNAME: &str = "kubernetes.io/hostname";
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::daemon_set(&subject.object) else { return };
+    let Some(pod) = &spec.template.spec else { return };
+    let labels = spec.template.metadata.as_ref().and_then(|metadata| metadata.labels.as_ref());
+    let itself = |selector: &Option<LabelSelector>| {
+        let selector = selector.as_ref().filter(|it| selector::parses(it));
+        selector.is_some_and(|it| selector::matches_labels(it, labels))
+    };
+    let anti = pod.affinity.as_ref().and_then(|affinity| affinity.pod_anti_affinity.as_ref());
+    let terms = anti.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+    read::at_pod_spec(|path| {
+        let spreads = path.child("topologySpreadConstraints");
+        let path = path.child("affinity");
+        let path = path.child("podAntiAffinity");
+        let path = path.child("requiredDuringSchedulingIgnoredDuringExecution");
+        for (i, term) in terms.into_iter().flatten().enumerate() {
+            if is_narrowed(term) || !itself(&term.label_selector) {
+                continue;
+            }
+            let key = &term.topology_key;
+            let message = if key != HOSTNAME {
+                format!(
+                    "the pods keep each other away from nodes of the same {key}, but each has one \
+                     node only: all but one stay Pending for ever"
+                )
+            } else if read::surges(spec) {
+                String::from(
+                    "the surge pod may not run beside the old one, so it stays Pending and the \
+                     rollout never ends",
+                )
+            } else {
+                continue;
+            };
+            found.report(&path.index(i), Reason::Invalid, message, "leave the term out");
+        }
+        for (i, spread) in pod.topology_spread_constraints.iter().flatten().enumerate() {
+            let ignores = spread.node_affinity_policy.as_deref() == Some("Ignore");
+            let key = &spread.topology_key;
+            if ignores
+                && spread.when_unsatisfiable == "DoNotSchedule"
+                && key != HOSTNAME
+                && itself(&spread.label_selector)
+            {
+                found.report(
+                    &spreads.index(i),
+                    Reason::Invalid,
+                    format!(
+                        "each pod has one node only, so where {key} has more nodes than elsewhere, \
+                         pods stay Pending for ever"
+                    ),
+                    "leave the constraint out, or use whenUnsatisfiable ScheduleAnyway",
+                );
+            }
+        }
+    });
+}
+
+/// Whether a term says more of the pods than its label selector.
+fn is_narrowed(term: &PodAffinityTerm) -> bool {
+    let lists = [&term.namespaces, &term.match_label_keys, &term.mismatch_label_keys];
+    term.namespace_selector.is_some() || lists.into_iter().flatten().any(|list| !list.is_empty())
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: topology.kubernetes.io/zone
+              labelSelector:
+                matchLabels: {app: agent}
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector:
+                matchLabels: {app: agent}
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";

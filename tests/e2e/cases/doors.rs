@@ -1,0 +1,85 @@
+//! The same object gets the same findings, in the same words, from `setguard check` and at the
+//! API server.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::Value;
+
+use super::Case;
+use crate::{harness::kubectl::Output, namespace::Namespace};
+
+pub(super) const CASES: &[Case] = &[
+    Case::new("both-doors-say-the-same-of-the-examples", |namespace| {
+        compare(namespace, "examples/manifests");
+    }),
+    Case::new("both-doors-say-the-same-of-what-is-broken", |namespace| {
+        compare(namespace, "tests/fixtures/broken");
+    }),
+];
+
+fn compare(namespace: &Namespace<'_>, folder: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let version = kube_version(namespace);
+    let mut denied = 0;
+    for path in fs::read_dir(folder).expect("manifests").map(|entry| entry.expect("one").path()) {
+        let manifest = moved(&fs::read_to_string(&path).expect("text"), namespace.name);
+        let findings = check(namespace, &version, &manifest);
+        let output = namespace.kubectl(&["apply", "--dry-run=server", "-f", "-"], &manifest);
+        for finding in &findings {
+            assert_said(finding, &output);
+        }
+        let count = |severity| findings.iter().filter(|f| f["severity"] == severity).count();
+        let warned = output.stderr.lines().filter(|line| line.starts_with("Warning: ")).count();
+        assert_eq!(
+            (output.success, warned),
+            (count("error") == 0, count("warning")),
+            "check found {findings:#?} in {path:?}, but {output}"
+        );
+        denied += count("error");
+    }
+    assert!(denied > 0, "some of them have a fault");
+}
+
+/// The manifest in another namespace. The examples' own do not exist here.
+fn moved(manifest: &str, namespace: &str) -> String {
+    let lines = manifest.lines().map(|line| match line.split_once("namespace: ") {
+        Some((indent, _)) if indent.trim().is_empty() => {
+            format!("{indent}namespace: {namespace}\n")
+        }
+        _ => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+/// The cluster's release, as `1.36`.
+fn kube_version(namespace: &Namespace<'_>) -> String {
+    let version = namespace.kubectl(&["version", "-o", "json"], "").json();
+    let part = |key: &str| version["serverVersion"][key].as_str().expect("a number").to_owned();
+    format!("{}.{}", part("major"), part("minor"))
+}
+
+/// What `setguard check` finds, for this release.
+fn check(namespace: &Namespace<'_>, version: &str, manifest: &str) -> Vec<Value> {
+    let file = namespace.control_plane.folder().join(format!("{}.yaml", namespace.name));
+    fs::write(&file, manifest).expect("a file");
+    let output = Command::new(env!("CARGO_BIN_EXE_setguard"))
+        .args(["check", "--format=json", "--kube-version", version])
+        .arg(file)
+        .output()
+        .expect("setguard starts");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    report["findings"].as_array().expect("findings").clone()
+}
+
+#[track_caller]
+fn assert_said(finding: &Value, output: &Output) {
+    let text = |key: &str| finding[key].as_str().expect("text");
+    let words = match (text("severity"), text("rule")) {
+        // Of what does not decode the API server speaks in the words of its decoder.
+        ("error", "schema") => text("field").to_owned(),
+        ("error", _) => format!("{}: {}", text("field"), text("message")),
+        ("warning", rule) => format!("Warning: {rule}: {}: ", text("field")),
+        _ => return,
+    };
+    assert!(output.stderr.contains(&words), "expected {words:?} from {output}");
+}
