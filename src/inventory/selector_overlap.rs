@@ -89,7 +89,7 @@ impl<'a> Overlap<'a> {
                 format!("this also selects the pods of {other}, which have the labels {labels}")
             }
             Overlap::Ours(labels) => {
-                format!("{other} also selects these pods, which have the labels {labels}")
+                format!("the pods, which have the labels {labels}, are also selected by {other}")
             }
             Overlap::Both(labels) => {
                 format!("a pod with the labels {labels} is selected by this and by {other}")

@@ -44,7 +44,7 @@ fn check(inventory: &Inventory, found: &mut Found) {
                 it.index,
                 &path.child("serviceName"),
                 Reason::Invalid,
-                format!("{first} is not headless, so the pods may get no DNS names"),
+                format!("its {first} is not headless, so the pods may get no DNS names"),
                 "name a Service with clusterIP: None here; neither can be changed later",
             );
         }

@@ -54,10 +54,10 @@ fn check(inventory: &Inventory, found: &mut Found) {
             let path = Path::new("spec");
             let message = match missing(service, it.controller) {
                 Some((key, value)) => format!(
-                    "{first} selects pods with {key}={value}, which these do not have, so they \
+                    "its {first} selects pods with {key}={value}, which these do not have, so they \
                      get no DNS names"
                 ),
-                None => format!("{first} has no selector, so the pods get no DNS names"),
+                None => format!("its {first} has no selector, so the pods get no DNS names"),
             };
             found.report(
                 it.index,
