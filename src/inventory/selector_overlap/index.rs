@@ -151,13 +151,13 @@ mod tests {
     /// A controller of a kind, with a selector that its template meets.
     fn object() -> impl Strategy<Value = Value> {
         let value = || prop::sample::select(vec!["x", "y", "z"]);
-        let label = (prop::sample::select(vec!["a", "b", "c"]), value());
-        let labels = prop::collection::btree_map(label.0, label.1, 1..4);
+        let key = prop::sample::select(vec!["a", "b", "c"]);
+        let labels = prop::collection::btree_map(key, value(), 1..4);
         let operator = prop::sample::select(vec!["=", "In", "NotIn", "Exists", "DoesNotExist", ""]);
         let operators = prop::collection::vec((operator, value()), 3);
         let kind = prop::sample::select(vec!["DaemonSet", "StatefulSet", "Deployment"]);
         let namespace = prop::sample::select(vec!["one", "two"]);
-        (kind, namespace, labels, operators, 0..4).prop_map(
+        (kind, namespace, labels, operators, 0_u8..4).prop_map(
             |(kind, namespace, labels, operators, name)| {
                 let mut equal = serde_json::Map::new();
                 let mut expressions = Vec::new();
