@@ -92,13 +92,27 @@ fn conflicts(inventory: &Inventory) -> BTreeMap<usize, usize> {
     first
 }
 
+/// The label whose values divide the nodes of claimants into pools best, so that the fewest of them
+/// have to be compared.
+fn divider<'a>(claimants: &[Claimant<'a>]) -> Option<&'a str> {
+    let mut labels: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for label in claimants.iter().flat_map(|it| it.controller.nodes.pins()) {
+        *labels.entry(label).or_default() += 1;
+    }
+    let mut keys: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for ((key, _), count) in labels {
+        let (all, squares) = keys.entry(key).or_default();
+        *all += count;
+        *squares += count * count;
+    }
+    // Those of a pool with each other, and those of none with all.
+    let cost = |all: usize, squares: usize| squares + (claimants.len() - all) * claimants.len();
+    keys.into_iter().min_by_key(|(_, (all, squares))| cost(*all, *squares)).map(|(key, _)| key)
+}
+
 /// Compares the claimants of one port. Pools of nodes that one label tells apart are not compared.
 fn compare(claimants: &[Claimant<'_>], first: &mut BTreeMap<usize, usize>) {
-    let mut keys: HashMap<&str, usize> = HashMap::new();
-    for (key, _) in claimants.iter().flat_map(|it| it.controller.nodes.pins()) {
-        *keys.entry(key).or_default() += 1;
-    }
-    let key = keys.into_iter().max_by_key(|(key, count)| (*count, *key)).map(|(key, _)| key);
+    let key = divider(claimants);
     let mut pools: HashMap<Option<&str>, Vec<&Claimant<'_>>> = HashMap::new();
     for (i, one) in claimants.iter().enumerate() {
         let pool = key.and_then(|key| one.controller.nodes.pin(key));
@@ -129,5 +143,75 @@ impl Claimant<'_> {
                 && self.controller.nodes.can_share(&other.controller.nodes)
         });
         conflict.map(|other| other.place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::{super::read::tests, *};
+
+    fn object() -> impl Strategy<Value = Value> {
+        let label = || prop::option::of(prop::sample::select(vec!["x", "y"]));
+        let ip = prop::sample::select(vec!["", "0.0.0.0", "10.0.0.1", "10.0.0.2"]);
+        let ports = prop::collection::vec((80..82, ip), 0..3);
+        let affinity = prop::option::of(prop::sample::select(vec!["x", "y"]));
+        (0_u8..9, label(), label(), ports, affinity).prop_map(|(name, a, b, ports, affinity)| {
+            let ports: Vec<_> = ports
+                .into_iter()
+                .map(|(port, ip)| json!({"containerPort": port, "hostPort": port, "hostIP": ip}))
+                .collect();
+            let mut selector = serde_json::Map::new();
+            for (key, value) in [("a", a), ("b", b)] {
+                selector.extend(value.map(|value| (key.to_owned(), json!(value))));
+            }
+            let affinity = affinity.map(|value| {
+                let one = json!({"key": "a", "operator": "In", "values": [value]});
+                let terms = json!({"nodeSelectorTerms": [{"matchExpressions": [one]}]});
+                json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}})
+            });
+            json!({
+                "apiVersion": "apps/v1", "kind": "DaemonSet",
+                "metadata": {"name": name.to_string()},
+                "spec": {"template": {"spec": {
+                    "nodeSelector": selector, "affinity": affinity,
+                    "containers": [{"name": "main", "ports": ports}],
+                }}},
+            })
+        })
+    }
+
+    /// All pairs, one by one, without pools.
+    fn brute_force(inventory: &Inventory) -> BTreeMap<usize, usize> {
+        let items: Vec<_> = inventory.items().collect();
+        let first = |(place, item): &(usize, &Item)| {
+            let own = item.controller()?;
+            let mut earlier = items.iter().take(*place);
+            let (other, _) = earlier.find(|(_, other)| {
+                let theirs = other.controller().unwrap();
+                let collides = |claim: &Claim| theirs.claims.iter().any(|it| it.collides(claim));
+                !item.is_same(other)
+                    && own.claims.iter().any(collides)
+                    && own.nodes.can_share(&theirs.nodes)
+            })?;
+            Some((*place, *other))
+        };
+        items.iter().filter_map(first).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+        #[test]
+        fn nothing_is_missed_by_comparing_less(
+            objects in prop::collection::vec(object(), 0..10),
+        ) {
+            let mut inventory = Inventory::default();
+            for object in objects {
+                inventory.add(tests::item(&object));
+            }
+            prop_assert_eq!(conflicts(&inventory), brute_force(&inventory));
+        }
     }
 }

@@ -28,16 +28,14 @@ pub(super) fn overlaps(inventory: &Inventory) -> BTreeMap<usize, usize> {
             namespaces.entry(item.namespace()).or_default().push(member);
         }
     }
-    let mut first = BTreeMap::new();
+    let mut overlaps = BTreeMap::new();
     for members in namespaces.values() {
-        if members.iter().any(|member| member.controller.is_judged) {
-            let index = Index::of(members);
-            for member in members {
-                index.each_candidate(member, |other| compare(member, other, &mut first));
-            }
+        let index = Index::of(members);
+        for member in members.iter().filter(|member| member.controller.is_judged) {
+            overlaps.extend(index.first_overlap(member).map(|other| (member.place, other)));
         }
     }
-    first
+    overlaps
 }
 
 struct Member<'a> {
@@ -47,98 +45,126 @@ struct Member<'a> {
     selector: &'a Selector,
 }
 
-/// Notes an overlap, unless one with an earlier object is noted already.
-fn compare(one: &Member<'_>, other: &Member<'_>, first: &mut BTreeMap<usize, usize>) {
-    let (earlier, later) = if one.place < other.place { (one, other) } else { (other, one) };
-    let (owner, with) =
-        if later.controller.is_judged { (later, earlier) } else { (earlier, later) };
-    let is_news = first.get(&owner.place).is_none_or(|known| with.place < *known);
-    if is_news
-        && owner.controller.is_judged
-        && !owner.item.is_same(with.item)
-        && Overlap::of(owner.controller, with.controller).is_some()
-    {
-        first.insert(owner.place, with.place);
-    }
+/// Where a selector is put, and where others look.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Shelf<'a> {
+    /// Selectors that want this value of this key.
+    Value(&'a str, &'a str),
+    /// Selectors that want any value of this key.
+    AnyValue(&'a str),
+    /// All selectors of the former two with this key.
+    Key(&'a str),
+    /// Selectors that want no value of any key.
+    Rest,
 }
 
 /// The members of a namespace.
 struct Index<'a> {
     members: &'a [Member<'a>],
-    /// Those that want this value of this key.
-    by_value: HashMap<(&'a str, &'a str), Vec<usize>>,
-    /// Those that want any value of this key.
-    by_key: HashMap<&'a str, Vec<usize>>,
-    /// Those of both that are under this key.
-    under: HashMap<&'a str, Vec<usize>>,
-    /// Those that want no value of any key.
-    rest: Vec<usize>,
+    counts: Counts<'a>,
+    /// Who is put on a shelf, in the order of the input.
+    put: HashMap<Shelf<'a>, Vec<usize>>,
+    /// Who looks at a shelf, in the order of the input.
+    looking: HashMap<Shelf<'a>, Vec<usize>>,
 }
 
 impl<'a> Index<'a> {
     fn of(members: &'a [Member<'a>]) -> Self {
-        let mut values: HashMap<(&str, &str), usize> = HashMap::new();
-        let mut keys: HashMap<&str, usize> = HashMap::new();
-        for (key, value) in members.iter().flat_map(|member| member.controller.labels.iter()) {
-            *values.entry((key, value)).or_default() += 1;
-            *keys.entry(key).or_default() += 1;
-        }
-        let count = |key, need: &Need| match need {
-            Need::OneOf(list) => {
-                Some(list.iter().filter_map(|value| values.get(&(key, &**value))).sum())
-            }
-            Need::Present(_) => Some(keys.get(key).copied().unwrap_or_default()),
-            Need::NotIn(_) | Need::Absent => None,
-        };
-        let mut index = Index {
-            members,
-            by_value: HashMap::new(),
-            by_key: HashMap::new(),
-            under: HashMap::new(),
-            rest: Vec::new(),
-        };
+        let counts = Counts::of(members);
+        let mut index = Index { members, counts, put: HashMap::new(), looking: HashMap::new() };
         for (i, member) in members.iter().enumerate() {
-            let needs = member.selector.needs();
-            let wanted = needs.filter_map(|(key, need)| Some((count(key, need)?, key, need)));
-            match wanted.min_by_key(|(count, ..)| *count) {
-                Some((_, key, Need::OneOf(list))) => {
-                    for value in list {
-                        index.by_value.entry((key, value)).or_default().push(i);
-                    }
-                    index.under.entry(key).or_default().push(i);
-                }
-                Some((_, key, _)) => {
-                    index.by_key.entry(key).or_default().push(i);
-                    index.under.entry(key).or_default().push(i);
-                }
-                None => index.rest.push(i),
+            for shelf in index.counts.shelves(member) {
+                index.put.entry(shelf).or_default().push(i);
+            }
+            for shelf in looks_at(member) {
+                index.looking.entry(shelf).or_default().push(i);
             }
         }
         index
     }
 
-    /// Calls `see` with all members that may overlap with one, some more than once.
-    fn each_candidate(&self, member: &Member<'a>, mut see: impl FnMut(&Member<'a>)) {
-        let mut all = |list: Option<&Vec<usize>>| {
-            list.into_iter().flatten().filter_map(|i| self.members.get(*i)).for_each(&mut see);
-        };
-        for (key, value) in member.controller.labels.iter() {
-            all(self.by_value.get(&(key, value)));
-            all(self.by_key.get(key));
+    /// The place of the first other with which this one overlaps and for which it has to answer.
+    fn first_overlap(&self, member: &Member<'a>) -> Option<usize> {
+        let found = looks_at(member).into_iter().filter_map(|shelf| self.put.get(&shelf));
+        let finding = self.counts.shelves(member).into_iter();
+        let finding = finding.filter_map(|shelf| self.looking.get(&shelf));
+        let mut first = None;
+        for list in found.chain(finding) {
+            let others = list.iter().filter_map(|i| self.members.get(*i));
+            let mut others =
+                others.take_while(|other| first.is_none_or(|known| other.place < known));
+            let hit = others.find(|other| member.answers_for(other));
+            first = hit.map(|other| other.place).or(first);
         }
-        for (key, need) in member.selector.needs() {
-            match need {
-                Need::OneOf(list) => {
-                    for value in list {
-                        all(self.by_value.get(&(key, &**value)));
-                    }
-                }
-                Need::Present(_) | Need::NotIn(_) => all(self.under.get(key)),
-                Need::Absent => {}
-            }
-        }
-        all(Some(&self.rest));
+        first
     }
+}
+
+impl Member<'_> {
+    fn answers_for(&self, other: &Member<'_>) -> bool {
+        (other.place < self.place || !other.controller.is_judged)
+            && !self.item.is_same(other.item)
+            && Overlap::of(self.controller, other.controller).is_some()
+    }
+}
+
+/// How many pods of a namespace have a label, and how many a key.
+struct Counts<'a> {
+    values: HashMap<(&'a str, &'a str), usize>,
+    keys: HashMap<&'a str, usize>,
+}
+
+impl<'a> Counts<'a> {
+    fn of(members: &'a [Member<'a>]) -> Self {
+        let mut counts = Counts { values: HashMap::new(), keys: HashMap::new() };
+        for (key, value) in members.iter().flat_map(|member| member.controller.labels.iter()) {
+            *counts.values.entry((key, value)).or_default() += 1;
+            *counts.keys.entry(key).or_default() += 1;
+        }
+        counts
+    }
+
+    /// How many pods have what is wanted of a key; `None` if no value is wanted.
+    fn count(&self, key: &str, need: &Need) -> Option<usize> {
+        match need {
+            Need::OneOf(list) => {
+                let counts = list.iter().filter_map(|value| self.values.get(&(key, &**value)));
+                Some(counts.sum())
+            }
+            Need::Present(_) => Some(self.keys.get(key).copied().unwrap_or_default()),
+            Need::NotIn(_) | Need::Absent => None,
+        }
+    }
+
+    /// Where a selector is put.
+    fn shelves<'m>(&self, member: &Member<'m>) -> Vec<Shelf<'m>> {
+        let needs = member.selector.needs();
+        let wanted = needs.filter_map(|(key, need)| Some((self.count(key, need)?, key, need)));
+        match wanted.min_by_key(|(count, ..)| *count) {
+            Some((_, key, Need::OneOf(list))) => {
+                let values = list.iter().map(|value| Shelf::Value(key, value));
+                values.chain([Shelf::Key(key)]).collect()
+            }
+            Some((_, key, _)) => vec![Shelf::AnyValue(key), Shelf::Key(key)],
+            None => vec![Shelf::Rest],
+        }
+    }
+}
+
+/// Where those are that a member may overlap with.
+fn looks_at<'m>(member: &Member<'m>) -> Vec<Shelf<'m>> {
+    let labels = member.controller.labels.iter();
+    let labels = labels.flat_map(|(key, value)| [Shelf::Value(key, value), Shelf::AnyValue(key)]);
+    let mut shelves: Vec<_> = labels.collect();
+    for (key, need) in member.selector.needs() {
+        match need {
+            Need::OneOf(list) => shelves.extend(list.iter().map(|v| Shelf::Value(key, v))),
+            Need::Present(_) | Need::NotIn(_) => shelves.push(Shelf::Key(key)),
+            Need::Absent => {}
+        }
+    }
+    shelves.push(Shelf::Rest);
+    shelves
 }
 
 #[cfg(test)]
