@@ -22,6 +22,10 @@ scheduled first gets it; the other stays Pending on that node, and a rollout of 
 for ever. Which of the two it is may differ from node to node and after each restart. With `hostNetwork` every
 declared port is a port of the node, also one that is declared for documentation alone.
 
+Seen on a 1.36 control plane: one DaemonSet with `hostPort: 9100`, one of another namespace with `hostNetwork` and
+`containerPort: 9100`; on every node the second stays Pending with \"1 node(s) didn't have free ports for the
+requested pod ports\".
+
 Found by `setguard check` where one run is given both objects, in any namespaces. Different addresses in
 `hostIP` do not collide. Nor do DaemonSets that no node can have both of: `nodeSelector` and required node
 affinity of both are taken together.

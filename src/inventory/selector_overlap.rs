@@ -24,6 +24,10 @@ the usual way to change what cannot be changed in a StatefulSet. A DaemonSet the
 if the node has one of its own pods or should have none. Everything else that goes by the selector counts
 the pods of both all the time: autoscalers, `kubectl logs` and `kubectl get pods -l`.
 
+Seen on a 1.36 control plane: DaemonSet with the selector `app: shop`, StatefulSet `shop-db` with pods `app: shop,
+component: db`; `kubectl delete statefulset shop-db --cascade=orphan`, and the DaemonSet deletes `shop-db-0` and
+`shop-db-1` at once.
+
 Found by `setguard check` where one run is given both objects. Reported is a selector that matches the
 template labels of the other controller, and one that asks for nothing but keys that the other asks for too
 and can be met together with it. What another controller owns is left out, and Jobs whose selector Kubernetes

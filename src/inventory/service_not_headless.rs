@@ -18,6 +18,9 @@ server of the cluster. And the name of the Service itself leads to one virtual a
 that software that looks its members up there finds a single one. It is hard to repair: neither
 `serviceName` nor the `clusterIP` can be changed later.
 
+Seen on a 1.36 control plane: setting `clusterIP: None` on a Service that has an address is refused with \"may not
+change once set\".
+
 Found by `setguard check` where one run is given both. A Service with an address can stand beside the
 headless one, for clients to whom any pod will do.
 
