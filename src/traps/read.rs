@@ -9,7 +9,7 @@ use k8s_openapi::{
         apps::v1::{DaemonSetStatus, StatefulSetStatus},
         core::v1::{Container, PodSpec},
     },
-    apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
+    apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 
 pub(super) use self::{
