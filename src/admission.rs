@@ -167,13 +167,13 @@ fn subject<'a>(
     request: &'a Request<'a>,
     reply: &mut Reply<'a>,
 ) -> Result<Option<Subject<'a>>, Rejection> {
-    let Some(resource) = judged(request, reply) else { return Ok(None) };
     // A DELETE or CONNECT brings no new state.
     let old = match request.operation {
         Verb::Create => None,
         Verb::Update => request.old_object.map(RawValue::get),
         Verb::Connect | Verb::Delete | Verb::Unknown => return Ok(None),
     };
+    let Some(resource) = judged(request, reply) else { return Ok(None) };
     let json = object(request)?;
     let (object, old) = match Object::parse(resource, json) {
         Ok(object) => (object, old),

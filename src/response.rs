@@ -202,9 +202,18 @@ fn denial(object: ObjectRef<'_>, verdict: &Verdict) -> Status {
     }
 }
 
-/// A finding as a warning: the rule first, so that the user can look it up.
+/// A finding as a warning: the rule first, so that the user can look it up. Where not all of it can
+/// be said, what to do is said whole and what is wrong is cut: `explain` tells the rest.
 pub fn warning(finding: &Finding) -> String {
-    format!("{}: {}: {}", finding.rule, finding.field, finding.text())
+    let whole = format!("{}: {}: {}", finding.rule, finding.field, finding.text());
+    let Some(help) = &finding.help else { return whole };
+    let excess = whole.chars().count().saturating_sub(WARNING_CHARS);
+    let message = finding.message.chars().count();
+    if excess == 0 || excess >= message {
+        return whole;
+    }
+    let kept: String = finding.message.chars().take(message - excess - 1).collect();
+    format!("{}: {}: {}…; {help}", finding.rule, finding.field, kept.trim_end())
 }
 
 /// The API server drops a warning that has a control character, and cuts a long one.
@@ -239,6 +248,17 @@ mod tests {
         let total: usize = response.warnings.iter().map(|w| w.chars().count()).sum();
         assert!(total <= WARNINGS_CHARS, "{total}");
         assert!(response.warnings.len() > 10);
+    }
+
+    #[test]
+    fn a_long_warning_still_says_what_to_do() {
+        let mut found = crate::finding::Findings::of("some-rule");
+        let path = crate::field::Path::new("spec");
+        found.report(&path, crate::finding::Reason::Invalid, "é".repeat(300), "use less");
+        let text = warning(&found.into_vec()[0]);
+        assert_eq!(text.chars().count(), WARNING_CHARS);
+        assert!(text.starts_with("some-rule: spec: ééé"), "{text}");
+        assert!(text.ends_with("é…; use less"), "{text}");
     }
 
     #[test]

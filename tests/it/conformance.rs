@@ -1,8 +1,10 @@
 //! setguard's verdicts against those of a real kube-apiserver (`tests/conformance`).
+//!
+//! What the server could not decode is compared in `schema.rs`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
+    env, fmt,
 };
 
 use serde_json::Value;
@@ -69,7 +71,7 @@ impl Figures {
     }
 
     fn share(&self, agreed: usize) -> f64 {
-        100.0 * agreed as f64 / self.cases.max(1) as f64
+        if self.cases == 0 { 100.0 } else { 100.0 * agreed as f64 / self.cases as f64 }
     }
 
     /// What is below its target, in per cent.
@@ -139,33 +141,10 @@ fn verdicts_are_those_of_the_api_server() {
         figures.add(case, &judge(&bases, case, &cluster));
     }
     println!("workload: {workload}\npodspec: {podspec}");
-    assert!(workload.cases > 1000, "cases are missing");
-    let mut shortfalls = workload.shortfalls("workload", [100.0, 100.0, 98.0]);
-    shortfalls.extend(podspec.shortfalls("podspec", [97.0, 95.0, 90.0]));
-    assert!(shortfalls.is_empty(), "{}", shortfalls.join("\n"));
-}
-
-/// Whether a document is refused before it is judged.
-///
-/// What only strict decoding refuses, such as unknown fields, is not seen by `Object::parse`.
-fn schema_rejects(resource: &'static Resource, json: &str) -> bool {
-    Object::parse(resource, json).is_err()
-}
-
-#[test]
-fn what_the_api_server_reads_can_be_read() {
-    let bases = bases();
-    let (mut refused, mut undecodable) = (0, 0);
-    for case in cases() {
-        let Some(object) = case.object(&bases) else { continue };
-        let rejected = schema_rejects(resource(&bases[&case.base]), &object.to_string());
-        if case.verdict.code == 400 {
-            undecodable += 1;
-            refused += usize::from(rejected);
-        } else {
-            assert!(!rejected, "{}: the server can read it", case.id);
-        }
+    if env::var_os("CONFORMANCE_CASES").is_none() {
+        assert!(workload.cases > 1500 && podspec.cases > 2000, "cases are missing");
     }
-    println!("decoding: {refused} of {undecodable} are refused");
-    assert!(undecodable > 200, "cases are missing");
+    let mut shortfalls = workload.shortfalls("workload", [100.0, 100.0, 100.0]);
+    shortfalls.extend(podspec.shortfalls("podspec", [100.0, 100.0, 99.0]));
+    assert!(shortfalls.is_empty(), "{}", shortfalls.join("\n"));
 }
