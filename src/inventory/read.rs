@@ -219,6 +219,7 @@ pub(super) mod tests {
         }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "every caller makes it on the spot")]
     fn selects(kind: [&str; 2], spec: Value, owned: bool) -> bool {
         let mut owner = json!({"apiVersion": "example.com/v1", "kind": "Agent", "name": "a"});
         owner["uid"] = json!("1");
@@ -241,7 +242,7 @@ pub(super) mod tests {
             assert!(!selects(["apps/v1", kind], written.clone(), true), "owned {kind}");
         }
         let job = ["batch/v1", "Job"];
-        assert!(!selects(job, written.clone(), false));
+        assert!(!selects(job, written, false));
         let manual = json!({"selector": equal, "template": template, "manualSelector": true});
         assert!(selects(job, manual.clone(), false) && !selects(job, manual, true));
         let controller = ["v1", "ReplicationController"];
