@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{
     TypedObjectReference,
 };
 
-pub(super) use self::same::same;
+pub(crate) use self::same::same;
 use super::{names, quantity::Quantity, selector};
 use crate::{
     cluster::Cluster,
@@ -211,7 +211,7 @@ mod tests {
         let claim = json!({"kind": "PersistentVolumeClaim", "name": "a"});
         assert!(with("dataSource", claim.clone()).is_empty());
         let mut spec = valid();
-        spec["dataSource"] = claim.clone();
+        spec["dataSource"] = claim;
         spec["dataSourceRef"] = json!({"kind": "PersistentVolumeClaim", "name": "b"});
         assert_eq!(texts(&spec), ["spec: Invalid value: {}: must match dataSourceRef"]);
         spec["dataSourceRef"]["namespace"] = json!("other");

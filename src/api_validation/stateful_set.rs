@@ -258,9 +258,10 @@ fn retention(
 
 /// The end of `ValidateStatefulSetUpdate`.
 fn only_mutable_fields_differ(new: &StatefulSetSpec, old: &StatefulSetSpec) -> bool {
-    let service = |spec: &StatefulSetSpec| spec.service_name.clone().unwrap_or_default();
+    let absent = String::new();
+    let (service, old_service) = (new.service_name.as_ref(), old.service_name.as_ref());
     selector::same(new.selector.as_ref(), old.selector.as_ref())
-        && service(new) == service(old)
+        && service.unwrap_or(&absent) == old_service.unwrap_or(&absent)
         && new.pod_management_policy == old.pod_management_policy
         && claims::same(
             new.volume_claim_templates.as_deref().unwrap_or_default(),

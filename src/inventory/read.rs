@@ -219,7 +219,7 @@ pub(super) mod tests {
         }
     }
 
-    fn selects(kind: [&str; 2], spec: Value, owned: bool) -> bool {
+    fn selects(kind: [&str; 2], spec: &Value, owned: bool) -> bool {
         let mut owner = json!({"apiVersion": "example.com/v1", "kind": "Agent", "name": "a"});
         owner["uid"] = json!("1");
         owner["controller"] = json!(owned);
@@ -237,16 +237,16 @@ pub(super) mod tests {
         let equal = json!({"matchLabels": {"app": "a"}});
         let written = json!({"selector": equal, "template": template});
         for kind in ["DaemonSet", "StatefulSet", "Deployment", "ReplicaSet"] {
-            assert!(selects(["apps/v1", kind], written.clone(), false), "{kind}");
-            assert!(!selects(["apps/v1", kind], written.clone(), true), "owned {kind}");
+            assert!(selects(["apps/v1", kind], &written, false), "{kind}");
+            assert!(!selects(["apps/v1", kind], &written, true), "owned {kind}");
         }
         let job = ["batch/v1", "Job"];
-        assert!(!selects(job, written.clone(), false));
+        assert!(!selects(job, &written, false));
         let manual = json!({"selector": equal, "template": template, "manualSelector": true});
-        assert!(selects(job, manual.clone(), false) && !selects(job, manual, true));
+        assert!(selects(job, &manual, false) && !selects(job, &manual, true));
         let controller = ["v1", "ReplicationController"];
-        assert!(selects(controller, json!({"template": template}), false));
+        assert!(selects(controller, &json!({"template": template}), false));
         let map = json!({"selector": {"app": "b"}, "template": template});
-        assert!(!selects(controller, map, false), "refused: it does not match the template");
+        assert!(!selects(controller, &map, false), "refused: it does not match the template");
     }
 }

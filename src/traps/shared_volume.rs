@@ -27,8 +27,8 @@ of one replica. Older releases of Kubernetes refused some of this.
 
 Kubernetes: `PersistentVolumeClaimVolumeSource`, staging/src/k8s.io/api/core/v1/types.go;
 `VolumeRestrictions`, pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("shared_volume.bad.yaml"),
+        good: include_str!("shared_volume.good.yaml"),
         mode: Mode::Warn,
         kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
@@ -49,6 +49,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     };
     let Some(pod) = read::pod_spec(&subject.object) else { return };
     let own = read::stateful_set(&subject.object);
+    // surge-shared-node-resource speaks of disks then.
+    let surges = read::daemon_set(&subject.object).is_some_and(read::surges);
     let path = Path::new("spec");
     let path = path.child("template");
     let path = path.child("spec");
@@ -73,7 +75,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
                 ),
                 format!("make sure that it is, or use {instead} for a volume each"),
             );
-        } else if let Some(source) = disk(volume) {
+        } else if let Some(source) = disk(volume).filter(|_| !surges) {
             found.report(
                 &path.child(source),
                 Reason::Invalid,
@@ -114,53 +116,3 @@ fn disk(volume: &Volume) -> Option<&'static str> {
     ];
     sources.into_iter().find(|(_, source)| source.is_some_and(writes)).map(|(name, _)| name)
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
-      volumes:
-        - name: data
-          persistentVolumeClaim: {claimName: shared}
-      containers:
-        - name: agent
-          image: registry.example.com/agent:1.0.0
-          readinessProbe: {httpGet: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
-      volumes:
-        - name: data
-          hostPath: {path: /var/lib/agent}
-      containers:
-        - name: agent
-          image: registry.example.com/agent:1.0.0
-          readinessProbe: {httpGet: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-";

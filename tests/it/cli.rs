@@ -8,6 +8,7 @@ use std::{
 };
 
 use serde_json::Value;
+use setguard::traps::TRAPS;
 use tempfile::TempDir;
 
 const GOOD: &str = "\
@@ -20,7 +21,7 @@ spec:
     metadata: {labels: {app: agent}}
     spec:
       terminationGracePeriodSeconds: 30
-      tolerations: [{operator: Exists}]
+      tolerations: [{operator: Exists, effect: NoSchedule}]
       containers:
       - name: agent
         image: example.com/agent:1
@@ -39,6 +40,19 @@ spec:
     metadata: {labels: {app: agent}}
     spec: {containers: [{name: agent, image: a}]}
 ";
+
+/// The policy of every run that names no other, where `check` does not look for manifests.
+const QUIET: &str = ".quiet.yaml";
+
+/// A policy by which only these traps are run, so that a new one breaks no test of the command.
+fn policy(traps: &[(&str, &str)], rest: &str) -> String {
+    let mut text = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n".to_owned();
+    for id in TRAPS.iter().map(|trap| trap.meta.id) {
+        let mode = traps.iter().find(|(trap, _)| *trap == id).map_or("off", |(_, mode)| mode);
+        text.push_str(&format!("  {id}: {mode}\n"));
+    }
+    text + rest
+}
 
 struct Ran {
     code: i32,
@@ -62,6 +76,7 @@ struct Folder(TempDir);
 impl Folder {
     fn new<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let folder = Folder(tempfile::tempdir().unwrap());
+        folder.write(QUIET, policy(&[], "").as_bytes());
         for (name, text) in files {
             folder.write(name, text.as_bytes());
         }
@@ -97,6 +112,7 @@ fn setguard(folder: &Path, args: &[&str]) -> Command {
         .args(args)
         .current_dir(folder)
         .env_clear()
+        .env("SETGUARD_POLICY", folder.join(QUIET))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -350,30 +366,29 @@ spec:
     spec: {containers: [{name: db, image: a}]}
 ";
 
-const POLICY: &str = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n";
-
 #[test]
 fn warnings_are_denied_on_demand_and_off_by_policy() {
-    let policy = |rest: &str| format!("{POLICY}{rest}");
+    let warn = [("partition-covers-all", "warn")];
     let excepted = "exceptions:\n- rules: [partition-covers-all]\n  reason: staged by hand\n";
     let expired = format!("{excepted}  expires: 2020-01-01\n");
     let folder = Folder::new([
         ("a.yaml", PARTITIONED),
-        ("off.yaml", &policy("rules: {partition-covers-all: off}\n")),
-        ("deny.yaml", &policy("rules: {partition-covers-all: deny}\n")),
-        ("excepted.yaml", &policy(excepted)),
-        ("expired.yaml", &policy(&expired)),
+        ("off.yaml", &policy(&[], "")),
+        ("warn.yaml", &policy(&warn, "")),
+        ("deny.yaml", &policy(&[("partition-covers-all", "deny")], "")),
+        ("excepted.yaml", &policy(&warn, excepted)),
+        ("expired.yaml", &policy(&warn, &expired)),
     ]);
     let run = |args: &[&str]| {
         let ran = folder.run(&[&["check", "a.yaml"], args].concat());
         assert_eq!(ran.stderr, "");
         (ran.code, ran.stdout)
     };
-    let (code, text) = run(&[]);
+    let (code, text) = run(&["--policy", "warn.yaml"]);
     assert_eq!(code, 0);
     assert!(text.contains("warning[partition-covers-all]"), "{text}");
     assert!(text.contains("0 denied, 1 warned"), "{text}");
-    let (code, text) = run(&["--deny-warnings"]);
+    let (code, text) = run(&["--policy", "warn.yaml", "--deny-warnings"]);
     assert_eq!(code, 1);
     assert!(text.contains("error[partition-covers-all]"), "{text}");
     assert_eq!(run(&["--policy", "off.yaml"]).0, 0);
@@ -391,11 +406,19 @@ fn warnings_are_denied_on_demand_and_off_by_policy() {
 
 #[test]
 fn a_wrong_policy_is_shown_with_its_lines() {
-    let policy = format!(
-        "{POLICY}rules:\n  partition-covers-al: warn\n  schema: off\n  surge-host-port: wran\n\
-         exceptions:\n- rules: []\n  raeson: x\ninjection: {{nodePin: 'yes'}}\n"
-    );
-    let folder = Folder::new([("a.yaml", GOOD), ("policy.yaml", &policy)]);
+    let policy = "\
+apiVersion: setguard.io/v1alpha1
+kind: Policy
+rules:
+  partition-covers-al: warn
+  schema: off
+  surge-host-port: wran
+exceptions:
+- rules: []
+  raeson: x
+injection: {nodePin: 'yes'}
+";
+    let folder = Folder::new([("a.yaml", GOOD), ("policy.yaml", policy)]);
     let ran = folder.run(&["check", "a.yaml", "--policy", "policy.yaml"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     insta::assert_snapshot!(ran.stderr);

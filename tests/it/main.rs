@@ -9,10 +9,6 @@
     unreachable_pub,
     reason = "a test fails by panicking, speaks to whoever reads its output, and has no users"
 )]
-// What helps a test may panic, as the test itself may.
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, unreachable_pub)]
-// clippy.toml allows these in tests, but does not see that helpers of tests are part of them.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, unreachable_pub)]
 
 mod catalogue;
 mod cli;

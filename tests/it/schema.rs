@@ -1,9 +1,12 @@
 //! The schema pass against what a real API server refused to decode.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use setguard::{
-    subject::Resource,
-    yaml::{self, strict::strict},
+    subject::{Object, Resource},
+    yaml::{
+        self,
+        strict::{read, strict},
+    },
 };
 
 /// Recorded as 400, but the patch that they name makes an object that other cases record as 422
@@ -76,4 +79,69 @@ fn an_unknown_field_is_the_one_that_the_api_server_names() {
         let help = expected.ends_with("maxUnavailble").then_some("did you mean maxUnavailable?");
         assert!(help.is_none() || problems[0].help.as_deref() == help, "{problems:?}");
     }
+}
+
+/// All places of a value.
+fn places(value: &Value, at: &str, found: &mut Vec<String>) {
+    found.push(at.to_owned());
+    match value {
+        Value::Object(map) => map
+            .iter()
+            .for_each(|(k, v)| places(v, &format!("{at}/{}", k.replace('/', "~1")), found)),
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(i, v)| places(v, &format!("{at}/{i}"), found));
+        }
+        _ => {}
+    }
+}
+
+/// What passes the schema is what the engine can read: with any value at any place.
+#[test]
+fn what_passes_the_schema_can_be_judged() {
+    let odd = [
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(-1),
+        json!(1.5),
+        json!(3_000_000_000_u64),
+        json!(u64::MAX),
+        json!(""),
+        json!("1"),
+        json!("2027-03-31T12:00:00Z"),
+        json!([]),
+        json!([null]),
+        json!([null, "x", 1]),
+        json!({}),
+        json!({"x": null}),
+        json!({"name": null, "x": {"y": []}}),
+    ];
+    let (mut passed, mut refused) = (0, 0);
+    for base in ["ds-rich", "sts-rich"] {
+        let path = format!("{}/tests/conformance/bases/{base}.json", env!("CARGO_MANIFEST_DIR"));
+        let base: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let resource = Resource::of("apps/v1", base["kind"].as_str().unwrap()).unwrap();
+        let mut all = Vec::new();
+        places(&base, "", &mut all);
+        for (place, value) in all.iter().flat_map(|place| odd.iter().map(move |v| (place, v))) {
+            // Without its kind nobody would ask for it as this.
+            if matches!(place.as_str(), "" | "/kind" | "/apiVersion") {
+                continue;
+            }
+            let mut object = base.clone();
+            *object.pointer_mut(place).unwrap() = value.clone();
+            let text = object.to_string();
+            let document = yaml::parse(&text).remove(0).unwrap();
+            let reading = read(&document.root, resource);
+            if !reading.problems.is_empty() {
+                refused += 1;
+                continue;
+            }
+            passed += 1;
+            let json = reading.json(&document.root);
+            let read = Object::parse(resource, &json);
+            assert!(read.is_ok(), "{place} = {value}: {}", read.unwrap_err());
+        }
+    }
+    assert!(passed > 500 && refused > 500, "{passed} passed, {refused} refused");
 }

@@ -8,7 +8,8 @@ use std::{
 use jiff::civil::date;
 use serde_json::Value;
 use setguard::{
-    api_validation::SCHEMA,
+    api_validation::{API_VALIDATION, SCHEMA},
+    cluster::{Cluster, parse_gates},
     config::Policy,
     engine::{self, Context, Door},
     inventory::{self, Inventory, Item},
@@ -60,13 +61,18 @@ pub fn resource(json: &str) -> Option<&'static Resource> {
 
 /// What the engine finds in an object of JSON that is created, or that replaces an old one.
 pub fn judge(json: &str, old: Option<&str>) -> Vec<Found> {
+    judge_in(json, old, &Cluster::default())
+}
+
+fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster) -> Vec<Found> {
     let Some(resource) = resource(json) else { return Vec::new() };
     let Ok(object) = Object::parse(resource, json) else { return Vec::new() };
     let subject = match old {
         Some(old) => Subject::update(object, old),
         None => Subject::create(object),
     };
-    let policy = Policy::default();
+    let mut policy = Policy::default();
+    policy.cluster = cluster.clone();
     let cx = Context { policy: &policy, door: Door::Check, today: date(2026, 1, 1) };
     let verdict = engine::evaluate(&subject, &cx);
     verdict.judged.iter().map(flat).collect()
@@ -129,12 +135,24 @@ pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
         .flat_map(|document| {
             let document = document.unwrap();
             let mut found = schema(&document);
-            found.extend(judge(&document.root.to_json(), old.as_deref()));
+            found.extend(judge_in(&document.root.to_json(), old.as_deref(), &cluster_of(text)));
             found
         })
         .collect();
     found.extend(judge_together(&to_json(text), &Policy::default()));
     found
+}
+
+/// The cluster that a fixture or an example is for: a comment may say `--feature-gates A=true`.
+fn cluster_of(text: &str) -> Cluster {
+    let gates = text.lines().find_map(|line| line.strip_prefix("# --feature-gates "));
+    Cluster::new(Cluster::default().version, parse_gates(gates.unwrap_or_default()).unwrap())
+}
+
+/// Whether a finding may stand in a fixture or an example of another rule: immutable-field says
+/// what to do, beside the API server's refusal.
+pub fn stands_beside(found: &Found, id: &str) -> bool {
+    id == "immutable-field" && found.rule == API_VALIDATION
 }
 
 /// What `check` finds in an example of a rule. Two documents of one object are the old one and its
@@ -145,7 +163,7 @@ pub fn example(text: &str) -> Vec<Found> {
         (object["kind"].clone(), object["metadata"]["name"].clone())
     };
     match &to_json(text)[..] {
-        [old, new] if id(old) == id(new) => judge(new, Some(old)),
+        [old, new] if id(old) == id(new) => judge_in(new, Some(old), &cluster_of(text)),
         _ => check(text),
     }
 }
