@@ -20,6 +20,8 @@ pub(super) struct Id {
     /// `default` where the object does not say: that is where kubectl would put it.
     pub(super) namespace: String,
     pub(super) name: String,
+    /// The server is to end the name: what is made of it is always new.
+    pub(super) is_generated: bool,
 }
 
 impl Id {
@@ -30,13 +32,13 @@ impl Id {
             let text = node.and_then(|node| node.get(key)).and_then(Node::as_str);
             text.filter(|text| !text.is_empty()).map(str::to_owned)
         };
+        let name = text(metadata, "name");
         Id {
+            is_generated: name.is_none(),
             api_version: text(Some(node), "apiVersion").unwrap_or_default(),
             kind: text(Some(node), "kind").unwrap_or_default(),
             namespace: text(metadata, "namespace").unwrap_or_else(|| "default".to_owned()),
-            name: text(metadata, "name")
-                .or_else(|| text(metadata, "generateName"))
-                .unwrap_or_default(),
+            name: name.or_else(|| text(metadata, "generateName")).unwrap_or_default(),
         }
     }
 }
@@ -86,6 +88,6 @@ impl Previous {
 
     /// The object as it was.
     pub(super) fn get(&self, id: &Id) -> Option<&str> {
-        self.objects.get(id).map(String::as_str)
+        self.objects.get(id).filter(|_| !id.is_generated).map(String::as_str)
     }
 }

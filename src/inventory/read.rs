@@ -70,6 +70,7 @@ pub(super) fn object(object: &Object<'_>) -> Option<Item> {
         kind: object.kind().as_str(),
         namespace: namespace(metadata.namespace.as_deref()),
         name: object.name().into(),
+        is_generated: metadata.name.as_deref().is_none_or(str::is_empty),
         ignore: metadata.annotation(IGNORE_ANNOTATION).map(Into::into),
         role: Role::Controller(Box::new(controller)),
         place: None,
@@ -106,10 +107,12 @@ pub(super) fn json(json: &str) -> Option<Item> {
     if metadata.deletion_timestamp.is_some() {
         return None;
     }
+    let name = metadata.name.filter(|name| !name.is_empty());
     let mut item = Item {
         kind,
         namespace: namespace(metadata.namespace.as_deref()),
-        name: metadata.name.or(metadata.generate_name).unwrap_or_default().into(),
+        is_generated: name.is_none(),
+        name: name.or(metadata.generate_name).unwrap_or_default().into(),
         ignore: None,
         role,
         place: None,

@@ -51,22 +51,6 @@ pub(super) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }
 
-/// Calls `see` with every container and init container of a pod spec, and its address.
-pub(super) fn each_container(
-    spec: &PodSpec,
-    path: &Path<'_>,
-    mut see: impl FnMut(&Container, &Path<'_>),
-) {
-    let init_path = path.child("initContainers");
-    for (i, container) in spec.init_containers.iter().flatten().enumerate() {
-        see(container, &init_path.index(i));
-    }
-    let path = path.child("containers");
-    for (i, container) in spec.containers.iter().enumerate() {
-        see(container, &path.index(i));
-    }
-}
-
 /// Calls `see` with the address of the spec of the template's pods.
 pub(super) fn at_pod_spec(see: impl FnOnce(&Path<'_>)) {
     let spec = Path::new("spec");

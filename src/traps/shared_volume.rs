@@ -49,8 +49,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     };
     let Some(pod) = read::pod_spec(&subject.object) else { return };
     let own = read::stateful_set(&subject.object);
-    // surge-shared-node-resource speaks of disks then.
-    let surges = read::daemon_set(&subject.object).is_some_and(read::surges);
     let path = Path::new("spec");
     let path = path.child("template");
     let path = path.child("spec");
@@ -75,7 +73,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
                 ),
                 format!("make sure that it is, or use {instead} for a volume each"),
             );
-        } else if let Some(source) = disk(volume).filter(|_| !surges) {
+        } else if let Some(source) = disk(volume) {
             found.report(
                 &path.child(source),
                 Reason::Invalid,

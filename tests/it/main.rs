@@ -13,8 +13,10 @@
 mod catalogue;
 mod cli;
 mod conformance;
+mod corpus;
 #[cfg(feature = "server")]
 mod daemon;
+mod door;
 mod generated;
 mod inject;
 mod mutations;
