@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use setguard::traps::TRAPS;
+use setguard::{inventory::RULES, traps::TRAPS};
 
 use crate::corpus::{bases, cases};
 
@@ -58,7 +58,9 @@ fn check_says_what_the_api_server_said() {
     let (new, old, policy) = (path("new"), path("old"), path("policy.yaml"));
     fs::create_dir(&new).unwrap();
     fs::create_dir(&old).unwrap();
-    let off: BTreeMap<_, _> = TRAPS.iter().map(|trap| (trap.meta.id, "off")).collect();
+    let traps = TRAPS.iter().map(|trap| trap.meta.id);
+    let ids = traps.chain(RULES.iter().map(|rule| rule.meta.id));
+    let off: BTreeMap<_, _> = ids.map(|id| (id, "off")).collect();
     let file = json!({"apiVersion": "setguard.io/v1alpha1", "kind": "Policy", "rules": off});
     fs::write(&policy, file.to_string()).unwrap();
 
