@@ -14,9 +14,9 @@ pub(super) static RULE: Rule = Rule {
         why: "\
 The Service that a StatefulSet names gives its pods their DNS names. Kubernetes specifies such names for
 headless Services only (`clusterIP: None`); with any other, whether `web-0.web` resolves depends on the
-DNS server of the cluster. And the name of the Service itself leads to one virtual address instead of
-all pods, so that software that looks its members up there finds a single one. It is hard to repair:
-neither `serviceName` nor the `clusterIP` can be changed later.
+DNS server of the cluster. And the name of the Service itself leads to one virtual address instead of all
+pods, so that software that looks its members up there finds a single one. It is hard to repair: neither
+`serviceName` nor the `clusterIP` can be changed later.
 
 Seen on a 1.36 control plane: setting `clusterIP: None` on a Service that has an address is refused with
 \"may not change once set\".
