@@ -52,13 +52,6 @@ into the cluster, makes keys or tells an installation from an upgrade.
 {{- $image -}}
 {{- end -}}
 
-{{- define "setguard.imagePullSecrets" -}}
-{{- with .Values.imagePullSecrets }}
-imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- end -}}
-
 {{- define "setguard.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "setguard.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}

@@ -91,8 +91,7 @@ One entry of a webhook configuration.
 {{- if eq .Values.tls.mode "certManager" -}}
 {{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s" (include "setguard.namespace" .) (include "setguard.fullname" .)) -}}
 {{- end -}}
-{{- with merge $annotations .Values.webhook.annotations }}
-annotations:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+{{- with merge $annotations .Values.webhook.annotations -}}
+{{- toYaml . -}}
+{{- end -}}
 {{- end -}}
