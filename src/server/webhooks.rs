@@ -155,9 +155,8 @@ fn rule(group: &str, version: &str, resource: &str, operations: &[&str]) -> Rule
 
 /// What is judged: a rule for each of [`RESOURCES`].
 fn workloads() -> Vec<RuleWithOperations> {
-    let one = |r: &crate::subject::Resource| {
-        rule(r.group, r.version, r.resource, &["CREATE", "UPDATE"])
-    };
+    let one =
+        |r: &crate::subject::Resource| rule(r.group, r.version, r.resource, &["CREATE", "UPDATE"]);
     RESOURCES.iter().map(one).collect()
 }
 
