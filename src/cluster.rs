@@ -3,7 +3,9 @@
 //! Whether a field is honoured depends on them. What a release does by default is a table here,
 //! never an `if` in a rule.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{borrow::Cow, collections::BTreeMap, fmt, str::FromStr};
+
+use crate::subject::Resource;
 
 /// A minor release of Kubernetes: 1.36 is `Version { minor: 36 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,10 +57,13 @@ struct Gate {
     defaults: &'static [(u32, bool)],
 }
 
+/// Without it a StatefulSet's `maxUnavailable` is dropped.
+const MAX_UNAVAILABLE_STATEFUL_SET: &str = "MaxUnavailableStatefulSet";
+
 /// Kubernetes: `pkg/features/kube_features.go`.
 const GATES: &[Gate] = &[
     // On in 1.35.0 to 1.35.3, off again from 1.35.4: the patch releases that stay decide.
-    Gate { name: "MaxUnavailableStatefulSet", defaults: &[(0, false)] },
+    Gate { name: MAX_UNAVAILABLE_STATEFUL_SET, defaults: &[(0, false)] },
     // What decides about fields of the pod template. Gates that are off everywhere need no row:
     // ClusterTrustBundleProjection, ContainerStopSignals, GenericWorkload, PodCertificateRequest,
     // SELinuxMount, TaintTolerationComparisonOperators, UserNamespacesHostNetworkSupport.
@@ -122,6 +127,17 @@ impl Cluster {
     /// Sets a gate apart from its default.
     pub fn set_gate(&mut self, name: &str, on: bool) {
         self.gates.insert(name.to_owned(), on);
+    }
+
+    /// The cluster as a set of this resource meets it. OpenKruise's StatefulSet heeds
+    /// `maxUnavailable` without a feature gate.
+    pub fn as_met_by(&self, resource: &Resource) -> Cow<'_, Cluster> {
+        if !resource.is_kruise() {
+            return Cow::Borrowed(self);
+        }
+        let mut cluster = self.clone();
+        cluster.set_gate(MAX_UNAVAILABLE_STATEFUL_SET, true);
+        Cow::Owned(cluster)
     }
 
     /// Whether it has what came with a release; see [`since`].

@@ -9,7 +9,11 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta},
 };
 
-use crate::{admission::Endpoint, inject::CONTROL_PLANE_LABEL, subject::RESOURCES};
+use crate::{
+    admission::Endpoint,
+    inject::CONTROL_PLANE_LABEL,
+    subject::{Kind, RESOURCES, Resource},
+};
 
 /// Only pods into which something could be injected are sent. See `inject::pod`.
 const DAEMON_PODS: &str = "(has(object.metadata.annotations) && 'setguard.io/node' in \
@@ -55,24 +59,24 @@ fn metadata() -> ObjectMeta {
     ObjectMeta { name: Some("setguard".to_owned()), ..ObjectMeta::default() }
 }
 
-fn rule(group: &str, resources: &[&str], operations: &[&str]) -> RuleWithOperations {
+fn rule(group: &str, version: &str, resource: &str, operations: &[&str]) -> RuleWithOperations {
     let owned = |list: &[&str]| Some(list.iter().map(|&item| item.to_owned()).collect());
     RuleWithOperations {
         api_groups: owned(&[group]),
-        api_versions: owned(&["v1"]),
+        api_versions: owned(&[version]),
         operations: owned(operations),
-        resources: owned(resources),
+        resources: owned(&[resource]),
         scope: Some("Namespaced".to_owned()),
     }
 }
 
+fn workload(r: &Resource) -> RuleWithOperations {
+    rule(r.group, r.version, r.resource, &["CREATE", "UPDATE"])
+}
+
 /// What is judged: a rule for each of [`RESOURCES`].
 fn workloads() -> Vec<RuleWithOperations> {
-    let one = |r: &crate::subject::Resource| RuleWithOperations {
-        api_versions: Some(vec![r.version.to_owned()]),
-        ..rule(r.group, &[r.resource], &["CREATE", "UPDATE"])
-    };
-    RESOURCES.iter().map(one).collect()
+    RESOURCES.iter().map(workload).collect()
 }
 
 /// Refuses when the server is away, but not in kube-system: a cluster must be able to repair itself.
@@ -106,7 +110,7 @@ fn mutating(at: &At<'_>) -> MutatingWebhookConfiguration {
             name: "daemon-pods".to_owned(),
             expression: DAEMON_PODS.to_owned(),
         }]),
-        rules: Some(vec![rule("", &["pods"], &["CREATE"])]),
+        rules: Some(vec![rule("", "v1", "pods", &["CREATE"])]),
         ..mutating_webhook(at, "pods.mutate.setguard.io", Endpoint::Mutate)
     };
     let sets = MutatingWebhook {
@@ -114,12 +118,13 @@ fn mutating(at: &At<'_>) -> MutatingWebhookConfiguration {
         ..mutating_webhook(at, "workloads.mutate.setguard.io", Endpoint::Mutate)
     };
     let asked = [(CONTROL_PLANE_LABEL.to_owned(), "true".to_owned())];
+    let daemon_sets = RESOURCES.iter().filter(|r| r.kind == Kind::DaemonSet);
     let control_plane = MutatingWebhook {
         namespace_selector: Some(LabelSelector {
             match_expressions: None,
             match_labels: Some(asked.into()),
         }),
-        rules: Some(vec![rule("apps", &["daemonsets"], &["CREATE", "UPDATE"])]),
+        rules: Some(daemon_sets.map(workload).collect()),
         ..mutating_webhook(at, "control-plane.mutate.setguard.io", Endpoint::MutateControlPlane)
     };
     MutatingWebhookConfiguration {
