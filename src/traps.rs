@@ -11,6 +11,7 @@ mod control_plane_not_tolerated;
 mod grace_period_zero;
 mod history_limit_zero;
 mod host_port_spread;
+mod immutable_field;
 mod legacy_master_toleration;
 mod long_ready_seconds;
 mod max_unavailable_everything;
@@ -55,8 +56,12 @@ pub(crate) fn holds_for(trap: &Trap, object: &Object<'_>) -> bool {
 }
 
 /// What OpenKruise refuses itself, or does in its own way.
-const NOT_OF_KRUISE: &[&Trap] =
-    &[&max_unavailable_ignored::TRAP, &max_unavailable_ordered::TRAP, &ordered_rollout_stuck::TRAP];
+const NOT_OF_KRUISE: &[&Trap] = &[
+    &immutable_field::TRAP,
+    &max_unavailable_ignored::TRAP,
+    &max_unavailable_ordered::TRAP,
+    &ordered_rollout_stuck::TRAP,
+];
 
 /// What takes a StatefulSet's pods to be numbered, and updated, without gaps.
 const GO_BY_ORDINALS: &[&Trap] = &[
@@ -80,6 +85,7 @@ pub static TRAPS: &[&Trap] = &[
     &grace_period_zero::TRAP,
     &history_limit_zero::TRAP,
     &host_port_spread::TRAP,
+    &immutable_field::TRAP,
     &legacy_master_toleration::TRAP,
     &long_ready_seconds::TRAP,
     &max_unavailable_everything::TRAP,

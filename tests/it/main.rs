@@ -27,6 +27,7 @@ mod serve;
 mod support;
 #[cfg(feature = "server")]
 mod tls;
+mod together;
 #[cfg(feature = "server")]
 mod wire;
 mod yaml;
