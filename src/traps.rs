@@ -52,7 +52,8 @@ use crate::{rule::Trap, subject::Object};
 pub(crate) fn holds_for(trap: &Trap, object: &Object<'_>) -> bool {
     let Some(own) = &object.kruise else { return true };
     let is_one_of = |traps: &[&Trap]| traps.iter().any(|other| other.meta.id == trap.meta.id);
-    !is_one_of(NOT_OF_KRUISE) && !(own.goes_its_own_way() && is_one_of(GO_BY_ORDINALS))
+    let differs = is_one_of(NOT_OF_KRUISE);
+    !(differs || own.goes_its_own_way() && is_one_of(GO_BY_ORDINALS))
 }
 
 /// What OpenKruise refuses itself, or does in its own way.

@@ -16,6 +16,10 @@ use crate::{
     subject::{DaemonSetSpec, KruiseSpec, Object, StatefulSetSpec, Workload},
 };
 
+/// Of a StatefulSet, whose claim templates can change.
+pub(super) const IMMUTABLE: &str =
+    "the fields 'selector', 'serviceName' and 'podManagementPolicy' cannot be changed";
+
 /// Judges what [`KruiseSpec`] holds, and what OpenKruise takes otherwise.
 pub(super) fn validate(object: &Object<'_>, own: &KruiseSpec, found: &mut Findings) {
     let path = Path::new("spec");

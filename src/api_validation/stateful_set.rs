@@ -13,7 +13,7 @@ use k8s_openapi::api::{
 use serde_json::json;
 
 use super::{
-    API_VALIDATION, POD_TEMPLATE_VALIDATION, at_least_0, claims, int_or_percent, names,
+    API_VALIDATION, POD_TEMPLATE_VALIDATION, at_least_0, claims, int_or_percent, kruise, names,
     pod_template, selector, template,
 };
 use crate::{
@@ -26,10 +26,6 @@ use crate::{
 const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', \
      'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' \
      and 'minReadySeconds' are forbidden";
-
-/// Of an OpenKruise StatefulSet, whose claim templates can change.
-const KRUISE_IMMUTABLE: &str =
-    "the fields 'selector', 'serviceName' and 'podManagementPolicy' cannot be changed";
 
 /// The old object of an UPDATE.
 #[derive(Clone, Copy)]
@@ -71,7 +67,7 @@ pub(super) fn validate(
     if let Some(old) = old
         && !only_mutable_fields_differ(spec, old.spec, kruise)
     {
-        let message = if kruise { KRUISE_IMMUTABLE } else { IMMUTABLE };
+        let message = if kruise { kruise::IMMUTABLE } else { IMMUTABLE };
         found.forbidden(&Path::new("spec"), message);
     }
     tolerated

@@ -19,6 +19,7 @@ mod daemon;
 mod door;
 mod generated;
 mod inject;
+mod kruise;
 mod mutations;
 mod parity;
 mod schema;
