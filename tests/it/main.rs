@@ -29,6 +29,7 @@ mod support;
 #[cfg(feature = "server")]
 mod tls;
 mod together;
+mod versions;
 #[cfg(feature = "server")]
 mod wire;
 mod yaml;
