@@ -19,19 +19,19 @@ pub(super) static RULE: Rule = Rule {
         why: "\
 A port of a node can be held by one pod only. Where two DaemonSets want the same one, the pod that is
 scheduled first gets it; the other stays Pending on that node, and a rollout of its DaemonSet waits for it
-for ever. Which of the two it is may differ from node to node and after each restart. With `hostNetwork` every
-declared port is a port of the node, also one that is declared for documentation alone.
+for ever. Which of the two it is may differ from node to node and after each restart. With `hostNetwork`
+every declared port is a port of the node, also one that is declared for documentation alone.
 
-Seen on a 1.36 control plane: one DaemonSet with `hostPort: 9100`, one of another namespace with `hostNetwork` and
-`containerPort: 9100`; on every node the second stays Pending with \"1 node(s) didn't have free ports for the
-requested pod ports\".
+Seen on a 1.36 control plane: one DaemonSet with `hostPort: 9100`, one of another namespace with
+`hostNetwork` and `containerPort: 9100`; on every node the second stays Pending with \"1 node(s) didn't
+have free ports for the requested pod ports\".
 
 Found by `setguard check` where one run is given both objects, in any namespaces. Different addresses in
 `hostIP` do not collide. Nor do DaemonSets that no node can have both of: `nodeSelector` and required node
 affinity of both are taken together.
 
-Kubernetes: `Fits`, pkg/scheduler/framework/plugins/nodeports/node_ports.go; `CheckConflict`, kube-scheduler
-framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
+Kubernetes: `Fits`, pkg/scheduler/framework/plugins/nodeports/node_ports.go; `CheckConflict`,
+kube-scheduler framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
         bad: include_str!("examples/host_port_conflict.bad.yaml"),
         good: include_str!("examples/host_port_conflict.good.yaml"),
         mode: Mode::Warn,

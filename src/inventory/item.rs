@@ -27,6 +27,8 @@ pub struct Item {
     pub(super) kind: &'static str,
     pub(super) namespace: Box<str>,
     pub(super) name: Box<str>,
+    /// The server is to end the name: what is made of it is always new.
+    pub(super) is_generated: bool,
     /// The annotation by which it asks to be let off warnings.
     pub(super) ignore: Option<Box<str>>,
     pub(super) role: Role,
@@ -138,7 +140,10 @@ impl Item {
 
     /// Whether both are one object, which is in the input twice.
     pub fn is_same(&self, other: &Item) -> bool {
-        self.kind == other.kind && self.name == other.name && self.namespace == other.namespace
+        self.kind == other.kind
+            && self.name == other.name
+            && self.namespace == other.namespace
+            && !self.is_generated
     }
 }
 

@@ -19,19 +19,19 @@ pub(super) static RULE: Rule = Rule {
         summary: "a selector that takes the pods of another controller for its own",
         why: "\
 A controller leaves pods alone that another one owns, but it adopts every pod of its namespace that its
-selector matches and that nobody owns. Pods lose their owner by `kubectl delete --cascade=orphan`, which is
-the usual way to change what cannot be changed in a StatefulSet. A DaemonSet then deletes what it adopted,
-if the node has one of its own pods or should have none. Everything else that goes by the selector counts
-the pods of both all the time: autoscalers, `kubectl logs` and `kubectl get pods -l`.
+selector matches and that nobody owns. Pods lose their owner by `kubectl delete --cascade=orphan`, which
+is the usual way to change what cannot be changed in a StatefulSet. A DaemonSet then deletes what it
+adopted, if the node has one of its own pods or should have none. Everything else that goes by the
+selector counts the pods of both all the time: autoscalers, `kubectl logs` and `kubectl get pods -l`.
 
-Seen on a 1.36 control plane: DaemonSet with the selector `app: shop`, StatefulSet `shop-db` with pods `app: shop,
-component: db`; `kubectl delete statefulset shop-db --cascade=orphan`, and the DaemonSet deletes `shop-db-0` and
-`shop-db-1` at once.
+Seen on a 1.36 control plane: DaemonSet with the selector `app: shop`, StatefulSet `shop-db` with pods
+`app: shop, component: db`; `kubectl delete statefulset shop-db --cascade=orphan`, and the DaemonSet
+deletes `shop-db-0` and `shop-db-1` at once.
 
 Found by `setguard check` where one run is given both objects. Reported is a selector that matches the
-template labels of the other controller, and one that asks for nothing but keys that the other asks for too
-and can be met together with it. What another controller owns is left out, and Jobs whose selector Kubernetes
-makes.
+template labels of the other controller, and one that asks for nothing but keys that the other asks for
+too and can be met together with it. What another controller owns is left out, and Jobs whose selector
+Kubernetes makes.
 
 Kubernetes: `ClaimObject`, pkg/controller/controller_ref_manager.go; `podsShouldBeOnNode`,
 pkg/controller/daemon/daemon_controller.go; `GetResourceReplicas`,

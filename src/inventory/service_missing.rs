@@ -12,13 +12,13 @@ pub(super) static RULE: Rule = Rule {
         id: "service-missing",
         summary: "a StatefulSet that names a Service that is not there",
         why: "\
-A StatefulSet does not make its Service. Without it nothing leads to the pods by name: there is no DNS record
-for `web-0.web`, although each pod believes that this is its name. Members of a cluster that look for each
-other do not find each other. Neither the API server nor the controller looks at Services, and `serviceName`
-cannot be changed later.
+A StatefulSet does not make its Service. Without it nothing leads to the pods by name: there is no DNS
+record for `web-0.web`, although each pod believes that this is its name. Members of a cluster that look
+for each other do not find each other. Neither the API server nor the controller looks at Services, and
+`serviceName` cannot be changed later.
 
-Found by `setguard check` where one run is given the StatefulSet and at least one Service of its namespace;
-a run without Services says nothing of them.
+Found by `setguard check` where one run is given the StatefulSet and at least one Service of its
+namespace; a run without Services says nothing of them.
 
 Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go; `ShouldSetHostname`,
 endpointslice util/controller_utils.go.",

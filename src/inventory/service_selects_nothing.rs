@@ -16,18 +16,18 @@ pub(super) static RULE: Rule = Rule {
         id: "service-selects-nothing",
         summary: "a StatefulSet whose Service does not select its pods",
         why: "\
-A pod gets its DNS name (`web-0.web`) from the EndpointSlices of the Service that the StatefulSet names, and
-it is in there only if the selector of the Service matches its labels. For a Service without a selector
-Kubernetes makes no EndpointSlices at all. The pods run, and nobody finds them.
+A pod gets its DNS name (`web-0.web`) from the EndpointSlices of the Service that the StatefulSet names,
+and it is in there only if the selector of the Service matches its labels. For a Service without a
+selector Kubernetes makes no EndpointSlices at all. The pods run, and nobody finds them.
 
-Seen on a 1.36 control plane, with a StatefulSet whose pod is Ready: the Service that asks for one label more has an
-EndpointSlice without endpoints, the Service without a selector has none.
+Seen on a 1.36 control plane, with a StatefulSet whose pod is Ready: the Service that asks for one label
+more has an EndpointSlice without endpoints, the Service without a selector has none.
 
-Found by `setguard check` where one run is given both. Labels that the controller itself puts on each pod,
-such as `statefulset.kubernetes.io/pod-name`, are taken as matching.
+Found by `setguard check` where one run is given both. Labels that the controller itself puts on each
+pod, such as `statefulset.kubernetes.io/pod-name`, are taken as matching.
 
-Kubernetes: `syncService`, pkg/controller/endpointslice/endpointslice_controller.go; `ShouldSetHostname`,
-endpointslice util/controller_utils.go.",
+Kubernetes: `syncService`, pkg/controller/endpointslice/endpointslice_controller.go;
+`ShouldSetHostname`, endpointslice util/controller_utils.go.",
         bad: include_str!("examples/service_selects_nothing.bad.yaml"),
         good: include_str!("examples/service_selects_nothing.good.yaml"),
         mode: Mode::Warn,

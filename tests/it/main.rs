@@ -11,6 +11,8 @@
 )]
 
 mod catalogue;
+#[cfg(feature = "server")]
+mod chart;
 mod cli;
 mod conformance;
 mod corpus;
