@@ -11,7 +11,7 @@ use crate::{
     inventory::{self, Inventory, Item},
     rule::{self, Mode, Phase, Trap},
     subject::{Object, Subject},
-    traps::TRAPS,
+    traps::{self, TRAPS},
     verdict::{Eased, Judged, Verdict},
 };
 
@@ -55,7 +55,8 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
         return verdict;
     }
     let mut findings = Findings::default();
-    let tolerated = api_validation::validate(subject, &cx.policy.cluster, &mut findings);
+    let cluster = cx.policy.cluster.as_met_by(subject.object.resource);
+    let tolerated = api_validation::validate(subject, &cluster, &mut findings);
     run_traps(subject, cx, |phase| cx.door == Door::Check || phase == Phase::After, &mut findings);
     for finding in findings.into_vec() {
         judge(finding, subject, cx, &mut verdict);
@@ -122,10 +123,15 @@ fn run_traps(
     speaks: impl Fn(Phase) -> bool,
     findings: &mut Findings,
 ) {
+    let object = &subject.object;
+    let cluster = cx.policy.cluster.as_met_by(object.resource);
     for trap in TRAPS {
-        if speaks(trap.phase) && cx.mode(trap.meta.id) != Mode::Off {
+        if speaks(trap.phase)
+            && traps::holds_for(trap, object)
+            && cx.mode(trap.meta.id) != Mode::Off
+        {
             findings.set_rule(trap.meta.id);
-            (trap.check)(subject, &cx.policy.cluster, findings);
+            (trap.check)(subject, &cluster, findings);
         }
     }
 }
@@ -218,7 +224,8 @@ fn had_before(finding: &Finding, subject: &Subject<'_>, cx: &Context<'_>) -> boo
     let trap: Option<&&Trap> = TRAPS.iter().find(|trap| trap.meta.id == finding.rule);
     trap.zip(subject.of_old()).is_some_and(|(trap, old)| {
         let mut before = Findings::of(trap.meta.id);
-        (trap.check)(&old, &cx.policy.cluster, &mut before);
+        let cluster = cx.policy.cluster.as_met_by(old.object.resource);
+        (trap.check)(&old, &cluster, &mut before);
         !before.is_empty()
     })
 }

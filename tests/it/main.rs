@@ -21,6 +21,7 @@ mod daemon;
 mod door;
 mod generated;
 mod inject;
+mod kruise;
 mod mutations;
 mod parity;
 mod schema;
@@ -30,6 +31,7 @@ mod support;
 #[cfg(feature = "server")]
 mod tls;
 mod together;
+mod versions;
 #[cfg(feature = "server")]
 mod wire;
 mod yaml;
