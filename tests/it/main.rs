@@ -10,6 +10,7 @@
     reason = "a test fails by panicking, speaks to whoever reads its output, and has no users"
 )]
 
+mod asking;
 mod catalogue;
 #[cfg(feature = "server")]
 mod chart;

@@ -43,6 +43,12 @@ impl Process {
         (process, stdout)
     }
 
+    /// The same, without arguments and with these variables in its environment.
+    pub(crate) fn start_with(program: &Path, variables: &[(&str, &OsStr)], logs: &Path) -> Self {
+        let mut command = leashed(program);
+        Self::spawn(command.envs(variables.iter().copied()), program, logs, None)
+    }
+
     fn spawn(command: &mut Command, program: &Path, logs: &Path, stdout: Option<Stdio>) -> Self {
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = |extension| logs.join(format!("{name}.{extension}"));
