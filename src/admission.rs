@@ -1,7 +1,10 @@
 //! From the bytes of an AdmissionReview to the bytes of the answer. Pure: the server adds HTTP.
 
+use std::cell::OnceCell;
+
 use jiff::civil::Date;
 use json_patch::PatchOperation;
+use serde_json::value::RawValue;
 
 use crate::{
     config::Policy,
@@ -12,6 +15,7 @@ use crate::{
     rule::Mode,
     subject::{Object, Resource, Subject},
     verdict::Verdict,
+    yaml::strict,
 };
 
 /// The paths under which a review may come in.
@@ -166,16 +170,35 @@ fn subject<'a>(
     // A DELETE or CONNECT brings no new state.
     let old = match request.operation {
         Verb::Create => None,
-        Verb::Update => request.old_object,
+        Verb::Update => request.old_object.map(RawValue::get),
         Verb::Connect | Verb::Delete | Verb::Unknown => return Ok(None),
     };
     let Some(resource) = judged(request, reply) else { return Ok(None) };
-    let object = Object::parse(resource, object(request)?)?;
+    let json = object(request)?;
+    let (object, old) = match Object::parse(resource, json) {
+        Ok(object) => (object, old),
+        // It may be no more than a null, which the API server takes in many more places.
+        Err(error) => {
+            let [new, former] = &request.understood;
+            let Some(json) = understood(json, resource, new) else { return Err(error.into()) };
+            let old = old.map(|old| understood(old, resource, former).unwrap_or(old));
+            (Object::parse(resource, json).map_err(|_| error)?, old)
+        }
+    };
     reply.name(object.name());
     Ok(Some(match old {
-        Some(old) => Subject::update(object, old.get()),
+        Some(old) => Subject::update(object, old),
         None => Subject::create(object),
     }))
+}
+
+fn understood<'a>(
+    json: &str,
+    resource: &'static Resource,
+    keep: &'a OnceCell<String>,
+) -> Option<&'a str> {
+    let understood = strict::understood(json, resource)?;
+    Some(keep.get_or_init(|| understood))
 }
 
 /// The resource that is judged. A kind that setguard does not know is let in, and said so; a

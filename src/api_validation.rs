@@ -4,7 +4,7 @@
 //! itself, `pod-template-validation` for the rest of `spec.template.spec`. Each function names the
 //! upstream function it follows. Validation sees a defaulted object ([`defaults`]).
 
-mod claims;
+pub(crate) mod claims;
 mod daemon_set;
 pub mod defaults;
 pub mod int_or_percent;

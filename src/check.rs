@@ -5,10 +5,12 @@ mod judge;
 mod manifest;
 mod previous;
 mod report;
+mod together;
 
 use std::{
     io::{self, Write},
     path::PathBuf,
+    sync::Arc,
 };
 
 use clap::{Args, ValueEnum, error::ErrorKind};
@@ -18,12 +20,14 @@ use input::Source;
 use judge::Judge;
 use previous::Previous;
 use report::{Report, Summary};
+use together::Together;
 
 /// Judge manifests as the API server and the webhook would, without a cluster
 ///
 /// Reads files, folders (every .yaml, .yml and .json below them, but not what is hidden) and, as
-/// `-`, standard input. DaemonSets and StatefulSets are judged, also inside a List; everything else
-/// is passed over.
+/// `-`, standard input. DaemonSets and StatefulSets are judged, also inside a List, each alone and
+/// then together with each other and with the Services, Deployments, ReplicaSets, Jobs and
+/// ReplicationControllers of the same run; everything else is passed over.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes:
@@ -93,15 +97,19 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let judge = Judge::new(&policy, &previous, args.deny_warnings);
     let mut report = args.format.report();
     let mut summary = Summary::default();
+    let mut together = Together::default();
     for source in input::sources(&args.paths) {
+        let again = source.as_ref().ok().and_then(Source::again);
         match source.and_then(Source::read) {
             Ok(source) => {
                 summary.files += 1;
-                check(&source, &judge, &mut summary, report.as_mut())?;
+                check(&source, &judge, &mut together, &mut summary, report.as_mut())?;
+                together.source(again, source);
             }
             Err(message) => complain(message),
         }
     }
+    together.tell(&judge, &mut summary, report.as_mut())?;
     report.finish(&summary)?;
     Ok(trouble.and(summary.exit()))
 }
@@ -110,18 +118,24 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
 fn check(
     source: &Source,
     judge: &Judge<'_>,
+    together: &mut Together,
     summary: &mut Summary,
     report: &mut dyn Report,
 ) -> io::Result<()> {
+    let name: Arc<str> = source.name().into();
     for document in yaml::documents(source.text()) {
         match document {
             Ok(document) => {
-                let (manifests, others) = manifest::manifests(document);
-                summary.others += others;
-                for manifest in manifests {
-                    let judgement = judge.judge(&manifest);
+                let found = manifest::manifests(document);
+                summary.others += found.others;
+                for node in &found.related {
+                    together.related(&name, node);
+                }
+                for manifest in found.manifests {
+                    let mut judgement = judge.judge(&manifest);
                     summary.count(&judgement);
                     report.judgement(source, &judgement)?;
+                    together.judged(&name, &manifest, &mut judgement);
                 }
             }
             Err(problem) => {

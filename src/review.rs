@@ -3,6 +3,8 @@
 //! The envelope is read first and borrowed; the objects stay raw until somebody asks. What is
 //! wrong with the *request* is a [`Rejection`] (HTTP 4xx), never a denial.
 
+use std::cell::OnceCell;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -140,6 +142,9 @@ pub struct Request<'a> {
     /// Whether nothing will be stored.
     #[serde(default)]
     pub dry_run: Option<bool>,
+    /// The two objects as the API server understands them, where they cannot be read as they are.
+    #[serde(skip)]
+    pub understood: [OnceCell<String>; 2],
 }
 
 #[derive(Deserialize)]

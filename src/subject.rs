@@ -272,8 +272,12 @@ impl<'a> Subject<'a> {
         Some(Subject { operation: self.operation, object, old: None })
     }
 
-    /// The object is on its way out: whatever it is, its finalizers must be removable.
+    /// The object is on its way out: whatever it is, its finalizers must be removable. Whoever
+    /// creates an object cannot say so, nor whoever changes one.
     pub fn is_being_deleted(&self) -> bool {
-        self.object.metadata.deletion_timestamp.is_some()
+        let on_its_way = |object: &Object<'_>| object.metadata.deletion_timestamp.is_some();
+        self.operation == Operation::Update
+            && on_its_way(&self.object)
+            && self.old().is_none_or(on_its_way)
     }
 }

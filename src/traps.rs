@@ -11,6 +11,7 @@ mod control_plane_not_tolerated;
 mod grace_period_zero;
 mod history_limit_zero;
 mod host_port_spread;
+mod immutable_field;
 mod legacy_master_toleration;
 mod long_ready_seconds;
 mod max_unavailable_everything;
@@ -60,6 +61,7 @@ pub static TRAPS: &[&Trap] = &[
     &grace_period_zero::TRAP,
     &history_limit_zero::TRAP,
     &host_port_spread::TRAP,
+    &immutable_field::TRAP,
     &legacy_master_toleration::TRAP,
     &long_ready_seconds::TRAP,
     &max_unavailable_everything::TRAP,

@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{
     TypedObjectReference,
 };
 
-pub(super) use self::same::same;
+pub(crate) use self::same::same;
 use super::{names, quantity::Quantity, selector};
 use crate::{
     cluster::Cluster,

@@ -50,6 +50,24 @@ impl Source {
         Ok(Source::Text { name, text, lines: OnceCell::new() })
     }
 
+    /// The same source once more, before it was read: not what can be read only once.
+    pub(crate) fn again(&self) -> Option<Source> {
+        match self {
+            Source::File(path) if path.is_file() => Some(Source::File(path.clone())),
+            Source::File(_) | Source::Stdin | Source::Text { .. } => None,
+        }
+    }
+
+    /// Reads it when it was read before: without any text if that fails now.
+    pub(crate) fn reread(self) -> Source {
+        let name = match &self {
+            Source::File(path) => path.display().to_string(),
+            Source::Stdin | Source::Text { .. } => self.name().to_owned(),
+        };
+        let empty = Source::Text { name, text: String::new(), lines: OnceCell::new() };
+        self.read().unwrap_or(empty)
+    }
+
     /// What to call it.
     pub(crate) fn name(&self) -> &str {
         match self {

@@ -1,5 +1,7 @@
 //! From a manifest to what is to be said of it.
 
+use std::collections::BTreeMap;
+
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
@@ -11,9 +13,10 @@ use crate::{
     config::Policy,
     engine::{self, Context, Door},
     finding::Reason,
+    inventory::{Inventory, Item},
     rule::Mode,
     subject::{Object, Resource, Subject},
-    verdict::{Eased, Judged},
+    verdict::{Eased, Judged, Verdict},
     yaml::{Mark, Node, Problem, strict},
 };
 
@@ -59,6 +62,8 @@ pub(super) struct Judgement {
     pub(super) said: Vec<Said>,
     /// Of the policy, not of the object.
     pub(super) remarks: Vec<String>,
+    /// What it is to others, if it could be read.
+    pub(super) item: Option<Item>,
 }
 
 impl Judgement {
@@ -84,7 +89,7 @@ impl<'a> Judge<'a> {
 
     pub(super) fn judge(&self, manifest: &Manifest<'_>) -> Judgement {
         let id = Id::of(&manifest.node);
-        let mut judgement = Judgement { id, said: Vec::new(), remarks: Vec::new() };
+        let mut judgement = Judgement { id, said: Vec::new(), remarks: Vec::new(), item: None };
         for problem in &manifest.problems {
             let field = problem.field.to_string();
             let field = field.strip_prefix(&manifest.prefix).unwrap_or(&field).to_owned();
@@ -117,19 +122,31 @@ impl<'a> Judge<'a> {
     }
 
     fn evaluate(&self, object: Object<'_>, node: &Node<'_>, judgement: &mut Judgement) {
+        judgement.item = Item::of(&object);
         let subject = match self.previous.get(&judgement.id) {
             Some(old) => Subject::update(object, old),
             None => Subject::create(object),
         };
-        let cx = Context { policy: self.policy, door: Door::Check, today: self.today };
-        let verdict = engine::evaluate(&subject, &cx);
+        let verdict = engine::evaluate(&subject, &self.context());
         judgement.remarks = verdict.remarks;
-        judgement
-            .said
-            .extend(verdict.judged.into_iter().filter_map(|judged| self.say(judged, node)));
+        judgement.said.extend(verdict.judged.into_iter().filter_map(|judged| {
+            let mark = node.locate(&judged.finding.field);
+            self.say(judged, mark)
+        }));
     }
 
-    fn say(&self, Judged { finding, mode, eased }: Judged, node: &Node<'_>) -> Option<Said> {
+    /// Judges the objects at these places of the inventory as they bear on each other.
+    pub(super) fn judge_together(&self, inventory: &Inventory) -> BTreeMap<usize, Verdict> {
+        engine::evaluate_together(inventory, &self.previous.inventory, &self.context())
+    }
+
+    const fn context(&self) -> Context<'a> {
+        Context { policy: self.policy, door: Door::Check, today: self.today }
+    }
+
+    /// In the words of a report. `None` if there is nothing to be said.
+    pub(super) fn say(&self, judged: Judged, mark: Mark) -> Option<Said> {
+        let Judged { finding, mode, eased } = judged;
         let severity = match mode {
             Mode::Off => return None,
             Mode::Audit => Severity::Note,
@@ -140,7 +157,7 @@ impl<'a> Judge<'a> {
         Some(Said {
             rule: finding.rule,
             severity,
-            mark: node.locate(&finding.field),
+            mark,
             field: finding.field.to_string(),
             reason: finding.reason,
             message: finding.message,

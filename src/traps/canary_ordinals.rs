@@ -26,8 +26,8 @@ Lowered to 1: the pods 1 and 2 get the new one.
 
 Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go;
 `newVersionedStatefulSetPod`, stateful_set_utils.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("canary_ordinals.bad.yaml"),
+        good: include_str!("canary_ordinals.good.yaml"),
         mode: Mode::Audit,
         kinds: &["StatefulSet"],
         since: "0.1.0",
@@ -44,7 +44,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let ordinals = read::ordinals(spec);
     let replicas = ordinals.end - ordinals.start;
     // Where nothing is updated partition-covers-all speaks, and partition-left-set has its own case.
-    if i64::from(partition) >= replicas || read::held_back_again(subject).is_some() {
+    if partition < 0 || i64::from(partition) >= replicas || read::held_back_again(subject).is_some()
+    {
         return;
     }
     let pods = |from: i32, to: i64| {
@@ -81,101 +82,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let field = if partition > 0 { &written } else { &path };
     found.report(field, Reason::Invalid, message, help);
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 5
-  updateStrategy:
-    rollingUpdate: {partition: 3}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-status:
-  currentRevision: web-6d8f
-  updateRevision: web-6d8f
-  replicas: 5
-  readyReplicas: 5
-  currentReplicas: 5
-  updatedReplicas: 5
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 5
-  updateStrategy:
-    rollingUpdate: {partition: 3}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.1
-          readinessProbe: {tcpSocket: {port: 8080}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 5
-  updateStrategy:
-    rollingUpdate: {partition: 0}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-status:
-  currentRevision: web-6d8f
-  updateRevision: web-6d8f
-  replicas: 5
-  readyReplicas: 5
-  currentReplicas: 5
-  updatedReplicas: 5
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 5
-  updateStrategy:
-    rollingUpdate: {partition: 0}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.1
-          readinessProbe: {tcpSocket: {port: 8080}}
-";

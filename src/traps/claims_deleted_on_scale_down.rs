@@ -25,8 +25,8 @@ update; the claim of the second pod is gone with the pod.
 
 Kubernetes: `fixPodClaim` in `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go;
 `updateClaimOwnerRefForSetAndPod`, stateful_set_utils.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("claims_deleted_on_scale_down.bad.yaml"),
+        good: include_str!("claims_deleted_on_scale_down.good.yaml"),
         mode: Mode::Warn,
         kinds: &["StatefulSet"],
         since: "0.1.0",
@@ -67,103 +67,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         "set whenScaled to Retain unless the data is safe elsewhere",
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 5
-  persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain, whenScaled: Delete}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 3
-  persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain, whenScaled: Delete}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 5
-  persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain, whenScaled: Delete}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 3
-  persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain, whenScaled: Retain}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}
-";

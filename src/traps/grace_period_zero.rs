@@ -18,6 +18,9 @@ may go on running. The controller then creates the pod of the same name, perhaps
 members with one identity, one volume and one address. That a StatefulSet has at most one pod of each name
 rests on the deletion being waited for; the Kubernetes documentation calls 0 unsafe.
 
+Seen on a 1.36 control plane without any kubelet: the deleted pod is gone at once, and one of the same name
+is bound to a node before anything could have been stopped.
+
 A DaemonSet is left alone: its pods have no identity, and some node agents set 0 on purpose.
 
 Kubernetes: `CheckGracefulDelete`, pkg/registry/core/pod/strategy.go.",

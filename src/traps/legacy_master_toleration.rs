@@ -21,6 +21,9 @@ Nodes of the control plane used to have the taint `node-role.kubernetes.io/maste
 tolerates the old name alone does not come to the control plane of a newer cluster, and nothing says so: a
 DaemonSet does not want a pod there and counts as rolled out.
 
+Seen on a 1.36 control plane: of three nodes, one with the new taint, a DaemonSet that tolerates the old
+one wants two.
+
 A cluster that still uses the old name needs both; the new one does no harm there.
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",

@@ -18,6 +18,9 @@ With `updateStrategy.type: OnDelete` the controller makes pods from the new temp
 missing. Those that run keep the old one until somebody deletes them, and `kubectl rollout status` does not
 wait: it refuses to answer for this strategy. A fix that was applied is easily believed to be live.
 
+Seen on a 1.36 control plane: after a new template both pods of a DaemonSet keep the old one, UP-TO-DATE 0;
+`kubectl rollout status` says \"only available for RollingUpdate strategy type\".
+
 Objects that are owned by a controller are left alone: an operator that chose OnDelete deletes the pods
 itself, in an order of its own.
 

@@ -27,8 +27,8 @@ pod is deleted, then both pods are updated within seconds.
 Kubernetes: `processReplica` and `updateStatefulSet`,
 pkg/controller/statefulset/stateful_set_control.go; \"Forced rollback\" in the documentation of
 StatefulSets.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("ordered_rollout_stuck.bad.yaml"),
+        good: include_str!("ordered_rollout_stuck.good.yaml"),
         mode: Mode::Warn,
         kinds: &["StatefulSet"],
         since: "0.1.0",
@@ -91,93 +91,3 @@ fn suspect(spec: &StatefulSetSpec, status: &StatefulSetStatus) -> Option<i64> {
     }
     .filter(|ordinal| ordinals.contains(ordinal))
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 3
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-status:
-  currentRevision: queue-6d8f
-  updateRevision: queue-7c9b
-  replicas: 3
-  readyReplicas: 2
-  currentReplicas: 2
-  updatedReplicas: 1
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 3
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.1
-          readinessProbe: {tcpSocket: {port: 8080}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 3
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-status:
-  currentRevision: queue-6d8f
-  updateRevision: queue-6d8f
-  replicas: 3
-  readyReplicas: 3
-  currentReplicas: 3
-  updatedReplicas: 3
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 3
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.1
-          readinessProbe: {tcpSocket: {port: 8080}}
-";

@@ -27,8 +27,8 @@ come with new, empty claims, and with `whenScaled: Delete` the old claims are go
 
 Kubernetes: `updateStatefulSet` (\"condemned\"), pkg/controller/statefulset/stateful_set_control.go;
 `getPersistentVolumeClaimName`, stateful_set_utils.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("ordinals_renumbered.bad.yaml"),
+        good: include_str!("ordinals_renumbered.good.yaml"),
         mode: Mode::Warn,
         kinds: &["StatefulSet"],
         since: "0.1.0",
@@ -79,101 +79,3 @@ fn exchanged(before: &Range<i64>, after: &Range<i64>) -> Option<(Range<i64>, Ran
     };
     (!gone.is_empty() && !new.is_empty()).then_some((gone, new))
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 3
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 3
-  ordinals: {start: 1}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 3
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 4
-  ordinals: {start: 0}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}
-";

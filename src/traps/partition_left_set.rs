@@ -24,8 +24,8 @@ one, and come back with it when they are deleted.
 
 Kubernetes: `completeRollingUpdate`, `newVersionedStatefulSetPod`,
 pkg/controller/statefulset/stateful_set_utils.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("partition_left_set.bad.yaml"),
+        good: include_str!("partition_left_set.good.yaml"),
         mode: Mode::Audit,
         kinds: &["StatefulSet"],
         since: "0.1.0",
@@ -53,101 +53,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         "use partition 0 to end the rollout",
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 5
-  updateStrategy:
-    rollingUpdate: {partition: 2}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-status:
-  currentRevision: web-6d8f
-  updateRevision: web-7c9b
-  replicas: 5
-  readyReplicas: 5
-  currentReplicas: 2
-  updatedReplicas: 3
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 5
-  updateStrategy:
-    rollingUpdate: {partition: 2}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.1
-          readinessProbe: {tcpSocket: {port: 8080}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 5
-  updateStrategy:
-    rollingUpdate: {partition: 0}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-status:
-  currentRevision: web-6d8f
-  updateRevision: web-6d8f
-  replicas: 5
-  readyReplicas: 5
-  currentReplicas: 5
-  updatedReplicas: 5
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 5
-  updateStrategy:
-    rollingUpdate: {partition: 0}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.1
-          readinessProbe: {tcpSocket: {port: 8080}}
-";

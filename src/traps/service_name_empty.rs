@@ -18,7 +18,8 @@ Each pod gets `serviceName` as its subdomain, and by that its own name in DNS, s
 Without it the pods have a hostname only, members cannot find each other by name, and a headless
 Service that selects the pods does not help. serviceName is optional since 1.33, and it cannot be set
 later: the StatefulSet has to be deleted and made again. For this reason it is asked for when a
-StatefulSet is created, and never after.
+StatefulSet is created, and never after, and only of one with several replicas: a single pod is
+reached by any Service that selects it.
 
 Seen on a 1.36 control plane: accepted; the pod has a hostname and no subdomain.
 
@@ -37,7 +38,8 @@ Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go;
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::stateful_set(&subject.object) else { return };
-    if subject.operation != Operation::Create {
+    // A single pod is reached by any Service that selects it.
+    if subject.operation != Operation::Create || spec.replicas.unwrap_or(1) < 2 {
         return;
     }
     let path = Path::new("spec");

@@ -27,8 +27,8 @@ of one replica. Older releases of Kubernetes refused some of this.
 
 Kubernetes: `PersistentVolumeClaimVolumeSource`, staging/src/k8s.io/api/core/v1/types.go;
 `VolumeRestrictions`, pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("shared_volume.bad.yaml"),
+        good: include_str!("shared_volume.good.yaml"),
         mode: Mode::Warn,
         kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
@@ -114,53 +114,3 @@ fn disk(volume: &Volume) -> Option<&'static str> {
     ];
     sources.into_iter().find(|(_, source)| source.is_some_and(writes)).map(|(name, _)| name)
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
-      volumes:
-        - name: data
-          persistentVolumeClaim: {claimName: shared}
-      containers:
-        - name: agent
-          image: registry.example.com/agent:1.0.0
-          readinessProbe: {httpGet: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
-      volumes:
-        - name: data
-          hostPath: {path: /var/lib/agent}
-      containers:
-        - name: agent
-          image: registry.example.com/agent:1.0.0
-          readinessProbe: {httpGet: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-";

@@ -25,7 +25,8 @@ topology spread. Where those forbid the node, the pod has no other, and stays Pe
 Seen on a 1.36 control plane, two nodes in one zone: with required anti-affinity to itself by zone, one of
 two pods is Pending, \"didn't match pod anti-affinity rules\"; the same for spread by zone with
 `nodeAffinityPolicy: Ignore` once a second zone has no pod. Anti-affinity by `kubernetes.io/hostname` does no
-harm, unless `maxSurge` wants two pods on a node. Nor does spread with the default policy, `Honor`.
+harm, unless `maxSurge` wants two pods on a node: then the new one stays Pending. Spread with the default
+policy, `Honor`, does none: the only node that counts is the pod's own.
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go;
 `matchNodeInclusionPolicies`, pkg/scheduler/framework/plugins/podtopologyspread/common.go.",
@@ -50,24 +51,19 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let selector = selector.as_ref().filter(|it| selector::parses(it));
         selector.is_some_and(|it| selector::matches_labels(it, labels))
     };
-    let anti = pod.affinity.as_ref().and_then(|affinity| affinity.pod_anti_affinity.as_ref());
-    let terms = anti.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
     read::at_pod_spec(|path| {
         let spreads = path.child("topologySpreadConstraints");
         let path = path.child("affinity");
         let path = path.child("podAntiAffinity");
         let path = path.child("requiredDuringSchedulingIgnoredDuringExecution");
-        for (i, term) in terms.into_iter().flatten().enumerate() {
-            if is_narrowed(term) || !itself(&term.label_selector) {
-                continue;
-            }
+        for (i, term) in read::self_anti_affinity(&subject.object) {
             let key = &term.topology_key;
             let message = if key != HOSTNAME {
                 format!(
                     "the pods keep each other away from nodes of the same {key}, but each has one \
                      node only: all but one stay Pending for ever"
                 )
-            } else if read::surges(spec) {
+            } else if read::surges(spec) && of_all_revisions(term) {
                 String::from(
                     "the surge pod may not run beside the old one, so it stays Pending and the \
                      rollout never ends",
@@ -99,10 +95,9 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     });
 }
 
-/// Whether a term says more of the pods than its label selector.
-fn is_narrowed(term: &PodAffinityTerm) -> bool {
-    let lists = [&term.namespaces, &term.match_label_keys, &term.mismatch_label_keys];
-    term.namespace_selector.is_some() || lists.into_iter().flatten().any(|list| !list.is_empty())
+/// Whether a term keeps pods of one template away from those of another.
+fn of_all_revisions(term: &PodAffinityTerm) -> bool {
+    term.match_label_keys.as_ref().is_none_or(|keys| keys.is_empty())
 }
 
 const BAD: &str = "\

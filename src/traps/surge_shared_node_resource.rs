@@ -1,4 +1,4 @@
-//! D2: a surge pod that wants what the old one still holds.
+//! D2: a surge pod that listens where the old one still does.
 
 use k8s_openapi::{
     api::core::v1::{PodSpec, Probe},
@@ -17,17 +17,17 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "surge-shared-node-resource",
-        summary: "a DaemonSet with maxSurge whose pods share something of the node",
+        summary: "a DaemonSet with maxSurge whose pods listen on ports of the node undeclared",
         why: "\
 With `maxSurge` the new pod is started on a node while the old one still runs there. In the network of the
 node (`hostNetwork`) a container that is probed on a port cannot listen there a second time, or its probe
-is answered by the old pod. A disk that one pod at a time can use keeps the new one Pending.
+is answered by the old pod.
 
-Declared ports are the matter of surge-host-port. Files, sockets and processes of the node (`hostPath`,
-`hostPID`) are left alone: many daemons share them without harm.
+Declared ports are the matter of surge-host-port, disks of shared-volume. Files, sockets and processes of
+the node (`hostPath`, `hostPID`) are left alone: many daemons share them without harm.
 
-Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go; `isVolumeConflict`,
-pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.",
+Kubernetes: `rollingUpdate` and `podsShouldBeOnNode`, pkg/controller/daemon/update.go and
+daemon_controller.go.",
         bad: BAD,
         good: GOOD,
         mode: Mode::Warn,
@@ -44,7 +44,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         return;
     };
     let Some(pod) = &spec.template.spec else { return };
-    let Some(shared) = listener(pod).or_else(|| disk(pod)) else { return };
+    let Some(shared) = listener(pod) else { return };
     let path = Path::new("spec");
     let path = path.child("updateStrategy");
     let path = path.child("rollingUpdate");
@@ -87,22 +87,6 @@ fn own_port(probe: &Probe) -> Option<i32> {
         }
         _ => None,
     }
-}
-
-/// What is wrong when a volume is a disk that one pod of a node can use at a time.
-fn disk(pod: &PodSpec) -> Option<String> {
-    let writes = |read_only: Option<bool>| read_only != Some(true);
-    let volume = pod.volumes.iter().flatten().find(|volume| {
-        volume.aws_elastic_block_store.is_some()
-            || volume.gce_persistent_disk.as_ref().is_some_and(|it| writes(it.read_only))
-            || volume.iscsi.as_ref().is_some_and(|it| writes(it.read_only))
-            || volume.rbd.as_ref().is_some_and(|it| writes(it.read_only))
-    })?;
-    Some(format!(
-        "volume {:?} is a disk that the old pod still holds, so the surge pod stays Pending and the \
-         rollout never ends",
-        volume.name
-    ))
 }
 
 const BAD: &str = "\

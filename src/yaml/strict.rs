@@ -12,7 +12,7 @@ use k8s_openapi::{
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
-    Node, Problem, Value, de,
+    Node, Problem, Value, de, documents,
     json::{self, float},
 };
 use crate::{
@@ -44,6 +44,13 @@ impl Reading {
         });
         out
     }
+}
+
+/// An object as the API server understands it, if it is JSON at all: see [`Reading::json`]. The
+/// API server takes null where a type has none, such as in a list of texts, and our types do not.
+pub fn understood(json: &str, resource: &'static Resource) -> Option<String> {
+    let document = documents(json).next()?.ok()?;
+    Some(read(&document.root, resource).json(&document.root))
 }
 
 /// Holds a document against the schema of the resource that it says it is.

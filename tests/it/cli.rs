@@ -21,7 +21,7 @@ spec:
     metadata: {labels: {app: agent}}
     spec:
       terminationGracePeriodSeconds: 30
-      tolerations: [{operator: Exists}]
+      tolerations: [{operator: Exists, effect: NoSchedule}]
       containers:
       - name: agent
         image: example.com/agent:1
@@ -406,11 +406,19 @@ fn warnings_are_denied_on_demand_and_off_by_policy() {
 
 #[test]
 fn a_wrong_policy_is_shown_with_its_lines() {
-    let policy = format!(
-        "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n  partition-covers-al: warn\n  schema: off\n  surge-host-port: wran\n\
-         exceptions:\n- rules: []\n  raeson: x\ninjection: {{nodePin: 'yes'}}\n"
-    );
-    let folder = Folder::new([("a.yaml", GOOD), ("policy.yaml", &policy)]);
+    let policy = "\
+apiVersion: setguard.io/v1alpha1
+kind: Policy
+rules:
+  partition-covers-al: warn
+  schema: off
+  surge-host-port: wran
+exceptions:
+- rules: []
+  raeson: x
+injection: {nodePin: 'yes'}
+";
+    let folder = Folder::new([("a.yaml", GOOD), ("policy.yaml", policy)]);
     let ran = folder.run(&["check", "a.yaml", "--policy", "policy.yaml"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     insta::assert_snapshot!(ran.stderr);

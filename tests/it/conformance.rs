@@ -4,11 +4,9 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fmt, fs,
-    path::{Path, PathBuf},
+    env, fmt,
 };
 
-use serde::Deserialize;
 use serde_json::Value;
 use setguard::{
     api_validation,
@@ -17,58 +15,22 @@ use setguard::{
     subject::{Object, Resource, Subject},
 };
 
+use crate::corpus::{Bases, Case, Cause, bases, cases};
+
 /// How many mismatches of each kind are shown.
 const SHOWN: usize = 12;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Case {
-    id: String,
-    op: String,
-    scope: String,
-    base: String,
-    patch: json_patch::Patch,
-    old_patch: Option<json_patch::Patch>,
-    verdict: Verdict,
-}
-
-#[derive(Deserialize)]
-struct Verdict {
-    code: u16,
-    #[serde(default)]
-    causes: Vec<Cause>,
-}
-
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
-struct Cause {
-    field: String,
-    reason: String,
-    message: String,
-}
-
-impl Cause {
-    fn pair(&self) -> (&str, &str) {
-        (&self.field, &self.reason)
+/// Of a generated name the last five letters are the server's own choice.
+fn comparable(theirs: &Cause, ours: &BTreeSet<Cause>) -> Cause {
+    let mut cause = theirs.clone();
+    if let Some(end) = cause.message.find("\": ")
+        && let Some(start) = end.checked_sub(5)
+        && ours.iter().any(|ours| ours.message.get(start..end) == Some("xxxxx"))
+        && cause.field == "metadata.name"
+    {
+        cause.message.replace_range(start..end, "xxxxx");
     }
-
-    /// Of a generated name the last five letters are the server's own choice.
-    fn comparable(&self, ours: &BTreeSet<Cause>) -> Cause {
-        let mut cause = self.clone();
-        if let Some(end) = cause.message.find("\": ")
-            && let Some(start) = end.checked_sub(5)
-            && ours.iter().any(|ours| ours.message.get(start..end) == Some("xxxxx"))
-            && cause.field == "metadata.name"
-        {
-            cause.message.replace_range(start..end, "xxxxx");
-        }
-        cause
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", self.reason, self.field, self.message)
-    }
+    cause
 }
 
 /// Out of how many cases setguard agrees.
@@ -84,10 +46,10 @@ struct Figures {
 impl Figures {
     fn add(&mut self, case: &Case, ours: &BTreeSet<Cause>) {
         let theirs: BTreeSet<Cause> =
-            case.verdict.causes.iter().map(|cause| cause.comparable(ours)).collect();
+            case.verdict.causes.iter().map(|cause| comparable(cause, ours)).collect();
         let refused = case.verdict.code == 422;
         let pairs = |causes: &BTreeSet<Cause>| -> BTreeSet<(String, String)> {
-            causes.iter().map(|c| (c.pair().0.to_owned(), c.pair().1.to_owned())).collect()
+            causes.iter().map(|cause| (cause.field.clone(), cause.reason.clone())).collect()
         };
         let same_pairs = pairs(ours) == pairs(&theirs);
         let same_texts = *ours == theirs;
@@ -137,44 +99,6 @@ impl fmt::Display for Figures {
     }
 }
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance")
-}
-
-/// `CONFORMANCE_CASES` names another file of cases over the same bases.
-fn case_files() -> Vec<PathBuf> {
-    let own = ["cases.jsonl", "podspec.jsonl", "workload.jsonl"].map(|name| folder().join(name));
-    env::var_os("CONFORMANCE_CASES").map_or_else(|| own.into(), |path| vec![path.into()])
-}
-
-fn bases() -> BTreeMap<String, Value> {
-    let files = fs::read_dir(folder().join("bases")).unwrap();
-    files
-        .map(|entry| {
-            let path = entry.unwrap().path();
-            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            (name, serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap())
-        })
-        .collect()
-}
-
-fn cases() -> Vec<Case> {
-    let texts = case_files().into_iter().map(|path| fs::read_to_string(path).unwrap());
-    texts
-        .flat_map(|text| {
-            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<_>>()
-        })
-        .collect()
-}
-
-/// The base with a patch applied; `None` where the patch leads below what an earlier step took
-/// away. The server was then sent something that no JSON Patch makes.
-fn patched(base: &Value, patch: &json_patch::Patch) -> Option<String> {
-    let mut object = base.clone();
-    json_patch::patch(&mut object, patch).ok()?;
-    Some(object.to_string())
-}
-
 fn resource(base: &Value) -> &'static Resource {
     Resource::of(base["apiVersion"].as_str().unwrap(), base["kind"].as_str().unwrap()).unwrap()
 }
@@ -184,16 +108,15 @@ fn cluster() -> Cluster {
 }
 
 /// What setguard finds.
-fn judge(base: &Value, case: &Case, cluster: &Cluster) -> BTreeSet<Cause> {
-    let json = patched(base, &case.patch).unwrap();
-    let object = Object::parse(resource(base), &json)
+fn judge(bases: &Bases, case: &Case, cluster: &Cluster) -> BTreeSet<Cause> {
+    let json = case.object(bases).unwrap().to_string();
+    let object = Object::parse(resource(&bases[&case.base]), &json)
         .unwrap_or_else(|e| panic!("{}: the server could read it: {e}", case.id));
-    let old = case.old_patch.as_ref().map(|patch| patched(base, patch).unwrap());
+    let old = case.old(bases).map(|old| old.to_string());
     let subject = match &old {
         None => Subject::create(object),
         Some(old) => Subject::update(object, old),
     };
-    assert_eq!(case.op == "UPDATE", old.is_some(), "{}", case.id);
     assert_eq!(old.is_some(), subject.old().is_some(), "{}: the old object", case.id);
     let mut found = Findings::default();
     api_validation::validate(&subject, cluster, &mut found);
@@ -215,7 +138,7 @@ fn verdicts_are_those_of_the_api_server() {
     let (mut workload, mut podspec) = (Figures::default(), Figures::default());
     for case in cases().iter().filter(|case| [200, 201, 422].contains(&case.verdict.code)) {
         let figures = if case.scope == "workload" { &mut workload } else { &mut podspec };
-        figures.add(case, &judge(&bases[&case.base], case, &cluster));
+        figures.add(case, &judge(&bases, case, &cluster));
     }
     println!("workload: {workload}\npodspec: {podspec}");
     if env::var_os("CONFORMANCE_CASES").is_none() {

@@ -29,6 +29,7 @@ fn injected(pod: &Value) -> Value {
     after
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "every caller makes it on the spot")]
 fn pod(node: &str, spec: Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -258,7 +259,7 @@ proptest! {
 #[test]
 fn the_patch_is_minimal() {
     let all = injected(&pod("worker-0", json!({})));
-    let mut all_but_one = all.clone();
+    let mut all_but_one = all;
     all_but_one["spec"]["tolerations"].as_array_mut().unwrap().remove(1);
     let patch = serde_json::to_value(inject(&all_but_one, PAIRED).patch).unwrap();
     assert_eq!(

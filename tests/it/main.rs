@@ -15,8 +15,10 @@ mod catalogue;
 mod chart;
 mod cli;
 mod conformance;
+mod corpus;
 #[cfg(feature = "server")]
 mod daemon;
+mod door;
 mod generated;
 mod inject;
 mod mutations;
@@ -27,6 +29,7 @@ mod serve;
 mod support;
 #[cfg(feature = "server")]
 mod tls;
+mod together;
 #[cfg(feature = "server")]
 mod wire;
 mod yaml;

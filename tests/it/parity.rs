@@ -97,3 +97,40 @@ fn agree(found: &[Found], response: &Value, place: &str) {
         assert!(warnings.iter().any(said), "{place}: {warning}\n{warnings:?}");
     }
 }
+
+#[test]
+fn null_is_the_zero_value_at_both_doors() {
+    let object = |nothing: Value, empty: Value, zero: Value| {
+        json!({
+            "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a"},
+            "spec": {
+                "selector": {"matchLabels": {"app": "a"}, "matchExpressions": [{
+                    "key": "app", "operator": "In", "values": ["a", nothing],
+                }]},
+                "minReadySeconds": -1,
+                "template": {
+                    "metadata": {"labels": {"app": "a", "empty": nothing}},
+                    "spec": {
+                        "nodeSelector": {"disk": nothing},
+                        "containers": [{
+                            "name": "a", "image": "b", "command": [nothing],
+                            "resources": {"requests": {"cpu": zero}},
+                        }, empty],
+                    },
+                },
+            },
+        })
+        .to_string()
+    };
+    let with_nulls = object(json!(null), json!(null), json!(null));
+    let in_full = object(json!(""), json!({}), json!("0"));
+    assert!(!support::decodes(&with_nulls), "nothing is to be mended");
+    let found = support::judge(&in_full, None);
+    assert!(found.iter().any(|f| f.field == "spec.minReadySeconds"), "{found:?}");
+    agree(&found, &validate(&with_nulls, None)["response"], "created");
+    // And the old object, too: one whose selector is another.
+    let before = |json: &str| json.replace("\"matchLabels\":{\"app\"", "\"matchLabels\":{\"x\"");
+    let found = support::judge(&in_full, Some(&before(&in_full)));
+    assert!(found.iter().any(|f| f.field == "spec.selector"), "{found:?}");
+    agree(&found, &validate(&with_nulls, Some(&before(&with_nulls)))["response"], "updated");
+}

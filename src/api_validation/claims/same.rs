@@ -15,10 +15,7 @@ use crate::api_validation::{quantity::Quantity, selector};
 /// `ValidateStatefulSetUpdate`, `pkg/apis/apps/validation/validation.go`: absent and empty lists,
 /// maps and texts are the same, amounts are compared by what they are worth. Pointers to empty texts
 /// are not nil: `storageClassName: ""` is not an absent one.
-pub(in crate::api_validation) fn same(
-    one: &[PersistentVolumeClaim],
-    other: &[PersistentVolumeClaim],
-) -> bool {
+pub(crate) fn same(one: &[PersistentVolumeClaim], other: &[PersistentVolumeClaim]) -> bool {
     one == other
         || one.len() == other.len()
             && one.iter().zip(other).all(|(a, b)| normal(a.clone()) == normal(b.clone()))

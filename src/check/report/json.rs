@@ -74,7 +74,7 @@ struct RemarkV1 {
 
 impl From<&Id> for ObjectV1 {
     fn from(id: &Id) -> Self {
-        let Id { api_version, kind, namespace, name } = id.clone();
+        let Id { api_version, kind, namespace, name, .. } = id.clone();
         ObjectV1 { api_version, kind, namespace, name }
     }
 }

@@ -38,7 +38,7 @@ pub(in crate::traps) fn scaled(value: &IntOrString, total: i32, round_up: bool) 
         IntOrString::String(text) => {
             let percent: i64 = text.strip_suffix('%')?.parse().ok()?;
             let hundredfold = percent.checked_mul(total.into())?;
-            Some((hundredfold + if round_up { 99 } else { 0 }) / 100)
+            Some(hundredfold.checked_add(if round_up { 99 } else { 0 })? / 100)
         }
     }
 }
@@ -55,6 +55,7 @@ mod tests {
         assert_eq!(scaled(&percent("0%"), 3, true), Some(0));
         assert_eq!(scaled(&percent("100%"), 3, false), Some(3));
         assert_eq!(scaled(&percent("x"), 3, true), None);
+        assert_eq!(scaled(&percent("9223372036854775807%"), 1, true), None);
         assert_eq!(scaled(&IntOrString::Int(7), 3, true), Some(7));
     }
 }

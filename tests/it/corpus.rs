@@ -1,0 +1,102 @@
+//! The recorded verdicts of a real kube-apiserver (`tests/conformance`).
+
+use std::{
+    collections::BTreeMap,
+    env, fmt, fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Recorded as 400 since `containers` was an object, which no object that their patches make has;
+/// ds-min-0878 is the same as ds-min-0070, which is recorded as 422. Something else was sent.
+const MISRECORDED: [&str; 3] = ["ds-min-0878", "ds-rich-1545", "sts-min-2701"];
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Case {
+    pub id: String,
+    pub op: String,
+    pub scope: String,
+    pub base: String,
+    pub patch: json_patch::Patch,
+    pub old_patch: Option<json_patch::Patch>,
+    pub verdict: Verdict,
+}
+
+#[derive(Deserialize)]
+pub struct Verdict {
+    pub code: u16,
+    #[serde(default)]
+    pub message: String,
+    #[serde(default)]
+    pub causes: Vec<Cause>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cause {
+    pub field: String,
+    pub reason: String,
+    pub message: String,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.reason, self.field, self.message)
+    }
+}
+
+impl Case {
+    /// The object that was sent; `None` where that is not known: the patch leads below what an
+    /// earlier step took away, or makes something else.
+    pub fn object(&self, bases: &Bases) -> Option<Value> {
+        if MISRECORDED.contains(&self.id.as_str()) {
+            return None;
+        }
+        patched(&bases[&self.base], &self.patch)
+    }
+
+    /// The object that was stored before, for an UPDATE.
+    pub fn old(&self, bases: &Bases) -> Option<Value> {
+        assert_eq!(self.op == "UPDATE", self.old_patch.is_some(), "{}", self.id);
+        let patch = self.old_patch.as_ref()?;
+        Some(patched(&bases[&self.base], patch).expect("it was stored"))
+    }
+}
+
+fn patched(base: &Value, patch: &json_patch::Patch) -> Option<Value> {
+    let mut object = base.clone();
+    json_patch::patch(&mut object, patch).ok()?;
+    Some(object)
+}
+
+/// The objects that cases begin with, by name.
+pub type Bases = BTreeMap<String, Value>;
+
+pub fn bases() -> Bases {
+    let files = fs::read_dir(folder().join("bases")).unwrap();
+    files
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap())
+        })
+        .collect()
+}
+
+/// `CONFORMANCE_CASES` names another file of cases over the same bases.
+pub fn cases() -> Vec<Case> {
+    let own = ["cases.jsonl", "podspec.jsonl", "workload.jsonl"].map(|name| folder().join(name));
+    let files = env::var_os("CONFORMANCE_CASES").map_or_else(|| own.into(), |p| vec![p.into()]);
+    let mut cases = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(file).unwrap();
+        cases.extend(text.lines().map(|line| serde_json::from_str::<Case>(line).unwrap()));
+    }
+    cases
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance")
+}
