@@ -113,6 +113,7 @@ fn every_field_is_one_that_kubernetes_knows() {
                 "PodDisruptionBudget" => same::<policy::PodDisruptionBudget>(object),
                 "Role" => same::<rbac::Role>(object),
                 "RoleBinding" => same::<rbac::RoleBinding>(object),
+                "Secret" => same::<core::Secret>(object),
                 "Service" => same::<core::Service>(object),
                 "ServiceAccount" => same::<core::ServiceAccount>(object),
                 "ValidatingWebhookConfiguration" => {
