@@ -4,6 +4,7 @@ mod denials;
 mod doors;
 mod edits;
 mod injection;
+mod managed;
 mod outage;
 mod warnings;
 
@@ -30,6 +31,14 @@ impl Case {
 
 /// All of them.
 pub(crate) fn all() -> Vec<Case> {
-    [denials::CASES, doors::CASES, edits::CASES, injection::CASES, outage::CASES, warnings::CASES]
-        .concat()
+    [
+        denials::CASES,
+        doors::CASES,
+        edits::CASES,
+        injection::CASES,
+        managed::CASES,
+        outage::CASES,
+        warnings::CASES,
+    ]
+    .concat()
 }

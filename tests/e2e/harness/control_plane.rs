@@ -20,6 +20,8 @@ pub(crate) const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
 /// The bearer token of the administrator.
 pub(crate) const ADMIN_TOKEN: &str = "administrator";
+/// The user that setguard is in the cluster, who may do nothing at first.
+pub(crate) const SETGUARD: &str = "setguard";
 const CONTROLLERS_TOKEN: &str = "controller-manager";
 
 /// A running control plane. Dropping it ends it and removes its files.
@@ -61,6 +63,11 @@ impl ControlPlane {
     /// A folder for files of the tests.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// A kubeconfig for [`SETGUARD`].
+    pub(crate) fn setguard_kubeconfig(&self) -> PathBuf {
+        write_kubeconfig(self.folder.path(), SETGUARD, SETGUARD, self.port)
     }
 
     /// The API server's certificate.
@@ -141,7 +148,8 @@ fn write_keys(folder: &Path) {
     write("accounts.pub", accounts.public_key_pem());
     let tokens = format!(
         "{ADMIN_TOKEN},admin,admin,system:masters\n\
-         {CONTROLLERS_TOKEN},system:kube-controller-manager,controllers\n"
+         {CONTROLLERS_TOKEN},system:kube-controller-manager,controllers\n\
+         {SETGUARD},{SETGUARD},{SETGUARD}\n"
     );
     write("tokens.csv", tokens);
 }

@@ -43,6 +43,17 @@ impl Process {
         (process, stdout)
     }
 
+    /// The same as [`Process::start`], with a variable in its environment.
+    pub(crate) fn start_with_env(
+        program: &Path,
+        args: &[&str],
+        logs: &Path,
+        (name, value): (&str, &Path),
+    ) -> Self {
+        let mut command = leashed(program);
+        Self::spawn(command.args(args).env(name, value), program, logs, None)
+    }
+
     fn spawn(command: &mut Command, program: &Path, logs: &Path, stdout: Option<Stdio>) -> Self {
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = |extension| logs.join(format!("{name}.{extension}"));
