@@ -46,7 +46,7 @@ pub(crate) enum CallError {
     Slow(String),
     /// It could not be reached, or refused.
     #[error("{0}: {1}")]
-    Failed(String, Box<kube::Error>),
+    Failed(String, String),
     /// Somebody else was faster: read, and decide, again.
     #[error("{0}: changed by somebody else")]
     Conflict(String),
@@ -279,7 +279,7 @@ async fn call<T>(
         Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409 | 422) => {
             Err(CallError::Conflict(what))
         }
-        Ok(Err(error)) => Err(CallError::Failed(what, Box::new(error))),
+        Ok(Err(error)) => Err(CallError::Failed(what, format!("{:#}", anyhow::Error::from(error)))),
     }
 }
 

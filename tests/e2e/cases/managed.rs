@@ -218,11 +218,13 @@ impl<'a> Site<'a> {
         self.bundles(KINDS[0]).remove(i)
     }
 
-    /// The API server gets answers of both replicas, and what they serve verifies under what is
+    /// The API server gets answers of both replicas to many reviews, and what they serve verifies under what is
     /// published.
     fn all_well(&self) -> Result<(), String> {
         let args = ["create", "--dry-run=server", "-f", "-"];
-        let output = self.namespace.kubectl(&args, &daemon_set("agent").to_string());
+        let many: Vec<Value> = (0..20).map(|i| daemon_set(&format!("agent-{i}"))).collect();
+        let many = json!({ "apiVersion": "v1", "kind": "List", "items": many });
+        let output = self.namespace.kubectl(&args, &many.to_string());
         if !output.success {
             return Err(output.to_string());
         }
