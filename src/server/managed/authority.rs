@@ -166,6 +166,8 @@ pub(crate) fn published(bytes: &[u8]) -> (Vec<Authority>, bool) {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
 
     const DAY: Time = 24 * 3600;
@@ -186,7 +188,7 @@ mod tests {
     #[test]
     fn what_is_not_as_we_write_it_is_said() {
         let (one, other) = (Authority::make(NOW, DAY).unwrap(), Authority::make(NOW, DAY).unwrap());
-        let (crt, key) = (bundle(&[one.clone()]), keys(&[one.clone()]));
+        let (crt, key) = (bundle(slice::from_ref(&one)), keys(slice::from_ref(&one)));
         let leaf = one.sign(&["localhost".to_owned()], NOW + 60).unwrap();
         for (crt, key, error) in [
             ("", &*key, "ca.crt holds no certificate"),
@@ -204,7 +206,7 @@ mod tests {
     fn of_a_bundle_only_our_authorities_are_kept() {
         let ours = Authority::make(NOW, DAY).unwrap();
         let foreign = crate::server::tls::SelfSigned::new(&["localhost".to_owned()]).unwrap().ca;
-        let text = bundle(&[ours.clone()]);
+        let text = bundle(slice::from_ref(&ours));
         let keyless = vec![Authority { key: None, ..ours }];
         assert_eq!(published(format!("{foreign}{text}").as_bytes()), (keyless.clone(), false));
         assert_eq!(published(format!("{text}\n").as_bytes()), (keyless, false));

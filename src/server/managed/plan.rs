@@ -167,11 +167,13 @@ impl Plan {
         let until = |authority: &Authority| (now + self.lifetimes.leaf).min(authority.not_after);
         let can = |a: &&Authority| a.key.is_some() && a.not_before <= now && now < a.not_after;
         let since = |a: &Authority| self.since.get(&a.cert).copied();
-        let mut usable = self.known.iter().filter(can).filter(|a| since(a).is_some());
-        let newest =
-            usable.clone().find(|a| since(a).is_some_and(|t| t + self.lifetimes.settle <= now));
-        // Of those that have just been seen, the oldest has been published for the longest time.
-        let best = newest.or_else(|| usable.next_back());
+        let usable = || self.known.iter().filter(can).filter(|a| since(a).is_some());
+        let settle = self.lifetimes.settle;
+        let newest = usable().find(|a| since(a).is_some_and(|t| t + settle <= now));
+        // Of those that have just been seen, the oldest has been published for the longest time;
+        // but it has to live until a newer one has settled.
+        let oldest = || usable().rev().find(|a| now + 2 * settle < a.not_after);
+        let best = newest.or_else(oldest).or_else(|| usable().next());
         let Some(leaf) = &self.leaf else { return best.map(|a| (a, until(a))) };
 
         let own = self.known.iter().find(|a| a.cert == leaf.authority && a.key.is_some());
