@@ -65,7 +65,8 @@ enum Format {
     /// For people, with the line marked
     #[default]
     Text,
-    /// One JSON document for programs
+    /// One JSON document for programs: findings in the order of files, objects and discovery, those
+    /// that only the whole input gives last
     Json,
 }
 
