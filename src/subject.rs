@@ -305,12 +305,14 @@ impl<'a> Subject<'a> {
         Some(Subject { operation: self.operation, object, old: None })
     }
 
-    /// The object is on its way out: whatever it is, its finalizers must be removable. Whoever
-    /// creates an object cannot say so, nor whoever changes one.
+    /// The object is on its way out: whatever it is, its finalizers must be removable.
     pub fn is_being_deleted(&self) -> bool {
-        let on_its_way = |object: &Object<'_>| object.metadata.deletion_timestamp.is_some();
-        self.operation == Operation::Update
-            && on_its_way(&self.object)
-            && self.old().is_none_or(on_its_way)
+        self.object.metadata.deletion_timestamp.is_some()
+    }
+
+    /// The old object was on its way out already: neither a CREATE nor an UPDATE can begin that.
+    pub fn was_being_deleted(&self) -> bool {
+        let on_its_way = |old: &Object<'_>| old.metadata.deletion_timestamp.is_some();
+        self.operation == Operation::Update && self.old().is_none_or(on_its_way)
     }
 }

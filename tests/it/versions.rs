@@ -1,4 +1,5 @@
 //! What a release, and its feature gates, make of the same object.
+#![allow(clippy::needless_pass_by_value, reason = "a json! in place reads better without &")]
 
 use serde_json::{Value, json};
 use setguard::{
@@ -24,9 +25,9 @@ fn set(kind: &str) -> Value {
 }
 
 /// The object with a merge patch applied to its spec.
-fn patched(kind: &str, spec: Value) -> String {
+fn patched(kind: &str, spec: &Value) -> String {
     let mut object = set(kind);
-    json_patch::merge(&mut object["spec"], &spec);
+    json_patch::merge(&mut object["spec"], spec);
     object.to_string()
 }
 
@@ -88,7 +89,7 @@ fn releases_refuse_what_they_know() {
         (daemon, in_template(json!({"hostnameOverride": "A_B"})), "HostnameOverride=false", &[]),
         (daemon, in_template(json!({"hostnameOverride": "A_B"})), "HostnameOverride=true", all),
         (daemon, in_template(json!({"resources": {"limits": {"cpu": "-1"}}})), "", from("1.34")),
-        (daemon, in_template(json!({"volumes": [bad_image.clone()]})), "ImageVolume=false", &[]),
+        (daemon, in_template(json!({"volumes": [bad_image]})), "ImageVolume=false", &[]),
         (daemon, in_template(json!({"volumes": [bad_image]})), "", from("1.35")),
         (
             daemon,
@@ -107,7 +108,7 @@ fn releases_refuse_what_they_know() {
         (daemon, container(sleepy), "PodLifecycleSleepActionAllowZero=false", all),
     ];
     for (kind, spec, gates, expected) in cases {
-        let json = patched(kind, spec);
+        let json = patched(kind, &spec);
         assert_eq!(refusing(&json, gates), expected, "with {gates:?}: {json}");
     }
 }
@@ -115,7 +116,7 @@ fn releases_refuse_what_they_know() {
 #[test]
 fn a_trap_of_a_gate_goes_with_it() {
     let strategy = json!({"rollingUpdate": {"maxUnavailable": 2}});
-    let json = patched("StatefulSet", json!({"replicas": 3, "updateStrategy": strategy}));
+    let json = patched("StatefulSet", &json!({"replicas": 3, "updateStrategy": strategy}));
     for release in RELEASES {
         let ids = |gates: &str| -> Vec<String> {
             let cluster = Cluster::new(release.parse().unwrap(), parse_gates(gates).unwrap());
