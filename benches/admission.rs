@@ -9,10 +9,13 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use setguard::{
     admission::{self, Endpoint},
+    api_validation,
     config::Policy,
+    finding::Findings,
     inject::Pod,
     review::Request,
-    subject::{Object, Resource},
+    subject::{Object, Resource, Subject},
+    traps::TRAPS,
 };
 
 fn validate(c: &mut Criterion) {
@@ -29,6 +32,27 @@ fn validate(c: &mut Criterion) {
                 let request = Request::parse(&body).expect("a review");
                 let object = request.object.expect("an object");
                 black_box(Object::parse(resource, object.get()).expect("a DaemonSet"));
+            });
+        });
+        // The rules alone, on an object that was read: what the API server refuses, and the traps.
+        let request = Request::parse(&body).expect("a review");
+        let resource = Resource::of_gvk("apps", "v1", "DaemonSet").expect("a known resource");
+        let json = request.object.expect("an object").get();
+        let subject = Subject::create(Object::parse(resource, json).expect("a DaemonSet"));
+        group.bench_function("api-validation", |b| {
+            b.iter(|| {
+                let mut found = Findings::default();
+                black_box(api_validation::validate(&subject, &policy.cluster, &mut found));
+                assert!(found.is_empty());
+            });
+        });
+        group.bench_function("traps", |b| {
+            b.iter(|| {
+                let mut found = Findings::default();
+                for trap in TRAPS {
+                    (trap.check)(&subject, &policy.cluster, &mut found);
+                }
+                black_box(found);
             });
         });
         group.bench_function("whole", |b| {

@@ -5,10 +5,12 @@ mod judge;
 mod manifest;
 mod previous;
 mod report;
+mod together;
 
 use std::{
     io::{self, Write},
     path::PathBuf,
+    sync::Arc,
 };
 
 use clap::{Args, ValueEnum, error::ErrorKind};
@@ -18,12 +20,14 @@ use input::Source;
 use judge::{Change, Judge};
 use previous::Previous;
 use report::{Report, Summary};
+use together::Together;
 
 /// Judge manifests as the API server and the webhook would, without a cluster
 ///
 /// Reads files, folders (every .yaml, .yml and .json below them, but not what is hidden) and, as
-/// `-`, standard input. DaemonSets and StatefulSets are judged, also inside a List; everything else
-/// is passed over.
+/// `-`, standard input. DaemonSets and StatefulSets are judged, also inside a List, each alone and
+/// then together with each other and with the Services, Deployments, ReplicaSets, Jobs and
+/// ReplicationControllers of the same run; everything else is passed over.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes:
@@ -61,7 +65,8 @@ enum Format {
     /// For people, with the line marked
     #[default]
     Text,
-    /// One JSON document for programs
+    /// One JSON document for programs: findings in the order of files, objects and discovery, those
+    /// that only the whole input gives last
     Json,
 }
 
@@ -86,7 +91,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let mut previous = Previous::default();
     for source in input::looked_through(&args.against, &mut |text| asked.add(text)) {
         match source {
-            Ok(source) => previous.add(&source).into_iter().for_each(&mut complain),
+            Ok((source, _)) => previous.add(&source).into_iter().for_each(&mut complain),
             Err(message) => complain(message),
         }
     }
@@ -96,15 +101,18 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let judge = Judge::new(&policy, &previous, namespaces, args.deny_warnings);
     let mut report = args.format.report();
     let mut summary = Summary::default();
+    let mut together = Together::default();
     for source in sources {
         match source {
-            Ok(source) => {
+            Ok((source, again)) => {
                 summary.files += 1;
-                check(&source, &judge, &mut summary, report.as_mut())?;
+                check(&source, &judge, &mut together, &mut summary, report.as_mut())?;
+                together.source(again, source);
             }
             Err(message) => complain(message),
         }
     }
+    together.tell(&judge, &mut summary, report.as_mut())?;
     report.finish(&summary)?;
     Ok(trouble.and(summary.exit()))
 }
@@ -113,18 +121,24 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
 fn check(
     source: &Source,
     judge: &Judge<'_>,
+    together: &mut Together,
     summary: &mut Summary,
     report: &mut dyn Report,
 ) -> io::Result<()> {
+    let name: Arc<str> = source.name().into();
     for document in yaml::documents(source.text()) {
         match document {
             Ok(document) => {
-                let (manifests, others) = manifest::manifests(document);
-                summary.others += others;
-                for manifest in manifests {
-                    let judgement = judge.judge(&manifest);
+                let found = manifest::manifests(document);
+                summary.others += found.others;
+                for node in &found.related {
+                    together.related(&name, node);
+                }
+                for manifest in found.manifests {
+                    let mut judgement = judge.judge(&manifest);
                     summary.count(&judgement);
                     report.judgement(source, &judgement)?;
+                    together.judged(&name, &manifest, &mut judgement);
                 }
             }
             Err(problem) => {

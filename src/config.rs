@@ -14,7 +14,7 @@ pub use file::{
 use jiff::civil::Date;
 
 use crate::{
-    cluster::{Cluster, Version},
+    cluster::{self, Cluster, Version},
     field::{Field, Path},
     inject,
     rule::{self, Mode},
@@ -154,6 +154,14 @@ impl Problems<'_, '_> {
                 Err(message) => {
                     self.push(&Path::new("kubernetes").child("version"), message, None);
                 }
+            }
+        }
+        let gates = Path::new("kubernetes");
+        let gates = gates.child("featureGates");
+        for gate in file.kubernetes.feature_gates.keys() {
+            if let Some(near) = cluster::meant_gate(gate) {
+                let help = Some(format!("did you mean {near}?"));
+                self.push(&gates.child(gate), format!("there is no gate {gate:?}"), help);
             }
         }
         policy.cluster = Cluster::new(version, file.kubernetes.feature_gates);

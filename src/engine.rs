@@ -1,14 +1,17 @@
 //! Runs the rules over an object and judges what they find. Pure: the day is an input.
 
+use std::{cell::OnceCell, collections::BTreeMap};
+
 use jiff::civil::Date;
 
 use crate::{
     api_validation::{self, POD_TEMPLATE_VALIDATION},
     config::Policy,
     finding::{Finding, Findings},
+    inventory::{self, Inventory, Item},
     rule::{self, Mode, Phase, Trap},
-    subject::Subject,
-    traps::TRAPS,
+    subject::{Object, Subject},
+    traps::{self, TRAPS},
     verdict::{Eased, Judged, Verdict},
 };
 
@@ -48,11 +51,14 @@ impl Context<'_> {
 /// Judges an object.
 pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
-    if subject.is_being_deleted() {
+    // A manifest can say so of itself; in a cluster it is so.
+    let goes = subject.is_being_deleted();
+    if goes && (cx.door == Door::Serve || subject.was_being_deleted()) {
         return verdict;
     }
     let mut findings = Findings::default();
-    let tolerated = api_validation::validate(subject, &cx.policy.cluster, &mut findings);
+    let cluster = cx.policy.cluster.as_met_by(subject.object.resource);
+    let tolerated = api_validation::validate(subject, &cluster, &mut findings);
     run_traps(subject, cx, |phase| cx.door == Door::Check || phase == Phase::After, &mut findings);
     for finding in findings.into_vec() {
         judge(finding, subject, cx, &mut verdict);
@@ -84,33 +90,101 @@ pub fn foresee(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     verdict
 }
 
+/// Judges objects as they bear on each other: the objects at these places of the inventory. `before`
+/// holds the objects as they were, for ratcheting.
+pub fn evaluate_together(
+    inventory: &Inventory,
+    before: &Inventory,
+    cx: &Context<'_>,
+) -> BTreeMap<usize, Verdict> {
+    let mut verdicts: BTreeMap<usize, Verdict> = BTreeMap::new();
+    for rule in inventory::RULES.iter().filter(|rule| cx.mode(rule.meta.id) != Mode::Off) {
+        let run = |inventory| {
+            let mut found = inventory::Found::of(rule.meta.id);
+            (rule.check)(inventory, &mut found);
+            found.into_vec()
+        };
+        let had = OnceCell::new();
+        for (place, finding) in run(inventory) {
+            let Some(item) = inventory.get(place) else { continue };
+            let who = Who::from(item);
+            let verdict = verdicts.entry(place).or_default();
+            let had_before = |_: &Finding| {
+                let had = had.get_or_init(|| run(before));
+                had.iter().any(|(old, _)| before.get(*old).is_some_and(|old| old.is_same(item)))
+            };
+            take(finding, &who, had_before, cx, verdict);
+        }
+    }
+    verdicts
+}
+
 fn run_traps(
     subject: &Subject<'_>,
     cx: &Context<'_>,
     speaks: impl Fn(Phase) -> bool,
     findings: &mut Findings,
 ) {
+    let object = &subject.object;
+    let cluster = cx.policy.cluster.as_met_by(object.resource);
     for trap in TRAPS {
-        if speaks(trap.phase) && cx.mode(trap.meta.id) != Mode::Off {
+        if speaks(trap.phase)
+            && traps::holds_for(trap, object)
+            && cx.mode(trap.meta.id) != Mode::Off
+        {
             findings.set_rule(trap.meta.id);
-            (trap.check)(subject, &cx.policy.cluster, findings);
+            (trap.check)(subject, &cluster, findings);
         }
     }
 }
 
-/// Takes a finding as policy, exceptions and the old object would have it.
+/// Whom a finding is about, as far as policy and exceptions go by that.
+struct Who<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    ignore: Option<&'a str>,
+}
+
+impl<'a> From<&'a Object<'_>> for Who<'a> {
+    fn from(object: &'a Object<'_>) -> Self {
+        Who {
+            namespace: object.metadata.namespace.as_deref().unwrap_or("default"),
+            name: object.name(),
+            ignore: object.metadata.annotation(IGNORE_ANNOTATION),
+        }
+    }
+}
+
+impl<'a> From<&'a Item> for Who<'a> {
+    fn from(item: &'a Item) -> Self {
+        Who { namespace: item.namespace(), name: item.name(), ignore: item.ignore() }
+    }
+}
+
 fn judge(finding: Finding, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
+    let who = Who::from(&subject.object);
+    take(finding, &who, |finding| had_before(finding, subject, cx), cx, verdict);
+}
+
+/// Takes a finding as policy, exceptions and the old object would have it.
+fn take(
+    finding: Finding,
+    who: &Who<'_>,
+    had_before: impl Fn(&Finding) -> bool,
+    cx: &Context<'_>,
+    verdict: &mut Verdict,
+) {
     let mut mode = cx.mode(finding.rule);
     let mut eased = None;
     let adjustable = rule::find(finding.rule).is_some_and(|meta| meta.adjustable);
     if adjustable && mode > Mode::Audit {
-        if let Some(reason) = exception(&finding, subject, cx, &mut verdict.remarks) {
+        if let Some(reason) = exception(&finding, who, cx, &mut verdict.remarks) {
             mode = Mode::Audit;
             eased = Some(Eased::Exception(reason));
-        } else if mode == Mode::Warn && ignores(subject, finding.rule) {
+        } else if mode == Mode::Warn && ignores(who, finding.rule) {
             mode = Mode::Audit;
             eased = Some(Eased::Annotation);
-        } else if mode == Mode::Deny && had_before(&finding, subject, cx) {
+        } else if mode == Mode::Deny && had_before(&finding) {
             mode = Mode::Warn;
             eased = Some(Eased::Ratcheted);
         }
@@ -123,14 +197,12 @@ fn judge(finding: Finding, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mu
 /// The reason of the exception that covers a finding. One that ran out is remarked upon.
 fn exception(
     finding: &Finding,
-    subject: &Subject<'_>,
+    who: &Who<'_>,
     cx: &Context<'_>,
     remarks: &mut Vec<String>,
 ) -> Option<String> {
-    let object = &subject.object;
-    let namespace = object.metadata.namespace.as_deref().unwrap_or("default");
-    let covering =
-        cx.policy.exceptions.iter().filter(|e| e.covers(finding.rule, namespace, object.name()));
+    let exceptions = cx.policy.exceptions.iter();
+    let covering = exceptions.filter(|e| e.covers(finding.rule, who.namespace, who.name));
     for exception in covering {
         match exception.expires {
             Some(last) if last < cx.today => {
@@ -145,9 +217,8 @@ fn exception(
     None
 }
 
-fn ignores(subject: &Subject<'_>, rule: &str) -> bool {
-    let annotation = subject.object.metadata.annotation(IGNORE_ANNOTATION);
-    annotation.is_some_and(|ids| ids.split(',').any(|id| id.trim() == rule))
+fn ignores(who: &Who<'_>, rule: &str) -> bool {
+    who.ignore.is_some_and(|ids| ids.split(',').any(|id| id.trim() == rule))
 }
 
 /// Whether the old object has this trap's fault too.
@@ -155,7 +226,8 @@ fn had_before(finding: &Finding, subject: &Subject<'_>, cx: &Context<'_>) -> boo
     let trap: Option<&&Trap> = TRAPS.iter().find(|trap| trap.meta.id == finding.rule);
     trap.zip(subject.of_old()).is_some_and(|(trap, old)| {
         let mut before = Findings::of(trap.meta.id);
-        (trap.check)(&old, &cx.policy.cluster, &mut before);
+        let cluster = cx.policy.cluster.as_met_by(old.object.resource);
+        (trap.check)(&old, &cluster, &mut before);
         !before.is_empty()
     })
 }

@@ -20,6 +20,7 @@ pub mod exit;
 pub mod field;
 pub mod finding;
 pub mod inject;
+pub mod inventory;
 pub mod policy_args;
 pub mod preview;
 pub mod response;

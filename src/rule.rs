@@ -5,7 +5,8 @@ use std::{fmt, str::FromStr, sync::LazyLock};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
-    api_validation, cluster::Cluster, finding::Findings, inject, subject::Subject, traps::TRAPS,
+    api_validation, cluster::Cluster, finding::Findings, inject, inventory, subject::Subject,
+    traps::TRAPS,
 };
 
 /// How strictly a rule is taken.
@@ -132,8 +133,9 @@ pub struct Trap {
 pub fn catalogue() -> &'static [&'static Meta] {
     static ALL: LazyLock<Vec<&'static Meta>> = LazyLock::new(|| {
         let traps = TRAPS.iter().map(|trap| &trap.meta);
-        let mut all: Vec<_> =
-            api_validation::METAS.iter().chain(inject::METAS.iter()).chain(traps).collect();
+        let together = inventory::RULES.iter().map(|rule| &rule.meta);
+        let all = api_validation::METAS.iter().chain(inject::METAS.iter());
+        let mut all: Vec<_> = all.chain(traps).chain(together).collect();
         all.sort_by_key(|meta| meta.id);
         all
     });

@@ -1,4 +1,4 @@
-//! The rules for a pod spec, by part. [`pod_template`](super::pod_template) puts them together.
+//! The rules for a pod spec, by part. `pod_template` puts them together.
 //!
 //! Kubernetes: `ValidatePodSpec` and what it calls in `pkg/apis/core/validation/validation.go`.
 

@@ -115,7 +115,7 @@ pub fn matches<'l>(selector: &LabelSelector, label: impl Fn(&str) -> Option<&'l 
         })
 }
 
-/// [`matches`] for labels as a template holds them.
+/// [`matches()`] for labels as a template holds them.
 pub fn matches_labels(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) -> bool {
     matches(selector, |key| labels?.get(key).map(String::as_str))
 }

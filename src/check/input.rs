@@ -51,13 +51,22 @@ impl Source {
         Ok(Source::Text { name, text, lines: OnceCell::new() })
     }
 
-    /// Whether a second reading would find nothing any more.
-    fn is_read_once(&self) -> bool {
+    /// The same source once more, before it was read: not what can be read only once.
+    pub(crate) fn again(&self) -> Option<Source> {
         match self {
-            Source::File(path) => fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()),
-            Source::Stdin => true,
-            Source::Text { .. } => false,
+            Source::File(path) if path.is_file() => Some(Source::File(path.clone())),
+            Source::File(_) | Source::Stdin | Source::Text { .. } => None,
         }
+    }
+
+    /// Reads it when it was read before: without any text if that fails now.
+    pub(crate) fn reread(self) -> Source {
+        let name = match &self {
+            Source::File(path) => path.display().to_string(),
+            Source::Stdin | Source::Text { .. } => self.name().to_owned(),
+        };
+        let empty = Source::Text { name, text: String::new(), lines: OnceCell::new() };
+        self.read().unwrap_or(empty)
     }
 
     /// What to call it.
@@ -90,14 +99,15 @@ impl Source {
 }
 
 /// All sources below these paths, in order, read one after the other, but not before `look` has
-/// seen each. What can be read only once, such as standard input, is kept meanwhile.
+/// seen each; with each the same once more, unless it can be read only once, such as standard
+/// input. That is kept meanwhile.
 pub(crate) fn looked_through<'a>(
     paths: &'a [PathBuf],
     look: &mut dyn FnMut(&str),
-) -> impl Iterator<Item = Result<Source, String>> + use<'a> {
+) -> impl Iterator<Item = Result<(Source, Option<Source>), String>> + use<'a> {
     let mut kept = VecDeque::new();
     for source in sources(paths).flatten() {
-        let is_kept = source.is_read_once();
+        let is_kept = source.again().is_none();
         let source = source.read();
         if let Ok(source) = &source {
             look(source.text());
@@ -106,9 +116,12 @@ pub(crate) fn looked_through<'a>(
             kept.push_back(source);
         }
     }
-    sources(paths).map(move |source| match source? {
-        source if source.is_read_once() => kept.pop_front().unwrap_or_else(|| source.read()),
-        source => source.read(),
+    sources(paths).map(move |source| {
+        let source = source?;
+        Ok(match source.again() {
+            None => (kept.pop_front().unwrap_or_else(|| source.read())?, None),
+            again => (source.read()?, again),
+        })
     })
 }
 

@@ -1,5 +1,7 @@
 //! From a manifest to what is to be said of it.
 
+use std::collections::BTreeMap;
+
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
@@ -12,6 +14,7 @@ use crate::{
     engine::{self, Context, Door},
     finding::Reason,
     inject::{self, Injection, Namespaces},
+    inventory::{Inventory, Item},
     rule::Mode,
     subject::{Object, Resource, Subject},
     verdict::{Eased, Judged, Verdict},
@@ -60,6 +63,8 @@ pub(super) struct Judgement {
     pub(super) said: Vec<Said>,
     /// Of the policy, not of the object.
     pub(super) remarks: Vec<String>,
+    /// What it is to others, if it could be read.
+    pub(super) item: Option<Item>,
 }
 
 impl Judgement {
@@ -98,7 +103,7 @@ impl<'a> Judge<'a> {
 
     pub(super) fn judge(&self, manifest: &Manifest<'_>) -> Judgement {
         let id = Id::of(&manifest.node);
-        let mut judgement = Judgement { id, said: Vec::new(), remarks: Vec::new() };
+        let mut judgement = Judgement { id, said: Vec::new(), remarks: Vec::new(), item: None };
         for problem in &manifest.problems {
             let field = problem.field.to_string();
             let field = field.strip_prefix(&manifest.prefix).unwrap_or(&field).to_owned();
@@ -142,6 +147,7 @@ impl<'a> Judge<'a> {
     }
 
     fn evaluate(&self, object: Object<'_>, node: &Node<'_>, judgement: &mut Judgement) {
+        judgement.item = Item::of(&object);
         let old = self.previous.get(&judgement.id);
         let old_after = old.and_then(|json| {
             let object = Object::parse(object.resource, json).ok()?;
@@ -151,17 +157,29 @@ impl<'a> Judge<'a> {
             Some(old) => Subject::update(object, old),
             None => Subject::create(object),
         };
-        let cx = Context { policy: self.policy, door: Door::Check, today: self.today };
-        self.say_all(engine::evaluate(&subject, &cx), node, judgement);
+        self.say_all(engine::evaluate(&subject, &self.context()), node, judgement);
     }
 
     fn say_all(&self, verdict: Verdict, node: &Node<'_>, judgement: &mut Judgement) {
         judgement.remarks.extend(verdict.remarks);
-        let said = verdict.judged.into_iter().filter_map(|judged| self.say(judged, node));
-        judgement.said.extend(said);
+        judgement.said.extend(verdict.judged.into_iter().filter_map(|judged| {
+            let mark = node.locate(&judged.finding.field);
+            self.say(judged, mark)
+        }));
     }
 
-    fn say(&self, Judged { finding, mode, eased }: Judged, node: &Node<'_>) -> Option<Said> {
+    /// Judges the objects at these places of the inventory as they bear on each other.
+    pub(super) fn judge_together(&self, inventory: &Inventory) -> BTreeMap<usize, Verdict> {
+        engine::evaluate_together(inventory, &self.previous.inventory, &self.context())
+    }
+
+    const fn context(&self) -> Context<'a> {
+        Context { policy: self.policy, door: Door::Check, today: self.today }
+    }
+
+    /// In the words of a report. `None` if there is nothing to be said.
+    pub(super) fn say(&self, judged: Judged, mark: Mark) -> Option<Said> {
+        let Judged { finding, mode, eased } = judged;
         let severity = match mode {
             Mode::Off => return None,
             Mode::Audit => Severity::Note,
@@ -172,7 +190,7 @@ impl<'a> Judge<'a> {
         Some(Said {
             rule: finding.rule,
             severity,
-            mark: node.locate(&finding.field),
+            mark,
             field: finding.field.to_string(),
             reason: finding.reason,
             message: finding.message,

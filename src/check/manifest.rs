@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::{
+    inventory::Item,
     subject::{RESOURCES, Resource},
     yaml::{Document, Key, Mark, Node, Problem, Value},
 };
@@ -20,9 +21,20 @@ pub(super) struct Manifest<'a> {
     pub(super) prefix: String,
 }
 
-/// The objects of a document that are to be judged, and how many there are beside them.
-pub(super) fn manifests(document: Document<'_>) -> (Vec<Manifest<'_>>, usize) {
-    let mut found = Found { manifests: Vec::new(), others: 0 };
+/// The objects of a document.
+#[derive(Debug, Default)]
+pub(super) struct Found<'a> {
+    /// Those that are to be judged.
+    pub(super) manifests: Vec<Manifest<'a>>,
+    /// Those beside them that others are judged by.
+    pub(super) related: Vec<Node<'a>>,
+    /// How many there are that are not judged.
+    pub(super) others: usize,
+}
+
+/// The objects of a document.
+pub(super) fn manifests(document: Document<'_>) -> Found<'_> {
+    let mut found = Found::default();
     found.take(document.root, String::new(), None);
     // Problems of the text belong to the object that they are in; those of no object of ours are
     // nobody's.
@@ -33,20 +45,17 @@ pub(super) fn manifests(document: Document<'_>) -> (Vec<Manifest<'_>>, usize) {
             manifest.problems.push(problem);
         }
     }
-    (found.manifests, found.others)
+    found
 }
 
-struct Found<'a> {
-    manifests: Vec<Manifest<'a>>,
-    others: usize,
-}
+/// What the items of a list are, when they need not say so themselves.
+type Of<'k> = Option<(&'k str, &'k str)>;
 
 impl<'a> Found<'a> {
-    /// `of`: what the items of this list are, when they need not say so themselves.
-    fn take(&mut self, mut node: Node<'a>, prefix: String, of: Option<&'static Resource>) {
-        if let Some(of) = of {
-            default_to(&mut node, "apiVersion", of.api_version());
-            default_to(&mut node, "kind", of.kind.as_str().to_owned());
+    fn take(&mut self, mut node: Node<'a>, prefix: String, of: Of<'_>) {
+        if let Some((api_version, kind)) = of {
+            default_to(&mut node, "apiVersion", api_version.to_owned());
+            default_to(&mut node, "kind", kind.to_owned());
         }
         let text = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
@@ -55,16 +64,21 @@ impl<'a> Found<'a> {
         } else if RESOURCES.iter().any(|r| r.kind.as_str() == kind && is_old(api_version)) {
             self.push(None, node, prefix);
         } else if let Some(of) = list_of(api_version, kind) {
+            let of = of.map(|(api_version, kind)| (api_version.to_owned(), kind.to_owned()));
             if let Value::Map(entries) = node.value
                 && let Some((_, items)) = entries.into_iter().find(|(key, _)| key.name == "items")
                 && let Value::Seq(items) = items.value
             {
                 for (i, item) in items.into_iter().enumerate() {
+                    let of = of.as_ref().map(|(version, kind)| (version.as_str(), kind.as_str()));
                     self.take(item, format!("{prefix}items[{i}]."), of);
                 }
             }
         } else if !kind.is_empty() {
             self.others += 1;
+            if Item::is_of_interest(api_version, kind) {
+                self.related.push(node);
+            }
         }
     }
 
@@ -80,11 +94,14 @@ fn is_old(api_version: &str) -> bool {
 
 /// For a list: what its items are, if they need not say so.
 #[allow(clippy::option_option)]
-fn list_of(api_version: &str, kind: &str) -> Option<Option<&'static Resource>> {
+fn list_of<'k>(api_version: &'k str, kind: &'k str) -> Option<Of<'k>> {
     if (api_version, kind) == ("v1", "List") {
         return Some(None);
     }
-    Resource::of(api_version, kind.strip_suffix("List")?).map(Some)
+    let item = kind.strip_suffix("List")?;
+    let is_known =
+        Resource::of(api_version, item).is_some() || Item::is_of_interest(api_version, item);
+    is_known.then_some(Some((api_version, item)))
 }
 
 fn default_to(node: &mut Node<'_>, name: &'static str, value: String) {

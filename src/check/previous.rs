@@ -6,7 +6,11 @@ use super::{
     input::Source,
     manifest::{self, Manifest},
 };
-use crate::yaml::{self, Node, strict};
+use crate::{
+    inventory::{Inventory, Item},
+    subject::Object,
+    yaml::{self, Node, strict},
+};
 
 /// Which object it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,9 +43,14 @@ impl Id {
     }
 }
 
-/// The objects as they were, as JSON.
+/// The objects as they were.
 #[derive(Debug, Default)]
-pub(super) struct Previous(HashMap<Id, String>);
+pub(super) struct Previous {
+    /// As JSON.
+    objects: HashMap<Id, String>,
+    /// As they bore on each other.
+    pub(super) inventory: Inventory,
+}
 
 impl Previous {
     /// Takes the objects of a source up. What cannot be read is returned in words.
@@ -50,7 +59,11 @@ impl Previous {
         for document in yaml::documents(source.text()) {
             match document {
                 Ok(document) => {
-                    for manifest in manifest::manifests(document).0 {
+                    let found = manifest::manifests(document);
+                    for node in found.related {
+                        Item::of_json(&node.to_json()).map(|item| self.inventory.add(item));
+                    }
+                    for manifest in found.manifests {
                         self.insert(&manifest);
                     }
                 }
@@ -65,12 +78,16 @@ impl Previous {
 
     fn insert(&mut self, Manifest { resource, node, .. }: &Manifest<'_>) {
         if let Some(resource) = resource {
-            self.0.insert(Id::of(node), strict::read(node, resource).json(node));
+            let json = strict::read(node, resource).json(node);
+            if let Ok(object) = Object::parse(resource, &json) {
+                Item::of(&object).map(|item| self.inventory.add(item));
+            }
+            self.objects.insert(Id::of(node), json);
         }
     }
 
     /// The object as it was.
     pub(super) fn get(&self, id: &Id) -> Option<&str> {
-        self.0.get(id).filter(|_| !id.is_generated).map(String::as_str)
+        self.objects.get(id).filter(|_| !id.is_generated).map(String::as_str)
     }
 }

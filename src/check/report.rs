@@ -40,10 +40,26 @@ pub(super) struct Summary {
 impl Summary {
     pub(super) fn count(&mut self, judgement: &Judgement) {
         self.objects += 1;
-        match judgement.worst() {
-            Some(Severity::Error) => self.denied += 1,
-            Some(Severity::Warning) => self.warned += 1,
-            Some(Severity::Note) | None => {}
+        if let Some(count) = self.of(judgement.worst()) {
+            *count += 1;
+        }
+    }
+
+    /// Counts an object anew of which more was to be said later.
+    pub(super) fn count_again(&mut self, before: Option<Severity>, worst: Option<Severity>) {
+        if let Some(count) = self.of(before) {
+            *count -= 1;
+        }
+        if let Some(count) = self.of(before.max(worst)) {
+            *count += 1;
+        }
+    }
+
+    fn of(&mut self, worst: Option<Severity>) -> Option<&mut usize> {
+        match worst? {
+            Severity::Error => Some(&mut self.denied),
+            Severity::Warning => Some(&mut self.warned),
+            Severity::Note => None,
         }
     }
 

@@ -53,7 +53,7 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let sources = input::looked_through(&args.paths, &mut |text| namespaces.add(text));
     for (i, source) in sources.enumerate() {
         let source = match source {
-            Ok(source) => source,
+            Ok((source, _)) => source,
             Err(message) => {
                 writeln!(notes, "error: {message}")?;
                 exit = exit.and(Exit::Trouble);

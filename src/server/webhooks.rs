@@ -1,4 +1,9 @@
-//! The webhook configurations that `serve` prints for a first try.
+//! The webhook registrations: what the API server sends here, and where to.
+//!
+//! One list, [`registrations`], for the configurations that `serve` prints for a first try and for
+//! those of the Helm chart, which reads it from `charts/setguard/files/webhook-rules.yaml`.
+
+use std::collections::BTreeMap;
 
 use k8s_openapi::{
     ByteString,
@@ -8,14 +13,101 @@ use k8s_openapi::{
     },
     apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta},
 };
+use serde::Serialize;
 
-use crate::{admission::Endpoint, inject::CONTROL_PLANE_LABEL, subject::RESOURCES};
+use crate::{
+    admission::Endpoint,
+    inject::CONTROL_PLANE_LABEL,
+    subject::{Kind, RESOURCES, Resource},
+};
 
 /// Only pods into which something could be injected are sent. See `inject::pod`.
 const DAEMON_PODS: &str = "(has(object.metadata.annotations) && 'setguard.io/node' in \
      object.metadata.annotations) || (has(object.metadata.ownerReferences) && \
      object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller && \
      o.kind == 'DaemonSet'))";
+
+/// Objects that are being deleted are let through anyhow, and so their finalizers can be removed
+/// while setguard is away.
+const NOT_BEING_DELETED: &str = "!has(object.metadata.deletionTimestamp)";
+
+/// An entry of a webhook configuration, as far as the code decides about it. Who is asked, how
+/// long, and what happens without an answer is for whoever installs setguard.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Registration {
+    /// What the chart's values call it.
+    #[serde(skip)]
+    pub key: &'static str,
+    /// Its name in the configuration, and in the API server's messages.
+    pub name: &'static str,
+    /// Where it is answered.
+    pub path: &'static str,
+    /// The requests that it is about.
+    pub rules: Vec<RuleWithOperations>,
+    /// Those of them that can matter.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub match_conditions: Vec<MatchCondition>,
+    /// Labels of the namespaces that it is about; none: of all.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub namespace_labels: BTreeMap<&'static str, &'static str>,
+}
+
+/// All of them: one that validates, then those that mutate.
+pub fn registrations() -> [Registration; 4] {
+    let new = |key, name, endpoint: Endpoint, rules, condition: (&str, &str)| Registration {
+        key,
+        name,
+        path: endpoint.path(),
+        rules,
+        match_conditions: vec![MatchCondition {
+            name: condition.0.to_owned(),
+            expression: condition.1.to_owned(),
+        }],
+        namespace_labels: BTreeMap::new(),
+    };
+    let alive = ("not-being-deleted", NOT_BEING_DELETED);
+    let pods = vec![rule("", "v1", "pods", &["CREATE"])];
+    let daemon_sets = RESOURCES.iter().filter(|r| r.kind == Kind::DaemonSet);
+    let daemon_sets = daemon_sets.map(workload).collect();
+    [
+        new("validate", "validate.setguard.io", Endpoint::Validate, workloads(), alive),
+        new(
+            "pods",
+            "pods.mutate.setguard.io",
+            Endpoint::Mutate,
+            pods,
+            ("daemon-pods", DAEMON_PODS),
+        ),
+        new("workloads", "workloads.mutate.setguard.io", Endpoint::Mutate, workloads(), alive),
+        Registration {
+            namespace_labels: BTreeMap::from([(CONTROL_PLANE_LABEL, "true")]),
+            ..new(
+                "controlPlane",
+                "control-plane.mutate.setguard.io",
+                Endpoint::MutateControlPlane,
+                daemon_sets,
+                alive,
+            )
+        },
+    ]
+}
+
+/// `charts/setguard/files/webhook-rules.yaml`.
+///
+/// # Errors
+/// When it cannot be written as YAML, which nothing makes happen.
+pub fn chart_yaml() -> anyhow::Result<String> {
+    let mut out = String::from(
+        "# Written from the code: UPDATE_GENERATED=1 cargo test --test it generated\n",
+    );
+    for registration in registrations() {
+        let of_key = BTreeMap::from([(registration.key, &registration)]);
+        out.push_str(serde_saphyr::to_string(&of_key)?.trim_end());
+        out.push('\n');
+    }
+    Ok(out)
+}
 
 /// Both configurations for a server at this host, as YAML for `kubectl apply -f -`.
 ///
@@ -36,8 +128,8 @@ struct At<'a> {
 }
 
 impl At<'_> {
-    fn client_config(&self, endpoint: Endpoint) -> WebhookClientConfig {
-        let (host, port, path) = (self.host, self.port, endpoint.path());
+    fn client_config(&self, path: &str) -> WebhookClientConfig {
+        let (host, port) = (self.host, self.port);
         let url = if host.contains(':') {
             format!("https://[{host}]:{port}{path}")
         } else {
@@ -55,24 +147,24 @@ fn metadata() -> ObjectMeta {
     ObjectMeta { name: Some("setguard".to_owned()), ..ObjectMeta::default() }
 }
 
-fn rule(group: &str, resources: &[&str], operations: &[&str]) -> RuleWithOperations {
+fn rule(group: &str, version: &str, resource: &str, operations: &[&str]) -> RuleWithOperations {
     let owned = |list: &[&str]| Some(list.iter().map(|&item| item.to_owned()).collect());
     RuleWithOperations {
         api_groups: owned(&[group]),
-        api_versions: owned(&["v1"]),
+        api_versions: owned(&[version]),
         operations: owned(operations),
-        resources: owned(resources),
+        resources: owned(&[resource]),
         scope: Some("Namespaced".to_owned()),
     }
 }
 
+fn workload(r: &Resource) -> RuleWithOperations {
+    rule(r.group, r.version, r.resource, &["CREATE", "UPDATE"])
+}
+
 /// What is judged: a rule for each of [`RESOURCES`].
 fn workloads() -> Vec<RuleWithOperations> {
-    let one = |r: &crate::subject::Resource| RuleWithOperations {
-        api_versions: Some(vec![r.version.to_owned()]),
-        ..rule(r.group, &[r.resource], &["CREATE", "UPDATE"])
-    };
-    RESOURCES.iter().map(one).collect()
+    RESOURCES.iter().map(workload).collect()
 }
 
 /// Refuses when the server is away, but not in kube-system: a cluster must be able to repair itself.
@@ -82,17 +174,19 @@ fn validating(at: &At<'_>) -> ValidatingWebhookConfiguration {
         operator: "NotIn".to_owned(),
         values: Some(vec!["kube-system".to_owned()]),
     };
+    let [validate, ..] = registrations();
     let webhook = ValidatingWebhook {
         admission_review_versions: vec!["v1".to_owned()],
-        client_config: at.client_config(Endpoint::Validate),
+        client_config: at.client_config(validate.path),
         failure_policy: Some("Fail".to_owned()),
+        match_conditions: Some(validate.match_conditions),
         match_policy: Some("Equivalent".to_owned()),
-        name: "validate.setguard.io".to_owned(),
+        name: validate.name.to_owned(),
         namespace_selector: Some(LabelSelector {
             match_expressions: Some(vec![not_kube_system]),
             match_labels: None,
         }),
-        rules: Some(workloads()),
+        rules: Some(validate.rules),
         side_effects: "None".to_owned(),
         timeout_seconds: Some(5),
         ..ValidatingWebhook::default()
@@ -101,41 +195,27 @@ fn validating(at: &At<'_>) -> ValidatingWebhookConfiguration {
 }
 
 fn mutating(at: &At<'_>) -> MutatingWebhookConfiguration {
-    let pods = MutatingWebhook {
-        match_conditions: Some(vec![MatchCondition {
-            name: "daemon-pods".to_owned(),
-            expression: DAEMON_PODS.to_owned(),
-        }]),
-        rules: Some(vec![rule("", &["pods"], &["CREATE"])]),
-        ..mutating_webhook(at, "pods.mutate.setguard.io", Endpoint::Mutate)
-    };
-    let sets = MutatingWebhook {
-        rules: Some(workloads()),
-        ..mutating_webhook(at, "workloads.mutate.setguard.io", Endpoint::Mutate)
-    };
-    let asked = [(CONTROL_PLANE_LABEL.to_owned(), "true".to_owned())];
-    let control_plane = MutatingWebhook {
-        namespace_selector: Some(LabelSelector {
-            match_expressions: None,
-            match_labels: Some(asked.into()),
-        }),
-        rules: Some(vec![rule("apps", &["daemonsets"], &["CREATE", "UPDATE"])]),
-        ..mutating_webhook(at, "control-plane.mutate.setguard.io", Endpoint::MutateControlPlane)
-    };
-    MutatingWebhookConfiguration {
-        metadata: metadata(),
-        webhooks: Some(vec![pods, sets, control_plane]),
-    }
+    let [_, others @ ..] = registrations();
+    let webhooks = others.into_iter().map(|one| mutating_webhook(at, one)).collect();
+    MutatingWebhookConfiguration { metadata: metadata(), webhooks: Some(webhooks) }
 }
 
-fn mutating_webhook(at: &At<'_>, name: &str, endpoint: Endpoint) -> MutatingWebhook {
+fn mutating_webhook(at: &At<'_>, registration: Registration) -> MutatingWebhook {
+    let labels = registration.namespace_labels.into_iter();
+    let labels: BTreeMap<String, String> =
+        labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let selector = LabelSelector { match_expressions: None, match_labels: Some(labels) };
     MutatingWebhook {
         admission_review_versions: vec!["v1".to_owned()],
-        client_config: at.client_config(endpoint),
+        client_config: at.client_config(registration.path),
         failure_policy: Some("Ignore".to_owned()),
+        match_conditions: Some(registration.match_conditions),
         match_policy: Some("Equivalent".to_owned()),
-        name: name.to_owned(),
+        name: registration.name.to_owned(),
+        namespace_selector: Some(selector)
+            .filter(|selector| selector.match_labels.as_ref().is_some_and(|l| !l.is_empty())),
         reinvocation_policy: Some("IfNeeded".to_owned()),
+        rules: Some(registration.rules),
         side_effects: "None".to_owned(),
         timeout_seconds: Some(5),
         ..MutatingWebhook::default()

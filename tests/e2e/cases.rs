@@ -4,6 +4,7 @@ mod denials;
 mod doors;
 mod edits;
 mod injection;
+mod managed;
 mod nodes;
 mod outage;
 mod pairing;
@@ -38,6 +39,7 @@ pub(crate) fn all() -> Vec<Case> {
         doors::CASES,
         edits::CASES,
         injection::CASES,
+        managed::CASES,
         nodes::CASES,
         outage::CASES,
         pairing::CASES,

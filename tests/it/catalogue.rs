@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use setguard::{
     config::Policy,
     inject::{self, Injection, Pod},
+    inventory::RULES,
     review::User,
     rule::{self, Meta},
     subject::{Object, Str},
@@ -24,6 +25,8 @@ fn ids_are_unique_sorted_and_kebab_case() {
     assert_eq!(ids, unique.into_iter().collect::<Vec<_>>());
     let traps: Vec<_> = TRAPS.iter().map(|trap| trap.meta.id).collect();
     assert!(traps.is_sorted(), "{traps:?}");
+    let together: Vec<_> = RULES.iter().map(|rule| rule.meta.id).collect();
+    assert!(together.is_sorted(), "{together:?}");
     for id in ids {
         let words: Vec<_> = id.split('-').collect();
         let is_word =
@@ -85,15 +88,17 @@ fn every_rule_finds_its_bad_example_and_nothing_in_its_good_one() {
 #[test]
 fn every_trap_has_a_file_and_fixtures_of_its_name() {
     let fixtures = root().join("tests/fixtures/rules");
-    for trap in TRAPS {
-        let id = trap.meta.id;
-        let file = root().join(format!("src/traps/{}.rs", id.replace('-', "_")));
+    let traps = TRAPS.iter().map(|trap| ("traps", &trap.meta));
+    let together = RULES.iter().map(|rule| ("inventory", &rule.meta));
+    for (folder, meta) in traps.chain(together) {
+        let id = meta.id;
+        let file = root().join(format!("src/{folder}/{}.rs", id.replace('-', "_")));
         assert!(file.is_file(), "{}", file.display());
         let names: Vec<String> = fs::read_dir(fixtures.join(id))
             .unwrap_or_else(|e| panic!("{id}: {e}"))
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
-        let mode = format!("{}.", trap.meta.mode);
+        let mode = format!("{}.", meta.mode);
         assert!(names.iter().any(|name| name.starts_with(&mode)), "{id}: no {mode}*.yaml");
         assert!(names.iter().any(|name| name.starts_with("allow.")), "{id}: no allow.*.yaml");
     }
@@ -133,8 +138,11 @@ fn a_traps_findings_point_at_fields_that_exist_and_speak_to_people() {
             .iter()
             .map(|json| serde_json::from_str(json).unwrap())
             .collect();
-        let of_trap = |found: &Found| TRAPS.iter().any(|trap| trap.meta.id == found.rule);
-        for found in support::fixture(&path, &text).into_iter().filter(of_trap) {
+        let is_ours = |found: &Found| {
+            let is_trap = TRAPS.iter().any(|trap| trap.meta.id == found.rule);
+            is_trap || support::is_about_several(&found.rule)
+        };
+        for found in support::fixture(&path, &text).into_iter().filter(is_ours) {
             let pointer = &found.pointer;
             let exists = objects.iter().any(|object| object.pointer(pointer).is_some());
             assert!(exists, "{place}: {pointer} is not in the object");

@@ -94,7 +94,6 @@ pub fn cases() -> Vec<Case> {
         let text = fs::read_to_string(file).unwrap();
         cases.extend(text.lines().map(|line| serde_json::from_str::<Case>(line).unwrap()));
     }
-    assert!(cases.len() > 1000, "cases are missing");
     cases
 }
 

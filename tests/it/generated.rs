@@ -2,6 +2,8 @@
 
 use std::{env, fs, path::Path};
 
+use serde_json::{Map, Value};
+
 fn is_current(path: &str, content: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if env::var_os("UPDATE_GENERATED").is_some() {
@@ -24,4 +26,31 @@ fn the_page_of_rules() {
 fn the_schema_of_the_policy() {
     let schema = serde_json::to_string_pretty(&setguard::config::json_schema()).unwrap();
     is_current("docs/policy.schema.json", &format!("{schema}\n"));
+}
+
+#[cfg(feature = "server")]
+#[test]
+fn the_rules_of_the_chart() {
+    let yaml = setguard::server::webhooks::chart_yaml().unwrap();
+    is_current("charts/setguard/files/webhook-rules.yaml", &yaml);
+}
+
+/// Whoever installs the chart learns of a wrong policy at once, not from the log of a pod.
+#[test]
+fn the_schema_of_the_policy_in_the_values_of_the_chart() {
+    let path = "charts/setguard/values.schema.json";
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let mut values: Value = serde_json::from_str(&text).unwrap();
+    let policy = setguard::config::json_schema();
+    let properties = policy["properties"].as_object().unwrap().iter();
+    // The chart writes these three itself.
+    let keys = properties.filter(|(key, _)| !["apiVersion", "kind", "metadata"].contains(&&***key));
+    values["properties"]["policy"]["properties"] =
+        keys.map(|(key, value)| (key.clone(), value.clone())).collect::<Map<_, _>>().into();
+    for (name, definition) in policy["$defs"].as_object().unwrap() {
+        if name != "PolicyMetadata" {
+            values["$defs"][name] = definition.clone();
+        }
+    }
+    is_current(path, &format!("{}\n", serde_json::to_string_pretty(&values).unwrap()));
 }

@@ -12,6 +12,8 @@
 
 mod asking;
 mod catalogue;
+#[cfg(feature = "server")]
+mod chart;
 mod cli;
 mod conformance;
 mod corpus;
@@ -20,6 +22,7 @@ mod daemon;
 mod door;
 mod generated;
 mod inject;
+mod kruise;
 mod mutations;
 mod parity;
 mod schema;
@@ -28,6 +31,8 @@ mod serve;
 mod support;
 #[cfg(feature = "server")]
 mod tls;
+mod together;
+mod versions;
 #[cfg(feature = "server")]
 mod wire;
 mod yaml;

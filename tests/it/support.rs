@@ -12,9 +12,11 @@ use setguard::{
     cluster::{Cluster, parse_gates},
     config::Policy,
     engine::{self, Context, Door},
+    inventory::{self, Inventory, Item},
     rule::{Mode, Phase},
     subject::{Object, Resource, Subject},
     traps::TRAPS,
+    verdict::Judged,
     yaml,
 };
 
@@ -62,7 +64,7 @@ pub fn judge(json: &str, old: Option<&str>) -> Vec<Found> {
     judge_in(json, old, &Cluster::default())
 }
 
-fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster) -> Vec<Found> {
+pub fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster) -> Vec<Found> {
     let Some(resource) = resource(json) else { return Vec::new() };
     let Ok(object) = Object::parse(resource, json) else { return Vec::new() };
     let subject = match old {
@@ -73,15 +75,35 @@ fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster) -> Vec<Found> {
     policy.cluster = cluster.clone();
     let cx = Context { policy: &policy, door: Door::Check, today: date(2026, 1, 1) };
     let verdict = engine::evaluate(&subject, &cx);
-    let found = verdict.judged.iter().map(|judged| Found {
+    verdict.judged.iter().map(flat).collect()
+}
+
+fn flat(judged: &Judged) -> Found {
+    Found {
         rule: judged.finding.rule.to_owned(),
         mode: judged.mode.to_string(),
         reason: judged.finding.reason.as_str().to_owned(),
         field: judged.finding.field.to_string(),
         pointer: judged.finding.field.pointer(),
         text: judged.finding.text().into_owned(),
-    });
-    found.collect()
+    }
+}
+
+/// What the engine finds in objects of JSON as they bear on each other, object by object.
+pub fn judge_together(objects: &[String], policy: &Policy) -> Vec<Found> {
+    let mut inventory = Inventory::default();
+    for json in objects {
+        let item = match resource(json) {
+            Some(resource) => {
+                Object::parse(resource, json).ok().and_then(|object| Item::of(&object))
+            }
+            None => Item::of_json(json),
+        };
+        item.map(|item| inventory.add(item));
+    }
+    let cx = Context { policy, door: Door::Check, today: date(2026, 1, 1) };
+    let verdicts = engine::evaluate_together(&inventory, &Inventory::default(), &cx);
+    verdicts.values().flat_map(|verdict| &verdict.judged).map(flat).collect()
 }
 
 /// The old object of a fixture `NAME.yaml`, if there is a `NAME.old.yaml`.
@@ -108,15 +130,17 @@ pub fn check(text: &str) -> Vec<Found> {
 /// What `check` finds in a fixture, against its old object if it has one.
 pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
     let old = old_of(path);
-    yaml::parse(text)
-        .into_iter()
+    let documents = yaml::parse(text).into_iter();
+    let mut found: Vec<Found> = documents
         .flat_map(|document| {
             let document = document.unwrap();
             let mut found = schema(&document);
             found.extend(judge_in(&document.root.to_json(), old.as_deref(), &cluster_of(text)));
             found
         })
-        .collect()
+        .collect();
+    found.extend(judge_together(&to_json(text), &Policy::default()));
+    found
 }
 
 /// The cluster that a fixture or an example is for: a comment may say `--feature-gates A=true`.
@@ -131,12 +155,22 @@ pub fn stands_beside(found: &Found, id: &str) -> bool {
     id == "immutable-field" && found.rule == API_VALIDATION
 }
 
-/// What `check` finds in an example of a rule. Two documents are an old object and its successor.
+/// What `check` finds in an example of a rule. Two documents of one object are the old one and its
+/// successor.
 pub fn example(text: &str) -> Vec<Found> {
+    let id = |json: &String| {
+        let object: Value = serde_json::from_str(json).unwrap();
+        (object["kind"].clone(), object["metadata"]["name"].clone())
+    };
     match &to_json(text)[..] {
-        [old, new] => judge_in(new, Some(old), &cluster_of(text)),
+        [old, new] if id(old) == id(new) => judge_in(new, Some(old), &cluster_of(text)),
         _ => check(text),
     }
+}
+
+/// Whether a rule is one of those about several objects, which only `check` can know.
+pub fn is_about_several(rule: &str) -> bool {
+    inventory::RULES.iter().any(|it| it.meta.id == rule)
 }
 
 /// What the schema pass finds in a document of a kind that setguard judges.

@@ -20,6 +20,8 @@ pub(crate) const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
 /// The bearer token of the administrator.
 pub(crate) const ADMIN_TOKEN: &str = "administrator";
+/// The user that setguard is in the cluster, who may do nothing at first.
+pub(crate) const SETGUARD: &str = "setguard";
 const CONTROLLERS_TOKEN: &str = "controller-manager";
 const SCHEDULER_TOKEN: &str = "scheduler";
 
@@ -67,6 +69,11 @@ impl ControlPlane {
     /// A folder for files of the tests.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// A kubeconfig for [`SETGUARD`].
+    pub(crate) fn setguard_kubeconfig(&self) -> PathBuf {
+        write_kubeconfig(self.folder.path(), SETGUARD, SETGUARD, self.port)
     }
 
     /// The API server's certificate.
@@ -154,7 +161,8 @@ fn write_keys(folder: &Path) {
     let tokens = format!(
         "{ADMIN_TOKEN},admin,admin,system:masters\n\
          {CONTROLLERS_TOKEN},system:kube-controller-manager,controllers\n\
-         {SCHEDULER_TOKEN},system:kube-scheduler,scheduler\n"
+         {SCHEDULER_TOKEN},system:kube-scheduler,scheduler\n\
+          {SETGUARD},{SETGUARD},{SETGUARD}\n"
     );
     write("tokens.csv", tokens);
 }

@@ -10,7 +10,7 @@ use super::process::Process;
 
 /// Starts it with this kubeconfig.
 pub(crate) fn start_paired_controller(kubeconfig: &Path, logs: &Path) -> Process {
-    Process::start_with(&program(), &[("KUBECONFIG", kubeconfig.as_os_str())], logs)
+    Process::start_with(&program(), &[], &[("KUBECONFIG", kubeconfig.as_os_str())], logs)
 }
 
 /// Cargo names no examples to tests, but puts them next to their folder. `cargo test --test e2e`

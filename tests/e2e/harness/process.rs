@@ -43,10 +43,16 @@ impl Process {
         (process, stdout)
     }
 
-    /// The same, without arguments and with these variables in its environment.
-    pub(crate) fn start_with(program: &Path, variables: &[(&str, &OsStr)], logs: &Path) -> Self {
+    /// The same as [`Process::start`], with these variables in its environment.
+    pub(crate) fn start_with(
+        program: &Path,
+        args: &[&str],
+        variables: &[(&str, &OsStr)],
+        logs: &Path,
+    ) -> Self {
         let mut command = leashed(program);
-        Self::spawn(command.envs(variables.iter().copied()), program, logs, None)
+        let command = command.args(args).envs(variables.iter().copied());
+        Self::spawn(command, program, logs, None)
     }
 
     fn spawn(command: &mut Command, program: &Path, logs: &Path, stdout: Option<Stdio>) -> Self {

@@ -1,0 +1,159 @@
+//! What the rules know of an object.
+
+use std::{fmt, sync::Arc};
+
+use super::{
+    labels::{Labels, Selector},
+    nodes::{Claim, Nodes},
+    read,
+};
+use crate::{
+    field::{Field, Path},
+    subject::Object,
+};
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: Arc<str>,
+    /// The line, from 1 on.
+    pub line: usize,
+}
+
+/// An object, as far as others bear on it.
+#[derive(Clone, Debug)]
+pub struct Item {
+    pub(super) kind: &'static str,
+    pub(super) namespace: Box<str>,
+    pub(super) name: Box<str>,
+    /// The server is to end the name: what is made of it is always new.
+    pub(super) is_generated: bool,
+    /// The annotation by which it asks to be let off warnings.
+    pub(super) ignore: Option<Box<str>>,
+    pub(super) role: Role,
+    /// Where it stands, if it stands in a file.
+    pub place: Option<Place>,
+}
+
+/// What an object is to others.
+#[derive(Clone, Debug)]
+pub(super) enum Role {
+    Controller(Box<Controller>),
+    Service(Service),
+}
+
+/// What makes pods.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Controller {
+    /// Whether it is a DaemonSet or a StatefulSet, which are those that are judged.
+    pub(super) is_judged: bool,
+    /// Which pods it takes for its own. `None` if it is another controller that decides about its
+    /// pods, if nobody wrote the selector, and if the API server refuses it.
+    pub(super) selector: Option<Selector>,
+    /// The labels of its pods.
+    pub(super) labels: Labels,
+    /// The Service of a StatefulSet; never empty.
+    pub(super) service_name: Option<Box<str>>,
+    /// The ports of the node that the pods of a DaemonSet claim.
+    pub(super) claims: Box<[Claim]>,
+    /// The nodes of a DaemonSet, if it claims a port there.
+    pub(super) nodes: Nodes,
+}
+
+/// What leads to pods.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Service {
+    pub(super) is_headless: bool,
+    /// A name for something outside the cluster.
+    pub(super) is_external: bool,
+    pub(super) selector: Labels,
+}
+
+impl Item {
+    /// A DaemonSet or StatefulSet; `None` if it is on its way out.
+    pub fn of(object: &Object<'_>) -> Option<Item> {
+        read::object(object)
+    }
+
+    /// An object of another kind, from JSON; `None` if no rule wants to know of it, or if it cannot
+    /// be read.
+    pub fn of_json(json: &str) -> Option<Item> {
+        read::json(json)
+    }
+
+    /// Whether rules want to know of a kind that is neither a DaemonSet nor a StatefulSet.
+    pub fn is_of_interest(api_version: &str, kind: &str) -> bool {
+        read::kind(api_version, kind).is_some()
+    }
+
+    /// Its kind.
+    pub const fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// Its namespace; `default` where it does not say.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The value of the annotation `setguard.io/ignore`.
+    pub fn ignore(&self) -> Option<&str> {
+        self.ignore.as_deref()
+    }
+
+    /// The fields at which a rule may find something, always in the same order.
+    pub fn fields(&self) -> Vec<Field> {
+        let Role::Controller(controller) = &self.role else { return Vec::new() };
+        let spec = Path::new("spec");
+        let mut fields = Vec::new();
+        if controller.is_judged && controller.selector.is_some() {
+            fields.push(spec.child("selector").to_field());
+        }
+        if controller.service_name.is_some() {
+            fields.push(spec.child("serviceName").to_field());
+        }
+        for claim in &controller.claims {
+            claim.at(|path| fields.push(path.to_field()));
+        }
+        fields
+    }
+
+    pub(super) fn controller(&self) -> Option<&Controller> {
+        match &self.role {
+            Role::Controller(controller) => Some(controller),
+            Role::Service(_) => None,
+        }
+    }
+
+    pub(super) const fn service(&self) -> Option<&Service> {
+        match &self.role {
+            Role::Controller(_) => None,
+            Role::Service(service) => Some(service),
+        }
+    }
+
+    /// Whether both are one object, which is in the input twice.
+    pub fn is_same(&self, other: &Item) -> bool {
+        self.kind == other.kind
+            && self.name == other.name
+            && self.namespace == other.namespace
+            && !self.is_generated
+    }
+}
+
+/// `DaemonSet agent (deploy/agent.yaml:12)`.
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, self.name)?;
+        match &self.place {
+            Some(Place { file, line }) => write!(f, " ({file}:{line})"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Labels and selectors, compact: what a selector asks of each key, and whether two of them can be
+//! met by one set of labels.
+
+use std::{collections::BTreeMap, fmt};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use crate::api_validation::selector;
+
+/// Labels, sorted by key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Labels(Box<[(Box<str>, Box<str>)]>);
+
+impl Labels {
+    /// Compact copies of labels.
+    pub(super) fn of(labels: Option<&BTreeMap<String, String>>) -> Self {
+        let pairs = labels.into_iter().flatten();
+        Labels(pairs.map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect())
+    }
+
+    /// The value of a label.
+    pub(super) fn get(&self, key: &str) -> Option<&str> {
+        let i = self.0.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
+        self.0.get(i).map(|(_, value)| &**value)
+    }
+
+    /// All of them, by key.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (&**key, &**value))
+    }
+}
+
+impl fmt::Display for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (key, value)) in self.iter().enumerate() {
+            write!(f, "{}{key}={value}", if i == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+type Values = Box<[Box<str>]>;
+
+/// What a selector asks of one key, all its requirements taken together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// One of these values: at least one.
+    OneOf(Values),
+    /// A value, but none of these.
+    Present(Values),
+    /// No value, or none of these.
+    NotIn(Values),
+    /// No value.
+    Absent,
+}
+
+impl Need {
+    fn holds(&self, value: Option<&str>) -> bool {
+        let listed = |values: &Values, value: &str| values.iter().any(|own| **own == *value);
+        match self {
+            Need::OneOf(values) => value.is_some_and(|value| listed(values, value)),
+            Need::Present(values) => value.is_some_and(|value| !listed(values, value)),
+            Need::NotIn(values) => value.is_none_or(|value| !listed(values, value)),
+            Need::Absent => value.is_none(),
+        }
+    }
+
+    /// Both at once; `None` if no value, nor the lack of one, can be both.
+    fn and(&self, other: &Need) -> Option<Need> {
+        let union = |a: &Values, b: &Values| {
+            a.iter().chain(b.iter().filter(|value| !a.contains(value))).cloned().collect()
+        };
+        match (self, other) {
+            (Need::OneOf(values), need) | (need, Need::OneOf(values)) => {
+                let left = values.iter().filter(|value| need.holds(Some(value)));
+                let left: Values = left.cloned().collect();
+                (!left.is_empty()).then_some(Need::OneOf(left))
+            }
+            (Need::Absent, need) | (need, Need::Absent) => need.holds(None).then_some(Need::Absent),
+            (Need::Present(a), Need::Present(b) | Need::NotIn(b))
+            | (Need::NotIn(a), Need::Present(b)) => Some(Need::Present(union(a, b))),
+            (Need::NotIn(a), Need::NotIn(b)) => Some(Need::NotIn(union(a, b))),
+        }
+    }
+
+    /// A value that meets it; `None` if the label may as well be left out.
+    fn example(&self) -> Option<Box<str>> {
+        match self {
+            Need::OneOf(values) => values.first().cloned(),
+            Need::Present(not) => {
+                let numbered = (1..).map(|i| format!("any-{i}").into());
+                // Of one value more than are excluded, one is not excluded.
+                std::iter::once("any".into()).chain(numbered).find(|value| !not.contains(value))
+            }
+            Need::NotIn(_) | Need::Absent => None,
+        }
+    }
+}
+
+/// A selector that some labels meet: what it asks of each key, sorted by key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Selector(Box<[(Box<str>, Need)]>);
+
+impl Selector {
+    /// What a label selector asks for. `None` if the API server refuses it, if it is empty, or if
+    /// it contradicts itself.
+    pub(super) fn of(selector: &LabelSelector) -> Option<Self> {
+        if !selector::parses(selector) || selector::is_empty(selector) {
+            return None;
+        }
+        let labels = selector.match_labels.iter().flatten();
+        let labels = labels.map(|(key, value)| (key, Need::OneOf([value.as_str().into()].into())));
+        let expressions = selector.match_expressions.iter().flatten().map(|requirement| {
+            let values = requirement.values.iter().flatten();
+            let values = values.map(|value| value.as_str().into()).collect();
+            let need = match requirement.operator.as_str() {
+                "In" => Need::OneOf(values),
+                "NotIn" => Need::NotIn(values),
+                "Exists" => Need::Present(Box::default()),
+                _ => Need::Absent,
+            };
+            (&requirement.key, need)
+        });
+        let mut needs: BTreeMap<&str, Need> = BTreeMap::new();
+        for (key, need) in labels.chain(expressions) {
+            let need = match needs.get(key.as_str()) {
+                Some(before) => before.and(&need)?,
+                None => need,
+            };
+            needs.insert(key, need);
+        }
+        Some(Selector(needs.into_iter().map(|(key, need)| (key.into(), need)).collect()))
+    }
+
+    /// What a plain map of labels asks for; `None` if it is empty.
+    pub(super) fn of_map(labels: Option<&BTreeMap<String, String>>) -> Option<Self> {
+        let match_labels = labels.cloned();
+        Selector::of(&LabelSelector { match_labels, match_expressions: None })
+    }
+
+    /// Whether labels meet it.
+    pub(super) fn matches(&self, labels: &Labels) -> bool {
+        self.0.iter().all(|(key, need)| need.holds(labels.get(key)))
+    }
+
+    /// Labels that meet both; `None` if there are none.
+    pub(super) fn common(&self, other: &Selector) -> Option<Labels> {
+        let mut example = BTreeMap::new();
+        for (key, need) in &self.0 {
+            let both = match other.need(key) {
+                Some(its) => need.and(its)?,
+                None => need.clone(),
+            };
+            example.extend(both.example().map(|value| (key.clone(), value)));
+        }
+        for (key, need) in other.0.iter().filter(|(key, _)| self.need(key).is_none()) {
+            example.extend(need.example().map(|value| (key.clone(), value)));
+        }
+        Some(Labels(example.into_iter().collect()))
+    }
+
+    /// Whether it asks for nothing but keys that another asks for too.
+    pub(super) fn asks_no_more_than(&self, other: &Selector) -> bool {
+        self.0.len() <= other.0.len() && self.0.iter().all(|(key, _)| other.need(key).is_some())
+    }
+
+    /// What it asks of each key.
+    pub(super) fn needs(&self) -> impl Iterator<Item = (&str, &Need)> {
+        self.0.iter().map(|(key, need)| (&**key, need))
+    }
+
+    fn need(&self, key: &str) -> Option<&Need> {
+        let i = self.0.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
+        self.0.get(i).map(|(_, need)| need)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const KEYS: [&str; 2] = ["a", "b"];
+    const WRITTEN: [&str; 3] = ["x", "y", "any"];
+    /// What a label can be: absent, as written in some selector, or anything else.
+    const VALUES: [Option<&str>; 5] = [None, Some("x"), Some("y"), Some("any"), Some("other")];
+
+    fn expression() -> impl Strategy<Value = Value> {
+        let key = prop::sample::select(KEYS.to_vec());
+        let values = prop::collection::vec(prop::sample::select(WRITTEN.to_vec()), 1..4);
+        let operator = prop::sample::select(vec!["In", "NotIn", "Exists", "DoesNotExist"]);
+        (key, operator, values).prop_map(|(key, operator, values)| match operator {
+            "Exists" | "DoesNotExist" => json!({"key": key, "operator": operator}),
+            _ => json!({"key": key, "operator": operator, "values": values}),
+        })
+    }
+
+    fn label_selector() -> impl Strategy<Value = LabelSelector> {
+        let key = prop::sample::select(KEYS.to_vec());
+        let labels = prop::collection::btree_map(key, prop::sample::select(WRITTEN.to_vec()), 0..2);
+        (labels, prop::collection::vec(expression(), 0..4)).prop_map(|(labels, expressions)| {
+            let json = json!({"matchLabels": labels, "matchExpressions": expressions});
+            serde_json::from_value(json).unwrap()
+        })
+    }
+
+    fn meets(wanted: &LabelSelector, labels: &Labels) -> bool {
+        selector::matches(wanted, |key| labels.get(key))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+        #[test]
+        fn agrees_with_trying_all_labels(one in label_selector(), other in label_selector()) {
+            let universe: Vec<Labels> = VALUES
+                .into_iter()
+                .flat_map(|a| VALUES.into_iter().map(move |b| [("a", a), ("b", b)]))
+                .map(|pairs| {
+                    let pairs = pairs.into_iter().filter_map(|(k, v)| Some((k.into(), v?.into())));
+                    Labels(pairs.collect())
+                })
+                .collect();
+            let any = |test: &dyn Fn(&Labels) -> bool| universe.iter().any(test);
+            let (compact, its) = (Selector::of(&one), Selector::of(&other));
+            let can_be_met = !selector::is_empty(&one) && any(&|labels| meets(&one, labels));
+            prop_assert_eq!(compact.is_some(), can_be_met);
+            let (Some(compact), Some(its)) = (compact, its) else { return Ok(()) };
+            for labels in &universe {
+                prop_assert_eq!(compact.matches(labels), meets(&one, labels), "{}", labels);
+            }
+            let common = compact.common(&its);
+            let both = any(&|labels| meets(&one, labels) && meets(&other, labels));
+            prop_assert_eq!(common.is_some(), both);
+            if let Some(labels) = common {
+                prop_assert!(meets(&one, &labels) && meets(&other, &labels), "{}", labels);
+            }
+        }
+    }
+}

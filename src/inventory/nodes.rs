@@ -1,0 +1,166 @@
+//! The nodes that a DaemonSet's pods may be on, and what they claim there.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{ContainerPort, NodeSelectorTerm, PodSpec};
+
+use crate::{field::Path, satisfiable};
+
+/// The address that stands for all addresses of a node, also if none is written.
+///
+/// Kubernetes: `DefaultBindAllHostIP`, kube-scheduler framework/types.go.
+const ALL: &str = "0.0.0.0";
+
+/// A port of the node that a pod claims while it runs, and where that is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Claim {
+    pub(super) port: i32,
+    pub(super) protocol: Box<str>,
+    /// `None` for all addresses.
+    ip: Option<Box<str>>,
+    list: &'static str,
+    container: usize,
+    index: usize,
+    field: &'static str,
+}
+
+impl Claim {
+    /// All claims of a pod. With `hostNetwork` every declared port is one; init containers have
+    /// gone by then, unless they are sidecars.
+    ///
+    /// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
+    /// pkg/apis/core/v1/defaults.go.
+    pub(super) fn all(pod: &PodSpec) -> Box<[Claim]> {
+        let host_network = pod.host_network == Some(true);
+        let inits = pod.init_containers.iter().flatten().enumerate();
+        let sidecars = inits.filter(|(_, it)| it.restart_policy.as_deref() == Some("Always"));
+        let sidecars = sidecars.map(|(i, container)| ("initContainers", i, container));
+        let others = pod.containers.iter().enumerate();
+        let others = others.map(|(i, container)| ("containers", i, container));
+        let ports = sidecars.chain(others).flat_map(|(list, i, container)| {
+            let ports = container.ports.iter().flatten().enumerate();
+            ports.map(move |(j, port)| (list, i, j, port))
+        });
+        let claims = ports.filter_map(|(list, container, index, port)| {
+            let said = port.host_port.filter(|port| *port != 0);
+            let (number, field) = match said {
+                Some(number) => (number, "hostPort"),
+                None if host_network => (port.container_port, "containerPort"),
+                None => return None,
+            };
+            Some(Claim::new(number, port, list, container, index, field))
+        });
+        claims.collect()
+    }
+
+    fn new(
+        number: i32,
+        port: &ContainerPort,
+        list: &'static str,
+        container: usize,
+        index: usize,
+        field: &'static str,
+    ) -> Self {
+        let ip = port.host_ip.as_deref().filter(|ip| !ip.is_empty() && *ip != ALL);
+        Claim {
+            port: number,
+            protocol: port.protocol.as_deref().unwrap_or("TCP").into(),
+            ip: ip.map(Into::into),
+            list,
+            container,
+            index,
+            field,
+        }
+    }
+
+    /// Whether one node cannot give both.
+    ///
+    /// Kubernetes: `HostPortInfo.CheckConflict`, kube-scheduler framework/types.go.
+    pub(super) fn collides(&self, other: &Claim) -> bool {
+        let same_ip = self.ip.is_none() || other.ip.is_none() || self.ip == other.ip;
+        self.port == other.port && self.protocol == other.protocol && same_ip
+    }
+
+    /// Calls `see` with the address of the field.
+    pub(super) fn at(&self, see: impl FnOnce(&Path<'_>)) {
+        let path = Path::new("spec");
+        let path = path.child("template");
+        let path = path.child("spec");
+        let path = path.child(self.list);
+        let path = path.index(self.container);
+        let path = path.child("ports");
+        let path = path.index(self.index);
+        see(&path.child(self.field));
+    }
+}
+
+/// Nodes, by their labels.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Nodes {
+    selector: BTreeMap<String, String>,
+    terms: Option<Vec<NodeSelectorTerm>>,
+}
+
+impl Nodes {
+    pub(super) fn of(pod: &PodSpec) -> Self {
+        let affinity = pod.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+        let required =
+            affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+        let mut nodes = Nodes {
+            selector: pod.node_selector.clone().unwrap_or_default(),
+            terms: required.map(|required| required.node_selector_terms.clone()),
+        };
+        nodes.take_over();
+        nodes
+    }
+
+    /// Takes what an only term says with one value over into the selector, so that two pools of
+    /// nodes are told apart at once.
+    fn take_over(&mut self) {
+        let Some([term]) = self.terms.as_deref() else { return };
+        let expressions = term.match_expressions.iter().flatten();
+        for it in expressions.filter(|it| it.operator == "In") {
+            if let Some([value]) = it.values.as_deref() {
+                // If it contradicts, the term that stays says so.
+                self.selector.entry(it.key.clone()).or_insert_with(|| value.clone());
+            }
+        }
+    }
+
+    /// What they all have in common, with its one value.
+    pub(super) fn pins(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.selector.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// The value of a label that they all have in common.
+    pub(super) fn pin(&self, key: &str) -> Option<&str> {
+        self.selector.get(key).map(String::as_str)
+    }
+
+    /// Whether a node can be one of both.
+    pub(super) fn can_share(&self, other: &Nodes) -> bool {
+        if self.pins().any(|(key, value)| other.pin(key).is_some_and(|its| its != value)) {
+            return false;
+        }
+        let mut selector = self.selector.clone();
+        selector.extend(other.selector.clone());
+        let meets = |term: &NodeSelectorTerm| satisfiable::why_not(Some(&selector), term).is_none();
+        match (&self.terms, &other.terms) {
+            (None, None) => true,
+            (Some(terms), None) | (None, Some(terms)) => terms.iter().any(meets),
+            (Some(ours), Some(theirs)) => ours.iter().any(|one| {
+                // A term that cannot be met alone, an empty one above all, cannot be with another.
+                meets(one) && theirs.iter().any(|other| meets(other) && meets(&both(one, other)))
+            }),
+        }
+    }
+}
+
+/// Everything that both terms ask for.
+fn both(one: &NodeSelectorTerm, other: &NodeSelectorTerm) -> NodeSelectorTerm {
+    let mut both = one.clone();
+    let expressions = other.match_expressions.iter().flatten().cloned();
+    both.match_expressions.get_or_insert_default().extend(expressions);
+    both.match_fields.get_or_insert_default().extend(other.match_fields.iter().flatten().cloned());
+    both
+}

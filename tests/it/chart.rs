@@ -1,0 +1,470 @@
+//! The Helm chart as Helm renders it. Needs a `helm` in `HELM`, in PATH or where `.ci/run` puts it,
+//! and is skipped with a word without one.
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use k8s_openapi::api::{
+    admissionregistration::v1 as admission, apps::v1 as apps, batch::v1 as batch, core::v1 as core,
+    networking::v1 as networking, policy::v1 as policy, rbac::v1 as rbac,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use setguard::{
+    config::Policy,
+    server::{metrics::Metrics, webhooks::registrations},
+};
+
+use crate::support;
+
+fn chart() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard")
+}
+
+fn helm() -> Option<PathBuf> {
+    let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/helm");
+    let named = env::var_os("HELM").map(PathBuf::from);
+    let candidates = named.map_or_else(|| vec!["helm".into(), fetched], |path| vec![path]);
+    let works = |path: &PathBuf| {
+        Command::new(path).arg("version").output().is_ok_and(|output| output.status.success())
+    };
+    let found = candidates.into_iter().find(works);
+    if found.is_none() {
+        eprintln!("skipped: there is no helm; put it into PATH or name it in HELM");
+    }
+    found
+}
+
+fn template(helm: &Path, flags: &[&str]) -> Output {
+    let mut command = Command::new(helm);
+    command.args(["template", "setguard"]).arg(chart()).args(["--namespace", "guards"]).args(flags);
+    command.output().unwrap()
+}
+
+/// What a chart comes to with these flags.
+fn render(helm: &Path, flags: &[&str]) -> String {
+    let output = template(helm, flags);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{flags:?}: {stderr}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn objects(text: &str) -> Vec<Value> {
+    let documents = support::to_json(text);
+    let objects = documents.iter().map(|json| serde_json::from_str(json).unwrap());
+    objects.filter(|object: &Value| !object.is_null()).collect()
+}
+
+/// The objects of a kind.
+fn of<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    objects.iter().filter(|object| object["kind"] == kind).collect()
+}
+
+/// The value files of `ci/`, which between them set nearly everything.
+fn value_files() -> Vec<String> {
+    let entries = fs::read_dir(chart().join("ci")).unwrap();
+    let mut paths: Vec<String> =
+        entries.map(|entry| entry.unwrap().path().to_str().unwrap().to_owned()).collect();
+    paths.sort();
+    assert!(paths.len() > 3);
+    paths
+}
+
+/// Runs a test on what each value file comes to, its objects and its text.
+fn each(test: impl Fn(&str, &[Value], &str)) {
+    let Some(helm) = helm() else { return };
+    for file in value_files() {
+        let text = render(&helm, &["--values", &file]);
+        test(&file, &objects(&text), &text);
+    }
+}
+
+#[test]
+fn the_same_values_give_the_same_bytes() {
+    let Some(helm) = helm() else { return };
+    for file in value_files() {
+        let render = |more: &[&str]| render(&helm, &[&["--values", &file], more].concat());
+        let install = render(&[]);
+        assert_eq!(install, render(&[]), "{file}");
+        assert_eq!(install, render(&["--is-upgrade"]), "{file}: an upgrade changes nothing");
+    }
+}
+
+#[test]
+fn every_field_is_one_that_kubernetes_knows() {
+    each(|file, objects, _| {
+        for object in objects {
+            let kind = object["kind"].as_str().unwrap();
+            let known = match kind {
+                "ClusterRole" => same::<rbac::ClusterRole>(object),
+                "ClusterRoleBinding" => same::<rbac::ClusterRoleBinding>(object),
+                "ConfigMap" => same::<core::ConfigMap>(object),
+                "Deployment" => same::<apps::Deployment>(object),
+                "Job" => same::<batch::Job>(object),
+                "MutatingWebhookConfiguration" => {
+                    same::<admission::MutatingWebhookConfiguration>(object)
+                }
+                "NetworkPolicy" => same::<networking::NetworkPolicy>(object),
+                "Pod" => same::<core::Pod>(object),
+                "PodDisruptionBudget" => same::<policy::PodDisruptionBudget>(object),
+                "Role" => same::<rbac::Role>(object),
+                "RoleBinding" => same::<rbac::RoleBinding>(object),
+                "Secret" => same::<core::Secret>(object),
+                "Service" => same::<core::Service>(object),
+                "ServiceAccount" => same::<core::ServiceAccount>(object),
+                "ValidatingWebhookConfiguration" => {
+                    same::<admission::ValidatingWebhookConfiguration>(object)
+                }
+                // Of cert-manager and the Prometheus Operator.
+                "Certificate" | "Issuer" | "PrometheusRule" | "ServiceMonitor" => Ok(()),
+                kind => Err(format!("nobody has thought of a {kind}")),
+            };
+            known.unwrap_or_else(|why| panic!("{file}: {kind}: {why}"));
+        }
+    });
+}
+
+/// Whether an object is still the same when it was read and written. A field of no meaning is lost.
+fn same<T: DeserializeOwned + Serialize>(object: &Value) -> Result<(), String> {
+    let typed: T = serde_json::from_value(object.clone()).map_err(|error| error.to_string())?;
+    lost(object, &serde_json::to_value(typed).unwrap(), "")
+}
+
+fn lost(before: &Value, after: &Value, path: &str) -> Result<(), String> {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            for (key, value) in before {
+                // k8s-openapi does not write what is empty.
+                let empty = matches!(value, Value::Object(o) if o.is_empty())
+                    || matches!(value, Value::Array(a) if a.is_empty());
+                match after.get(key) {
+                    Some(kept) => lost(value, kept, &format!("{path}.{key}"))?,
+                    None if empty => {}
+                    None => return Err(format!("{path}.{key} is no field")),
+                }
+            }
+            Ok(())
+        }
+        (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
+            let mut pairs = before.iter().zip(after).enumerate();
+            pairs.try_for_each(|(i, (before, after))| lost(before, after, &format!("{path}[{i}]")))
+        }
+        _ if before == after => Ok(()),
+        _ => Err(format!("{path}: {before} became {after}")),
+    }
+}
+
+/// What the pods of the chart are made of would be accepted in a DaemonSet too.
+#[test]
+fn the_pods_please_setguard_itself() {
+    each(|file, objects, _| {
+        for object in objects {
+            let mut template = match object["kind"].as_str().unwrap() {
+                "Deployment" | "Job" => object["spec"]["template"].clone(),
+                "Pod" => json!({"metadata": object["metadata"], "spec": object["spec"]}),
+                _ => continue,
+            };
+            template["spec"]["restartPolicy"] = "Always".into();
+            // Which pods only have in a template of another kind.
+            template["metadata"]["name"] = Value::Null;
+            template["metadata"]["namespace"] = Value::Null;
+            let labels = template["metadata"]["labels"].clone();
+            let daemon_set = json!({
+                "apiVersion": "apps/v1",
+                "kind": "DaemonSet",
+                "metadata": {"name": "guard", "namespace": "guards"},
+                "spec": {"selector": {"matchLabels": labels}, "template": template},
+            });
+            let found = support::check(&daemon_set.to_string());
+            let denied: Vec<_> = found.iter().filter(|found| found.mode == "deny").collect();
+            assert!(denied.is_empty(), "{file}: {}: {denied:#?}", object["kind"]);
+        }
+    });
+}
+
+#[test]
+fn the_policy_is_one() {
+    each(|file, objects, _| {
+        for map in of(objects, "ConfigMap") {
+            if let Some(text) = map["data"]["policy.yaml"].as_str() {
+                let policy = Policy::parse(text);
+                assert!(policy.is_ok(), "{file}: {:?}", policy.err());
+            }
+        }
+    });
+}
+
+#[test]
+fn each_registration_of_the_code_is_in_the_configurations_as_it_is() {
+    let Some(helm) = helm() else { return };
+    let objects = objects(&render(&helm, &[]));
+    let mut webhooks: Vec<&Value> = Vec::new();
+    for kind in ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"] {
+        let [configuration] = of(&objects, kind)[..] else { panic!("one {kind}") };
+        webhooks.extend(configuration["webhooks"].as_array().unwrap());
+    }
+    for webhook in &webhooks {
+        assert_eq!(webhook["sideEffects"], "None");
+        assert_eq!(webhook["matchPolicy"], "Equivalent");
+        assert_eq!(webhook["timeoutSeconds"], 5);
+    }
+    let find = |name: &str| webhooks.iter().find(|webhook| webhook["name"] == name).unwrap();
+    for registration in registrations() {
+        let webhook = find(registration.name);
+        assert_eq!(webhook["rules"], serde_json::to_value(registration.rules).unwrap());
+        let conditions = serde_json::to_value(registration.match_conditions).unwrap();
+        assert_eq!(webhook["matchConditions"], conditions);
+        assert_eq!(webhook["clientConfig"]["service"]["path"], registration.path);
+        for (key, value) in registration.namespace_labels {
+            assert_eq!(webhook["namespaceSelector"]["matchLabels"][key], value);
+        }
+        let policy = if registration.path == "/validate" { "Fail" } else { "Ignore" };
+        assert_eq!(webhook["failurePolicy"], policy, "{}", registration.name);
+    }
+    let system = find("system.validate.setguard.io");
+    assert_eq!(system["failurePolicy"], "Ignore");
+    assert_eq!(system["rules"], find("validate.setguard.io")["rules"]);
+    assert_eq!(webhooks.len(), registrations().len() + 1);
+
+    // Who is asked in which namespace.
+    let asked = |namespace: &str| -> Vec<&str> {
+        let labels = json!({"kubernetes.io/metadata.name": namespace});
+        let asked = webhooks.iter().filter(|w| selects(&w["namespaceSelector"], &labels));
+        asked.map(|webhook| webhook["name"].as_str().unwrap()).collect()
+    };
+    let mutating = ["pods.mutate.setguard.io", "workloads.mutate.setguard.io"];
+    assert_eq!(asked("shop"), [&["validate.setguard.io"], &mutating[..]].concat());
+    assert_eq!(asked("kube-system"), [&["system.validate.setguard.io"], &mutating[..]].concat());
+    assert!(asked("guards").is_empty(), "its own");
+}
+
+/// Kubernetes: `LabelSelectorAsSelector`, for the two operators that the chart writes.
+fn selects(selector: &Value, labels: &Value) -> bool {
+    let all = selector["matchExpressions"].as_array().into_iter().flatten().all(|requirement| {
+        let value = &labels[requirement["key"].as_str().unwrap()];
+        let within = requirement["values"].as_array().unwrap().contains(value);
+        within == (requirement["operator"] == "In")
+    });
+    let mut pairs = selector["matchLabels"].as_object().into_iter().flatten();
+    all && pairs.all(|(key, value)| labels[key] == *value)
+}
+
+#[test]
+fn ports_probes_and_selectors_fit_each_other() {
+    each(|file, objects, _| {
+        let [deployment] = of(objects, "Deployment")[..] else { panic!("{file}: one Deployment") };
+        let [service] = of(objects, "Service")[..] else { panic!("{file}: one Service") };
+        let template = &deployment["spec"]["template"];
+        let container = &template["spec"]["containers"][0];
+        let ports: Vec<&str> = container["ports"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|port| port["name"].as_str().unwrap())
+            .collect();
+        for port in service["spec"]["ports"].as_array().unwrap() {
+            assert!(ports.contains(&port["targetPort"].as_str().unwrap()), "{file}: {port}");
+        }
+        for (probe, path) in [
+            ("startupProbe", "/readyz"),
+            ("readinessProbe", "/readyz"),
+            ("livenessProbe", "/livez"),
+        ] {
+            assert_eq!(container[probe]["httpGet"]["path"], path, "{file}");
+            assert_eq!(container[probe]["httpGet"]["port"], "admin", "{file}");
+        }
+        let labels = &template["metadata"]["labels"];
+        let selectors =
+            [&deployment["spec"]["selector"], &json!({"matchLabels": service["spec"]["selector"]})];
+        let of_others = objects.iter().filter_map(|object| match object["kind"].as_str()? {
+            "PodDisruptionBudget" => Some(&object["spec"]["selector"]),
+            "NetworkPolicy" => Some(&object["spec"]["podSelector"]),
+            _ => None,
+        });
+        let hooks = objects.iter().filter_map(|object| match object["kind"].as_str()? {
+            "Pod" => Some(&object["metadata"]["labels"]),
+            "Job" => Some(&object["spec"]["template"]["metadata"]["labels"]),
+            _ => None,
+        });
+        let hooks: Vec<&Value> = hooks.collect();
+        for selector in selectors.into_iter().chain(of_others) {
+            assert!(selects(selector, labels), "{file}: {selector}");
+            assert!(!hooks.iter().any(|labels| selects(selector, labels)), "{file}: a hook's pod");
+        }
+        let seconds = |flag: &str| -> u64 {
+            let args = container["args"].as_array().unwrap().iter();
+            let mut values = args.filter_map(|arg| arg.as_str()?.strip_prefix(flag));
+            values.next().unwrap().trim_end_matches('s').parse().unwrap()
+        };
+        let grace = template["spec"]["terminationGracePeriodSeconds"].as_u64().unwrap();
+        assert!(grace > seconds("--drain-delay=") + seconds("--grace-period="), "{file}");
+    });
+}
+
+/// `--help` at the end keeps it from serving; what stands before is parsed.
+#[test]
+fn the_flags_are_flags_of_the_program() {
+    each(|file, objects, _| {
+        let [deployment] = of(objects, "Deployment")[..] else { panic!("{file}: one Deployment") };
+        let args = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];
+        let args = args.as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
+        let known = |flag: &&str| {
+            // Managed certificates are not written yet.
+            !flag.starts_with("--tls-managed")
+        };
+        let output = Command::new(env!("CARGO_BIN_EXE_setguard"))
+            .args(args.filter(known))
+            .arg("--help")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr));
+    });
+}
+
+#[test]
+fn nothing_is_allowed_cluster_wide_but_by_name() {
+    each(|file, objects, _| {
+        for role in of(objects, "ClusterRole").into_iter().chain(of(objects, "Role")) {
+            for rule in role["rules"].as_array().unwrap() {
+                let named = rule["resourceNames"].as_array().is_some_and(|names| !names.is_empty());
+                let creates_only = role["kind"] == "Role" && rule["verbs"] == json!(["create"]);
+                assert!(named || creates_only, "{file}: {rule}");
+                assert!(!rule.to_string().contains('*'), "{file}: {rule}");
+            }
+        }
+        let [deployment] = of(objects, "Deployment")[..] else { panic!("{file}: one Deployment") };
+        let managed = deployment.to_string().contains("--tls-managed");
+        let token = &deployment["spec"]["template"]["spec"]["automountServiceAccountToken"];
+        assert_eq!(*token, managed, "{file}: a token only where it is needed");
+        let is_hook = |role: &Value| role["metadata"]["annotations"]["helm.sh/hook"].is_string();
+        let lasting = of(objects, "ClusterRole").into_iter().filter(|role| !is_hook(role)).count();
+        assert_eq!(lasting > 0, managed, "{file}: judging needs no rights");
+    });
+}
+
+#[test]
+fn alerts_and_dashboard_ask_for_metrics_that_there_are() {
+    let Some(helm) = helm() else { return };
+    let all = chart().join("ci/cert-manager-values.yaml");
+    let text = render(&helm, &["--values", all.to_str().unwrap()]);
+    let objects = objects(&text);
+    let [rule] = of(&objects, "PrometheusRule")[..] else { panic!("one PrometheusRule") };
+    let dashboards = of(&objects, "ConfigMap").into_iter();
+    let dashboard = dashboards.filter_map(|map| map["data"]["setguard.json"].as_str()).next();
+    let dashboard: Value = serde_json::from_str(dashboard.unwrap()).unwrap();
+    let mut asked: BTreeSet<String> = BTreeSet::new();
+    for text in [rule.to_string(), dashboard["panels"].to_string()] {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        asked.extend(words.filter(|word| word.starts_with("setguard_")).map(str::to_owned));
+    }
+    assert!(asked.len() > 5, "{asked:?}");
+    let types = Metrics::default().encode();
+    for name in asked {
+        // OpenMetrics names the family; a counter, a histogram and an info have endings of theirs.
+        let (family, kind) = if let Some(family) = name.strip_suffix("_total") {
+            (family, "counter")
+        } else if let Some(family) = name.strip_suffix("_bucket") {
+            (family, "histogram")
+        } else if let Some(family) = name.strip_suffix("_info") {
+            (family, "info")
+        } else {
+            (&*name, "gauge")
+        };
+        assert!(types.contains(&format!("# TYPE {family} {kind}\n")), "there is no {name}");
+    }
+    let alerts = rule["spec"]["groups"][0]["rules"].as_array().unwrap();
+    for alert in alerts {
+        for text in ["summary", "description", "runbook"] {
+            assert!(alert["annotations"][text].is_string(), "{alert}");
+        }
+    }
+}
+
+#[test]
+fn wrong_values_are_told_by_name() {
+    let Some(helm) = helm() else { return };
+    for (flags, expected) in [
+        (&["--set", "replicas=2"][..], "replicas"),
+        (&["--set", "webhook.timeoutSeconds=60"], "timeoutSeconds"),
+        (&["--set", "webhook.validating.failurePolicy=Maybe"], "failurePolicy"),
+        (&["--set", "policy.rules.surge-host-port=forbid"], "surge-host-port"),
+        (&["--set", "policy.exeptions=[]"], "exeptions"),
+        (&["--set", "tls.mode=secret"], "tls.secretName"),
+        (&["--set", "tls.mode=secret,tls.secretName=a"], "tls.caBundle"),
+        (&["--set", "tls.caBundle=a"], "tls.caBundle"),
+        (&["--set", "webhook.url=http://localhost"], "webhook.url"),
+        (&["--set", "terminationGracePeriodSeconds=20"], "terminationGracePeriodSeconds"),
+    ] {
+        let output = template(&helm, flags);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{flags:?} is accepted");
+        assert!(stderr.contains(expected), "{flags:?}: {stderr}");
+    }
+}
+
+#[test]
+fn the_chart_is_of_this_version_and_every_value_has_a_word() {
+    let chart = fs::read_to_string(chart().join("Chart.yaml")).unwrap();
+    for key in ["version", "appVersion"] {
+        let line = format!("\n{key}: {}\n", env!("CARGO_PKG_VERSION"));
+        assert!(chart.contains(&line), "Chart.yaml: {key} is not that of Cargo.toml");
+    }
+    let text = fs::read_to_string(self::chart().join("values.yaml")).unwrap();
+    let schema = fs::read_to_string(self::chart().join("values.schema.json")).unwrap();
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let values: Value = serde_json::from_str(&support::to_json(&text)[0]).unwrap();
+    // `global` comes from charts that this one is a part of.
+    let known: BTreeSet<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    let given: BTreeSet<&String> = values.as_object().unwrap().keys().collect();
+    let only: Vec<_> = known.symmetric_difference(&given).map(|key| &***key).collect();
+    assert_eq!(only, ["global"]);
+    closed(&schema, "values");
+}
+
+/// Objects whose keys the schema names may have no others.
+fn closed(schema: &Value, path: &str) {
+    if let Some(properties) = schema["properties"].as_object() {
+        assert_eq!(schema["additionalProperties"], false, "{path}");
+        for (key, value) in properties {
+            closed(value, &format!("{path}.{key}"));
+        }
+    }
+}
+
+/// Renderings must not depend on the cluster or on chance: GitOps tools render without either.
+#[test]
+fn templates_ask_neither_the_cluster_nor_chance() {
+    let mut folders = vec![chart().join("templates")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            let forbidden = [
+                "lookup ",
+                "genCA",
+                "genSelfSignedCert",
+                "genSignedCert",
+                "genPrivateKey",
+                "rand",
+                "uuidv4",
+                "now ",
+                ".Release.IsUpgrade",
+                ".Release.Revision",
+                ".Capabilities",
+            ];
+            let actions = text.split("{{").skip(1).filter_map(|rest| rest.split("}}").next());
+            for action in actions.filter(|action| !action.contains("/*")) {
+                for word in forbidden {
+                    assert!(!action.contains(word), "{}: {word}", path.display());
+                }
+            }
+        }
+    }
+}
