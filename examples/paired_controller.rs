@@ -10,20 +10,24 @@
 //! ```
 //!
 //! It uses the current kubeconfig context (or the service account, in a cluster). Its user must be
-//! on the policy's list `injection.pairedControllers`.
+//! on the policy's list `injection.pairedControllers`. docs/pairing.md is the contract, and
+//! examples/pairing/ has the manifests.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use futures::StreamExt;
+use futures::{
+    StreamExt,
+    future::{Ready, ready},
+};
 use k8s_openapi::api::core::v1::{Node, Pod, PodTemplate};
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::{DeleteParams, ListParams, ObjectMeta, PartialObjectMeta, PostParams},
     runtime::{
-        Controller, PredicateConfig, WatchStreamExt,
+        Controller, WatchStreamExt,
         controller::Action,
         reflector::{self, ObjectRef, Store},
-        watcher,
+        watcher::{self, Event, watcher},
     },
 };
 
@@ -38,6 +42,14 @@ const NODE: &str = "setguard.io/node";
 
 type NodeMeta = PartialObjectMeta<Node>;
 
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error(transparent)]
+    Kube(#[from] kube::Error),
+    #[error("setguard did not pin the pod: is its webhook there, and are we on the policy's list?")]
+    NotPinned,
+}
+
 struct Context {
     client: Client,
     nodes: Store<NodeMeta>,
@@ -51,14 +63,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::try_default().await?;
 
     let (nodes, writer) = reflector::store();
-    // Only metadata is watched, and only what decides placement wakes us: a kubelet reports its
-    // node's status every few seconds.
+    // Only metadata is watched.
     let node_changes = watcher(Api::<NodeMeta>::all(client.clone()), watcher::Config::default())
         .default_backoff()
         .modify(|node| node.managed_fields_mut().clear())
         .reflect(writer)
-        .touched_objects()
-        .predicate_filter(placement, PredicateConfig::default());
+        .filter_map(wakes());
 
     let templates = Api::<PodTemplate>::all(client.clone());
     let ours = watcher::Config::default().labels(&format!("{DAEMON}=true"));
@@ -82,46 +92,58 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What of a node decides which daemons run there.
-fn placement(node: &NodeMeta) -> Option<u64> {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    (node.labels(), node.meta().deletion_timestamp.is_some()).hash(&mut hasher);
-    Some(hasher.finish())
+/// Of what happens to nodes, what decides which daemons run where: a kubelet reports its node's
+/// status every few seconds, and that is to wake nobody.
+fn wakes()
+-> impl FnMut(watcher::Result<Event<NodeMeta>>) -> Ready<Option<watcher::Result<NodeMeta>>> {
+    let mut seen = BTreeMap::new();
+    move |event| {
+        ready(match event {
+            Ok(Event::Apply(node) | Event::InitApply(node)) => {
+                let decides = (node.labels().clone(), node.meta().deletion_timestamp.is_some());
+                let before = seen.insert(node.name_any(), decides.clone());
+                (before != Some(decides)).then_some(Ok(node))
+            }
+            Ok(Event::Delete(node)) => {
+                seen.remove(&node.name_any());
+                Some(Ok(node))
+            }
+            Ok(Event::Init | Event::InitDone) => None,
+            Err(error) => Some(Err(error)),
+        })
+    }
 }
 
-async fn reconcile(template: Arc<PodTemplate>, cx: Arc<Context>) -> Result<Action, kube::Error> {
-    let namespace = template.namespace().unwrap_or_default();
-    let pods = Api::<Pod>::namespaced(cx.client.clone(), &namespace);
+async fn reconcile(template: Arc<PodTemplate>, cx: Arc<Context>) -> Result<Action, Error> {
     if template.meta().deletion_timestamp.is_some() {
         // The pods' owner references let the garbage collector take them.
         return Ok(Action::await_change());
     }
+    let namespace = template.namespace().unwrap_or_default();
+    let pods = Api::<Pod>::namespaced(cx.client.clone(), &namespace);
     let _ = cx.nodes.wait_until_ready().await;
-
-    // Listed, not read from a cache: a cache may not know yet the pod we made a moment ago, and we
-    // would make a second one.
-    let ours = ListParams::default().labels(&format!("{TEMPLATE}={}", template.name_any()));
-    let mut on_node: BTreeMap<String, Vec<Pod>> = BTreeMap::new();
-    for pod in pods.list(&ours).await?.items {
-        let node = pod.annotations().get(NODE).cloned().unwrap_or_default();
-        on_node.entry(node).or_default().push(pod);
-    }
+    let mut on_node = pods_by_node(&pods, &template).await?;
 
     let mut settled = true;
     let mut outdated = None;
+    let mut failed = None;
     for node in cx.nodes.state().iter().filter(|node| wants(&template, node)) {
         let mut there = on_node.remove(&node.name_any()).unwrap_or_default();
         // None: create. More than one: all but the oldest go. One: fine, unless the template changed.
         there.sort_by_key(|pod| (pod.creation_timestamp(), pod.name_any()));
         let Some((first, younger)) = there.split_first() else {
-            let pod = pods.create(&PostParams::default(), &daemon(&template, node)).await?;
-            tracing::info!(pod = pod.name_any(), node = node.name_any(), "created");
             settled = false;
+            // A node that refuses its pod must not keep the others from theirs.
+            if let Err(error) = create(&pods, &daemon(&template, node)).await {
+                failed = Some(error);
+            }
             continue;
         };
         for pod in younger {
             delete(&pods, pod, "another one is there").await?;
+        }
+        if has_ended(first) {
+            delete(&pods, first, "it has ended").await?;
         }
         let scheduled = first.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());
         settled &= scheduled && first.meta().deletion_timestamp.is_none();
@@ -137,11 +159,32 @@ async fn reconcile(template: Arc<PodTemplate>, cx: Arc<Context>) -> Result<Actio
     if let Some(pod) = outdated.filter(|_| settled) {
         delete(&pods, &pod, "the template changed").await?;
     }
-    Ok(Action::await_change())
+    // Again after a while, for what no watch told: a node that went while we were disconnected.
+    failed.map_or_else(|| Ok(Action::requeue(Duration::from_secs(300))), Err)
 }
 
-fn on_error(_: Arc<PodTemplate>, _: &kube::Error, _: Arc<Context>) -> Action {
+fn on_error(_: Arc<PodTemplate>, _: &Error, _: Arc<Context>) -> Action {
     Action::requeue(Duration::from_secs(5))
+}
+
+/// The pods of a template, by the node that each was made for.
+///
+/// Listed, not read from a cache: a cache may not know yet the pod we made a moment ago, and we
+/// would make a second one.
+async fn pods_by_node(
+    pods: &Api<Pod>,
+    template: &PodTemplate,
+) -> Result<BTreeMap<String, Vec<Pod>>, Error> {
+    let ours = ListParams::default().labels(&format!("{TEMPLATE}={}", template.name_any()));
+    let mut on_node: BTreeMap<String, Vec<Pod>> = BTreeMap::new();
+    for pod in pods.list(&ours).await?.items {
+        // The label alone is anybody's to set.
+        if pod.owner_references().iter().any(|owner| Some(&owner.uid) == template.uid().as_ref()) {
+            let node = pod.annotations().get(NODE).cloned().unwrap_or_default();
+            on_node.entry(node).or_default().push(pod);
+        }
+    }
+    Ok(on_node)
 }
 
 /// Whether a template's pods belong on a node.
@@ -180,13 +223,41 @@ fn daemon(template: &PodTemplate, node: &NodeMeta) -> Pod {
     }
 }
 
-async fn delete(pods: &Api<Pod>, pod: &Pod, why: &str) -> Result<(), kube::Error> {
+/// Whether a pod will never run again, such as one that was evicted.
+fn has_ended(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Failed" | "Succeeded"))
+}
+
+/// Creates a pod, once a dry run has shown that setguard pins it: it would run anywhere otherwise.
+async fn create(pods: &Api<Pod>, pod: &Pod) -> Result<(), Error> {
+    let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+    let pinned = pods.create(&dry_run, pod).await?;
+    if !is_pinned(&pinned) {
+        return Err(Error::NotPinned);
+    }
+    let created = pods.create(&PostParams::default(), pod).await?;
+    tracing::info!(pod = created.name_any(), node = pod.annotations().get(NODE), "created");
+    Ok(())
+}
+
+fn is_pinned(pod: &Pod) -> bool {
+    let affinity =
+        pod.spec.as_ref().and_then(|spec| spec.affinity.as_ref()?.node_affinity.as_ref());
+    let required =
+        affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+    let mut terms = required.into_iter().flat_map(|required| &required.node_selector_terms);
+    let node = pod.annotations().get(NODE).map(std::slice::from_ref);
+    terms.any(|term| term.match_fields.iter().flatten().any(|it| it.values.as_deref() == node))
+}
+
+async fn delete(pods: &Api<Pod>, pod: &Pod, why: &str) -> Result<(), Error> {
     if pod.meta().deletion_timestamp.is_some() {
         return Ok(());
     }
     tracing::info!(pod = pod.name_any(), why, "deleting");
     match pods.delete(&pod.name_any(), &DeleteParams::default()).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        result => result.map(drop),
+        result => Ok(result.map(drop)?),
     }
 }

@@ -280,7 +280,9 @@ impl<'a> Reply<'a> {
             self.record.injected.clone_from(&injection.injected);
             self.response.audit("injected", injection.injected.join(", "));
         }
-        self.response.audit("not-injected", injection.why_not.unwrap_or_default().to_owned());
+        let denied = (!self.response.allowed()).then_some("the object is denied");
+        let why_not = injection.why_not.or(denied).unwrap_or_default();
+        self.response.audit("not-injected", why_not.to_owned());
     }
 
     fn finish(mut self) -> Result<Answer, Rejection> {

@@ -8,6 +8,7 @@ pub(crate) mod claims;
 mod daemon_set;
 pub mod defaults;
 pub mod int_or_percent;
+mod kruise;
 pub mod labels;
 pub mod names;
 mod object_meta;
@@ -88,6 +89,9 @@ pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) 
     } else {
         object_meta::validate_create(object.kind(), &object.metadata, found);
     }
+    if let Some(own) = &object.kruise {
+        kruise::validate(object, own, found);
+    }
     match &object.workload {
         Workload::DaemonSet(spec) => {
             let old = old.and_then(|old| match &old.workload {
@@ -104,7 +108,7 @@ pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) 
                     Some(stateful_set::Old { metadata: &old.metadata, spec })
                 }
             });
-            stateful_set::validate(spec, update, old, cluster, found)
+            stateful_set::validate(object, spec, old, update, cluster, found)
         }
     }
 }

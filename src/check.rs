@@ -15,9 +15,9 @@ use std::{
 
 use clap::{Args, ValueEnum, error::ErrorKind};
 
-use crate::{config::Policy, exit::Exit, policy_args::PolicyArgs, yaml};
+use crate::{config::Policy, exit::Exit, inject::Namespaces, policy_args::PolicyArgs, yaml};
 use input::Source;
-use judge::Judge;
+use judge::{Change, Judge};
 use previous::Previous;
 use report::{Report, Summary};
 use together::Together;
@@ -65,7 +65,8 @@ enum Format {
     /// For people, with the line marked
     #[default]
     Text,
-    /// One JSON document for programs
+    /// One JSON document for programs: findings in the order of files, objects and discovery, those
+    /// that only the whole input gives last
     Json,
 }
 
@@ -86,22 +87,24 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         trouble = Exit::Trouble;
         let _ = writeln!(anstream::stderr(), "error: {message}");
     };
+    let (mut asked, mut ask) = (Namespaces::default(), Namespaces::default());
     let mut previous = Previous::default();
-    for source in input::sources(&args.against) {
-        match source.and_then(Source::read) {
-            Ok(source) => previous.add(&source).into_iter().for_each(&mut complain),
+    for source in input::looked_through(&args.against, &mut |text| asked.add(text)) {
+        match source {
+            Ok((source, _)) => previous.add(&source).into_iter().for_each(&mut complain),
             Err(message) => complain(message),
         }
     }
 
-    let judge = Judge::new(&policy, &previous, args.deny_warnings);
+    let sources = input::looked_through(&args.paths, &mut |text| ask.add(text));
+    let namespaces = Change { old: asked, new: ask };
+    let judge = Judge::new(&policy, &previous, namespaces, args.deny_warnings);
     let mut report = args.format.report();
     let mut summary = Summary::default();
     let mut together = Together::default();
-    for source in input::sources(&args.paths) {
-        let again = source.as_ref().ok().and_then(Source::again);
-        match source.and_then(Source::read) {
-            Ok(source) => {
+    for source in sources {
+        match source {
+            Ok((source, again)) => {
                 summary.files += 1;
                 check(&source, &judge, &mut together, &mut summary, report.as_mut())?;
                 together.source(again, source);

@@ -38,7 +38,12 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     #[cfg(feature = "server")]
-    Serve(server::ServeArgs),
+    Serve(Box<server::ServeArgs>),
+    #[cfg(feature = "server")]
+    Cleanup(server::cleanup::CleanupArgs),
+    #[cfg(feature = "server")]
+    #[command(hide = true)]
+    Probe(server::probe::ProbeArgs),
     Check(check::CheckArgs),
     Inject(inject::InjectArgs),
     Rules(rules::RulesArgs),
@@ -69,6 +74,10 @@ pub fn main() -> ExitCode {
     let done = match cli.command {
         #[cfg(feature = "server")]
         Command::Serve(args) => server::run(&args),
+        #[cfg(feature = "server")]
+        Command::Cleanup(args) => server::cleanup::run(&args),
+        #[cfg(feature = "server")]
+        Command::Probe(args) => server::probe::run(&args),
         Command::Check(args) => check::run(&args).map(Into::into),
         Command::Inject(args) => inject::run(&args).map(Into::into),
         Command::Rules(args) => rules::list(&args).map(Into::into),

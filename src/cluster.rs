@@ -3,7 +3,9 @@
 //! Whether a field is honoured depends on them. What a release does by default is a table here,
 //! never an `if` in a rule.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{borrow::Cow, collections::BTreeMap, fmt, str::FromStr};
+
+use crate::{rule::nearest_of, subject::Resource};
 
 /// A minor release of Kubernetes: 1.36 is `Version { minor: 36 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,22 +57,32 @@ struct Gate {
     defaults: &'static [(u32, bool)],
 }
 
+/// Without it a StatefulSet's `maxUnavailable` is dropped.
+const MAX_UNAVAILABLE_STATEFUL_SET: &str = "MaxUnavailableStatefulSet";
+
+/// Off in every release that is known here.
+const OFF: &[(u32, bool)] = &[(0, false)];
+
+/// Every gate that a rule asks for.
+///
 /// Kubernetes: `pkg/features/kube_features.go`.
 const GATES: &[Gate] = &[
     // On in 1.35.0 to 1.35.3, off again from 1.35.4: the patch releases that stay decide.
-    Gate { name: "MaxUnavailableStatefulSet", defaults: &[(0, false)] },
-    // What decides about fields of the pod template. Gates that are off everywhere need no row:
-    // ClusterTrustBundleProjection, ContainerStopSignals, GenericWorkload, PodCertificateRequest,
-    // SELinuxMount, TaintTolerationComparisonOperators, UserNamespacesHostNetworkSupport.
+    Gate { name: MAX_UNAVAILABLE_STATEFUL_SET, defaults: OFF },
+    // What decides about fields of the pod template.
+    Gate { name: "ClusterTrustBundleProjection", defaults: OFF },
     Gate { name: "ContainerRestartRules", defaults: &[(35, true)] },
+    Gate { name: "ContainerStopSignals", defaults: OFF },
     Gate { name: "DynamicResourceAllocation", defaults: &[(34, true)] },
     Gate { name: "EnvFiles", defaults: &[(35, true)] },
+    Gate { name: "GenericWorkload", defaults: OFF },
     Gate { name: "HostnameOverride", defaults: &[(35, true)] },
     Gate { name: "ImageVolume", defaults: &[(35, true)] },
     Gate { name: "InPlacePodVerticalScaling", defaults: &[(33, true)] },
     Gate { name: "MatchLabelKeysInPodAffinity", defaults: &[(0, true)] },
     Gate { name: "MatchLabelKeysInPodTopologySpread", defaults: &[(0, true)] },
     Gate { name: "MatchLabelKeysInPodTopologySpreadSelectorMerge", defaults: &[(34, true)] },
+    Gate { name: "PodCertificateRequest", defaults: OFF },
     Gate { name: "PodDeletionCost", defaults: &[(0, true)] },
     Gate { name: "PodLevelResources", defaults: &[(34, true)] },
     Gate { name: "PodLifecycleSleepActionAllowZero", defaults: &[(33, true)] },
@@ -79,8 +91,11 @@ const GATES: &[Gate] = &[
     Gate { name: "RelaxedEnvironmentVariableValidation", defaults: &[(0, true)] },
     Gate { name: "RestartAllContainersOnContainerExits", defaults: &[(36, true)] },
     Gate { name: "SELinuxChangePolicy", defaults: &[(33, true)] },
+    Gate { name: "SELinuxMount", defaults: OFF },
     Gate { name: "StrictIPCIDRValidation", defaults: &[(36, true)] },
     Gate { name: "SupplementalGroupsPolicy", defaults: &[(33, true)] },
+    Gate { name: "TaintTolerationComparisonOperators", defaults: OFF },
+    Gate { name: "UserNamespacesHostNetworkSupport", defaults: OFF },
     Gate { name: "UserNamespacesSupport", defaults: &[(33, true)] },
     Gate { name: "VolumeAttributesClass", defaults: &[(34, true)] },
 ];
@@ -124,6 +139,17 @@ impl Cluster {
         self.gates.insert(name.to_owned(), on);
     }
 
+    /// The cluster as a set of this resource meets it. OpenKruise's StatefulSet heeds
+    /// `maxUnavailable` without a feature gate.
+    pub fn as_met_by(&self, resource: &Resource) -> Cow<'_, Cluster> {
+        if !resource.is_kruise() {
+            return Cow::Borrowed(self);
+        }
+        let mut cluster = self.clone();
+        cluster.set_gate(MAX_UNAVAILABLE_STATEFUL_SET, true);
+        Cow::Owned(cluster)
+    }
+
     /// Whether it has what came with a release; see [`since`].
     pub fn has(&self, release: Version) -> bool {
         self.version >= release
@@ -142,10 +168,17 @@ impl Cluster {
     }
 }
 
+/// The gate that a misspelt one was meant to be. There are many that no rule asks for: what is
+/// near to none is taken for one of those.
+pub fn meant_gate(name: &str) -> Option<&'static str> {
+    let known = || GATES.iter().map(|gate| gate.name);
+    nearest_of(name, known()).filter(|_| !known().any(|known| known == name))
+}
+
 /// Reads `A=true,B=false`.
 ///
 /// # Errors
-/// Names the part that is not `GATE=true` or `GATE=false`.
+/// Names the part that is not `GATE=true` or `GATE=false`, or whose gate is misspelt.
 pub fn parse_gates(text: &str) -> Result<BTreeMap<String, bool>, String> {
     text.split(',')
         .filter(|part| !part.is_empty())
@@ -153,6 +186,10 @@ pub fn parse_gates(text: &str) -> Result<BTreeMap<String, bool>, String> {
             part.split_once('=')
                 .and_then(|(name, on)| Some((name.trim().to_owned(), on.trim().parse().ok()?)))
                 .ok_or_else(|| format!("{part:?} is not GATE=true or GATE=false"))
+                .and_then(|(name, on): (String, bool)| match meant_gate(&name) {
+                    Some(near) => Err(format!("there is no gate {name:?}; did you mean {near}?")),
+                    None => Ok((name, on)),
+                })
         })
         .collect()
 }
@@ -178,5 +215,10 @@ mod tests {
         assert!(cluster.enabled("MaxUnavailableStatefulSet"));
         assert_eq!(parse_gates("A=true,B=false").unwrap().len(), 2);
         assert!(parse_gates("A=yes").is_err());
+        let misspelt = parse_gates("MaxUnavailableStatefulset=true").unwrap_err();
+        assert!(misspelt.contains("did you mean MaxUnavailableStatefulSet?"), "{misspelt}");
+        // Real, and of no interest here.
+        let gates = parse_gates("PodLevelResourceManagers=true,SchedulerQueueingHints=false");
+        assert_eq!(gates.map(|gates| gates.len()), Ok(2));
     }
 }

@@ -14,8 +14,9 @@ pub use file::{
 use jiff::civil::Date;
 
 use crate::{
-    cluster::{Cluster, Version},
+    cluster::{self, Cluster, Version},
     field::{Field, Path},
+    inject,
     rule::{self, Mode},
     yaml::{self, Problem},
 };
@@ -155,6 +156,14 @@ impl Problems<'_, '_> {
                 }
             }
         }
+        let gates = Path::new("kubernetes");
+        let gates = gates.child("featureGates");
+        for gate in file.kubernetes.feature_gates.keys() {
+            if let Some(near) = cluster::meant_gate(gate) {
+                let help = Some(format!("did you mean {near}?"));
+                self.push(&gates.child(gate), format!("there is no gate {gate:?}"), help);
+            }
+        }
         policy.cluster = Cluster::new(version, file.kubernetes.feature_gates);
         policy
     }
@@ -179,12 +188,12 @@ impl Problems<'_, '_> {
         }
     }
 
-    /// The id of a rule that an exception can be made from. What is injected into a pod is decided
-    /// by who creates it.
+    /// The id of a rule that an exception can be made from. What is injected is not decided by the
+    /// object's name.
     fn excepted_rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static str> {
         let id = self.rule(path, id)?;
-        if rule::find(id).is_some_and(|meta| meta.kinds == ["Pod"]) {
-            let message = format!("there are no exceptions from {id}, which is about pods");
+        if inject::METAS.iter().any(|meta| meta.id == id) {
+            let message = format!("there are no exceptions from {id}, which is about injection");
             self.push(path, message, Some("set its mode under `rules` instead".to_owned()));
         }
         Some(id)

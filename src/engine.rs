@@ -11,7 +11,7 @@ use crate::{
     inventory::{self, Inventory, Item},
     rule::{self, Mode, Phase, Trap},
     subject::{Object, Subject},
-    traps::TRAPS,
+    traps::{self, TRAPS},
     verdict::{Eased, Judged, Verdict},
 };
 
@@ -51,11 +51,14 @@ impl Context<'_> {
 /// Judges an object.
 pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
-    if subject.is_being_deleted() {
+    // A manifest can say so of itself; in a cluster it is so.
+    let goes = subject.is_being_deleted();
+    if goes && (cx.door == Door::Serve || subject.was_being_deleted()) {
         return verdict;
     }
     let mut findings = Findings::default();
-    let tolerated = api_validation::validate(subject, &cx.policy.cluster, &mut findings);
+    let cluster = cx.policy.cluster.as_met_by(subject.object.resource);
+    let tolerated = api_validation::validate(subject, &cluster, &mut findings);
     run_traps(subject, cx, |phase| cx.door == Door::Check || phase == Phase::After, &mut findings);
     for finding in findings.into_vec() {
         judge(finding, subject, cx, &mut verdict);
@@ -122,10 +125,15 @@ fn run_traps(
     speaks: impl Fn(Phase) -> bool,
     findings: &mut Findings,
 ) {
+    let object = &subject.object;
+    let cluster = cx.policy.cluster.as_met_by(object.resource);
     for trap in TRAPS {
-        if speaks(trap.phase) && cx.mode(trap.meta.id) != Mode::Off {
+        if speaks(trap.phase)
+            && traps::holds_for(trap, object)
+            && cx.mode(trap.meta.id) != Mode::Off
+        {
             findings.set_rule(trap.meta.id);
-            (trap.check)(subject, &cx.policy.cluster, findings);
+            (trap.check)(subject, &cluster, findings);
         }
     }
 }
@@ -218,7 +226,8 @@ fn had_before(finding: &Finding, subject: &Subject<'_>, cx: &Context<'_>) -> boo
     let trap: Option<&&Trap> = TRAPS.iter().find(|trap| trap.meta.id == finding.rule);
     trap.zip(subject.of_old()).is_some_and(|(trap, old)| {
         let mut before = Findings::of(trap.meta.id);
-        (trap.check)(&old, &cx.policy.cluster, &mut before);
+        let cluster = cx.policy.cluster.as_met_by(old.object.resource);
+        (trap.check)(&old, &cluster, &mut before);
         !before.is_empty()
     })
 }

@@ -3,15 +3,17 @@
 //! Reads are typed and minimal; patches are explicit operations on the JSON that came in, never
 //! the difference of a typed round trip. A second pass patches nothing.
 
+mod namespaces;
 mod node_pin;
 mod tolerations;
 
 use std::collections::BTreeMap;
 
-use json_patch::{AddOperation, PatchOperation, jsonptr::PointerBuf};
+use json_patch::{AddOperation, Patch, PatchOperation, jsonptr::PointerBuf};
 use k8s_openapi::api::core::v1::{Affinity, Toleration};
 use serde::Deserialize;
 
+pub use self::namespaces::Namespaces;
 pub(crate) use self::tolerations::{covers, tolerates};
 use crate::{
     config::{Injection as Settings, Policy, UnpairedAnnotation},
@@ -28,6 +30,8 @@ pub const NODE_ANNOTATION: &str = "setguard.io/node";
 /// The label by which a DaemonSet, or its namespace, asks for the control-plane tolerations.
 pub const CONTROL_PLANE_LABEL: &str = "setguard.io/control-plane";
 
+/// Id of the rule that tells of tolerations put into the template of a DaemonSet.
+pub const CONTROL_PLANE_INJECTION: &str = "control-plane-injection";
 /// Id of the rule against a pin that cannot be.
 pub const NODE_PIN_CONFLICT: &str = "node-pin-conflict";
 /// Id of the rule against tolerations that would have the pod evicted. A trap by the same name
@@ -37,7 +41,18 @@ pub const TOLERATION_SECONDS_LOOP: &str = "toleration-seconds-loop";
 pub const UNPAIRED_NODE_ANNOTATION: &str = "unpaired-node-annotation";
 
 /// What the rules of injection say of themselves.
-pub static METAS: [Meta; 2] = [
+pub static METAS: [Meta; 3] = [
+    Meta {
+        id: CONTROL_PLANE_INJECTION,
+        summary: "a DaemonSet that setguard brings to the control plane, as it asks for",
+        why: include_str!("inject/control_plane_injection.why.md"),
+        bad: include_str!("inject/control_plane_injection.bad.yaml"),
+        good: include_str!("inject/control_plane_injection.good.yaml"),
+        mode: Mode::Audit,
+        kinds: &["DaemonSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
     Meta {
         id: NODE_PIN_CONFLICT,
         summary: "a pod made for one node whose own affinity ties it to another",
@@ -139,6 +154,16 @@ impl Injection {
         }
     }
 
+    /// The object with the patch applied to it; `None` when there is nothing to apply.
+    pub fn applied(&self, json: &str) -> Option<String> {
+        if self.patch.is_empty() {
+            return None;
+        }
+        let mut object = serde_json::from_str(json).ok()?;
+        json_patch::patch(&mut object, &Patch(self.patch.clone())).ok()?;
+        Some(object.to_string())
+    }
+
     /// The findings as the policy takes them.
     pub fn verdict(&self, policy: &Policy) -> Verdict {
         let judged = self.findings.iter().map(|finding| {
@@ -177,12 +202,11 @@ pub fn pod(pod: &Pod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
     let path = Path::new("spec");
 
     let mut list = tolerations::List::new(spec.tolerations.as_deref().unwrap_or_default());
-    injection.add_control_plane(&mut list, settings);
+    let tolerations_path = path.child("tolerations");
+    injection.add_control_plane(&mut list, settings, &tolerations_path, &mut found);
     if settings.daemon_tolerations {
-        found.set_rule(TOLERATION_SECONDS_LOOP);
-        let tolerations_path = path.child("tolerations");
         for toleration in tolerations::of_daemons(spec.host_network == Some(true)) {
-            list.add_before_limited(toleration, &tolerations_path, &mut found);
+            list.add(toleration, &tolerations_path, &mut found);
         }
         injection.note("daemon-tolerations", list.take_changed());
     }
@@ -215,20 +239,41 @@ pub fn template(object: &Object<'_>, by_namespace: bool, settings: &Settings) ->
     let spec = object.template().spec.as_ref();
     let existing = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
     let mut list = tolerations::List::new(existing);
-    injection.add_control_plane(&mut list, settings);
     let path = Path::new("spec");
     let path = path.child("template");
-    list.patch(&path.child("spec"), &mut injection.patch);
+    let path = path.child("spec");
+    let tolerations_path = path.child("tolerations");
+    let mut found = Findings::default();
+    injection.add_control_plane(&mut list, settings, &tolerations_path, &mut found);
+    let keys = list.added_keys().join(" and ");
+    list.patch(&path, &mut injection.patch);
     if injection.patch.is_empty() {
         injection.why_not = Some("the template has all of it already");
+        return injection;
     }
+    found.set_rule(CONTROL_PLANE_INJECTION);
+    let who = if asks { "the label" } else { "the namespace's label" };
+    found.report(
+        if existing.is_empty() { &path } else { &tolerations_path },
+        Reason::Required,
+        format!("setguard adds tolerations of {keys}, as {who} {CONTROL_PLANE_LABEL} asks for"),
+        "write them into the template where what is stored must be what was applied",
+    );
+    injection.findings = found.into_vec();
     injection
 }
 
 impl Injection {
-    fn add_control_plane(&mut self, list: &mut tolerations::List, settings: &Settings) {
+    fn add_control_plane(
+        &mut self,
+        list: &mut tolerations::List,
+        settings: &Settings,
+        path: &Path<'_>,
+        found: &mut Findings,
+    ) {
+        found.set_rule(TOLERATION_SECONDS_LOOP);
         for toleration in &settings.tolerations {
-            list.add(toleration.into());
+            list.add(toleration.into(), path, found);
         }
         self.note("control-plane-tolerations", list.take_changed());
     }
@@ -255,8 +300,8 @@ fn unpaired(user: &User<'_>) -> Vec<Finding> {
     found.report(
         &annotations.key(NODE_ANNOTATION),
         Reason::Forbidden,
-        format!("{} is not a paired controller, so nothing is injected", &*user.username),
-        "remove the annotation, or have the user put on injection.pairedControllers of the policy",
+        format!("{} is not a paired controller: nothing is injected", &*user.username),
+        "remove it, or list the user in the policy's pairedControllers",
     );
     found.into_vec()
 }

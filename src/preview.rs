@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     config::Policy,
-    inject::{self, CONTROL_PLANE_LABEL, Injection, Pod},
+    inject::{self, Injection, Namespaces, Pod},
     response,
     review::User,
     subject::{Object, Resource, Str},
@@ -25,8 +25,8 @@ pub struct Outcome {
     pub problems: Vec<Problem>,
 }
 
-/// Prints every document of a stream as YAML, injected as if this user had created it. Denials and
-/// warnings go to `notes`.
+/// Prints every document of a stream as YAML, injected as if this user had created it, and as if
+/// these namespaces asked for the control plane. Denials and warnings go to `notes`.
 ///
 /// # Errors
 /// When `out` or `notes` cannot be written.
@@ -34,10 +34,11 @@ pub fn run(
     text: &str,
     user: &str,
     policy: &Policy,
+    namespaces: &Namespaces,
     out: &mut impl Write,
     notes: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let user = User { username: Str(user.into()), groups: None };
+    let user = User { username: Str(user.into()), groups: Some(groups(user)) };
     let mut outcome = Outcome::default();
     let mut objects: Vec<Value> = Vec::new();
     for document in yaml::parse(text) {
@@ -47,11 +48,10 @@ pub fn run(
             Err(problem) => outcome.problems.push(problem),
         }
     }
-    let daemon_namespaces = control_plane_namespaces(&objects);
     for (i, mut object) in objects.into_iter().enumerate() {
         for object in items(&mut object) {
             let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-            let Some(injection) = injection(object, &user, policy, &daemon_namespaces) else {
+            let Some(injection) = injection(object, &user, policy, namespaces) else {
                 continue;
             };
             let verdict = injection.verdict(policy);
@@ -84,20 +84,24 @@ fn items(object: &mut Value) -> Vec<&mut Value> {
     }
 }
 
-/// Namespaces of the input whose DaemonSets are brought to the control plane.
-fn control_plane_namespaces(objects: &[Value]) -> Vec<String> {
-    let asks = |object: &&Value| {
-        object["kind"] == "Namespace" && object["metadata"]["labels"][CONTROL_PLANE_LABEL] == "true"
-    };
-    let name = |object: &Value| object["metadata"]["name"].as_str().map(str::to_owned);
-    objects.iter().filter(asks).filter_map(name).collect()
+/// The groups that the API server puts every user, and every service account, into.
+///
+/// Kubernetes: `MakeGroupNames`, staging/src/k8s.io/apiserver/pkg/authentication/serviceaccount/util.go.
+fn groups(user: &str) -> Vec<Str<'static>> {
+    let mut groups = vec![Str("system:authenticated".into())];
+    let account = user.strip_prefix("system:serviceaccount:");
+    if let Some((namespace, _)) = account.and_then(|account| account.split_once(':')) {
+        groups.push(Str("system:serviceaccounts".into()));
+        groups.push(Str(format!("system:serviceaccounts:{namespace}").into()));
+    }
+    groups
 }
 
 fn injection(
     object: &Value,
     user: &User<'_>,
     policy: &Policy,
-    daemon_namespaces: &[String],
+    namespaces: &Namespaces,
 ) -> Option<Injection> {
     let kind = object["kind"].as_str()?;
     let api_version = object["apiVersion"].as_str()?;
@@ -107,6 +111,5 @@ fn injection(
     }
     let parsed = Object::parse(Resource::of(api_version, kind)?, &json).ok()?;
     let namespace = parsed.metadata.namespace.as_deref().unwrap_or("default");
-    let by_namespace = daemon_namespaces.iter().any(|name| name == namespace);
-    Some(inject::template(&parsed, by_namespace, &policy.injection))
+    Some(inject::template(&parsed, namespaces.ask(namespace), &policy.injection))
 }

@@ -4,10 +4,14 @@ pub mod accept;
 pub mod admin;
 pub mod app;
 pub mod args;
+pub mod cleanup;
 mod duration;
 pub mod faults;
+mod https;
+pub mod managed;
 pub mod metrics;
 pub mod policy;
+pub mod probe;
 mod record;
 pub mod refusal;
 pub mod routes;
@@ -18,9 +22,9 @@ pub mod webhooks;
 use std::{
     fs::File,
     io::{self, Write as _},
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     process::ExitCode,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
 };
@@ -33,8 +37,9 @@ pub use self::args::ServeArgs;
 use self::{
     accept::Acceptor,
     app::{App, Phase},
+    managed::Manager,
     shutdown::{Signals, Stop},
-    tls::{Pair, SelfSigned, Tls},
+    tls::{Pair, Reloader, SelfSigned, Slot, Tls},
 };
 use crate::telemetry;
 
@@ -54,7 +59,12 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let (policy, mut policy_reloader) = policy::load(args.policy.clone())?;
     let app = App::new(policy);
     let (source, ca) = tls_source(args)?;
-    let (tls, mut tls_reloader) = tls::load(source, &app.metrics)?;
+    let slot = match &source.pair {
+        Pair::Managed(slot) => Some(slot.clone()),
+        Pair::Files { .. } | Pair::SelfSigned(_) => None,
+    };
+    let (tls, reloader) = tls::load(source, &app.metrics)?;
+    let reloader = Arc::new(Mutex::new(reloader));
 
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -64,17 +74,19 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
         .context("the runtime cannot be started")?;
 
     let (polled, interval) = (app.clone(), args.poll_interval.max(Duration::from_millis(1)));
+    let tls_reloader = reloader.clone();
     let poll = move || {
         loop {
             thread::sleep(interval);
-            tls_reloader.poll(&polled.metrics);
+            tls_reloader.lock().unwrap_or_else(PoisonError::into_inner).poll(&polled.metrics);
             policy_reloader.poll(&polled);
         }
     };
     // A file system that hangs keeps no request waiting there.
     thread::Builder::new().name("reload".to_owned()).spawn(poll).context("no thread to be had")?;
 
-    let code = runtime.block_on(serve(args, app, tls, ca.as_deref()))?;
+    let managed = slot.map(|slot| (slot, reloader));
+    let code = runtime.block_on(serve(args, app, tls, ca.as_deref(), managed))?;
     runtime.shutdown_background();
     Ok(code)
 }
@@ -84,6 +96,10 @@ fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<String>)>
     let client_ca = args.client_ca.clone();
     if let (Some(cert), Some(key)) = (args.tls_cert.clone(), args.tls_key.clone()) {
         return Ok((tls::Source { pair: Pair::Files { cert, key }, client_ca }, None));
+    }
+    if args.managed.tls_managed {
+        let slot = managed::placeholder(&args.managed.tls_managed_dns_name)?;
+        return Ok((tls::Source { pair: Pair::Managed(slot), client_ca }, None));
     }
     let mut names = args.tls_san.clone();
     let local = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
@@ -96,6 +112,14 @@ fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<String>)>
     Ok((tls::Source { pair: Pair::SelfSigned(made), client_ca }, Some(ca)))
 }
 
+/// Where to reach what listens on this address.
+fn reachable(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(_) => specific(ip).unwrap_or(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(_) => specific(ip).unwrap_or(Ipv6Addr::LOCALHOST.into()),
+    }
+}
+
 /// The address that is listened on, if it is one.
 fn specific(ip: IpAddr) -> Option<IpAddr> {
     (!ip.is_unspecified()).then_some(ip)
@@ -106,6 +130,7 @@ async fn serve(
     app: Arc<App>,
     tls: Arc<Tls>,
     ca: Option<&str>,
+    managed: Option<(Slot, Arc<Mutex<Reloader>>)>,
 ) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::new().context("signals cannot be received")?;
     let listener = bind("--listen", args.listen).await?;
@@ -118,6 +143,18 @@ async fn serve(
     let accepting = tokio::spawn(webhook.run(async { stopped.await.unwrap_or_default() }));
     // Probes and metrics are answered to the end.
     tokio::spawn(admin.run(std::future::pending()));
+    if let Some((slot, reloader)) = managed {
+        app.set_waiting(Some("waiting for a certificate".to_owned()));
+        let manager = Manager {
+            app: app.clone(),
+            args: args.managed.clone(),
+            slot,
+            reloader,
+            address: SocketAddr::new(reachable(address.ip()), address.port()),
+            client_ca: args.client_ca.is_some(),
+        };
+        manager.start().await?;
+    }
     app.set_phase(Phase::Ready);
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),

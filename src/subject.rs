@@ -4,6 +4,7 @@
 //! `spec` is k8s-openapi's type, and the old object of an UPDATE is not read before a rule asks
 //! for it. The spec is defaulted as the API server does before it judges.
 
+mod kruise;
 mod metadata;
 mod spec;
 
@@ -12,6 +13,7 @@ use std::{cell::OnceCell, fmt};
 use k8s_openapi::{
     api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
+pub use kruise::{KruiseRollingUpdate, KruiseSpec, KruiseUpdateStrategy};
 pub use metadata::{Metadata, Str, StrMap};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -69,7 +71,19 @@ pub struct Resource {
 pub const RESOURCES: &[Resource] = &[
     Resource { group: "apps", version: "v1", resource: "daemonsets", kind: Kind::DaemonSet },
     Resource { group: "apps", version: "v1", resource: "statefulsets", kind: Kind::StatefulSet },
+    Resource { group: KRUISE, version: "v1alpha1", resource: "daemonsets", kind: Kind::DaemonSet },
+    Resource { group: KRUISE, version: "v1beta1", resource: "daemonsets", kind: Kind::DaemonSet },
+    Resource {
+        group: KRUISE,
+        version: "v1beta1",
+        resource: "statefulsets",
+        kind: Kind::StatefulSet,
+    },
 ];
+
+/// The API group of OpenKruise's sets, which are judged by the rules of the built-in ones where
+/// their fields mean the same.
+const KRUISE: &str = "apps.kruise.io";
 
 impl Resource {
     /// The resource of an `apiVersion` and a `kind`, if setguard judges it.
@@ -85,6 +99,11 @@ impl Resource {
         RESOURCES
             .iter()
             .find(|r| r.kind.as_str() == kind && r.group == group && r.version == version)
+    }
+
+    /// Whether it is one of OpenKruise's.
+    pub fn is_kruise(&self) -> bool {
+        self.group == KRUISE
     }
 
     /// `apps/v1`.
@@ -120,6 +139,8 @@ pub struct Object<'a> {
     pub metadata: Metadata<'a>,
     /// Its spec, defaulted.
     pub workload: Workload,
+    /// What an OpenKruise set has beside that.
+    pub kruise: Option<KruiseSpec>,
     /// Its status, unread.
     pub status: Option<&'a RawValue>,
 }
@@ -169,24 +190,35 @@ impl<'a> Object<'a> {
     /// When the JSON does not decode or is of another kind.
     pub fn parse(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
         match resource.kind {
-            Kind::DaemonSet => Self::read(resource, json, |mut spec: Box<DaemonSetSpec>| {
+            Kind::DaemonSet => Self::read(resource, json, |mut spec: Box<DaemonSetSpec>, own| {
+                own.into_iter().for_each(|own| defaults::kruise_daemon_set(&mut spec, own));
                 defaults::daemon_set(&mut spec);
                 Workload::DaemonSet(spec)
             }),
-            Kind::StatefulSet => Self::read(resource, json, |mut spec: Box<StatefulSetSpec>| {
-                defaults::stateful_set(&mut spec);
-                Workload::StatefulSet(spec)
-            }),
+            Kind::StatefulSet => {
+                Self::read(resource, json, |mut spec: Box<StatefulSetSpec>, own| {
+                    // OpenKruise has it elsewhere, and drops it here.
+                    spec.min_ready_seconds.take_if(|_| own.is_some());
+                    defaults::stateful_set(&mut spec);
+                    Workload::StatefulSet(spec)
+                })
+            }
         }
     }
 
     fn read<S: Deserialize<'a> + Default>(
         resource: &'static Resource,
         json: &'a str,
-        workload: impl FnOnce(S) -> Workload,
+        workload: impl FnOnce(S, Option<&KruiseSpec>) -> Workload,
     ) -> Result<Self, DecodeError> {
-        let raw: Raw<'a, S> = serde_json::from_str(json)
-            .map_err(|source| DecodeError::Json { kind: resource.kind, source })?;
+        let wrong = |source| DecodeError::Json { kind: resource.kind, source };
+        let raw: Raw<'a, S> = serde_json::from_str(json).map_err(wrong)?;
+        let kruise = if resource.is_kruise() {
+            let raw: Raw<'a, KruiseSpec> = serde_json::from_str(json).map_err(wrong)?;
+            Some(raw.spec.unwrap_or_default())
+        } else {
+            None
+        };
         let api_version = raw.api_version.unwrap_or_default();
         let kind = raw.kind.unwrap_or_default();
         if Resource::of(&api_version, &kind) != Some(resource) {
@@ -199,7 +231,8 @@ impl<'a> Object<'a> {
         Ok(Object {
             resource,
             metadata: raw.metadata.unwrap_or_default(),
-            workload: workload(raw.spec.unwrap_or_default()),
+            workload: workload(raw.spec.unwrap_or_default(), kruise.as_ref()),
+            kruise,
             status: raw.status,
         })
     }
@@ -272,12 +305,14 @@ impl<'a> Subject<'a> {
         Some(Subject { operation: self.operation, object, old: None })
     }
 
-    /// The object is on its way out: whatever it is, its finalizers must be removable. Whoever
-    /// creates an object cannot say so, nor whoever changes one.
+    /// The object is on its way out: whatever it is, its finalizers must be removable.
     pub fn is_being_deleted(&self) -> bool {
-        let on_its_way = |object: &Object<'_>| object.metadata.deletion_timestamp.is_some();
-        self.operation == Operation::Update
-            && on_its_way(&self.object)
-            && self.old().is_none_or(on_its_way)
+        self.object.metadata.deletion_timestamp.is_some()
+    }
+
+    /// The old object was on its way out already: neither a CREATE nor an UPDATE can begin that.
+    pub fn was_being_deleted(&self) -> bool {
+        let on_its_way = |old: &Object<'_>| old.metadata.deletion_timestamp.is_some();
+        self.operation == Operation::Update && self.old().is_none_or(on_its_way)
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn measure(arguments: &Arguments) {
         return println!("\ndry-run create: skipped, {ASSETS} is not set");
     };
     let control_plane = ControlPlane::start(Path::new(&assets));
-    let (_webhook, configurations) = Webhook::start(control_plane.folder());
+    let (_webhook, configurations) = Webhook::start(control_plane.folder(), &[]);
     let mut api = Api::connect(&control_plane);
     println!("\ndry-run create of a DaemonSet: {} rounds of {REQUESTS} in turn", arguments.rounds);
 

@@ -13,7 +13,7 @@ use k8s_openapi::{
     apimachinery::pkg::util::intstr::IntOrString,
 };
 
-use crate::subject::{DaemonSetSpec, StatefulSetSpec};
+use crate::subject::{DaemonSetSpec, KruiseSpec, StatefulSetSpec};
 
 /// `SetDefaults_DaemonSet`.
 pub fn daemon_set(spec: &mut DaemonSetSpec) {
@@ -28,6 +28,25 @@ pub fn daemon_set(spec: &mut DaemonSetSpec) {
         rolling.max_surge.get_or_insert(IntOrString::Int(0));
     }
     spec.revision_history_limit.get_or_insert(10);
+}
+
+/// What is other in an OpenKruise DaemonSet: where only one of `maxUnavailable` and `maxSurge` is
+/// given, the other is 0.
+///
+/// OpenKruise: `SetDefaultsDaemonSet`, apis/apps/defaults/v1alpha1.go.
+pub fn kruise_daemon_set(spec: &mut DaemonSetSpec, own: &KruiseSpec) {
+    let surges = own.rolling_update().and_then(|rolling| rolling.rolling_update_type.as_deref())
+        == Some("Surging");
+    let strategy = spec.update_strategy.as_mut();
+    let Some(rolling) = strategy.and_then(|strategy| strategy.rolling_update.as_mut()) else {
+        return;
+    };
+    if surges {
+        rolling.max_surge.get_or_insert(IntOrString::Int(1));
+    }
+    if rolling.max_surge.is_some() {
+        rolling.max_unavailable.get_or_insert(IntOrString::Int(0));
+    }
 }
 
 /// `SetDefaults_StatefulSet`. The default of `maxUnavailable`, which depends on a feature gate, is

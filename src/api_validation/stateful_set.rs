@@ -13,14 +13,14 @@ use k8s_openapi::api::{
 use serde_json::json;
 
 use super::{
-    API_VALIDATION, POD_TEMPLATE_VALIDATION, at_least_0, claims, int_or_percent, names,
+    API_VALIDATION, POD_TEMPLATE_VALIDATION, at_least_0, claims, int_or_percent, kruise, names,
     pod_template, selector, template,
 };
 use crate::{
     cluster::{Cluster, since},
     field::Path,
     finding::{Finding, Findings, Value},
-    subject::{Kind, Metadata, StatefulSetSpec},
+    subject::{Kind, Metadata, Object, StatefulSetSpec},
 };
 
 const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', \
@@ -45,13 +45,15 @@ impl Old<'_> {
 /// `ValidateStatefulSet` or `ValidateStatefulSetUpdate`, without the metadata. Returns what is
 /// wrong with the pod template and let pass since the stored object has faults too.
 pub(super) fn validate(
+    object: &Object<'_>,
     spec: &StatefulSetSpec,
-    update: bool,
     old: Option<Old<'_>>,
+    update: bool,
     cluster: &Cluster,
     found: &mut Findings,
 ) -> Vec<Finding> {
-    let judge = Judge { cluster, update, old };
+    let kruise = object.resource.is_kruise();
+    let judge = Judge { cluster, update, old, kruise };
     judge.own_fields(spec, found);
     let before_template = found.len();
     judge.pod_template(spec, found);
@@ -63,9 +65,10 @@ pub(super) fn validate(
         tolerated = found.split_off(before_template);
     }
     if let Some(old) = old
-        && !only_mutable_fields_differ(spec, old.spec)
+        && !only_mutable_fields_differ(spec, old.spec, kruise)
     {
-        found.forbidden(&Path::new("spec"), IMMUTABLE);
+        let message = if kruise { kruise::IMMUTABLE } else { IMMUTABLE };
+        found.forbidden(&Path::new("spec"), message);
     }
     tolerated
 }
@@ -74,6 +77,7 @@ struct Judge<'a> {
     cluster: &'a Cluster,
     update: bool,
     old: Option<Old<'a>>,
+    kruise: bool,
 }
 
 impl Judge<'_> {
@@ -216,7 +220,9 @@ impl Judge<'_> {
             if int_or_percent::number(value) == 0 {
                 found.invalid(&path, int_or_percent::to_value(value), "cannot be 0");
             }
-            int_or_percent::not_more_than_100_percent(value, &path, found);
+            if !self.kruise {
+                int_or_percent::not_more_than_100_percent(value, &path, found);
+            }
         }
     }
 
@@ -257,16 +263,17 @@ fn retention(
 }
 
 /// The end of `ValidateStatefulSetUpdate`.
-fn only_mutable_fields_differ(new: &StatefulSetSpec, old: &StatefulSetSpec) -> bool {
+fn only_mutable_fields_differ(new: &StatefulSetSpec, old: &StatefulSetSpec, kruise: bool) -> bool {
     let absent = String::new();
     let (service, old_service) = (new.service_name.as_ref(), old.service_name.as_ref());
     selector::same(new.selector.as_ref(), old.selector.as_ref())
         && service.unwrap_or(&absent) == old_service.unwrap_or(&absent)
         && new.pod_management_policy == old.pod_management_policy
-        && claims::same(
-            new.volume_claim_templates.as_deref().unwrap_or_default(),
-            old.volume_claim_templates.as_deref().unwrap_or_default(),
-        )
+        && (kruise
+            || claims::same(
+                new.volume_claim_templates.as_deref().unwrap_or_default(),
+                old.volume_claim_templates.as_deref().unwrap_or_default(),
+            ))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::{
     cell::OnceCell,
+    collections::VecDeque,
     fs,
     io::Read,
     path::{Path, PathBuf},
@@ -95,6 +96,33 @@ impl Source {
         });
         text.get(*starts.get(number.checked_sub(1)?)?..)?.lines().next()
     }
+}
+
+/// All sources below these paths, in order, read one after the other, but not before `look` has
+/// seen each; with each the same once more, unless it can be read only once, such as standard
+/// input. That is kept meanwhile.
+pub(crate) fn looked_through<'a>(
+    paths: &'a [PathBuf],
+    look: &mut dyn FnMut(&str),
+) -> impl Iterator<Item = Result<(Source, Option<Source>), String>> + use<'a> {
+    let mut kept = VecDeque::new();
+    for source in sources(paths).flatten() {
+        let is_kept = source.again().is_none();
+        let source = source.read();
+        if let Ok(source) = &source {
+            look(source.text());
+        }
+        if is_kept {
+            kept.push_back(source);
+        }
+    }
+    sources(paths).map(move |source| {
+        let source = source?;
+        Ok(match source.again() {
+            None => (kept.pop_front().unwrap_or_else(|| source.read())?, None),
+            again => (source.read()?, again),
+        })
+    })
 }
 
 /// All sources below these paths, in order.

@@ -13,6 +13,7 @@ use crate::{
     config::Policy,
     engine::{self, Context, Door},
     finding::Reason,
+    inject::{self, Injection, Namespaces},
     inventory::{Inventory, Item},
     rule::Mode,
     subject::{Object, Resource, Subject},
@@ -72,9 +73,17 @@ impl Judgement {
     }
 }
 
+/// The namespaces that ask for the control plane, as they were and as they shall be.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) old: Namespaces,
+    pub(super) new: Namespaces,
+}
+
 /// What judgements go by.
 #[derive(Debug)]
 pub(super) struct Judge<'a> {
+    namespaces: Change,
     policy: &'a Policy,
     previous: &'a Previous,
     deny_warnings: bool,
@@ -82,9 +91,14 @@ pub(super) struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(policy: &'a Policy, previous: &'a Previous, deny_warnings: bool) -> Self {
+    pub(super) fn new(
+        policy: &'a Policy,
+        previous: &'a Previous,
+        namespaces: Change,
+        deny_warnings: bool,
+    ) -> Self {
         let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-        Judge { policy, previous, deny_warnings, today }
+        Judge { namespaces, policy, previous, deny_warnings, today }
     }
 
     pub(super) fn judge(&self, manifest: &Manifest<'_>) -> Judgement {
@@ -112,7 +126,13 @@ impl<'a> Judge<'a> {
         }
         // An unknown field does not keep the rest from being judged; a wrong type does.
         match Object::parse(resource, &json) {
-            Ok(object) => self.evaluate(object, node, judgement),
+            Ok(object) => {
+                let injection = self.injection(&object, judgement, &self.namespaces.new);
+                let after = injection.applied(&json);
+                let after = after.as_deref().and_then(|json| Object::parse(resource, json).ok());
+                self.evaluate(after.unwrap_or(object), node, judgement);
+                self.say_all(injection.verdict(self.policy), node, judgement);
+            }
             Err(error) if decodes => {
                 let problem = Problem::at(node.mark, error.to_string());
                 judgement.said.push(schema(problem, String::new()));
@@ -121,14 +141,27 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// What the webhook would put into the template: the API server judges what comes out.
+    fn injection(&self, object: &Object<'_>, of: &Judgement, namespaces: &Namespaces) -> Injection {
+        inject::template(object, namespaces.ask(&of.id.namespace), &self.policy.injection)
+    }
+
     fn evaluate(&self, object: Object<'_>, node: &Node<'_>, judgement: &mut Judgement) {
         judgement.item = Item::of(&object);
-        let subject = match self.previous.get(&judgement.id) {
+        let old = self.previous.get(&judgement.id);
+        let old_after = old.and_then(|json| {
+            let object = Object::parse(object.resource, json).ok()?;
+            self.injection(&object, judgement, &self.namespaces.old).applied(json)
+        });
+        let subject = match old_after.as_deref().or(old) {
             Some(old) => Subject::update(object, old),
             None => Subject::create(object),
         };
-        let verdict = engine::evaluate(&subject, &self.context());
-        judgement.remarks = verdict.remarks;
+        self.say_all(engine::evaluate(&subject, &self.context()), node, judgement);
+    }
+
+    fn say_all(&self, verdict: Verdict, node: &Node<'_>, judgement: &mut Judgement) {
+        judgement.remarks.extend(verdict.remarks);
         judgement.said.extend(verdict.judged.into_iter().filter_map(|judged| {
             let mark = node.locate(&judged.finding.field);
             self.say(judged, mark)

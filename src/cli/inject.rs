@@ -10,6 +10,7 @@ use clap::Args;
 use crate::{
     check::{self, input},
     exit::Exit,
+    inject::Namespaces,
     policy_args::PolicyArgs,
     preview,
 };
@@ -48,9 +49,11 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let mut exit = Exit::Clean;
     let mut notes = anstream::stderr().lock();
     let mut out = io::stdout().lock();
-    for (i, source) in input::sources(&args.paths).enumerate() {
-        let source = match source.and_then(input::Source::read) {
-            Ok(source) => source,
+    let mut namespaces = Namespaces::default();
+    let sources = input::looked_through(&args.paths, &mut |text| namespaces.add(text));
+    for (i, source) in sources.enumerate() {
+        let source = match source {
+            Ok((source, _)) => source,
             Err(message) => {
                 writeln!(notes, "error: {message}")?;
                 exit = exit.and(Exit::Trouble);
@@ -60,7 +63,8 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
         if i > 0 {
             out.write_all(b"---\n")?;
         }
-        let outcome = preview::run(source.text(), user, &policy, &mut out, &mut notes)?;
+        let outcome =
+            preview::run(source.text(), user, &policy, &namespaces, &mut out, &mut notes)?;
         for problem in &outcome.problems {
             let (name, mark) = (source.name(), problem.mark);
             writeln!(notes, "error: {name}:{}:{}: {}", mark.line, mark.column, problem.message)?;

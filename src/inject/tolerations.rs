@@ -72,6 +72,17 @@ fn operator(toleration: &Toleration) -> &str {
     }
 }
 
+/// Whether a toleration ends sooner than `ours` for some taint that both tolerate. Only tolerations of
+/// NoExecute can have an end.
+fn limits(there: &Toleration, ours: &Toleration) -> bool {
+    let executes = |it: &Toleration| matches!(text(&it.effect), "" | "NoExecute");
+    there.toleration_seconds.is_some()
+        && executes(there)
+        && executes(ours)
+        && (text(&there.key).is_empty() || text(&there.key) == text(&ours.key))
+        && (operator(there) == "Exists" || text(&there.value) == text(&ours.value))
+}
+
 /// Whether a toleration is what the API server itself adds to each pod that has none of its own, so
 /// that its author has nothing to mend.
 ///
@@ -97,7 +108,7 @@ impl List {
     }
 
     /// Appends a toleration unless one that is there covers it.
-    pub(super) fn add(&mut self, toleration: Toleration) {
+    fn append(&mut self, toleration: Toleration) {
         let added = self.added.iter().map(|(_, toleration)| toleration);
         if !self.existing.iter().chain(added).any(|there| covers(there, &toleration)) {
             self.added.push((None, toleration));
@@ -105,24 +116,16 @@ impl List {
         }
     }
 
-    /// Adds a toleration before any that ends sooner.
+    /// Adds a toleration, unless one that is there covers it, before any that ends sooner.
     ///
     /// Of the tolerations of a taint, the first decides how long a pod stays on the node. One with
     /// `tolerationSeconds` before ours would have the daemon evicted; its controller would make it
     /// again on the same node, and so on.
     ///
     /// Kubernetes: `GetMatchingTolerations`, pkg/apis/core/v1/helper/helpers.go.
-    pub(super) fn add_before_limited(
-        &mut self,
-        toleration: Toleration,
-        path: &Path<'_>,
-        found: &mut Findings,
-    ) {
-        let limited = self.existing.iter().position(|there| {
-            there.toleration_seconds.is_some()
-                && tolerates(there, text(&toleration.key), text(&toleration.effect))
-        });
-        let Some(index) = limited else { return self.add(toleration) };
+    pub(super) fn add(&mut self, toleration: Toleration, path: &Path<'_>, found: &mut Findings) {
+        let limited = self.existing.iter().position(|there| limits(there, &toleration));
+        let Some(index) = limited else { return self.append(toleration) };
         let ahead = &self.existing[..index];
         let added = self.added.iter().filter(|(at, _)| at.is_some_and(|at| at <= index));
         if ahead.iter().chain(added.map(|(_, t)| t)).any(|there| covers(there, &toleration)) {
@@ -138,13 +141,18 @@ impl List {
             &limited_path.child("tolerationSeconds"),
             Reason::Invalid,
             format!(
-                "a daemon's pod that leaves its node after {} seconds is made again on the same \
-                 node, so setguard puts a toleration of {} without a limit before it",
+                "after {} seconds the pod would be evicted and made again on the same node, so an \
+                 unlimited toleration of {} is put before it",
                 self.existing[index].toleration_seconds.unwrap_or_default(),
                 text(&toleration.key),
             ),
-            "remove tolerationSeconds from this toleration",
+            "remove tolerationSeconds",
         );
+    }
+
+    /// The keys of what was added.
+    pub(super) fn added_keys(&self) -> Vec<&str> {
+        self.added.iter().map(|(_, toleration)| text(&toleration.key)).collect()
     }
 
     /// Whether anything was added since the last time this was asked.
@@ -221,6 +229,19 @@ mod tests {
         assert!(covers(&toleration("k", "", "v", ""), &equal), "an empty operator is Equal");
         assert!(!covers(&toleration("k", "Equal", "w", "NoSchedule"), &equal));
         assert!(!covers(&equal, &toleration("k", "Equal", "v", "")), "all effects are more");
+    }
+
+    #[test]
+    fn a_limited_toleration_is_overtaken() {
+        let limit = |it: &Toleration| Toleration { toleration_seconds: Some(9), ..it.clone() };
+        let all = toleration("k", "Exists", "", "");
+        assert!(limits(&limit(&toleration("k", "Exists", "", "NoExecute")), &all));
+        assert!(limits(&limit(&toleration("", "Exists", "", "NoExecute")), &all));
+        let equal = toleration("k", "Equal", "v", "NoExecute");
+        assert!(limits(&limit(&equal), &equal));
+        assert!(!limits(&limit(&toleration("k", "Equal", "w", "NoExecute")), &equal));
+        assert!(!limits(&limit(&all), &toleration("k", "Exists", "", "NoSchedule")));
+        assert!(!limits(&all, &all), "without an end");
     }
 
     #[test]

@@ -25,12 +25,15 @@ pub fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-/// Policy and certificate are loaded before the server listens, so listening is all there is to it.
-async fn readyz(State(app): State<Arc<App>>) -> (StatusCode, &'static str) {
-    match app.phase() {
-        Phase::Starting => (StatusCode::SERVICE_UNAVAILABLE, "starting\n"),
-        Phase::Ready => (StatusCode::OK, "ok\n"),
-        Phase::Draining => (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n"),
+/// The policy is loaded before the server listens, and so is a certificate from files. One that is
+/// managed comes later, and `waiting` says so.
+async fn readyz(State(app): State<Arc<App>>) -> (StatusCode, String) {
+    let not = |why: &str| (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n"));
+    match (app.phase(), app.waiting()) {
+        (Phase::Starting, _) => not("starting"),
+        (Phase::Draining, _) => not("shutting down"),
+        (Phase::Ready, Some(why)) => not(&why),
+        (Phase::Ready, None) => (StatusCode::OK, "ok\n".to_owned()),
     }
 }
 
@@ -58,5 +61,12 @@ mod tests {
                 assert_eq!(response.status(), status, "{path} while {phase:?}");
             }
         }
+        app.set_phase(Phase::Ready);
+        app.set_waiting(Some("no certificate yet".to_owned()));
+        let request = || Request::get("/readyz").body(Body::empty()).unwrap();
+        let response = router(app.clone()).oneshot(request()).await.unwrap();
+        assert_eq!(response.status(), 503);
+        app.set_waiting(None);
+        assert_eq!(router(app).oneshot(request()).await.unwrap().status(), 200);
     }
 }

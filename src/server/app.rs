@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU8, Ordering::SeqCst},
 };
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::Semaphore;
 
 use super::metrics::Metrics;
@@ -47,6 +47,8 @@ pub struct App {
     /// Room for bodies, in KiB.
     pub(crate) body_budget: Semaphore,
     phase: AtomicU8,
+    /// Why nobody should come although it listens, if there is a reason.
+    waiting: ArcSwapOption<String>,
 }
 
 impl App {
@@ -57,6 +59,7 @@ impl App {
             metrics: Metrics::default(),
             body_budget: Semaphore::new(BODY_BUDGET_KIB),
             phase: AtomicU8::new(Phase::Starting as u8),
+            waiting: ArcSwapOption::empty(),
         })
     }
 
@@ -72,5 +75,15 @@ impl App {
     /// Goes on to the next phase of its life.
     pub fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, SeqCst);
+    }
+
+    /// Why nobody should come although it listens: what the certificate waits for.
+    pub fn waiting(&self) -> Option<Arc<String>> {
+        self.waiting.load_full()
+    }
+
+    /// Says why nobody should come, or that there is no reason any more.
+    pub fn set_waiting(&self, why: Option<String>) {
+        self.waiting.store(why.map(Arc::new));
     }
 }

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use rustls::pki_types::ServerName;
 
-use super::duration;
+use super::{duration, managed::ManagedArgs};
 use crate::{policy_args::PolicyArgs, telemetry::LogFormat};
 
 /// Answer the API server: an admission webhook
@@ -39,7 +39,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", env = "SETGUARD_TLS_KEY", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
     /// Make a certificate in memory and print the webhook configurations that trust it; this is
-    /// what happens without --tls-cert
+    /// what happens without --tls-cert and --tls-managed
     #[arg(long, env = "SETGUARD_TLS_SELF_SIGNED", conflicts_with = "tls_cert")]
     pub tls_self_signed: bool,
     /// Name or address that the self-signed certificate is for, beside localhost; the first is the
@@ -53,6 +53,9 @@ pub struct ServeArgs {
         conflicts_with = "tls_cert"
     )]
     pub tls_san: Vec<String>,
+    /// A certificate that is managed in the cluster
+    #[command(flatten)]
+    pub managed: ManagedArgs,
     /// Accept only clients that show a certificate of these authorities (PEM); read again when it
     /// changes
     #[arg(long, value_name = "FILE", env = "SETGUARD_CLIENT_CA")]
@@ -97,7 +100,7 @@ pub struct ServeArgs {
 }
 
 /// What a certificate can be for.
-fn host(text: &str) -> Result<String, String> {
+pub(crate) fn host(text: &str) -> Result<String, String> {
     match ServerName::try_from(text) {
         Ok(_) => Ok(text.to_owned()),
         Err(_) => Err(format!("{text:?} is neither a DNS name nor an IP address")),

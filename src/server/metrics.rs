@@ -37,6 +37,50 @@ pub struct Metrics {
     certificate_reloads: Counters<1>,
     policy_reloads: Counters<1>,
     handshake_failures: Counters<1>,
+    managed: Counters<1>,
+    managed_healthy: Gauge,
+    authority_expiry: Gauge,
+}
+
+/// What happens to a certificate that is managed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ManagedEvent {
+    /// A new authority was made and stored.
+    AuthorityMade,
+    /// The API server could not be asked, or refused.
+    ApiServerFailed,
+    /// The `caBundle`s of a webhook configuration were written.
+    BundleWritten,
+    /// A leaf was signed.
+    LeafSigned,
+    /// The Secret was gone, or could not be read, and is written again.
+    SecretRestored,
+    /// The server did not get an answer from itself.
+    SelfCheckFailed,
+}
+
+impl ManagedEvent {
+    /// All of them.
+    pub const ALL: [ManagedEvent; 6] = [
+        ManagedEvent::AuthorityMade,
+        ManagedEvent::ApiServerFailed,
+        ManagedEvent::BundleWritten,
+        ManagedEvent::LeafSigned,
+        ManagedEvent::SecretRestored,
+        ManagedEvent::SelfCheckFailed,
+    ];
+
+    /// As a label.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ManagedEvent::AuthorityMade => "authority-made",
+            ManagedEvent::ApiServerFailed => "api-server-failed",
+            ManagedEvent::BundleWritten => "bundle-written",
+            ManagedEvent::LeafSigned => "leaf-signed",
+            ManagedEvent::SecretRestored => "secret-restored",
+            ManagedEvent::SelfCheckFailed => "self-check-failed",
+        }
+    }
 }
 
 /// Why a TLS handshake failed.
@@ -110,8 +154,12 @@ impl Default for Metrics {
                 "reason",
                 &HandshakeFailure::ALL.map(HandshakeFailure::as_str),
             )]),
+            managed: Counters::new([label("event", &ManagedEvent::ALL.map(ManagedEvent::as_str))]),
+            managed_healthy: Gauge::default(),
+            authority_expiry: Gauge::default(),
         };
         metrics.register();
+        metrics.register_managed();
         metrics
     }
 }
@@ -173,6 +221,42 @@ impl Metrics {
             ("newest_kubernetes", Version::NEWEST.to_string()),
         ]);
         registry.register("build", "The version that is running", info);
+    }
+
+    /// What there is to tell of a certificate that is managed; of another it stays 0.
+    fn register_managed(&mut self) {
+        let registry = &mut self.registry;
+        registry.register(
+            "managed_certificate_events",
+            "What happened to the managed certificate, its authority and the caBundles",
+            self.managed.clone(),
+        );
+        registry.register(
+            "managed_certificate_healthy",
+            "1 if with --tls-managed the last look at Secret, caBundles and the own port found, or \
+             made, everything right; else 0",
+            self.managed_healthy.clone(),
+        );
+        registry.register(
+            "managed_authority_expiry_seconds",
+            "When with --tls-managed the newest authority expires: seconds since 1970",
+            self.authority_expiry.clone(),
+        );
+    }
+
+    /// Counts what happened to a managed certificate.
+    pub fn managed(&self, event: ManagedEvent) {
+        self.managed.inc([event.as_str()]);
+    }
+
+    /// Says whether all is well with the managed certificate.
+    pub fn set_managed_healthy(&self, healthy: bool) {
+        self.managed_healthy.set(healthy.into());
+    }
+
+    /// Says when the newest authority expires, in seconds since 1970.
+    pub fn set_authority_expiry(&self, seconds: i64) {
+        self.authority_expiry.set(seconds);
     }
 
     /// Counts a request that was answered.

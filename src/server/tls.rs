@@ -6,7 +6,7 @@
 mod self_signed;
 
 use std::{
-    fs, io,
+    fmt, fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -36,6 +36,30 @@ pub enum Pair {
     },
     /// Made in memory.
     SelfSigned(SelfSigned),
+    /// Made in memory, and again and again.
+    Managed(Slot),
+}
+
+/// Certificate and key in memory, which may change. As with files, a [`Reloader`] takes them up.
+#[derive(Clone)]
+pub struct Slot(Arc<ArcSwap<(String, String)>>);
+
+impl Slot {
+    /// With a certificate and its key, PEM.
+    pub fn new(cert: String, key: String) -> Self {
+        Slot(Arc::new(ArcSwap::from_pointee((cert, key))))
+    }
+
+    /// Changes both.
+    pub fn put(&self, cert: String, key: String) {
+        self.0.store(Arc::new((cert, key)));
+    }
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Slot").field(&self.0.load().0).finish()
+    }
 }
 
 /// Where all that TLS needs comes from.
@@ -160,6 +184,10 @@ impl Source {
             Pair::SelfSigned(made) => {
                 (made.cert.clone().into_bytes(), made.key.clone().into_bytes())
             }
+            Pair::Managed(slot) => {
+                let (cert, key) = &**slot.0.load();
+                (cert.clone().into_bytes(), key.clone().into_bytes())
+            }
         };
         let client_ca = self.client_ca.as_deref().map(read).transpose()?;
         Ok(Contents { cert, key, client_ca })
@@ -170,7 +198,7 @@ impl Source {
         let memory = PathBuf::from("(in memory)");
         let (cert, key) = match &self.pair {
             Pair::Files { cert, key } => (cert, key),
-            Pair::SelfSigned(_) => (&memory, &memory),
+            Pair::SelfSigned(_) | Pair::Managed(_) => (&memory, &memory),
         };
         let chain = certificates(cert, &contents.cert)?;
         let expiry = expiry(cert, &chain)?;

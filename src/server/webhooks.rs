@@ -15,7 +15,11 @@ use k8s_openapi::{
 };
 use serde::Serialize;
 
-use crate::{admission::Endpoint, inject::CONTROL_PLANE_LABEL, subject::RESOURCES};
+use crate::{
+    admission::Endpoint,
+    inject::CONTROL_PLANE_LABEL,
+    subject::{Kind, RESOURCES, Resource},
+};
 
 /// Only pods into which something could be injected are sent. See `inject::pod`.
 const DAEMON_PODS: &str = "(has(object.metadata.annotations) && 'setguard.io/node' in \
@@ -64,7 +68,8 @@ pub fn registrations() -> [Registration; 4] {
     };
     let alive = ("not-being-deleted", NOT_BEING_DELETED);
     let pods = vec![rule("", "v1", "pods", &["CREATE"])];
-    let daemon_sets = vec![rule("apps", "v1", "daemonsets", &["CREATE", "UPDATE"])];
+    let daemon_sets = RESOURCES.iter().filter(|r| r.kind == Kind::DaemonSet);
+    let daemon_sets = daemon_sets.map(workload).collect();
     [
         new("validate", "validate.setguard.io", Endpoint::Validate, workloads(), alive),
         new(
@@ -153,11 +158,13 @@ fn rule(group: &str, version: &str, resource: &str, operations: &[&str]) -> Rule
     }
 }
 
+fn workload(r: &Resource) -> RuleWithOperations {
+    rule(r.group, r.version, r.resource, &["CREATE", "UPDATE"])
+}
+
 /// What is judged: a rule for each of [`RESOURCES`].
 fn workloads() -> Vec<RuleWithOperations> {
-    let one =
-        |r: &crate::subject::Resource| rule(r.group, r.version, r.resource, &["CREATE", "UPDATE"]);
-    RESOURCES.iter().map(one).collect()
+    RESOURCES.iter().map(workload).collect()
 }
 
 /// Refuses when the server is away, but not in kube-system: a cluster must be able to repair itself.

@@ -28,6 +28,15 @@ const MAX_RUNS: usize = 50;
 /// Looks at the nodes of a named newtype before they are read, such as `Quantity`.
 pub(super) type Inspect = fn(&'static str, &Node<'_>) -> Result<Option<String>, String>;
 
+/// What becomes of fields that the type does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// Each is a problem.
+    Found,
+    /// They are left out.
+    Ignored,
+}
+
 /// What came of reading.
 pub(super) struct Read<T> {
     /// The value, if there is one; not to be trusted while there are problems.
@@ -40,12 +49,16 @@ pub(super) struct Read<T> {
 
 /// Reads a tree into a type.
 pub(super) fn read<T: DeserializeOwned>(root: &Node<'_>) -> Read<T> {
-    read_with(root, |_, _| Ok(None))
+    read_with(root, |_, _| Ok(None), Unknown::Found)
 }
 
 /// Reads a tree into a type whose newtypes have rules of their own.
-pub(super) fn read_with<T: DeserializeOwned>(root: &Node<'_>, inspect: Inspect) -> Read<T> {
-    let cx = Context { inspect, ..Context::default() };
+pub(super) fn read_with<T: DeserializeOwned>(
+    root: &Node<'_>,
+    inspect: Inspect,
+    unknown: Unknown,
+) -> Read<T> {
+    let cx = Context { inspect, unknown, ..Context::default() };
     let mut value = None;
     for _ in 0..MAX_RUNS {
         cx.found.borrow_mut().clear();
@@ -80,6 +93,7 @@ pub(super) fn read_with<T: DeserializeOwned>(root: &Node<'_>, inspect: Inspect) 
 /// What is known of this reading. Nodes are told apart by their addresses: the tree stays put.
 struct Context {
     inspect: Inspect,
+    unknown: Unknown,
     /// Found in this run.
     found: RefCell<Vec<Problem>>,
     instead: RefCell<HashMap<usize, String>>,
@@ -101,6 +115,7 @@ impl Default for Context {
     fn default() -> Self {
         Context {
             inspect: |_, _| Ok(None),
+            unknown: Unknown::Found,
             found: RefCell::default(),
             instead: RefCell::default(),
             broken: RefCell::default(),

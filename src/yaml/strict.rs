@@ -9,15 +9,20 @@ use k8s_openapi::{
     api::apps::v1::{DaemonSetStatus, StatefulSetStatus},
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 
 use super::{
-    Node, Problem, Value, de, documents,
+    Node, Problem, Value,
+    de::{self, Unknown},
+    documents,
     json::{self, float},
 };
 use crate::{
     api_validation::quantity::Quantity,
-    subject::{DaemonSetSpec, Kind, Resource, StatefulSetSpec},
+    subject::{DaemonSetSpec, Kind, KruiseSpec, Resource, StatefulSetSpec},
 };
 
 /// What is wrong with a document that says it is this resource.
@@ -55,10 +60,29 @@ pub fn understood(json: &str, resource: &'static Resource) -> Option<String> {
 
 /// Holds a document against the schema of the resource that it says it is.
 pub fn read(node: &Node<'_>, resource: &'static Resource) -> Reading {
-    match resource.kind {
-        Kind::DaemonSet => read_as::<DaemonSetSpec, DaemonSetStatus>(node),
-        Kind::StatefulSet => read_as::<StatefulSetSpec, StatefulSetStatus>(node),
+    match (resource.kind, resource.is_kruise()) {
+        (Kind::DaemonSet, false) => read_as::<DaemonSetSpec, DaemonSetStatus>(node, Unknown::Found),
+        (Kind::StatefulSet, false) => {
+            read_as::<StatefulSetSpec, StatefulSetStatus>(node, Unknown::Found)
+        }
+        (Kind::DaemonSet, true) => read_kruise::<DaemonSetSpec>(node),
+        (Kind::StatefulSet, true) => read_kruise::<StatefulSetSpec>(node),
     }
+}
+
+/// A custom resource has fields that are not known here, and the API server lets everything pass
+/// in its pod template. What is known must fit.
+fn read_kruise<Shared: DeserializeOwned>(node: &Node<'_>) -> Reading {
+    let mut reading = read_as::<Shared, IgnoredAny>(node, Unknown::Ignored);
+    let own = read_as::<KruiseSpec, IgnoredAny>(node, Unknown::Ignored);
+    for problem in own.problems {
+        if !reading.problems.contains(&problem) {
+            reading.problems.push(problem);
+        }
+    }
+    reading.problems.sort_by_key(|problem| problem.mark);
+    reading.instead.extend(own.instead);
+    reading
 }
 
 /// The envelope of every resource.
@@ -73,8 +97,11 @@ struct Manifest<Spec, Status> {
     status: Option<Status>,
 }
 
-fn read_as<Spec: DeserializeOwned, Status: DeserializeOwned>(node: &Node<'_>) -> Reading {
-    let read = de::read_with::<Manifest<Spec, Status>>(node, inspect);
+fn read_as<Spec: DeserializeOwned, Status: DeserializeOwned>(
+    node: &Node<'_>,
+    unknown: Unknown,
+) -> Reading {
+    let read = de::read_with::<Manifest<Spec, Status>>(node, inspect, unknown);
     Reading { problems: read.problems, instead: read.instead }
 }
 

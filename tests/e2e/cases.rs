@@ -4,7 +4,11 @@ mod denials;
 mod doors;
 mod edits;
 mod injection;
+mod managed;
+mod nodes;
 mod outage;
+mod pairing;
+mod reinvocation;
 mod warnings;
 
 use crate::namespace::Namespace;
@@ -16,20 +20,31 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     /// What it does before the webhooks are registered.
     pub(crate) before: Option<fn(&Namespace<'_>)>,
-    /// A program without which it is skipped.
-    pub(crate) needs: Option<&'static str>,
+    /// Programs without which it is skipped.
+    pub(crate) needs: &'static [&'static str],
     /// What it does then.
     pub(crate) run: fn(&Namespace<'_>),
 }
 
 impl Case {
     const fn new(name: &'static str, run: fn(&Namespace<'_>)) -> Self {
-        Case { name, before: None, needs: None, run }
+        Case { name, before: None, needs: &[], run }
     }
 }
 
 /// All of them.
 pub(crate) fn all() -> Vec<Case> {
-    [denials::CASES, doors::CASES, edits::CASES, injection::CASES, outage::CASES, warnings::CASES]
-        .concat()
+    [
+        denials::CASES,
+        doors::CASES,
+        edits::CASES,
+        injection::CASES,
+        managed::CASES,
+        nodes::CASES,
+        outage::CASES,
+        pairing::CASES,
+        reinvocation::CASES,
+        warnings::CASES,
+    ]
+    .concat()
 }

@@ -9,6 +9,7 @@ mod cases;
 mod harness;
 mod manifests;
 mod namespace;
+mod node;
 mod stage;
 
 use std::{env, path::PathBuf, process::ExitCode, sync::Arc};
@@ -46,7 +47,8 @@ fn trial(case: Case, assets: Option<PathBuf>, stage: Option<Arc<Stage>>) -> Tria
             let reason = format!("skipped: {ASSETS} is not set, see docs/testing.md");
             return Ok(Completion::ignored_with(reason));
         };
-        if let Some(program) = case.needs.filter(|program| !ControlPlane::has(&assets, program)) {
+        let missing = case.needs.iter().find(|program| !ControlPlane::has(&assets, program));
+        if let Some(program) = missing {
             let reason = format!("skipped: there is no {program} in {ASSETS}");
             return Ok(Completion::ignored_with(reason));
         }

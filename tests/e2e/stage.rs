@@ -1,6 +1,6 @@
 //! What all cases share: one control plane, and one `setguard serve` registered with it.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use crate::{
     cases::Case,
@@ -27,7 +27,14 @@ impl Stage {
                 before(&namespace);
             }
         }
-        let (webhook, configurations) = Webhook::start(control_plane.folder());
+        // On this thread, with which they end.
+        let needed: BTreeSet<&str> = cases.iter().flat_map(|case| case.needs).copied().collect();
+        for program in needed.into_iter().filter(|program| ControlPlane::has(assets, program)) {
+            control_plane.start_program(program);
+        }
+        let policy =
+            concat!("--policy=", env!("CARGO_MANIFEST_DIR"), "/examples/pairing/policy.yaml");
+        let (webhook, configurations) = Webhook::start(control_plane.folder(), &[policy]);
         control_plane.kubectl.run(&["apply", "-f", "-"], &configurations).silently();
         wait_for_webhooks(&Namespace { control_plane: &control_plane, name: "default" });
         Stage { _webhook: webhook, control_plane }

@@ -4,11 +4,11 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use setguard::{
     config::Policy,
-    inject::{self, Pod},
+    inject::{self, Injection, Pod},
     inventory::RULES,
     review::User,
     rule::{self, Meta},
-    subject::Str,
+    subject::{Object, Str},
     traps::TRAPS,
 };
 
@@ -47,9 +47,14 @@ fn every_rule_says_what_and_why() {
     }
 }
 
-/// What the rules find in an example. Pods go through injection, once as a paired controller's and
-/// once as somebody else's.
+/// What the rules find in an example. What asks for it goes through injection; pods once as a paired
+/// controller's and once as somebody else's.
 fn run(meta: &Meta, yaml: &str) -> Vec<String> {
+    if meta.id == inject::CONTROL_PLANE_INJECTION {
+        let json = support::to_json(yaml).remove(0);
+        let object = Object::parse(support::resource(&json).unwrap(), &json).unwrap();
+        return injected(&inject::template(&object, false, &Policy::default().injection));
+    }
     if !yaml.contains("kind: Pod\n") {
         let mut found = support::example(yaml);
         found.retain(|found| !support::stands_beside(found, meta.id));
@@ -62,8 +67,11 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
         _ => "system:kube-controller-manager",
     };
     let user = User { username: Str(name.into()), groups: None };
-    let policy = Policy::default();
-    let verdict = inject::pod(&pod, &user, &policy.injection).verdict(&policy);
+    injected(&inject::pod(&pod, &user, &Policy::default().injection))
+}
+
+fn injected(injection: &Injection) -> Vec<String> {
+    let verdict = injection.verdict(&Policy::default());
     verdict.judged.iter().map(|judged| judged.finding.rule.to_owned()).collect()
 }
 

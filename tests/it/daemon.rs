@@ -77,7 +77,16 @@ pub struct Daemon {
 impl Daemon {
     /// Starts it and waits until it listens.
     pub fn start(args: &[&str]) -> Self {
-        let child = command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        Self::start_with_env(args, &[])
+    }
+
+    /// The same, with variables in its environment.
+    pub fn start_with_env(args: &[&str], env: &[(&str, &Path)]) -> Self {
+        let child = command(args)
+            .envs(env.iter().copied())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
         let mut child = Killed(child.unwrap());
         let stderr = BufReader::new(child.0.stderr.take().unwrap());
         let (send, log) = mpsc::channel();

@@ -31,11 +31,12 @@ fn injected(pod: &Value) -> Value {
 
 #[expect(clippy::needless_pass_by_value, reason = "every caller makes it on the spot")]
 fn pod(node: &str, spec: Value) -> Value {
-    json!({
+    let mut pod = json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": "agent", "annotations": {"setguard.io/node": node}},
-        "spec": spec,
-    })
+    });
+    pod["spec"] = spec;
+    pod
 }
 
 fn denials(injection: &Injection) -> Vec<String> {
@@ -70,8 +71,12 @@ fn holds(requirement: &Value, actual: Option<&str>) -> bool {
     }
 }
 
-/// Whether the pod's required node affinity lets it run on a node.
+/// Whether the pod's nodeSelector and required node affinity let it run on a node.
 fn may_run(pod: &Value, node: &str) -> bool {
+    let mut selector = pod["spec"]["nodeSelector"].as_object().into_iter().flatten();
+    if selector.any(|(key, value)| labels(node).get(key) != Some(value)) {
+        return false;
+    }
     let required =
         &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     if required.is_null() {
@@ -139,6 +144,13 @@ fn affinity() -> impl Strategy<Value = Value> {
     ]
 }
 
+fn node_selector() -> impl Strategy<Value = Value> {
+    let key = prop::sample::select(vec!["zone", "disk", "cores", "role"]);
+    let value = prop::sample::select(vec!["a", "b", "ssd", "8", "control-plane"]);
+    let labels = prop::collection::btree_map(key, value, 0..3).prop_map(|labels| json!(labels));
+    prop_oneof![1 => Just(Value::Null), 2 => labels]
+}
+
 fn toleration() -> impl Strategy<Value = Value> {
     let key = prop::sample::select(vec![
         "",
@@ -187,9 +199,12 @@ fn stays(pod: &Value, key: &str, effect: &str) -> Option<Option<i64>> {
 proptest! {
     #[test]
     fn the_pin_leaves_exactly_the_node_of_what_was_allowed(
-        affinity in affinity(), node in prop::sample::select(NODES.to_vec()),
+        affinity in affinity(),
+        selector in node_selector(),
+        node in prop::sample::select(NODES.to_vec()),
     ) {
-        let before = pod(node, json!({"affinity": affinity, "containers": []}));
+        let spec = json!({"affinity": affinity, "nodeSelector": selector, "containers": []});
+        let before = pod(node, spec);
         let injection = inject(&before, PAIRED);
         if denials(&injection).is_empty() {
             let after = injected(&before);
@@ -258,8 +273,7 @@ proptest! {
 
 #[test]
 fn the_patch_is_minimal() {
-    let all = injected(&pod("worker-0", json!({})));
-    let mut all_but_one = all;
+    let mut all_but_one = injected(&pod("worker-0", json!({})));
     all_but_one["spec"]["tolerations"].as_array_mut().unwrap().remove(1);
     let patch = serde_json::to_value(inject(&all_but_one, PAIRED).patch).unwrap();
     assert_eq!(
@@ -318,4 +332,41 @@ fn an_impossible_node_name_is_denied() {
     let denied = denials(&inject(&pod("Worker 0", json!({})), PAIRED));
     assert_eq!(denied.len(), 1, "{denied:?}");
     assert!(denied[0].starts_with("metadata.annotations[setguard.io/node]"), "{denied:?}");
+}
+
+/// A toleration of NoExecute that the policy brings is evicted by like any other.
+#[test]
+fn a_limited_toleration_of_the_control_plane_is_overtaken_with_a_warning() {
+    let key = "node-role.kubernetes.io/control-plane";
+    let text = format!(
+        "apiVersion: setguard.io/v1alpha1\nkind: Policy\ninjection: {{tolerations: [{{key: {key}}}]}}\n"
+    );
+    let policy = Policy::parse(&text).unwrap();
+    let limited =
+        json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60});
+    let before = pod("worker-0", json!({"tolerations": [limited]})).to_string();
+    let injection = inject::pod(&Pod::parse(&before).unwrap(), &user(PAIRED), &policy.injection);
+    let after = serde_json::from_str(&injection.applied(&before).unwrap()).unwrap();
+    assert_eq!(stays(&after, key, "NoExecute"), Some(None));
+    let verdict = injection.verdict(&policy);
+    let warned: Vec<_> = verdict.warnings().map(|j| j.finding.rule).collect();
+    assert_eq!(warned, ["toleration-seconds-loop"]);
+}
+
+#[test]
+fn a_group_is_paired_too() {
+    let policy = Policy::parse(
+        "apiVersion: setguard.io/v1alpha1\nkind: Policy\n\
+         injection: {pairedControllers: {users: [], groups: [agents]}}\n",
+    );
+    let settings = policy.unwrap().injection;
+    let text = pod("worker-0", json!({})).to_string();
+    let pod = Pod::parse(&text).unwrap();
+    let of = |group: &'static str| User {
+        username: Str("bob".into()),
+        groups: Some(vec![Str("system:authenticated".into()), Str(group.into())]),
+    };
+    assert!(!inject::pod(&pod, &of("agents"), &settings).patch.is_empty());
+    assert!(inject::pod(&pod, &of("others"), &settings).patch.is_empty());
+    assert!(inject::pod(&pod, &user(PAIRED), &settings).patch.is_empty(), "not on this list");
 }

@@ -10,6 +10,7 @@
     reason = "a test fails by panicking, speaks to whoever reads its output, and has no users"
 )]
 
+mod asking;
 mod catalogue;
 #[cfg(feature = "server")]
 mod chart;
@@ -21,6 +22,7 @@ mod daemon;
 mod door;
 mod generated;
 mod inject;
+mod kruise;
 mod mutations;
 mod parity;
 mod schema;
@@ -30,6 +32,7 @@ mod support;
 #[cfg(feature = "server")]
 mod tls;
 mod together;
+mod versions;
 #[cfg(feature = "server")]
 mod wire;
 mod yaml;

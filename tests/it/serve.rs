@@ -44,6 +44,44 @@ fn without_flags_it_prints_webhooks_whose_ca_bundle_fits() {
     assert_eq!(endpoints, ["/validate", "/mutate", "/mutate", "/mutate/control-plane"]);
 }
 
+/// All flags of a managed certificate.
+fn managed(secret: &str) -> [&str; 9] {
+    [
+        "--tls-managed",
+        "--tls-managed-namespace",
+        "default",
+        "--tls-managed-secret",
+        secret,
+        "--tls-managed-dns-name",
+        "localhost",
+        "--tls-managed-webhook-config",
+        "setguard",
+    ]
+}
+
+#[test]
+fn a_managed_certificate_waits_for_the_api_server_and_is_not_ready() {
+    let dir = tempfile::tempdir().unwrap();
+    // Nobody listens there.
+    let kubeconfig = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{ "name": "c", "cluster": { "server": "https://127.0.0.1:1" } }],
+        "users": [{ "name": "u", "user": { "token": "t" } }],
+        "contexts": [{ "name": "x", "context": { "cluster": "c", "user": "u" } }],
+        "current-context": "x",
+    });
+    let path = dir.path().join("kubeconfig");
+    fs::write(&path, kubeconfig.to_string()).unwrap();
+    let daemon = Daemon::start_with_env(&managed("ca"), &[("KUBECONFIG", &path)]);
+    let line = daemon.logged("the managed certificate is not looked after; it stays as it is");
+    assert!(line["fields"]["error"].to_string().contains("reading Secret ca"), "{line}");
+    daemon.measured("setguard_managed_certificate_healthy 0");
+    let reply = daemon.get("/readyz");
+    assert_eq!((reply.status, &*reply.body), (503, "waiting for a certificate\n"));
+    assert_eq!(daemon.get("/livez").status, 200);
+}
+
 #[test]
 fn what_is_wrong_at_the_start_is_said_with_exit_code_2() {
     let dir = tempfile::tempdir().unwrap();
@@ -66,6 +104,13 @@ fn what_is_wrong_at_the_start_is_said_with_exit_code_2() {
         (
             vec!["--tls-cert", &cert, "--tls-key", &key, "--tls-self-signed"],
             "cannot be used with".to_owned(),
+        ),
+        (vec!["--tls-managed"], "--tls-managed-namespace".to_owned()),
+        (vec!["--tls-managed-secret", "ca"], "--tls-managed".to_owned()),
+        ([&["--tls-self-signed"], &managed("ca")[..]].concat(), "cannot be used with".to_owned()),
+        (
+            [&["--listen", free, "--admin-listen", free], &managed("ca")[..]].concat(),
+            "--tls-managed: where is the API server?".to_owned(),
         ),
         (vec!["--kube-version", "1.2"], "1.2 is not among the releases known".to_owned()),
         (vec!["--grace-period", "soon"], "is not a duration such as".to_owned()),

@@ -64,7 +64,7 @@ pub fn judge(json: &str, old: Option<&str>) -> Vec<Found> {
     judge_in(json, old, &Cluster::default())
 }
 
-fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster) -> Vec<Found> {
+pub fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster) -> Vec<Found> {
     let Some(resource) = resource(json) else { return Vec::new() };
     let Ok(object) = Object::parse(resource, json) else { return Vec::new() };
     let subject = match old {

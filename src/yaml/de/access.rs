@@ -59,6 +59,9 @@ impl<'r> Map<'r, '_> {
     }
 
     fn unknown(&self, key: &Key<'_>, fields: &[&'static str]) {
+        if self.reader.cx.unknown == super::Unknown::Ignored {
+            return;
+        }
         let near = nearest_of(&key.name, fields.iter().copied());
         self.reader.cx.found.borrow_mut().push(Problem {
             field: self.path(&key.name).to_field(),

@@ -12,6 +12,8 @@ pub(super) const CASES: &[Case] = &[
     Case::new("name-too-long-is-denied", name_too_long),
     Case::new("surge-host-port-is-denied", surge_host_port),
     Case::new("an-update-into-a-trap-is-denied", update_into_a_trap),
+    Case::new("all-faults-are-named-at-once", all_causes),
+    Case::new("a-patch-into-a-trap-is-denied", patches),
     Case::new("the-api-server-speaks-for-itself", api_server),
 ];
 
@@ -36,6 +38,48 @@ fn update_into_a_trap(namespace: &Namespace<'_>) {
     let stored = namespace.read("daemonset/agent");
     assert_eq!(stored["metadata"]["generation"], 1, "the old object must stay as it was");
     assert_eq!(stored["spec"]["updateStrategy"]["rollingUpdate"]["maxSurge"], 0);
+}
+
+fn all_causes(namespace: &Namespace<'_>) {
+    let mut daemon_set = surging_with_host_port("agent");
+    let labels = json!({ "app": "e2e", "controller-revision-hash": "1" });
+    daemon_set["spec"]["selector"]["matchLabels"] = labels.clone();
+    daemon_set["spec"]["template"]["metadata"]["labels"] = labels;
+    let texts = ["(setguard: surge-host-port)", "(setguard: selector-on-managed-labels)"];
+    refused_by_every_apply(namespace, &daemon_set, &texts);
+
+    let mut stateful_set = stateful_set(&"a".repeat(57));
+    stateful_set["spec"]["ordinals"] = last_ordinals();
+    let texts = ["(setguard: name-too-long)", "(setguard: ordinal-overflow)"];
+    refused_by_every_apply(namespace, &stateful_set, &texts);
+    namespace.assert_none("daemonsets,statefulsets");
+}
+
+/// Whatever kind of patch it is, the whole object that comes out is judged.
+fn patches(namespace: &Namespace<'_>) {
+    namespace.apply(&daemon_set("agent")).silently();
+    namespace.apply(&stateful_set("web")).silently();
+    let surging = surging_with_host_port("agent")["spec"].take();
+    for (object, spec, id) in [
+        ("daemonset/agent", surging, "surge-host-port"),
+        ("statefulset/web", json!({ "ordinals": last_ordinals() }), "ordinal-overflow"),
+    ] {
+        let whole = json!({ "spec": spec });
+        let operations = spec.as_object().expect("fields").iter();
+        let operations: Value = operations
+            .map(|(key, value)| json!({ "op": "add", "path": format!("/spec/{key}"), "value": value }))
+            .collect();
+        for (kind, patch) in [("strategic", &whole), ("merge", &whole), ("json", &operations)] {
+            let args = ["patch", object, "--type", kind, "--patch", &patch.to_string()];
+            namespace.kubectl(&args, "").refused(&[&format!("(setguard: {id})")]);
+        }
+        assert_eq!(namespace.read(object)["metadata"]["generation"], 1, "{object} must stay");
+    }
+}
+
+/// Two pods from the last 32-bit number on.
+fn last_ordinals() -> Value {
+    json!({ "start": i32::MAX })
 }
 
 /// Built-in validation comes before validating webhooks: the user hears its words and no others.

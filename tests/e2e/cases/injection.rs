@@ -7,6 +7,7 @@ use crate::{
     harness::process::eventually,
     manifests::{daemon_set, pod},
     namespace::Namespace,
+    node::CONTROL_PLANE_TAINTS,
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -14,16 +15,10 @@ pub(super) const CASES: &[Case] = &[
     Case::new("anybody-elses-pod-is-not", unpaired),
     Case::new("a-template-is-injected-when-it-asks", template),
     Case::new("a-template-is-injected-when-its-namespace-asks", template_by_namespace),
-    Case {
-        needs: Some("kube-controller-manager"),
-        ..Case::new("a-daemon-reaches-the-control-plane", control_plane)
-    },
 ];
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
 const LABEL: &str = "setguard.io/control-plane";
-const CONTROL_PLANE_TAINTS: [&str; 2] =
-    ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
 fn pod_for_node(node: &str) -> Value {
     let mut pod = pod("daemon");
@@ -85,29 +80,9 @@ fn template_by_namespace(namespace: &Namespace<'_>) {
     });
     namespace.apply(&daemon_set("agent")).silently();
     assert_template_keys(namespace, "agent", &CONTROL_PLANE_TAINTS);
-}
-
-/// The built-in controller makes a pod for a node only when the *template* tolerates its taints.
-fn control_plane(namespace: &Namespace<'_>) {
-    namespace.control_plane.start_daemon_set_controller();
-    for node in ["worker", "first"] {
-        let object = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": node } });
-        namespace.apply(&object).accepted();
-        // The API server puts it on every new node; here is no kubelet to have it removed.
-        let not_ready = "node.kubernetes.io/not-ready:NoSchedule-";
-        namespace.kubectl(&["taint", "node", node, not_ready], "").accepted();
-    }
-    let taint = format!("{}:NoSchedule", CONTROL_PLANE_TAINTS[0]);
-    namespace.kubectl(&["taint", "node", "first", &taint], "").accepted();
-
-    namespace.apply(&daemon_set("plain")).silently();
-    namespace.apply(&asking("asks")).silently();
-    for (name, nodes) in [("plain", 1), ("asks", 2)] {
-        eventually("the DaemonSet controller", || {
-            let status = namespace.read(&format!("daemonset/{name}"))["status"].take();
-            if status["currentNumberScheduled"] == nodes { Ok(()) } else { Err(status) }
-        });
-    }
+    // Who asks twice is called twice, and injected once.
+    namespace.apply(&asking("twice")).silently();
+    assert_template_keys(namespace, "twice", &CONTROL_PLANE_TAINTS);
 }
 
 fn asking(name: &str) -> Value {

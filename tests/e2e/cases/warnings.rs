@@ -11,6 +11,8 @@ use crate::{
 pub(super) const CASES: &[Case] = &[
     Case::new("partition-covers-all-is-warned-of", partition_covers_all),
     Case::new("what-is-good-passes-in-silence", good),
+    Case::new("a-field-that-is-dropped-is-warned-of-before", max_unavailable),
+    Case::new("an-immutable-field-gets-its-remedy", immutable),
 ];
 
 fn partition_covers_all(namespace: &Namespace<'_>) {
@@ -19,6 +21,57 @@ fn partition_covers_all(namespace: &Namespace<'_>) {
     namespace.apply(&set).with_warning("partition-covers-all");
     let stored = namespace.read("statefulset/web");
     assert_eq!(stored["spec"]["updateStrategy"]["rollingUpdate"]["partition"], 5);
+}
+
+/// Once the API server has dropped it, nobody can see it any more.
+fn max_unavailable(namespace: &Namespace<'_>) {
+    let mut set = stateful_set("web");
+    set["spec"]["podManagementPolicy"] = json!("Parallel");
+    set["spec"]["replicas"] = json!(6);
+    set["spec"]["updateStrategy"] = json!({ "rollingUpdate": { "maxUnavailable": 3 } });
+    namespace.apply(&set).with_warning("max-unavailable-ignored");
+    let stored = namespace.read("statefulset/web");
+    assert_eq!(
+        stored["spec"]["updateStrategy"],
+        json!({ "type": "RollingUpdate", "rollingUpdate": { "partition": 0 } }),
+        "the API server of this release drops it",
+    );
+}
+
+/// The API server refuses the change and does not say which field it was; the remedy is ours.
+fn immutable(namespace: &Namespace<'_>) {
+    namespace.apply(&stateful_set("web")).silently();
+    let mut set = stateful_set("web");
+    set["spec"]["serviceName"] = json!("another");
+    let warning = "Warning: immutable-field: spec.serviceName: ";
+    let remedy = "kubectl delete sts web --cascade=orphan";
+    let forbidden = "spec: Forbidden: updates to statefulset spec";
+    for flags in [&[][..], &["--dry-run=server"], &["--server-side", "--force-conflicts"]] {
+        let args = [&["apply", "-f", "-"], flags].concat();
+        namespace.kubectl(&args, &set.to_string()).refused(&[warning, remedy, forbidden]);
+    }
+    assert_eq!(namespace.read("statefulset/web")["spec"]["serviceName"], "web");
+
+    // What we advise works.
+    let args = ["delete", "statefulset/web", "--cascade=orphan", "--wait=false"];
+    namespace.kubectl(&args, "").accepted();
+    // Orphaning is the garbage collector's, which does not run here.
+    let patch = r#"{"metadata":{"finalizers":null}}"#;
+    namespace
+        .kubectl(&["patch", "statefulset/web", "--type=merge", "--patch", patch], "")
+        .accepted();
+    namespace.apply(&set).silently();
+    assert_eq!(namespace.read("statefulset/web")["spec"]["serviceName"], "another");
+
+    namespace.apply(&daemon_set("agent")).silently();
+    let mut set = daemon_set("agent");
+    set["spec"]["selector"]["matchLabels"] = json!({ "app": "another" });
+    set["spec"]["template"]["metadata"]["labels"] = json!({ "app": "another" });
+    namespace.apply(&set).refused(&[
+        "Warning: immutable-field: spec.selector: ",
+        "spec.selector: Invalid value: ",
+        "field is immutable",
+    ]);
 }
 
 fn good(namespace: &Namespace<'_>) {

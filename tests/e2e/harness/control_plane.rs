@@ -1,5 +1,5 @@
-//! A real control plane on the loopback interface: etcd, kube-apiserver and, where a test wants
-//! it, the DaemonSet controller. No nodes run, so no container ever does.
+//! A real control plane on the loopback interface: etcd, kube-apiserver and, where tests want
+//! them, the DaemonSet controller and the scheduler. No nodes run, so no container ever does.
 
 use std::{
     fs,
@@ -20,7 +20,15 @@ pub(crate) const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
 /// The bearer token of the administrator.
 pub(crate) const ADMIN_TOKEN: &str = "administrator";
+/// The user that setguard is in the cluster, who may do nothing at first.
+pub(crate) const SETGUARD: &str = "setguard";
 const CONTROLLERS_TOKEN: &str = "controller-manager";
+const SCHEDULER_TOKEN: &str = "scheduler";
+
+/// The controller manager, of which only the DaemonSet controller is run.
+pub(crate) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
+/// The scheduler.
+pub(crate) const SCHEDULER: &str = "kube-scheduler";
 
 /// A running control plane. Dropping it ends it and removes its files.
 #[derive(Debug)]
@@ -63,6 +71,11 @@ impl ControlPlane {
         self.folder.path()
     }
 
+    /// A kubeconfig for [`SETGUARD`].
+    pub(crate) fn setguard_kubeconfig(&self) -> PathBuf {
+        write_kubeconfig(self.folder.path(), SETGUARD, SETGUARD, self.port)
+    }
+
     /// The API server's certificate.
     pub(crate) fn certificate(&self) -> PathBuf {
         self.folder.path().join("api-server.crt")
@@ -73,20 +86,26 @@ impl ControlPlane {
         assets.join(program).is_file()
     }
 
-    /// Starts the DaemonSet controller under the identity that it has in clusters.
-    pub(crate) fn start_daemon_set_controller(&self) {
-        let folder = self.folder.path();
-        let kubeconfig = write_kubeconfig(folder, "controllers", CONTROLLERS_TOKEN, self.port);
-        let args = [
+    /// Starts [`CONTROLLER_MANAGER`] or [`SCHEDULER`] under the identity that it has in clusters.
+    pub(crate) fn start_program(&self, program: &str) {
+        let token = if program == SCHEDULER { SCHEDULER_TOKEN } else { CONTROLLERS_TOKEN };
+        let kubeconfig = self.kubeconfig(program, token);
+        let mut args = vec![
             format!("--kubeconfig={}", kubeconfig.display()),
-            "--controllers=daemonset-controller".to_owned(),
-            "--use-service-account-credentials".to_owned(),
             "--leader-elect=false".to_owned(),
             "--secure-port=0".to_owned(),
         ];
-        let program = self.assets.join("kube-controller-manager");
-        let manager = Process::start(&program, args, folder);
-        self.processes.lock().expect("no test panics here").insert(0, manager);
+        if program == CONTROLLER_MANAGER {
+            args.push("--controllers=daemonset-controller".to_owned());
+            args.push("--use-service-account-credentials".to_owned());
+        }
+        let process = Process::start(&self.assets.join(program), args, self.folder());
+        self.processes.lock().expect("no test panics here").insert(0, process);
+    }
+
+    /// A kubeconfig for whoever has this token.
+    pub(crate) fn kubeconfig(&self, name: &str, token: &str) -> PathBuf {
+        write_kubeconfig(self.folder(), name, token, self.port)
     }
 }
 
@@ -141,7 +160,9 @@ fn write_keys(folder: &Path) {
     write("accounts.pub", accounts.public_key_pem());
     let tokens = format!(
         "{ADMIN_TOKEN},admin,admin,system:masters\n\
-         {CONTROLLERS_TOKEN},system:kube-controller-manager,controllers\n"
+         {CONTROLLERS_TOKEN},system:kube-controller-manager,controllers\n\
+         {SCHEDULER_TOKEN},system:kube-scheduler,scheduler\n\
+          {SETGUARD},{SETGUARD},{SETGUARD}\n"
     );
     write("tokens.csv", tokens);
 }

@@ -4,6 +4,8 @@
 #![allow(dead_code, reason = "tests and benchmark each use a part")]
 
 pub(crate) mod control_plane;
+pub(crate) mod example;
 pub(crate) mod kubectl;
 pub(crate) mod process;
+pub(crate) mod sidecar;
 pub(crate) mod webhook;

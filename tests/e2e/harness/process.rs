@@ -43,6 +43,18 @@ impl Process {
         (process, stdout)
     }
 
+    /// The same as [`Process::start`], with these variables in its environment.
+    pub(crate) fn start_with(
+        program: &Path,
+        args: &[&str],
+        variables: &[(&str, &OsStr)],
+        logs: &Path,
+    ) -> Self {
+        let mut command = leashed(program);
+        let command = command.args(args).envs(variables.iter().copied());
+        Self::spawn(command, program, logs, None)
+    }
+
     fn spawn(command: &mut Command, program: &Path, logs: &Path, stdout: Option<Stdio>) -> Self {
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = |extension| logs.join(format!("{name}.{extension}"));

@@ -13,8 +13,9 @@ pub(crate) struct Webhook {
 impl Webhook {
     /// Starts it with a certificate of its own making. The other half is what it prints: the
     /// webhook configurations for `kubectl apply -f -`.
-    pub(crate) fn start(logs: &Path) -> (Self, String) {
-        let (webhook, mut stdout) = Self::start_with(logs, &["--listen=127.0.0.1:0"]);
+    pub(crate) fn start(logs: &Path, flags: &[&str]) -> (Self, String) {
+        let flags = [&["--listen=127.0.0.1:0"], flags].concat();
+        let (webhook, mut stdout) = Self::start_with(logs, &flags);
         let mut configurations = String::new();
         stdout.read_to_string(&mut configurations).expect("text, and an end of it");
         (webhook, configurations)

@@ -1,0 +1,106 @@
+//! A client for one request over HTTPS: to ourselves, or to another setguard.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context as _, anyhow};
+use axum::{
+    body::Bytes,
+    http::{Request, Response},
+};
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::rt::TokioIo;
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::aws_lc_rs,
+    pki_types::{CertificateDer, ServerName, UnixTime},
+    time_provider::TimeProvider,
+};
+use tokio::net::{TcpStream, ToSocketAddrs};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+/// How long one request may take, connecting included.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A time that somebody else knows better than the system's clock.
+#[derive(Debug)]
+struct At(UnixTime);
+
+impl TimeProvider for At {
+    fn current_time(&self) -> Option<UnixTime> {
+        Some(self.0)
+    }
+}
+
+/// What a client trusts.
+pub(crate) struct Client {
+    config: Arc<ClientConfig>,
+}
+
+impl Client {
+    /// Trusts these authorities. Certificates are verified for a time, in seconds since 1970, or
+    /// for that of the system's clock.
+    ///
+    /// # Errors
+    /// When one of them is no authority.
+    pub(crate) fn trusting<'a>(
+        authorities: impl IntoIterator<Item = CertificateDer<'a>>,
+        now: Option<u64>,
+    ) -> anyhow::Result<Self> {
+        let mut roots = RootCertStore::empty();
+        for authority in authorities {
+            roots.add(authority).context("not an authority")?;
+        }
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let builder = match now {
+            Some(now) => {
+                let at = At(UnixTime::since_unix_epoch(Duration::from_secs(now)));
+                ClientConfig::builder_with_details(provider, Arc::new(at))
+            }
+            None => ClientConfig::builder_with_provider(provider),
+        };
+        let config = builder.with_safe_default_protocol_versions()?;
+        let config = config.with_root_certificates(roots).with_no_client_auth();
+        Ok(Client { config: Arc::new(config) })
+    }
+
+    /// Connects and verifies the server's certificate.
+    ///
+    /// # Errors
+    /// When the server is not there, or its certificate is not good.
+    pub(crate) async fn connect(
+        &self,
+        address: impl ToSocketAddrs,
+        name: ServerName<'static>,
+    ) -> anyhow::Result<TlsStream<TcpStream>> {
+        let connect = async {
+            let stream = TcpStream::connect(address).await.context("cannot connect")?;
+            let tls = TlsConnector::from(self.config.clone()).connect(name, stream).await;
+            tls.context("the TLS handshake failed")
+        };
+        tokio::time::timeout(TIMEOUT, connect)
+            .await
+            .map_err(|_| anyhow!("cannot connect in time"))?
+    }
+}
+
+/// Sends one request on a connection.
+///
+/// # Errors
+/// When no answer comes.
+pub(crate) async fn send(
+    stream: TlsStream<TcpStream>,
+    request: Request<Full<Bytes>>,
+) -> anyhow::Result<Response<Bytes>> {
+    let exchange = async {
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+        let connection = tokio::spawn(connection);
+        let response = sender.send_request(request).await?;
+        let (head, body) = response.into_parts();
+        let body = body.collect().await?.to_bytes();
+        drop(sender);
+        connection.abort();
+        Ok(Response::from_parts(head, body))
+    };
+    tokio::time::timeout(TIMEOUT, exchange).await.map_err(|_| anyhow!("no answer in time"))?
+}

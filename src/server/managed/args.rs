@@ -1,0 +1,84 @@
+//! The flags of a managed certificate.
+
+use std::time::Duration;
+
+use super::plan::{Lifetimes, Time};
+use crate::server::{args::host, duration};
+
+/// What `--tls-managed` needs to know.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ManagedArgs {
+    /// Keep a certificate authority in a Secret of the cluster, sign certificates by it, and keep
+    /// the caBundle of the webhook configurations right
+    #[arg(
+        long,
+        env = "SETGUARD_TLS_MANAGED",
+        conflicts_with_all = ["tls_cert", "tls_self_signed", "tls_san"],
+        requires_all = [
+            "tls_managed_namespace",
+            "tls_managed_secret",
+            "tls_managed_dns_name",
+            "tls_managed_webhook_config",
+        ]
+    )]
+    pub tls_managed: bool,
+    /// The namespace of the Secret
+    #[arg(
+        long,
+        value_name = "NS",
+        env = "SETGUARD_TLS_MANAGED_NAMESPACE",
+        requires = "tls_managed"
+    )]
+    pub tls_managed_namespace: Option<String>,
+    /// The Secret of the authority; it is created if it is not there
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "SETGUARD_TLS_MANAGED_SECRET",
+        requires = "tls_managed"
+    )]
+    pub tls_managed_secret: Option<String>,
+    /// A name of the Service, such as setguard.setguard.svc (repeatable)
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "SETGUARD_TLS_MANAGED_DNS_NAME",
+        value_delimiter = ',',
+        value_parser = host,
+        requires = "tls_managed"
+    )]
+    pub tls_managed_dns_name: Vec<String>,
+    /// The name of both the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration;
+    /// either may be missing, or come later
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "SETGUARD_TLS_MANAGED_WEBHOOK_CONFIG",
+        requires = "tls_managed"
+    )]
+    pub tls_managed_webhook_config: Option<String>,
+    // Those below are for tests.
+    /// How long an authority lives; a new one is made after two thirds of it
+    #[arg(long, value_parser = duration::from_arg, default_value = "8760h", hide = true)]
+    pub tls_managed_ca_lifetime: Duration,
+    /// How long a leaf lives; a new one is signed after two thirds of it
+    #[arg(long, value_parser = duration::from_arg, default_value = "168h", hide = true)]
+    pub tls_managed_leaf_lifetime: Duration,
+    /// How long an authority is published before anything is signed by it
+    #[arg(long, value_parser = duration::from_arg, default_value = "1m", hide = true)]
+    pub tls_managed_settle: Duration,
+    /// How often everything is looked at, beside when something changes
+    #[arg(long, value_parser = duration::from_arg, default_value = "1m", hide = true)]
+    pub tls_managed_check_interval: Duration,
+}
+
+impl ManagedArgs {
+    pub(crate) fn lifetimes(&self) -> Lifetimes {
+        let seconds = |time: Duration| Time::try_from(time.as_secs()).unwrap_or(Time::MAX / 4);
+        Lifetimes {
+            authority: seconds(self.tls_managed_ca_lifetime),
+            leaf: seconds(self.tls_managed_leaf_lifetime),
+            settle: seconds(self.tls_managed_settle),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Authorities and leaves as certificates: made, read, signed.
+
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, PublicKeyData as _,
+};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use x509_parser::{certificate::X509Certificate, prelude::FromDer};
+
+use super::plan::{BACKDATE, Time};
+
+/// Its name says whose an authority is: of what is in a `caBundle`, only such are kept.
+const NAME: &str = "setguard managed CA";
+
+/// A certificate authority.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Authority {
+    /// The certificate, DER.
+    pub(crate) cert: Vec<u8>,
+    /// Its private key, PKCS#8 in DER. None of one that was only found published.
+    pub(crate) key: Option<Vec<u8>>,
+    /// From when it is valid.
+    pub(crate) not_before: Time,
+    /// Until when it is valid.
+    pub(crate) not_after: Time,
+}
+
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authority")
+            .field("not_before", &self.not_before)
+            .field("not_after", &self.not_after)
+            .field("key", &self.key.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A leaf and its key, PEM.
+#[derive(Clone)]
+pub(crate) struct SignedLeaf {
+    pub(crate) cert: String,
+    pub(crate) key: String,
+}
+
+impl Authority {
+    /// A new one, on ECDSA P-256.
+    pub(crate) fn make(now: Time, lifetime: Time) -> Result<Self, rcgen::Error> {
+        let (not_before, not_after) = (now - BACKDATE, now + lifetime);
+        let mut params = params(&[], NAME, not_before, not_after)?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        let key = KeyPair::generate()?;
+        let cert = params.self_signed(&key)?.der().to_vec();
+        Ok(Authority { cert, key: Some(key.serialize_der()), not_before, not_after })
+    }
+
+    /// A leaf for these names.
+    ///
+    /// It is valid from when its authority is: if our clock is ahead, it still is in order.
+    pub(crate) fn sign(&self, names: &[String], until: Time) -> Result<SignedLeaf, rcgen::Error> {
+        let key = self.key.as_deref().ok_or(rcgen::Error::CouldNotParseKeyPair)?;
+        let issuer =
+            Issuer::from_ca_cert_der(&self.cert.as_slice().into(), KeyPair::try_from(key)?)?;
+        let mut leaf = params(names, "setguard", self.not_before, until)?;
+        leaf.use_authority_key_identifier_extension = true;
+        leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let key = KeyPair::generate()?;
+        let cert = leaf.signed_by(&key, &issuer)?;
+        Ok(SignedLeaf { cert: cert.pem(), key: key.serialize_pem() })
+    }
+
+    fn from_der(der: &[u8]) -> Option<Self> {
+        let (_, certificate) = X509Certificate::from_der(der).ok()?;
+        let validity = certificate.validity();
+        certificate.is_ca().then(|| Authority {
+            cert: der.to_vec(),
+            key: None,
+            not_before: validity.not_before.timestamp(),
+            not_after: validity.not_after.timestamp(),
+        })
+    }
+
+    fn is_ours(&self) -> bool {
+        X509Certificate::from_der(&self.cert).is_ok_and(|(_, certificate)| {
+            let mut names = certificate.subject().iter_common_name();
+            names.next().is_some_and(|name| name.as_str() == Ok(NAME))
+        })
+    }
+
+    fn has_key(&self, key: &KeyPair) -> bool {
+        X509Certificate::from_der(&self.cert).is_ok_and(|(_, certificate)| {
+            certificate.public_key().raw == key.subject_public_key_info()
+        })
+    }
+}
+
+/// rcgen's own default is valid from 1975 to 4096.
+fn params(
+    names: &[String],
+    common_name: &str,
+    not_before: Time,
+    not_after: Time,
+) -> Result<CertificateParams, rcgen::Error> {
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name.push(DnType::CommonName, common_name);
+    let at = |time: Time| SystemTime::UNIX_EPOCH + Duration::from_secs(time.unsigned_abs());
+    params.not_before = at(not_before.max(0)).into();
+    params.not_after = at(not_after.max(0)).into();
+    Ok(params)
+}
+
+/// The certificates as PEM: what a `caBundle` holds.
+pub(crate) fn bundle(authorities: &[Authority]) -> String {
+    authorities.iter().map(|authority| pem("CERTIFICATE", &authority.cert)).collect()
+}
+
+/// The keys as PEM, those that there are.
+pub(crate) fn keys(authorities: &[Authority]) -> String {
+    let keys = authorities.iter().filter_map(|authority| authority.key.as_deref());
+    keys.map(|key| pem("PRIVATE KEY", key)).collect()
+}
+
+fn pem(tag: &str, der: &[u8]) -> String {
+    let config = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);
+    pem::encode_config(&pem::Pem::new(tag, der), config)
+}
+
+/// Reads what a Secret holds.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn read(certs: &[u8], keys: &[u8]) -> Result<Vec<Authority>, String> {
+    let mut authorities = Vec::new();
+    for der in CertificateDer::pem_slice_iter(certs) {
+        let der = der.map_err(|error| format!("ca.crt is not PEM: {error}"))?;
+        let authority = Authority::from_der(&der);
+        authorities.push(authority.ok_or("ca.crt holds something that is not an authority")?);
+    }
+    if authorities.is_empty() {
+        return Err("ca.crt holds no certificate".to_owned());
+    }
+    for der in PrivateKeyDer::pem_slice_iter(keys) {
+        let der = der.map_err(|error| format!("ca.key is not PEM: {error}"))?;
+        let key = KeyPair::try_from(&der).map_err(|error| format!("ca.key: {error}"))?;
+        let owner = authorities.iter_mut().find(|authority| authority.has_key(&key));
+        let owner = owner.ok_or("ca.key holds the key of no certificate in ca.crt")?;
+        owner.key = Some(der.secret_der().to_vec());
+    }
+    Ok(authorities)
+}
+
+/// Reads a `caBundle`: the authorities of our making, and whether it is just them as we write them.
+pub(crate) fn published(bytes: &[u8]) -> (Vec<Authority>, bool) {
+    let certs = CertificateDer::pem_slice_iter(bytes).map_while(Result::ok);
+    let ours: Vec<Authority> =
+        certs.filter_map(|der| Authority::from_der(&der)).filter(Authority::is_ours).collect();
+    let clean = bundle(&ours).as_bytes() == bytes;
+    (ours, clean)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice;
+
+    use super::*;
+
+    const DAY: Time = 24 * 3600;
+    const NOW: Time = 1_800_000_000;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let old = Authority { key: None, ..Authority::make(NOW, DAY).unwrap() };
+        let new = Authority::make(NOW + DAY, 365 * DAY).unwrap();
+        let all = [new.clone(), old];
+        let text = bundle(&all);
+        assert_eq!(read(text.as_bytes(), keys(&all).as_bytes()).unwrap(), all);
+        let keyless: Vec<_> = all.iter().map(|a| Authority { key: None, ..a.clone() }).collect();
+        assert_eq!(published(text.as_bytes()), (keyless, true));
+        assert_eq!((new.not_before, new.not_after), (NOW + DAY - BACKDATE, NOW + 366 * DAY));
+    }
+
+    #[test]
+    fn what_is_not_as_we_write_it_is_said() {
+        let (one, other) = (Authority::make(NOW, DAY).unwrap(), Authority::make(NOW, DAY).unwrap());
+        let (crt, key) = (bundle(slice::from_ref(&one)), keys(slice::from_ref(&one)));
+        let leaf = one.sign(&["localhost".to_owned()], NOW + 60).unwrap();
+        for (crt, key, error) in [
+            ("", &*key, "ca.crt holds no certificate"),
+            (&crt[..crt.len() / 2], &key, "ca.crt is not PEM"),
+            (&leaf.cert, &key, "ca.crt holds something that is not an authority"),
+            (&crt, &key[..key.len() / 2], "ca.key is not PEM"),
+            (&crt, &keys(&[other]), "ca.key holds the key of no certificate in ca.crt"),
+        ] {
+            let told = read(crt.as_bytes(), key.as_bytes()).unwrap_err();
+            assert!(told.starts_with(error), "{told}");
+        }
+    }
+
+    #[test]
+    fn of_a_bundle_only_our_authorities_are_kept() {
+        let ours = Authority::make(NOW, DAY).unwrap();
+        let foreign = crate::server::tls::SelfSigned::new(&["localhost".to_owned()]).unwrap().ca;
+        let text = bundle(slice::from_ref(&ours));
+        let keyless = vec![Authority { key: None, ..ours }];
+        assert_eq!(published(format!("{foreign}{text}").as_bytes()), (keyless.clone(), false));
+        assert_eq!(published(format!("{text}\n").as_bytes()), (keyless, false));
+        assert_eq!(published(foreign.as_bytes()), (Vec::new(), false));
+        assert_eq!(published(b"nonsense"), (Vec::new(), false));
+        assert_eq!(published(b""), (Vec::new(), true));
+    }
+}

@@ -1,0 +1,309 @@
+//! What of the plan lies in the cluster: a Secret and two webhook configurations.
+
+use std::{collections::BTreeMap, future::Future, pin::pin, time::Duration};
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use json_patch::{
+    AddOperation, Patch as JsonPatch, PatchOperation, TestOperation, jsonptr::PointerBuf,
+};
+use k8s_openapi::{
+    ByteString,
+    api::{
+        admissionregistration::v1::{
+            MutatingWebhookConfiguration, ValidatingWebhookConfiguration, WebhookClientConfig,
+        },
+        core::v1::Secret,
+    },
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use kube::{
+    Api, Client, Config, Resource,
+    api::{DeleteParams, Patch, PatchParams, PostParams, WatchParams},
+    client::Body,
+};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use tokio::{sync::Notify, time::timeout};
+
+use super::{
+    authority::{self, Authority},
+    plan::{Published, Time, View},
+};
+
+const CERTS: &str = "ca.crt";
+const KEYS: &str = "ca.key";
+
+/// How long the API server may take.
+const CALL: Duration = Duration::from_secs(10);
+/// How long a watch lasts, in seconds. The API server ends it; if it does not, we do.
+const WATCH: u32 = 280;
+
+/// A call to the API server that did not work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    /// It was too slow.
+    #[error("{0}: no answer within 10 seconds")]
+    Slow(String),
+    /// It could not be reached, or refused.
+    #[error("{0}: {1}")]
+    Failed(String, String),
+    /// Somebody else was faster: read, and decide, again.
+    #[error("{0}: changed by somebody else")]
+    Conflict(String),
+}
+
+/// Where things are in the cluster.
+#[derive(Clone)]
+pub(crate) struct Cluster {
+    client: Client,
+    secret: String,
+    configurations: String,
+    secrets: Api<Secret>,
+    validating: Api<ValidatingWebhookConfiguration>,
+    mutating: Api<MutatingWebhookConfiguration>,
+}
+
+/// What was read, with what is needed to write it.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    /// The API server's time, if it says so.
+    pub(crate) time: Option<Time>,
+    /// What it comes to.
+    pub(crate) view: View,
+    /// What is wrong with the Secret, if there is something in it.
+    pub(crate) corrupt: Option<String>,
+    /// Whether there is a Secret, whatever it holds.
+    pub(crate) has_secret: bool,
+    secret_version: Option<String>,
+    configurations: Vec<Option<Configuration>>,
+}
+
+/// What matters of a webhook configuration.
+#[derive(Clone, Debug)]
+struct Configuration {
+    version: String,
+    bundles: Vec<Vec<u8>>,
+}
+
+/// A client that gives up in time.
+///
+/// # Errors
+/// When there is neither a kubeconfig nor a service account.
+pub(crate) async fn client() -> anyhow::Result<Client> {
+    let mut config = Config::infer().await?;
+    // It would try again for many minutes, and what was read before would be old by then.
+    config.default_retry = false;
+    config.connect_timeout = Some(CALL);
+    config.read_timeout = Some(Duration::from_secs(u64::from(WATCH) + 10));
+    config.write_timeout = Some(CALL);
+    Ok(Client::try_from(config)?)
+}
+
+impl Cluster {
+    pub(crate) fn new(
+        client: &Client,
+        namespace: &str,
+        secret: &str,
+        configurations: &str,
+    ) -> Self {
+        Cluster {
+            client: client.clone(),
+            secret: secret.to_owned(),
+            configurations: configurations.to_owned(),
+            secrets: Api::namespaced(client.clone(), namespace),
+            validating: Api::all(client.clone()),
+            mutating: Api::all(client.clone()),
+        }
+    }
+
+    /// Reads everything.
+    pub(crate) async fn read(&self) -> Result<Snapshot, CallError> {
+        let what = format!("reading Secret {}", self.secret);
+        let secret = call(what, self.secrets.get_opt(&self.secret)).await?;
+        let what = || format!("reading webhook configuration {}", self.configurations);
+        let validating = call(what(), self.validating.get_opt(&self.configurations)).await?;
+        let mutating = call(what(), self.mutating.get_opt(&self.configurations)).await?;
+        let configurations = vec![
+            validating.map(|it| {
+                let webhooks = it.webhooks.iter().flatten();
+                Configuration::new(&it.metadata, webhooks.map(|webhook| &webhook.client_config))
+            }),
+            mutating.map(|it| {
+                let webhooks = it.webhooks.iter().flatten();
+                Configuration::new(&it.metadata, webhooks.map(|webhook| &webhook.client_config))
+            }),
+        ];
+        let published = configurations.iter().enumerate().flat_map(|(configuration, it)| {
+            it.iter().flat_map(|it| &it.bundles).map(move |bytes| {
+                let (ours, clean) = authority::published(bytes);
+                Published { configuration, ours, clean }
+            })
+        });
+        let published = published.collect();
+        let mut corrupt = None;
+        let stored = secret.as_ref().and_then(|secret| {
+            let data = secret.data.as_ref().filter(|data| !data.is_empty())?;
+            let bytes = |name| data.get(name).map_or(&[][..], |bytes| bytes.0.as_slice());
+            let read = authority::read(bytes(CERTS), bytes(KEYS));
+            read.map_err(|error| corrupt = Some(error)).ok()
+        });
+        Ok(Snapshot {
+            time: self.time().await?,
+            view: View { stored, published },
+            corrupt,
+            has_secret: secret.is_some(),
+            secret_version: secret.and_then(|secret| secret.metadata.resource_version),
+            configurations,
+        })
+    }
+
+    /// What time it is for the API server. HTTP has it say so with each answer, be that a refusal.
+    async fn time(&self) -> Result<Option<Time>, CallError> {
+        let request = axum::http::Request::get("/version").body(Body::empty());
+        let Ok(request) = request else { return Ok(None) };
+        let response = call("asking for the time".to_owned(), self.client.send(request)).await?;
+        let date = response.headers().get(axum::http::header::DATE);
+        let date = date.and_then(|date| date.to_str().ok());
+        let date = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
+        Ok(date.map(|date| date.timestamp().as_second()))
+    }
+
+    /// Writes the Secret over what was read.
+    pub(crate) async fn store(
+        &self,
+        over: &Snapshot,
+        authorities: &[Authority],
+    ) -> Result<(), CallError> {
+        let what = format!("writing Secret {}", self.secret);
+        let bytes = |text: String| ByteString(text.into_bytes());
+        let data = BTreeMap::from([
+            (CERTS.to_owned(), bytes(authority::bundle(authorities))),
+            (KEYS.to_owned(), bytes(authority::keys(authorities))),
+        ]);
+        if over.has_secret {
+            // A merge patch: labels, annotations and whatever else there is are not ours.
+            let version = &over.secret_version;
+            let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
+            let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
+            call(what, self.secrets.patch(&self.secret, &params, &patch)).await?;
+        } else {
+            let metadata = ObjectMeta { name: Some(self.secret.clone()), ..ObjectMeta::default() };
+            let secret = Secret { metadata, data: Some(data), ..Secret::default() };
+            call(what, self.secrets.create(&PostParams::default(), &secret)).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes all `caBundle`s of a webhook configuration over what was read.
+    pub(crate) async fn publish(
+        &self,
+        over: &Snapshot,
+        configuration: usize,
+        bundle: &[Authority],
+    ) -> Result<(), CallError> {
+        let Some(Some(read)) = over.configurations.get(configuration) else { return Ok(()) };
+        let value = json!(ByteString(authority::bundle(bundle).into_bytes()));
+        let test = TestOperation {
+            path: PointerBuf::from_tokens(["metadata", "resourceVersion"]),
+            value: json!(read.version),
+        };
+        // "add" replaces what is there. Nothing but these fields is touched.
+        let add = (0..read.bundles.len()).map(|i| {
+            let i = i.to_string();
+            let path = PointerBuf::from_tokens(["webhooks", &i, "clientConfig", "caBundle"]);
+            PatchOperation::Add(AddOperation { path, value: value.clone() })
+        });
+        let patch = JsonPatch([PatchOperation::Test(test)].into_iter().chain(add).collect());
+        let patch = Patch::<()>::Json(patch);
+        let (params, name) = (PatchParams::default(), &self.configurations);
+        if configuration == 0 {
+            let what = format!("writing ValidatingWebhookConfiguration {name}");
+            call(what, self.validating.patch(name, &params, &patch)).await?;
+        } else {
+            let what = format!("writing MutatingWebhookConfiguration {name}");
+            call(what, self.mutating.patch(name, &params, &patch)).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells of each change, for ever.
+    pub(crate) async fn watch(self, changed: &Notify) {
+        tokio::join!(
+            watch(self.secrets, &self.secret, changed),
+            watch(self.validating, &self.configurations, changed),
+            watch(self.mutating, &self.configurations, changed),
+        );
+    }
+}
+
+impl Configuration {
+    fn new<'a>(
+        metadata: &ObjectMeta,
+        clients: impl Iterator<Item = &'a WebhookClientConfig>,
+    ) -> Self {
+        let bundle = |client: &WebhookClientConfig| client.ca_bundle.clone().unwrap_or_default().0;
+        Configuration {
+            version: metadata.resource_version.clone().unwrap_or_default(),
+            bundles: clients.map(bundle).collect(),
+        }
+    }
+}
+
+/// Tells of each change of one object. Whatever goes wrong ends in another watch; and what a watch
+/// misses is seen when the time for a look has come.
+async fn watch<K>(api: Api<K>, name: &str, changed: &Notify)
+where
+    K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
+{
+    let params = WatchParams::default().fields(&format!("metadata.name={name}")).timeout(WATCH);
+    loop {
+        if let Ok(Ok(events)) = timeout(CALL, api.watch(&params, "0")).await {
+            let mut events = pin!(events.into_stream());
+            let longest = Duration::from_secs(u64::from(WATCH) + 10);
+            while let Ok(Some(Ok(_))) = timeout(longest, events.next()).await {
+                changed.notify_one();
+            }
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+async fn call<T>(
+    what: String,
+    call: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<T, CallError> {
+    match timeout(CALL, call).await {
+        Err(_) => Err(CallError::Slow(what)),
+        Ok(Ok(answer)) => Ok(answer),
+        // 422 is how a JSON patch fails that tests for a resourceVersion; 404, that it is gone.
+        Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409 | 422) => {
+            Err(CallError::Conflict(what))
+        }
+        Ok(Err(error)) => Err(CallError::Failed(what, format!("{:#}", anyhow::Error::from(error)))),
+    }
+}
+
+/// Deletes both webhook configurations of this name. Those that are not there are no matter.
+///
+/// # Errors
+/// When the API server cannot be reached, or does not allow it.
+pub(crate) async fn delete(client: &Client, name: &str) -> Result<Vec<&'static str>, CallError> {
+    let mut deleted = Vec::new();
+    let params = DeleteParams::default();
+    let validating: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
+    let mutating: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
+    let what = |kind: &str| format!("deleting {kind} {name}");
+    let kind = "ValidatingWebhookConfiguration";
+    match call(what(kind), validating.delete(name, &params)).await {
+        Ok(_) => deleted.push(kind),
+        Err(CallError::Conflict(_)) => {}
+        Err(error) => return Err(error),
+    }
+    let kind = "MutatingWebhookConfiguration";
+    match call(what(kind), mutating.delete(name, &params)).await {
+        Ok(_) => deleted.push(kind),
+        Err(CallError::Conflict(_)) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(deleted)
+}

@@ -1,0 +1,137 @@
+//! `setguard probe`: whether a server answers as it should, from a client's side.
+
+use std::{fs, path::PathBuf, process::ExitCode};
+
+use anyhow::{Context as _, bail};
+use axum::http::{Request, Uri, header};
+use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
+use serde_json::{Value, json};
+
+use super::https;
+use crate::admission::Endpoint;
+
+/// Ask a server for a ruling on a good and on a bad DaemonSet
+///
+/// Exit codes: 0 it allowed the good one and spoke against the bad one; 2 it did not, or did not
+/// answer.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ProbeArgs {
+    /// Where the server is, such as https://setguard.setguard.svc; without a path, /validate
+    #[arg(long, value_name = "URL")]
+    pub url: Uri,
+    /// The authorities that the server's certificate is verified by (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub ca: PathBuf,
+}
+
+/// Probes.
+///
+/// # Errors
+/// What is not as it should be.
+pub fn run(args: &ProbeArgs) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(probe(args))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn probe(args: &ProbeArgs) -> anyhow::Result<()> {
+    let good = json!({ "app": "probe" });
+    let (allowed, message) = ask(args, "good", &good).await?;
+    if !allowed {
+        bail!("{}: a good DaemonSet is refused: {message}", args.url);
+    }
+    // The selector does not select the template.
+    let (allowed, message) = ask(args, "bad", &json!({ "app": "another" })).await?;
+    if allowed && message.is_empty() {
+        bail!("{}: a DaemonSet that the API server would refuse is allowed", args.url);
+    }
+    Ok(())
+}
+
+/// Whether a DaemonSet whose template has these labels is allowed, and what is said against it.
+async fn ask(args: &ProbeArgs, uid: &str, labels: &Value) -> anyhow::Result<(bool, String)> {
+    let url = &args.url;
+    let pem = fs::read(&args.ca).with_context(|| args.ca.display().to_string())?;
+    let authorities: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    let client = https::Client::trusting(
+        authorities.with_context(|| format!("{}: is not PEM", args.ca.display()))?,
+        None,
+    )?;
+    let (Some("https"), Some(host)) = (url.scheme_str(), url.host()) else {
+        bail!("{url}: is no https:// URL");
+    };
+    let address = format!("{host}:{}", url.port_u16().unwrap_or(443));
+    let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let stream = client.connect(address, ServerName::try_from(name)?).await;
+    let stream = stream.with_context(|| url.to_string())?;
+    let path = match url.path() {
+        "" | "/" => Endpoint::Validate.path(),
+        path => path,
+    };
+    let request = Request::post(path)
+        .header(header::HOST, host)
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(review(uid, labels).to_string().into())?;
+    let response = https::send(stream, request).await.with_context(|| url.to_string())?;
+    let text = String::from_utf8_lossy(response.body());
+    if !response.status().is_success() {
+        bail!("{url}: {}: {}", response.status(), text.trim_end());
+    }
+    let answer: Value = serde_json::from_str(&text).with_context(|| url.to_string())?;
+    let answer = &answer["response"];
+    let Some(allowed) = answer["allowed"].as_bool().filter(|_| answer["uid"] == uid) else {
+        bail!("{url}: that is no answer to our review: {answer}");
+    };
+    let said = answer["status"]["message"].as_str().into_iter();
+    let warnings = answer["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    Ok((allowed, said.chain(warnings).collect::<Vec<_>>().join("; ")))
+}
+
+fn review(uid: &str, labels: &Value) -> Value {
+    let kind = json!({ "group": "apps", "version": "v1", "kind": "DaemonSet" });
+    let resource = json!({ "group": "apps", "version": "v1", "resource": "daemonsets" });
+    json!({
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": uid,
+            "kind": kind,
+            "resource": resource,
+            "requestKind": kind,
+            "requestResource": resource,
+            "name": "setguard-probe",
+            "namespace": "setguard-probe",
+            "operation": "CREATE",
+            "userInfo": { "username": "setguard-probe" },
+            "dryRun": true,
+            "object": {
+                "apiVersion": "apps/v1",
+                "kind": "DaemonSet",
+                "metadata": { "name": "setguard-probe", "namespace": "setguard-probe" },
+                "spec": {
+                    "selector": { "matchLabels": { "app": "probe" } },
+                    "updateStrategy": {
+                        "type": "RollingUpdate",
+                        "rollingUpdate": { "maxUnavailable": 1, "maxSurge": 0 },
+                    },
+                    "revisionHistoryLimit": 10,
+                    "template": {
+                        "metadata": { "labels": labels },
+                        "spec": {
+                            "restartPolicy": "Always",
+                            "dnsPolicy": "ClusterFirst",
+                            "terminationGracePeriodSeconds": 30,
+                            "containers": [{
+                                "name": "main",
+                                "image": "registry.example/probe:1",
+                                "imagePullPolicy": "IfNotPresent",
+                                "terminationMessagePath": "/dev/termination-log",
+                                "terminationMessagePolicy": "File",
+                            }],
+                        },
+                    },
+                },
+            },
+        },
+    })
+}

@@ -1,0 +1,317 @@
+//! `serve --tls-managed`: two replicas with lifetimes of seconds, allowed no more than they need.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::Case;
+use crate::{
+    harness::{
+        control_plane::SETGUARD,
+        process::{Process, eventually, free_ports},
+    },
+    manifests::daemon_set,
+    namespace::Namespace,
+};
+
+pub(super) const CASES: &[Case] = &[Case::new("managed-certificates", managed)];
+
+const SECRET: &str = "setguard-ca";
+const KINDS: [&str; 2] = ["validatingwebhookconfiguration", "mutatingwebhookconfiguration"];
+
+fn managed(namespace: &Namespace<'_>) {
+    let site = Site::new(namespace);
+    // The Deployment comes before the webhook configurations, as Helm installs them.
+    let replicas = [0, 1].map(|i| site.replica(i));
+    for i in [0, 1] {
+        eventually("being ready without webhook configurations", || site.ready(i));
+    }
+    register(namespace, site.ports);
+    eventually("a caBundle", || site.all_well());
+
+    rotation(&site);
+    secret(&site);
+    bundle(&site);
+    assert!(site.metric(0, "event=\"leaf-signed\"") >= 3);
+    drop(replicas);
+    cleanup(&site);
+}
+
+/// Reviews are answered, and every handshake verifies, while the authority changes.
+fn rotation(site: &Site<'_>) {
+    let first = site.bundle(0);
+    let certificates = |pem: &str| pem.matches("BEGIN CERTIFICATE").count();
+    let (mut most, mut rounds) = (0, 0);
+    loop {
+        let result = site.all_well();
+        assert_eq!(result, Ok(()), "round {rounds}, bundle of {most}");
+        let now = site.bundle(0);
+        most = most.max(certificates(&now));
+        rounds += 1;
+        if !now.contains(&*first) {
+            break;
+        }
+        assert!(rounds < 3000, "the first authority does not go");
+    }
+    assert_eq!(most, 2, "old and new are published together");
+    assert!(rounds > 10, "{rounds}");
+    assert_eq!(site.bundle(0), site.bundle(1));
+}
+
+/// The Secret is put back as it was.
+fn secret(site: &Site<'_>) {
+    let nonsense = json!({ "data": { "ca.crt": BASE64.encode("nonsense") } }).to_string();
+    for args in [&["delete", "secret", SECRET][..], &["patch", "secret", SECRET, "-p", &nonsense]] {
+        let before = site.bundle(0);
+        site.namespace.kubectl(args, "").accepted();
+        eventually("the Secret to be back", || {
+            let now = site.secret();
+            // Meanwhile an authority may come, or go; but not all of them.
+            let kept = before.split_inclusive("-----END CERTIFICATE-----\n");
+            let kept = kept.filter(|certificate| now.contains(certificate)).count();
+            if kept > 0 { Ok(()) } else { Err(format!("now {now}, before {before}")) }
+        });
+        assert_eq!(site.all_well(), Ok(()));
+    }
+    let restored = [0, 1].map(|i| site.metric(i, "event=\"secret-restored\""));
+    assert!(restored.iter().sum::<u32>() >= 2, "{restored:?}");
+}
+
+/// A `caBundle` that somebody changes is repaired.
+fn bundle(site: &Site<'_>) {
+    let foreign = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("one");
+    let foreign = foreign.cert.pem();
+    for kind in KINDS {
+        for value in [&foreign, ""] {
+            let path = "/webhooks/0/clientConfig/caBundle";
+            let patch =
+                json!([{ "op": "add", "path": path, "value": BASE64.encode(value) }]).to_string();
+            let args = ["patch", kind, site.namespace.name, "--type=json", "-p"];
+            let args = [&args[..], &[&patch]].concat();
+            site.namespace.kubectl(&args, "").accepted();
+            eventually("the caBundle to be repaired", || {
+                let now = site.bundles(kind);
+                let right = now.iter().all(|now| *now == site.secret());
+                if right { Ok(()) } else { Err(format!("{now:?}")) }
+            });
+            eventually("reviews to be answered again", || site.all_well());
+        }
+    }
+}
+
+/// `setguard cleanup` takes both configurations away, and does not mind if they are gone.
+fn cleanup(site: &Site<'_>) {
+    let name = site.namespace.name;
+    for expected in ["MutatingWebhookConfiguration managed-certificates deleted", "no webhook"] {
+        let output = site.setguard(&["cleanup", "--webhook-config", name]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains(expected), "{output:?}");
+    }
+    for kind in KINDS {
+        site.namespace.kubectl(&["get", kind, name], "").refused(&["not found"]);
+    }
+}
+
+/// Where the replicas are.
+struct Site<'a> {
+    namespace: &'a Namespace<'a>,
+    folder: TempDir,
+    kubeconfig: PathBuf,
+    ports: [u16; 2],
+    admin: [u16; 2],
+}
+
+impl<'a> Site<'a> {
+    fn new(namespace: &'a Namespace<'a>) -> Self {
+        allow(namespace);
+        let [one, other, admin_one, admin_other] = free_ports();
+        Site {
+            namespace,
+            folder: tempfile::tempdir().expect("a folder"),
+            kubeconfig: namespace.control_plane.setguard_kubeconfig(),
+            ports: [one, other],
+            admin: [admin_one, admin_other],
+        }
+    }
+
+    fn replica(&self, i: usize) -> Process {
+        let logs = self.folder.path().join(i.to_string());
+        fs::create_dir(&logs).expect("a folder");
+        let (listen, admin) = (
+            format!("--listen=127.0.0.1:{}", self.ports[i]),
+            format!("--admin-listen=127.0.0.1:{}", self.admin[i]),
+        );
+        let args = [
+            "serve",
+            &listen,
+            &admin,
+            "--tls-managed",
+            "--tls-managed-namespace",
+            self.namespace.name,
+            "--tls-managed-secret",
+            SECRET,
+            "--tls-managed-dns-name",
+            "127.0.0.1",
+            "--tls-managed-dns-name",
+            "setguard.setguard.svc",
+            "--tls-managed-webhook-config",
+            self.namespace.name,
+            "--tls-managed-ca-lifetime=36s",
+            "--tls-managed-leaf-lifetime=15s",
+            "--tls-managed-settle=3s",
+            "--tls-managed-check-interval=1s",
+        ];
+        let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
+        Process::start_with(program, &args, &[("KUBECONFIG", self.kubeconfig.as_os_str())], &logs)
+    }
+
+    /// Runs setguard to its end.
+    fn setguard(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
+        command.args(args).env("KUBECONFIG", &self.kubeconfig).output().expect("setguard runs")
+    }
+
+    fn ready(&self, i: usize) -> Result<(), String> {
+        let reply = self.get(i, "/readyz");
+        if reply.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(reply) }
+    }
+
+    fn get(&self, i: usize, path: &str) -> String {
+        let mut reply = String::new();
+        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.admin[i])) else { return reply };
+        let _ = write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        let _ = stream.read_to_string(&mut reply);
+        reply
+    }
+
+    /// The sum of the metrics with this label.
+    fn metric(&self, i: usize, label: &str) -> u32 {
+        let text = self.get(i, "/metrics");
+        let lines = text.lines().filter(|line| line.contains(label));
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u32>().ok()).sum()
+    }
+
+    fn secret(&self) -> String {
+        let args =
+            ["get", "secret", SECRET, "--ignore-not-found", "-o", "jsonpath={.data.ca\\.crt}"];
+        decode(&self.namespace.kubectl(&args, "").accepted().stdout)
+    }
+
+    /// The `caBundle`s of a configuration.
+    fn bundles(&self, kind: &str) -> Vec<String> {
+        let args = ["get", kind, self.namespace.name, "-o", "json"];
+        let configuration = self.namespace.kubectl(&args, "").json();
+        let webhooks = configuration["webhooks"].as_array().expect("webhooks").iter();
+        let bundle = |it: &Value| it["clientConfig"]["caBundle"].as_str().unwrap_or("").to_owned();
+        webhooks.map(|webhook| decode(&bundle(webhook))).collect()
+    }
+
+    fn bundle(&self, i: usize) -> String {
+        self.bundles(KINDS[0]).remove(i)
+    }
+
+    /// The API server gets answers of both replicas to many reviews, and what they serve verifies under what is
+    /// published.
+    fn all_well(&self) -> Result<(), String> {
+        let args = ["create", "--dry-run=server", "-f", "-"];
+        let many: Vec<Value> = (0..20).map(|i| daemon_set(&format!("agent-{i}"))).collect();
+        let many = json!({ "apiVersion": "v1", "kind": "List", "items": many });
+        let output = self.namespace.kubectl(&args, &many.to_string());
+        if !output.success {
+            return Err(output.to_string());
+        }
+        for i in [0, 1] {
+            self.ready(i)?;
+            let file = self.folder.path().join("ca.crt");
+            fs::write(&file, self.bundle(i)).expect("a file");
+            let url = format!("https://127.0.0.1:{}", self.ports[i]);
+            let output =
+                self.setguard(&["probe", "--url", &url, "--ca", &file.display().to_string()]);
+            if !output.status.success() {
+                return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn decode(base64: &str) -> String {
+    let bytes = BASE64.decode(base64.trim()).expect("base64");
+    String::from_utf8(bytes).expect("PEM")
+}
+
+/// What a replica needs to be allowed, and nothing else.
+fn allow(namespace: &Namespace<'_>) {
+    let name = namespace.name;
+    let api = "rbac.authorization.k8s.io";
+    let verbs = ["get", "watch", "patch"];
+    let role = json!({
+        "apiVersion": format!("{api}/v1"), "kind": "Role", "metadata": { "name": name },
+        "rules": [
+            { "apiGroups": [""], "resources": ["secrets"], "resourceNames": [SECRET], "verbs": verbs },
+            { "apiGroups": [""], "resources": ["secrets"], "verbs": ["create"] },
+        ],
+    });
+    let configurations =
+        json!(["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]);
+    let cluster_role = json!({
+        "apiVersion": format!("{api}/v1"), "kind": "ClusterRole", "metadata": { "name": name },
+        "rules": [{
+            "apiGroups": ["admissionregistration.k8s.io"],
+            "resources": configurations,
+            "resourceNames": [name],
+            "verbs": ["get", "watch", "patch", "delete"],
+        }],
+    });
+    namespace.apply(&role).silently();
+    namespace.apply(&cluster_role).silently();
+    for kind in ["Role", "ClusterRole"] {
+        namespace
+            .apply(&json!({
+                "apiVersion": format!("{api}/v1"),
+                "kind": format!("{kind}Binding"),
+                "metadata": { "name": name },
+                "roleRef": { "apiGroup": api, "kind": kind, "name": name },
+                "subjects": [{ "apiGroup": api, "kind": "User", "name": SETGUARD }],
+            }))
+            .silently();
+    }
+}
+
+/// Both replicas are called for each review of this namespace.
+fn register(namespace: &Namespace<'_>, ports: [u16; 2]) {
+    let webhook = |port: u16, path: &str| {
+        json!({
+            "name": format!("replica-{port}.setguard.io"),
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+            "failurePolicy": "Fail",
+            "namespaceSelector":
+                { "matchLabels": { "kubernetes.io/metadata.name": namespace.name } },
+            "rules": [{
+                "apiGroups": ["apps"],
+                "apiVersions": ["v1"],
+                "resources": ["daemonsets"],
+                "operations": ["CREATE"],
+            }],
+            "clientConfig": { "url": format!("https://127.0.0.1:{port}/{path}") },
+        })
+    };
+    for (kind, path) in [("Validating", "validate"), ("Mutating", "mutate")] {
+        let configuration = json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": format!("{kind}WebhookConfiguration"),
+            "metadata": { "name": namespace.name },
+            "webhooks": ports.map(|port| webhook(port, path)),
+        });
+        namespace.apply(&configuration).silently();
+    }
+}

@@ -1,0 +1,54 @@
+//! What becomes of the daemons of the built-in controller.
+
+use serde_json::json;
+
+use super::Case;
+use crate::{
+    harness::{
+        control_plane::{CONTROLLER_MANAGER, SCHEDULER},
+        process::eventually,
+    },
+    manifests::daemon_set,
+    namespace::Namespace,
+    node,
+};
+
+pub(super) const CASES: &[Case] = &[Case {
+    needs: &[CONTROLLER_MANAGER, SCHEDULER],
+    ..Case::new("a-daemon-reaches-the-control-plane", control_plane)
+}];
+
+/// The built-in controller makes a pod for a node only when the *template* tolerates its taints:
+/// what is injected into pods comes too late for that.
+fn control_plane(namespace: &Namespace<'_>) {
+    let nodes = node::create_four(namespace, "built-in");
+    for name in ["plain", "asks"] {
+        let mut set = daemon_set(name);
+        set["spec"]["selector"]["matchLabels"] = json!({ "app": name });
+        set["spec"]["template"]["metadata"]["labels"] = json!({ "app": name });
+        set["spec"]["template"]["spec"]["nodeSelector"] = json!({ node::LABEL: namespace.name });
+        if name == "asks" {
+            set["metadata"]["labels"] = json!({ "setguard.io/control-plane": "true" });
+        }
+        namespace.apply(&set).silently();
+    }
+    // When the second has pods everywhere, the first had the same time to get them.
+    assert_bound(namespace, "asks", &nodes);
+    assert_bound(namespace, "plain", &nodes[2..]);
+    for (name, count) in [("asks", 4), ("plain", 2)] {
+        let status = namespace.read(&format!("daemonset/{name}"))["status"].take();
+        assert_eq!(status["desiredNumberScheduled"], count, "{name}: {status}");
+    }
+}
+
+/// The scheduler has bound one pod to each of these nodes, and there is no other.
+fn assert_bound(namespace: &Namespace<'_>, app: &str, nodes: &[String]) {
+    let pods = eventually("the DaemonSet controller and the scheduler", || {
+        let pods = node::pods(namespace, &format!("app={app}"));
+        let bound = pods.iter().filter_map(node::bound_to).count();
+        if bound >= nodes.len() { Ok(pods) } else { Err(serde_json::Value::from(pods)) }
+    });
+    let mut bound: Vec<Option<&str>> = pods.iter().map(node::bound_to).collect();
+    bound.sort_unstable();
+    assert_eq!(bound, nodes.iter().map(|name| Some(&**name)).collect::<Vec<_>>(), "of {app}");
+}

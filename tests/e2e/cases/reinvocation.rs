@@ -1,0 +1,76 @@
+//! Another mutating webhook comes after setguard and changes the object, so that the API server asks
+//! setguard a second time (`reinvocationPolicy: IfNeeded`).
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use serde_json::{Value, json};
+
+use super::Case;
+use crate::{
+    harness::{process::eventually, sidecar::Sidecar},
+    manifests::pod,
+    namespace::Namespace,
+};
+
+pub(super) const CASES: &[Case] =
+    &[Case::new("nothing-is-injected-twice-when-called-twice", reinvocation)];
+
+const CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
+
+fn reinvocation(namespace: &Namespace<'_>) {
+    let sidecar = Sidecar::start();
+    register(namespace, &sidecar);
+    eventually("the sidecar's webhook to be called", || {
+        let args = ["create", "--dry-run=server", "-o", "json", "-f", "-"];
+        let stored = namespace.kubectl(&args, &pod("probe").to_string()).json();
+        if containers(&stored).len() == 2 { Ok(()) } else { Err(stored) }
+    });
+
+    let mut daemon = pod("daemon");
+    daemon["metadata"]["annotations"] = json!({ "setguard.io/node": "node-a" });
+    namespace.create_as(CONTROLLER, &daemon).silently();
+    let stored = namespace.read("pod/daemon");
+
+    assert_eq!(containers(&stored), ["main", "sidecar"]);
+    // The sidecar's webhook put its own affinity in place of ours; that the pin is back shows that
+    // we were called again. It is in their term, once.
+    let required = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+    let os = json!({ "key": "kubernetes.io/os", "operator": "In", "values": ["linux"] });
+    let pin = json!({ "key": "metadata.name", "operator": "In", "values": ["node-a"] });
+    assert_eq!(
+        stored.pointer(required),
+        Some(&json!({ "nodeSelectorTerms": [{ "matchExpressions": [os], "matchFields": [pin] }] })),
+    );
+    let tolerations = stored["spec"]["tolerations"].as_array().expect("tolerations");
+    for (i, toleration) in tolerations.iter().enumerate() {
+        assert!(!tolerations[..i].contains(toleration), "{toleration} twice in {tolerations:?}");
+    }
+    assert!(tolerations.iter().any(|it| it["key"] == "node-role.kubernetes.io/control-plane"));
+}
+
+fn containers(pod: &Value) -> Vec<&str> {
+    let list = pod["spec"]["containers"].as_array().expect("containers");
+    list.iter().filter_map(|container| container["name"].as_str()).collect()
+}
+
+/// Configurations are called in the order of their names, so this one comes after `setguard`.
+fn register(namespace: &Namespace<'_>, sidecar: &Sidecar) {
+    let configuration = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": { "name": "zz-sidecar" },
+        "webhooks": [{
+            "name": "sidecar.example.com",
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": { "url": sidecar.url, "caBundle": BASE64.encode(&sidecar.certificate) },
+            "failurePolicy": "Fail",
+            "namespaceSelector": {
+                "matchLabels": { "kubernetes.io/metadata.name": namespace.name },
+            },
+            "rules": [{
+                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"],
+            }],
+            "sideEffects": "None",
+        }],
+    });
+    namespace.apply(&configuration).silently();
+}

@@ -1,0 +1,34 @@
+//! The example controller, as `cargo run --example paired_controller` would start it.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use super::process::Process;
+
+/// Starts it with this kubeconfig.
+pub(crate) fn start_paired_controller(kubeconfig: &Path, logs: &Path) -> Process {
+    Process::start_with(&program(), &[], &[("KUBECONFIG", kubeconfig.as_os_str())], logs)
+}
+
+/// Cargo names no examples to tests, but puts them next to their folder. `cargo test --test e2e`
+/// builds none, so they are built here; where they are built already, that does nothing.
+fn program() -> PathBuf {
+    let test = env::current_exe().expect("this test's path");
+    let folder = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
+    if let Some(cargo) = env::var_os("CARGO") {
+        let profile = match folder.file_name().and_then(|name| name.to_str()) {
+            Some("debug") | None => "dev",
+            Some(name) => name,
+        };
+        let status = Command::new(cargo)
+            .args(["build", "--quiet", "--example", "paired_controller", "--profile", profile])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status()
+            .expect("cargo starts");
+        assert!(status.success(), "the example does not build");
+    }
+    folder.join("examples/paired_controller")
+}

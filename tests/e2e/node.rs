@@ -1,0 +1,67 @@
+//! Nodes without a kubelet, and what a kubelet would have done.
+
+use serde_json::{Value, json};
+
+use crate::namespace::Namespace;
+
+/// The label by which the daemons of a case keep to the nodes of the case.
+pub(crate) const LABEL: &str = "e2e";
+/// The taint of the nodes of the control plane, and the one of the time before 1.24.
+pub(crate) const CONTROL_PLANE_TAINTS: [&str; 2] =
+    ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+
+/// A ready node of this case, with room for pods.
+pub(crate) fn create(namespace: &Namespace<'_>, name: &str, taint: Option<&str>) {
+    let room = json!({ "cpu": "4", "memory": "8Gi", "pods": "110" });
+    let node = json!({
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": { "name": name, "labels": { LABEL: namespace.name } },
+        "status": {
+            "allocatable": room,
+            "capacity": room,
+            "conditions": [{ "type": "Ready", "status": "True" }],
+        },
+    });
+    namespace.kubectl(&["create", "-f", "-"], &node.to_string()).accepted();
+    // The API server taints every new node as not ready, until the node controller sees that it is.
+    let taints: Vec<Value> =
+        taint.iter().map(|key| json!({ "key": key, "effect": "NoSchedule" })).collect();
+    let patch = json!({ "spec": { "taints": taints } }).to_string();
+    namespace.kubectl(&["patch", "node", name, "--type=merge", "--patch", &patch], "").accepted();
+}
+
+/// Two nodes of the control plane, one with the old taint, and two workers. Returns their names.
+pub(crate) fn create_four(namespace: &Namespace<'_>, prefix: &str) -> [String; 4] {
+    let [taint, old_taint] = CONTROL_PLANE_TAINTS.map(Some);
+    let nodes = [("first", taint), ("old", old_taint), ("worker-a", None), ("worker-b", None)];
+    nodes.map(|(name, taint)| {
+        let name = format!("{prefix}-{name}");
+        create(namespace, &name, taint);
+        name
+    })
+}
+
+/// The pods of this case that have a label.
+pub(crate) fn pods(namespace: &Namespace<'_>, label: &str) -> Vec<Value> {
+    let mut list = namespace.kubectl(&["get", "pods", "-l", label, "-o", "json"], "").json();
+    serde_json::from_value(list["items"].take()).expect("a list")
+}
+
+/// Lets go of the pods that are being deleted, as their kubelets would once the containers ended.
+pub(crate) fn finish_terminating(namespace: &Namespace<'_>, pods: &[Value]) {
+    for pod in pods.iter().filter(|pod| is_terminating(pod)) {
+        let name = pod["metadata"]["name"].as_str().expect("a name");
+        let args = ["delete", "pod", name, "--force", "--grace-period=0", "--ignore-not-found"];
+        namespace.kubectl(&args, "").accepted();
+    }
+}
+
+pub(crate) fn is_terminating(pod: &Value) -> bool {
+    pod["metadata"]["deletionTimestamp"].is_string()
+}
+
+/// The node to which the scheduler bound a pod.
+pub(crate) fn bound_to(pod: &Value) -> Option<&str> {
+    pod["spec"]["nodeName"].as_str()
+}

@@ -1,0 +1,181 @@
+//! OpenKruise's sets: what is alike is judged alike, and what is its own is left to it.
+
+use serde_json::{Value, json};
+use setguard::{
+    subject::{RESOURCES, Resource},
+    yaml::{self, strict::strict},
+};
+
+use crate::support::{self, Found};
+
+/// A set that nobody minds.
+fn good(resource: &Resource) -> Value {
+    json!({
+        "apiVersion": resource.api_version(), "kind": resource.kind.as_str(),
+        "metadata": {"name": "a"},
+        "spec": {
+            "serviceName": "a",
+            "selector": {"matchLabels": {"app": "a"}},
+            "template": {
+                "metadata": {"labels": {"app": "a"}},
+                "spec": {
+                    "tolerations": [{
+                        "key": "node-role.kubernetes.io/control-plane", "operator": "Exists",
+                        "effect": "NoSchedule",
+                    }],
+                    "containers": [{"name": "a", "image": "registry.example.com/a:1.0"}],
+                },
+            },
+        },
+    })
+}
+
+/// The same with another value at a place.
+fn with(mut object: Value, pointer: &str, value: Value) -> Value {
+    let (parent, name) = pointer.rsplit_once('/').unwrap();
+    let mut at = &mut object;
+    for step in parent.split('/').skip(1) {
+        at = &mut at[step];
+    }
+    at[name] = value;
+    object
+}
+
+fn found(object: &Value, old: Option<&Value>) -> Vec<Found> {
+    support::judge(&object.to_string(), old.map(Value::to_string).as_deref())
+}
+
+fn ids(found: &[Found]) -> Vec<(&str, &str)> {
+    found.iter().map(|found| (found.rule.as_str(), found.field.as_str())).collect()
+}
+
+fn problems(object: &Value) -> Vec<String> {
+    let text = object.to_string();
+    let document = yaml::parse(&text).remove(0).unwrap();
+    let resource = support::resource(&text).unwrap();
+    let problems = strict(&document.root, resource);
+    problems.iter().map(|problem| problem.field.to_string()).collect()
+}
+
+/// The built-in and the OpenKruise resources of the same kind.
+fn pairs() -> impl Iterator<Item = (&'static Resource, &'static Resource)> {
+    let kruise = RESOURCES.iter().filter(|resource| resource.is_kruise());
+    kruise.map(|own| {
+        let of_the_kind = |r: &&Resource| !r.is_kruise() && r.kind == own.kind;
+        (RESOURCES.iter().find(of_the_kind).unwrap(), own)
+    })
+}
+
+#[test]
+fn what_is_alike_is_judged_alike() {
+    let mut seen = 0;
+    for (built_in, own) in pairs() {
+        assert_eq!(found(&good(own), None), [], "{own:?}");
+        for (pointer, value) in [
+            ("/metadata/name", json!("A")),
+            ("/metadata/name", json!("a".repeat(250))),
+            ("/spec/selector", json!({})),
+            ("/spec/selector", json!({"matchLabels": {"app": "b"}})),
+            ("/spec/template/spec/restartPolicy", json!("Never")),
+            ("/spec/template/spec/activeDeadlineSeconds", json!(5)),
+            ("/spec/template/spec/containers/0/image", json!("")),
+            ("/spec/template/spec/nodeName", json!("n")),
+            ("/spec/template/metadata/finalizers", json!(["example.com/f"])),
+            ("/spec/updateStrategy", json!({"type": "Other"})),
+            ("/spec/revisionHistoryLimit", json!(0)),
+        ] {
+            let bad = |resource| match pointer {
+                "/spec/template/spec/containers/0/image" => {
+                    let mut object = good(resource);
+                    *object.pointer_mut(pointer).unwrap() = value.clone();
+                    object
+                }
+                _ => with(good(resource), pointer, value.clone()),
+            };
+            let expected = found(&bad(built_in), None);
+            assert!(!expected.is_empty(), "{pointer} {value}");
+            assert_eq!(found(&bad(own), None), expected, "{own:?} {pointer} {value}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 3 * 11);
+}
+
+#[test]
+fn a_selector_cannot_change_and_claims_can() {
+    for (_, own) in pairs() {
+        let old = good(own);
+        let other = json!({"app": "b"});
+        let new = with(good(own), "/spec/selector/matchLabels", other.clone());
+        let new = with(new, "/spec/template/metadata/labels", other);
+        let found = found(&new, Some(&old));
+        assert!(ids(&found).iter().any(|(rule, _)| *rule == "api-validation"), "{found:?}");
+    }
+    let own = Resource::of("apps.kruise.io/v1beta1", "StatefulSet").unwrap();
+    let claim = |size: &str| {
+        json!([{
+            "metadata": {"name": "data"},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
+                "resources": {"requests": {"storage": size}},
+            },
+        }])
+    };
+    let mount = json!([{"name": "data", "mountPath": "/data"}]);
+    let set = |resource, size| {
+        let mut set = with(good(resource), "/spec/volumeClaimTemplates", claim(size));
+        set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = mount.clone();
+        set
+    };
+    assert_eq!(found(&set(own, "2Gi"), Some(&set(own, "1Gi"))), []);
+    let built_in = Resource::of("apps/v1", "StatefulSet").unwrap();
+    assert_ne!(found(&set(built_in, "2Gi"), Some(&set(built_in, "1Gi"))), []);
+}
+
+#[test]
+fn max_unavailable_of_a_stateful_set_needs_no_feature_gate() {
+    let own = Resource::of("apps.kruise.io/v1beta1", "StatefulSet").unwrap();
+    let built_in = Resource::of("apps/v1", "StatefulSet").unwrap();
+    let set = |resource, value: Value| {
+        let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": value}});
+        let set = with(good(resource), "/spec/podManagementPolicy", json!("Parallel"));
+        with(with(set, "/spec/replicas", json!(4)), "/spec/updateStrategy", strategy)
+    };
+    let field = "spec.updateStrategy.rollingUpdate.maxUnavailable";
+    assert_eq!(ids(&found(&set(built_in, json!(2)), None)), [("max-unavailable-ignored", field)]);
+    assert_eq!(found(&set(own, json!(2)), None), []);
+    assert_eq!(ids(&found(&set(own, json!(0)), None)), [("api-validation", field)]);
+    assert_eq!(ids(&found(&set(own, json!("x")), None))[0], ("api-validation", field));
+    assert_eq!(ids(&found(&set(own, json!(4)), None)), [("max-unavailable-everything", field)]);
+}
+
+#[test]
+fn types_must_fit_where_they_are_known_and_nothing_else_is_asked() {
+    for (_, own) in pairs() {
+        let object = with(good(own), "/spec/anything", json!({"a": [1, null]}));
+        let object = with(object, "/spec/template/spec/anything", json!(true));
+        let object = with(object, "/status", json!({"conditions": "none"}));
+        assert_eq!(problems(&object), Vec::<String>::new(), "{own:?}");
+        assert!(support::decodes(&object.to_string()), "{own:?}");
+        let places = [
+            ("/spec/template/spec/hostNetwork", json!("yes"), "spec.template.spec.hostNetwork"),
+            (
+                "/spec/updateStrategy",
+                json!({"rollingUpdate": {"partition": true}}),
+                "spec.updateStrategy.rollingUpdate.partition",
+            ),
+            ("/spec/revisionHistoryLimit", json!("1"), "spec.revisionHistoryLimit"),
+        ];
+        for (pointer, value, field) in places {
+            let object = with(good(own), pointer, value);
+            assert_eq!(problems(&object)[0], field, "{own:?}");
+            assert!(!support::decodes(&object.to_string()), "{own:?} {field}");
+        }
+    }
+    // A share of the pods is for DaemonSets.
+    let share = json!({"rollingUpdate": {"partition": "50%"}});
+    for (_, own) in pairs() {
+        let object = with(good(own), "/spec/updateStrategy", share.clone());
+        assert_eq!(problems(&object).is_empty(), own.kind.as_str() == "DaemonSet", "{own:?}");
+    }
+}

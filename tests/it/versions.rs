@@ -1,0 +1,144 @@
+//! What a release, and its feature gates, make of the same object.
+#![allow(clippy::needless_pass_by_value, reason = "a json! in place reads better without &")]
+
+use serde_json::{Value, json};
+use setguard::{
+    cluster::{Cluster, parse_gates},
+    config::Policy,
+};
+
+use crate::support;
+
+const RELEASES: [&str; 5] = ["1.33", "1.34", "1.35", "1.36", "1.37"];
+
+fn set(kind: &str) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "a"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "a"}},
+            "template": {
+                "metadata": {"labels": {"app": "a"}},
+                "spec": {"containers": [{"name": "a", "image": "registry.example.com/a:1.0"}]},
+            },
+        },
+    })
+}
+
+/// The object with a merge patch applied to its spec.
+fn patched(kind: &str, spec: &Value) -> String {
+    let mut object = set(kind);
+    json_patch::merge(&mut object["spec"], spec);
+    object.to_string()
+}
+
+fn in_template(spec: Value) -> Value {
+    json!({"template": {"spec": spec}})
+}
+
+/// The container with other fields beside its name and image.
+fn container(fields: Value) -> Value {
+    let mut container = set("DaemonSet")["spec"]["template"]["spec"]["containers"][0].clone();
+    json_patch::merge(&mut container, &fields);
+    in_template(json!({"containers": [container]}))
+}
+
+/// In which releases the API server refuses an object.
+fn refusing(json: &str, gates: &str) -> Vec<&'static str> {
+    let refuses = |release: &&str| {
+        let cluster = Cluster::new(release.parse().unwrap(), parse_gates(gates).unwrap());
+        support::judge_in(json, None, &cluster)
+            .iter()
+            .any(|found| found.rule.ends_with("-validation") && found.mode == "deny")
+    };
+    RELEASES.into_iter().filter(refuses).collect()
+}
+
+#[test]
+fn releases_refuse_what_they_know() {
+    let (daemon, stateful) = ("DaemonSet", "StatefulSet");
+    let all = &RELEASES[..];
+    let from = |release: &str| &RELEASES[RELEASES.iter().position(|r| *r == release).unwrap()..];
+    let before = |release: &str| &RELEASES[..RELEASES.len() - from(release).len()];
+    let rule = |action: &str| {
+        let codes = json!({"operator": "In", "values": [42]});
+        let rules = json!([{"action": action, "exitCodes": codes}]);
+        container(json!({"restartPolicy": "Never", "restartPolicyRules": rules}))
+    };
+    let no_image = || container(json!({"image": null}));
+    let claim = json!([{"metadata": {"name": "data"}, "spec": {}}]);
+    let sleepy = json!({"lifecycle": {"preStop": {"sleep": {"seconds": 0}}}});
+    let from_file = json!({"fileKeyRef": {"volumeName": "v", "path": "env", "key": "K"}});
+    let zero = |value: Value| json!({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": value}}});
+    let bad_image = json!({"name": "v", "image": {"reference": "a", "pullPolicy": "Other"}});
+    let gate = "MaxUnavailableStatefulSet=true";
+    let cases: Vec<(&str, Value, &str, &[&str])> = vec![
+        // The template and the claims of a StatefulSet are judged since 1.34.
+        (daemon, no_image(), "", all),
+        (stateful, no_image(), "", from("1.34")),
+        (stateful, json!({"volumeClaimTemplates": claim}), "", from("1.34")),
+        // Its service's name need not be given since 1.33, and is judged.
+        (stateful, json!({"serviceName": ""}), "", &[]),
+        (stateful, json!({"serviceName": "A_B"}), "", all),
+        // Without its gate the field is dropped before anybody looks at it.
+        (stateful, zero(json!(0)), "", &[]),
+        (stateful, zero(json!(0)), gate, all),
+        (stateful, zero(json!(1)), gate, &[]),
+        (daemon, zero(json!(0)), "", all),
+        // Fields that came with a gate: dropped where it is off, wrong or right where it is on.
+        (daemon, in_template(json!({"hostnameOverride": "A_B"})), "", from("1.35")),
+        (daemon, in_template(json!({"hostnameOverride": "A_B"})), "HostnameOverride=false", &[]),
+        (daemon, in_template(json!({"hostnameOverride": "A_B"})), "HostnameOverride=true", all),
+        (daemon, in_template(json!({"resources": {"limits": {"cpu": "-1"}}})), "", from("1.34")),
+        (daemon, in_template(json!({"volumes": [bad_image]})), "ImageVolume=false", &[]),
+        (daemon, in_template(json!({"volumes": [bad_image]})), "", from("1.35")),
+        (
+            daemon,
+            {
+                let mut spec = container(json!({"env": [{"name": "K", "valueFrom": from_file}]}));
+                spec["template"]["spec"]["volumes"] = json!([{"name": "v", "emptyDir": {}}]);
+                spec
+            },
+            "",
+            before("1.35"),
+        ),
+        (daemon, rule("Restart"), "", &[]),
+        (daemon, rule("Other"), "", from("1.35")),
+        (daemon, rule("RestartAllContainers"), "", &["1.35"]),
+        (daemon, container(sleepy.clone()), "", &[]),
+        (daemon, container(sleepy), "PodLifecycleSleepActionAllowZero=false", all),
+    ];
+    for (kind, spec, gates, expected) in cases {
+        let json = patched(kind, &spec);
+        assert_eq!(refusing(&json, gates), expected, "with {gates:?}: {json}");
+    }
+}
+
+#[test]
+fn a_trap_of_a_gate_goes_with_it() {
+    let strategy = json!({"rollingUpdate": {"maxUnavailable": 2}});
+    let json = patched("StatefulSet", &json!({"replicas": 3, "updateStrategy": strategy}));
+    for release in RELEASES {
+        let ids = |gates: &str| -> Vec<String> {
+            let cluster = Cluster::new(release.parse().unwrap(), parse_gates(gates).unwrap());
+            let found = support::judge_in(&json, None, &cluster);
+            let ids = found.into_iter().map(|found| found.rule);
+            ids.filter(|id| id.starts_with("max-unavailable")).collect()
+        };
+        assert_eq!(ids(""), ["max-unavailable-ignored"], "{release}");
+        assert_eq!(ids("MaxUnavailableStatefulSet=true"), ["max-unavailable-ordered"], "{release}");
+    }
+}
+
+#[test]
+fn a_misspelt_gate_in_the_policy_is_shown_where_it_stands() {
+    let policy = |gate: &str| {
+        let head = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n";
+        Policy::parse(&format!("{head}kubernetes:\n  featureGates:\n    {gate}: true\n"))
+    };
+    let problems = policy("MaxUnavailableStatefulSets").unwrap_err();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].mark.line, 5);
+    assert_eq!(problems[0].help.as_deref(), Some("did you mean MaxUnavailableStatefulSet?"));
+    assert!(policy("MaxUnavailableStatefulSet").is_ok());
+    assert!(policy("SchedulerQueueingHints").is_ok(), "it is a gate, if not one of ours");
+}
