@@ -4,7 +4,7 @@
 //! and `ca.key`. An authority lives a year and gets a successor after two thirds of it; it stays
 //! published until it expires. A leaf lives seven days, is signed anew after two thirds of them and
 //! is in no file. Nothing is asked of the cluster but to be told of changes to three objects, and
-//! to write them; see [`plan`] for what is written when.
+//! to write them; see `plan` for what is written when.
 //!
 //! Time is the API server's, which it says with each answer: it is the one that verifies.
 

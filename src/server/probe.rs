@@ -16,7 +16,7 @@ use crate::admission::Endpoint;
 /// answer.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ProbeArgs {
-    /// Where the server is, such as https://setguard.setguard.svc; without a path, /validate
+    /// Where the server is, such as `https://setguard.setguard.svc`; without a path, /validate
     #[arg(long, value_name = "URL")]
     pub url: Uri,
     /// The authorities that the server's certificate is verified by (PEM)

@@ -29,7 +29,6 @@ fn injected(pod: &Value) -> Value {
     after
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "every caller makes it on the spot")]
 fn pod(node: &str, spec: Value) -> Value {
     let mut pod = json!({
         "apiVersion": "v1", "kind": "Pod",

@@ -64,8 +64,10 @@ impl Authority {
     /// It is valid from when its authority is: if our clock is ahead, it still is in order.
     pub(crate) fn sign(&self, names: &[String], until: Time) -> Result<SignedLeaf, rcgen::Error> {
         let key = self.key.as_deref().ok_or(rcgen::Error::CouldNotParseKeyPair)?;
-        let issuer =
-            Issuer::from_ca_cert_der(&self.cert.as_slice().into(), KeyPair::try_from(key)?)?;
+        // Name and key identifier are those of `make`: rcgen's feature to read them from the
+        // certificate would bring a second version of a crate. `read` takes no others.
+        let issuer = params(&[], NAME, self.not_before, self.not_after)?;
+        let issuer = Issuer::new(issuer, KeyPair::try_from(key)?);
         let mut leaf = params(names, "setguard", self.not_before, until)?;
         leaf.use_authority_key_identifier_extension = true;
         leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -139,8 +141,8 @@ pub(crate) fn read(certs: &[u8], keys: &[u8]) -> Result<Vec<Authority>, String> 
     let mut authorities = Vec::new();
     for der in CertificateDer::pem_slice_iter(certs) {
         let der = der.map_err(|error| format!("ca.crt is not PEM: {error}"))?;
-        let authority = Authority::from_der(&der);
-        authorities.push(authority.ok_or("ca.crt holds something that is not an authority")?);
+        let authority = Authority::from_der(&der).filter(Authority::is_ours);
+        authorities.push(authority.ok_or("ca.crt holds something that is no authority of ours")?);
     }
     if authorities.is_empty() {
         return Err("ca.crt holds no certificate".to_owned());
@@ -193,7 +195,7 @@ mod tests {
         for (crt, key, error) in [
             ("", &*key, "ca.crt holds no certificate"),
             (&crt[..crt.len() / 2], &key, "ca.crt is not PEM"),
-            (&leaf.cert, &key, "ca.crt holds something that is not an authority"),
+            (&leaf.cert, &key, "ca.crt holds something that is no authority of ours"),
             (&crt, &key[..key.len() / 2], "ca.key is not PEM"),
             (&crt, &keys(&[other]), "ca.key holds the key of no certificate in ca.crt"),
         ] {
