@@ -28,8 +28,8 @@ const DAEMON_PODS: &str = "(has(object.metadata.annotations) && 'setguard.io/nod
      o.kind == 'DaemonSet'))";
 
 /// Objects that are being deleted are let through anyhow, and so their finalizers can be removed
-/// while setguard is away.
-const NOT_BEING_DELETED: &str = "!has(object.metadata.deletionTimestamp)";
+/// while setguard is away. The old object says so, since a client may write anything into the new.
+const NOT_BEING_DELETED: &str = "oldObject == null || !has(oldObject.metadata.deletionTimestamp)";
 
 /// An entry of a webhook configuration, as far as the code decides about it. Who is asked, how
 /// long, and what happens without an answer is for whoever installs setguard.
