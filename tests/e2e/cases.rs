@@ -1,5 +1,6 @@
 //! The cases, each in a namespace of its own.
 
+mod chart;
 mod denials;
 mod doors;
 mod edits;
@@ -12,6 +13,9 @@ mod reinvocation;
 mod warnings;
 
 use crate::namespace::Namespace;
+
+/// The one program that cases need from elsewhere than the control plane's folder.
+pub(crate) const HELM: &str = "helm";
 
 /// One case.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +39,7 @@ impl Case {
 /// All of them.
 pub(crate) fn all() -> Vec<Case> {
     [
+        chart::CASES,
         denials::CASES,
         doors::CASES,
         edits::CASES,

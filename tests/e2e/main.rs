@@ -3,13 +3,18 @@
 //! They need the folder of kube-apiserver, etcd and kubectl in `KUBEBUILDER_ASSETS`, and are
 //! skipped without it. See docs/testing.md.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
 mod cases;
+mod client;
 mod harness;
+#[path = "../helm.rs"]
+mod helm;
+mod kubelet;
 mod manifests;
 mod namespace;
 mod node;
+mod service;
 mod stage;
 
 use std::{env, path::PathBuf, process::ExitCode, sync::Arc};
@@ -17,7 +22,7 @@ use std::{env, path::PathBuf, process::ExitCode, sync::Arc};
 use libtest_mimic::{Arguments, Completion, Trial};
 
 use crate::{
-    cases::Case,
+    cases::{Case, HELM},
     harness::control_plane::{ASSETS, ControlPlane},
     stage::Stage,
 };
@@ -47,7 +52,10 @@ fn trial(case: Case, assets: Option<PathBuf>, stage: Option<Arc<Stage>>) -> Tria
             let reason = format!("skipped: {ASSETS} is not set, see docs/testing.md");
             return Ok(Completion::ignored_with(reason));
         };
-        let missing = case.needs.iter().find(|program| !ControlPlane::has(&assets, program));
+        let missing = case.needs.iter().find(|program| match **program {
+            HELM => helm::find().is_none(),
+            _ => !ControlPlane::has(&assets, program),
+        });
         if let Some(program) = missing {
             let reason = format!("skipped: there is no {program} in {ASSETS}");
             return Ok(Completion::ignored_with(reason));

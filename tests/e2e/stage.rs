@@ -4,7 +4,11 @@ use std::{collections::BTreeSet, path::Path};
 
 use crate::{
     cases::Case,
-    harness::{control_plane::ControlPlane, process::eventually, webhook::Webhook},
+    harness::{
+        control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},
+        process::eventually,
+        webhook::Webhook,
+    },
     manifests::{daemon_set, stateful_set},
     namespace::Namespace,
 };
@@ -29,8 +33,12 @@ impl Stage {
         }
         // On this thread, with which they end.
         let needed: BTreeSet<&str> = cases.iter().flat_map(|case| case.needs).copied().collect();
-        for program in needed.into_iter().filter(|program| ControlPlane::has(assets, program)) {
-            control_plane.start_program(program);
+        let starts = |program| needed.contains(program) && ControlPlane::has(assets, program);
+        if starts(CONTROLLER_MANAGER) {
+            control_plane.start_controllers(&["daemonset-controller"]);
+        }
+        if starts(SCHEDULER) {
+            control_plane.start_scheduler();
         }
         let policy =
             concat!("--policy=", env!("CARGO_MANIFEST_DIR"), "/examples/pairing/policy.yaml");

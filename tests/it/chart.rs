@@ -5,7 +5,7 @@ mod objects;
 
 use std::{
     collections::BTreeSet,
-    env, fs,
+    fs,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -16,24 +16,10 @@ use setguard::{
     server::{metrics::Metrics, webhooks::registrations},
 };
 
-use crate::support;
+use crate::{helm, support};
 
 fn chart() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard")
-}
-
-fn helm() -> Option<PathBuf> {
-    let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/helm");
-    let named = env::var_os("HELM").map(PathBuf::from);
-    let candidates = named.map_or_else(|| vec!["helm".into(), fetched], |path| vec![path]);
-    let works = |path: &PathBuf| {
-        Command::new(path).arg("version").output().is_ok_and(|output| output.status.success())
-    };
-    let found = candidates.into_iter().find(works);
-    if found.is_none() {
-        eprintln!("skipped: there is no helm; put it into PATH or name it in HELM");
-    }
-    found
 }
 
 fn template(helm: &Path, flags: &[&str]) -> Output {
@@ -73,7 +59,7 @@ fn value_files() -> Vec<String> {
 
 /// Runs a test on what each value file comes to, its objects and its text.
 fn each(test: impl Fn(&str, &[Value], &str)) {
-    let Some(helm) = helm() else { return };
+    let Some(helm) = helm::find() else { return };
     for file in value_files() {
         let text = render(&helm, &["--values", &file]);
         test(&file, &objects(&text), &text);
@@ -82,7 +68,7 @@ fn each(test: impl Fn(&str, &[Value], &str)) {
 
 #[test]
 fn the_same_values_give_the_same_bytes() {
-    let Some(helm) = helm() else { return };
+    let Some(helm) = helm::find() else { return };
     for file in value_files() {
         let render = |more: &[&str]| render(&helm, &[&["--values", &file], more].concat());
         let install = render(&[]);
@@ -105,7 +91,7 @@ fn the_policy_is_one() {
 
 #[test]
 fn each_registration_of_the_code_is_in_the_configurations_as_it_is() {
-    let Some(helm) = helm() else { return };
+    let Some(helm) = helm::find() else { return };
     let objects = objects(&render(&helm, &[]));
     let mut webhooks: Vec<&Value> = Vec::new();
     for kind in ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"] {
@@ -246,7 +232,7 @@ fn nothing_is_allowed_cluster_wide_but_by_name() {
 
 #[test]
 fn alerts_and_dashboard_ask_for_metrics_that_there_are() {
-    let Some(helm) = helm() else { return };
+    let Some(helm) = helm::find() else { return };
     let all = chart().join("ci/cert-manager-values.yaml");
     let text = render(&helm, &["--values", all.to_str().unwrap()]);
     let objects = objects(&text);
@@ -284,7 +270,7 @@ fn alerts_and_dashboard_ask_for_metrics_that_there_are() {
 
 #[test]
 fn wrong_values_are_told_by_name() {
-    let Some(helm) = helm() else { return };
+    let Some(helm) = helm::find() else { return };
     for (flags, expected) in [
         (&["--set", "replicas=2"][..], "replicas"),
         (&["--set", "webhook.timeoutSeconds=60"], "timeoutSeconds"),

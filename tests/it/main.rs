@@ -21,6 +21,9 @@ mod corpus;
 mod daemon;
 mod door;
 mod generated;
+#[cfg(feature = "server")]
+#[path = "../helm.rs"]
+mod helm;
 mod inject;
 mod kruise;
 mod mutations;

@@ -25,7 +25,7 @@ pub(crate) const SETGUARD: &str = "setguard";
 const CONTROLLERS_TOKEN: &str = "controller-manager";
 const SCHEDULER_TOKEN: &str = "scheduler";
 
-/// The controller manager, of which only the DaemonSet controller is run.
+/// The controller manager.
 pub(crate) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 /// The scheduler.
 pub(crate) const SCHEDULER: &str = "kube-scheduler";
@@ -34,9 +34,10 @@ pub(crate) const SCHEDULER: &str = "kube-scheduler";
 #[derive(Debug)]
 pub(crate) struct ControlPlane {
     pub(crate) kubectl: Kubectl,
+    /// The folder of the binaries.
+    pub(crate) assets: PathBuf,
     /// The API server's, on 127.0.0.1.
     pub(crate) port: u16,
-    assets: PathBuf,
     // In this order they are dropped: first who depends on the next.
     processes: Mutex<Vec<Process>>,
     folder: TempDir,
@@ -86,19 +87,32 @@ impl ControlPlane {
         assets.join(program).is_file()
     }
 
-    /// Starts [`CONTROLLER_MANAGER`] or [`SCHEDULER`] under the identity that it has in clusters.
-    pub(crate) fn start_program(&self, program: &str) {
-        let token = if program == SCHEDULER { SCHEDULER_TOKEN } else { CONTROLLERS_TOKEN };
+    /// Starts these of the controllers.
+    pub(crate) fn start_controllers(&self, controllers: &[&str]) {
+        self.start_program(
+            CONTROLLER_MANAGER,
+            CONTROLLERS_TOKEN,
+            &[
+                &format!("--controllers={}", controllers.join(",")),
+                "--use-service-account-credentials",
+            ],
+        );
+    }
+
+    /// Starts the scheduler.
+    pub(crate) fn start_scheduler(&self) {
+        self.start_program(SCHEDULER, SCHEDULER_TOKEN, &[]);
+    }
+
+    /// Starts a program under the identity that it has in clusters.
+    fn start_program(&self, program: &str, token: &str, more: &[&str]) {
         let kubeconfig = self.kubeconfig(program, token);
         let mut args = vec![
             format!("--kubeconfig={}", kubeconfig.display()),
             "--leader-elect=false".to_owned(),
             "--secure-port=0".to_owned(),
         ];
-        if program == CONTROLLER_MANAGER {
-            args.push("--controllers=daemonset-controller".to_owned());
-            args.push("--use-service-account-credentials".to_owned());
-        }
+        args.extend(more.iter().map(|&flag| flag.to_owned()));
         let process = Process::start(&self.assets.join(program), args, self.folder());
         self.processes.lock().expect("no test panics here").insert(0, process);
     }

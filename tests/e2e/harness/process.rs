@@ -75,6 +75,17 @@ impl Process {
         self.child.id()
     }
 
+    /// Asks it to end, as a kubelet does first.
+    pub(crate) fn terminate(&self) {
+        let status = Command::new("kill").arg(self.id().to_string()).status();
+        assert!(status.is_ok_and(|status| status.success()), "kill {}", self.name);
+    }
+
+    /// Ends it, as a kubelet does when it did not heed that.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+    }
+
     /// How it ended, if it did.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child that can be waited for")

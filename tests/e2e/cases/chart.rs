@@ -1,0 +1,208 @@
+//! The chart, from `helm install` to `helm uninstall`, on a control plane of its own.
+//!
+//! The Deployment, the Job and the pods are those of the real controllers and the real scheduler;
+//! only the kubelet is a stand-in, and the API server reaches the Service by `webhook.url`.
+
+mod load;
+mod release;
+
+use std::{collections::BTreeSet, fs, net::SocketAddr, process::Command};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use serde_json::{Value, json};
+
+use self::{load::Load, release::Release};
+use super::{Case, HELM};
+use crate::{
+    harness::{
+        control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},
+        process::eventually,
+    },
+    kubelet::{Kubelet, get},
+    manifests::{daemon_set, stateful_set},
+    namespace::Namespace,
+    node,
+    service::Service,
+};
+
+pub(super) const CASES: &[Case] = &[Case {
+    needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+    ..Case::new("the-chart-from-install-to-uninstall", chart)
+}];
+
+const CONTROLLERS: &[&str] = &[
+    "deployment-controller",
+    "replicaset-controller",
+    "job-controller",
+    "disruption-controller",
+    "garbage-collector-controller",
+];
+
+const NAME: &str = "guard-setguard";
+const KINDS: [&str; 2] = ["validatingwebhookconfiguration", "mutatingwebhookconfiguration"];
+
+fn chart(shared: &Namespace<'_>) {
+    let control_plane = ControlPlane::start(&shared.control_plane.assets);
+    control_plane.start_controllers(CONTROLLERS);
+    control_plane.start_scheduler();
+    let own = Namespace::create(&control_plane, "guards");
+    let shop = Namespace::create(&control_plane, "shop");
+    let load = Namespace::create(&control_plane, "load");
+    for node in ["node-a", "node-b"] {
+        node::create(&own, node, None);
+    }
+    let before = everything(&own);
+
+    let service = Service::start();
+    let url = format!("https://127.0.0.1:{}", service.port);
+    let kubelet = Kubelet::start(&own, "webhook", service);
+    let release = Release::new(&own, "guard");
+    let site = Site { own: &own, shop, load, kubelet, url };
+
+    let mut values = values(&site.url);
+    release.run("install", &values);
+    judges(&site);
+    release.run("test", &Value::Null);
+
+    let load = Load::start(&site);
+    reload(&site, &release, &mut values);
+    roll(&site, &release, &mut values);
+    rotate(&site);
+    load.assert_all_judged();
+
+    // From now on there is nobody who judges, but nobody is in the way either.
+    let load = Load::start(&site);
+    release.run("uninstall", &Value::Null);
+    load.assert_none_failed();
+    eventually("nothing to remain", || {
+        let after = everything(site.own);
+        let left: Vec<_> = after.difference(&before).collect();
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+    });
+    assert_eq!(site.kubelet.complaints(), [""; 0]);
+}
+
+/// What the steps work with.
+struct Site<'a> {
+    /// Where setguard is.
+    own: &'a Namespace<'a>,
+    /// Where the steps write.
+    shop: Namespace<'a>,
+    /// Where the load writes.
+    load: Namespace<'a>,
+    kubelet: Kubelet,
+    /// The Service.
+    url: String,
+}
+
+/// Defaults, but for where it is reached and how long things take.
+fn values(url: &str) -> Value {
+    json!({
+        "webhook": { "url": url },
+        "tls": { "managed": { "extraDnsNames": ["127.0.0.1"] } },
+        "minReadySeconds": 3,
+        "shutdown": { "drainSeconds": 3, "graceSeconds": 5 },
+        "extraArgs": [
+            "--tls-managed-ca-lifetime=60s",
+            "--tls-managed-leaf-lifetime=20s",
+            "--tls-managed-settle=5s",
+            "--tls-managed-check-interval=1s",
+        ],
+        "policy": {
+            "injection": { "pairedControllers": { "users": [load::CONTROLLER] } },
+        },
+    })
+}
+
+/// What is guarded, and what is not.
+fn judges(site: &Site<'_>) {
+    let mut surge = daemon_set("agent");
+    load::spoil(&mut surge);
+    site.shop.apply(&surge).refused(&[load::REFUSED]);
+    site.shop.assert_none("daemonsets");
+    let long = stateful_set(&"a".repeat(57));
+    site.shop.apply(&long).refused(&["(setguard: name-too-long)"]);
+    site.shop.apply(&stateful_set("cache")).accepted();
+    site.shop.kubectl(&["delete", "statefulset/cache"], "").silently();
+    // Where it is installed, nothing is judged.
+    site.own.apply(&surge).silently();
+    site.own.kubectl(&["delete", "daemonset/agent"], "").silently();
+    let args = ["create", "--dry-run=server", "--namespace", "kube-system", "-f", "-"];
+    site.own.control_plane.kubectl.run(&args, &surge.to_string()).refused(&[load::REFUSED]);
+}
+
+/// A policy that changes is taken up by the processes that run.
+fn reload(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
+    let pods = site.kubelet.ready();
+    let mut set = daemon_set("agent");
+    set["spec"]["template"]["spec"]["containers"][0]["ports"] = json!([{ "containerPort": 80 }]);
+    site.shop.apply(&set).accepted();
+    values["policy"]["rules"] = json!({ "no-readiness-probe": "deny" });
+    release.run("upgrade", values);
+    for pod in &pods {
+        eventually("the policy to be read again", || {
+            let metrics = get(SocketAddr::new(pod.ip(), 8080), "/metrics");
+            let done = "setguard_policy_reloads_total{result=\"success\"} 1\n";
+            if metrics.contains(done) { Ok(()) } else { Err(metrics) }
+        });
+    }
+    assert_eq!(site.kubelet.ready(), pods, "nobody was restarted for that");
+    set["metadata"]["name"] = json!("another");
+    site.shop.apply(&set).refused(&["(setguard: no-readiness-probe)"]);
+    site.shop.kubectl(&["delete", "daemonset/agent"], "").silently();
+}
+
+/// Both are replaced, one after the other, as by any upgrade.
+fn roll(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
+    let before = site.kubelet.ready();
+    assert_eq!(before.len(), 2, "{before:?}");
+    values["podAnnotations"] = json!({ "e2e": "another" });
+    release.run("upgrade", values);
+    eventually("two others", || {
+        let now = site.kubelet.ready();
+        let others = now.iter().all(|pod| !before.contains(pod));
+        if others && now.len() == 2 { Ok(()) } else { Err(format!("{now:?}")) }
+    });
+}
+
+/// One authority takes the place of another.
+fn rotate(site: &Site<'_>) {
+    let first = site.bundle(KINDS[0]);
+    let mut most = 0;
+    eventually("another authority", || {
+        let now = KINDS.map(|kind| site.bundle(kind));
+        most = most.max(now[0].matches("BEGIN CERTIFICATE").count());
+        let gone = now.iter().all(|now| !now.contains(&*first));
+        if gone { Ok(()) } else { Err(format!("{now:?}")) }
+    });
+    assert_eq!(most, 2, "old and new are published together");
+    let file = site.kubelet.folder().join("published.crt");
+    fs::write(&file, site.bundle(KINDS[1])).expect("a file");
+    let mut probe = Command::new(env!("CARGO_BIN_EXE_setguard"));
+    let output = probe.args(["probe", "--url", &site.url, "--ca"]).arg(file).output();
+    let output = output.expect("setguard runs");
+    assert!(output.status.success(), "{output:?}");
+}
+
+impl Site<'_> {
+    /// The first `caBundle` of a configuration.
+    fn bundle(&self, kind: &str) -> String {
+        let path = "jsonpath={.webhooks[0].clientConfig.caBundle}";
+        let output = self.own.kubectl(&["get", kind, NAME, "-o", path], "").accepted();
+        let bytes = BASE64.decode(output.stdout).expect("base64");
+        String::from_utf8(bytes).expect("PEM")
+    }
+}
+
+/// Each object of the cluster, but for what tells of them.
+fn everything(namespace: &Namespace<'_>) -> BTreeSet<String> {
+    let resources = ["api-resources", "--verbs=list", "-o", "name"];
+    let resources = namespace.kubectl(&resources, "").accepted().stdout;
+    let transient = ["events", "events.events.k8s.io", "leases.coordination.k8s.io"];
+    let resources: Vec<_> = resources.lines().filter(|it| !transient.contains(it)).collect();
+    let format =
+        "jsonpath={range .items[*]}{.kind} {.metadata.namespace}/{.metadata.name}{\"\\n\"}{end}";
+    let args = ["get", &resources.join(","), "--all-namespaces", "-o", format];
+    let output = namespace.control_plane.kubectl.run(&args, "").accepted();
+    output.stdout.lines().map(str::to_owned).collect()
+}

@@ -1,0 +1,295 @@
+//! A stream of writes, and the count of what became of them, on all sides.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use futures::future::join_all;
+use k8s_openapi::api::{
+    apps::v1::DaemonSet,
+    core::v1::{Pod, Toleration},
+};
+use kube::{
+    Api,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
+};
+use serde_json::{Value, json};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::{NAME, Site};
+use crate::{
+    client,
+    harness::process::eventually,
+    manifests::{daemon_set, pod},
+    node::CONTROL_PLANE_TAINTS,
+};
+
+/// Who makes the pods: the administrator, whom the policy pairs.
+pub(super) const CONTROLLER: &str = "admin";
+
+/// How many write at once, and how often each begins again.
+const WRITERS: usize = 3;
+const PACE: Duration = Duration::from_millis(50);
+
+/// Writers in the background.
+pub(super) struct Load<'a> {
+    site: &'a Site<'a>,
+    before: Calls,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Tally>,
+}
+
+/// What the writers have seen.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    created: usize,
+    updated: usize,
+    refused: usize,
+    pods: usize,
+    /// Writes that were refused though nothing is wrong with them, or with another word.
+    failed: Vec<String>,
+    /// Writes that were let in as if nobody had been asked.
+    unjudged: Vec<String>,
+}
+
+/// What the API server and setguard have counted.
+#[derive(Debug)]
+struct Calls {
+    /// Calls of setguard, by the API server.
+    called: [usize; 2],
+    /// Those of them that had no answer, by the API server.
+    failed: usize,
+    /// Reviews in the logs of setguard.
+    logged: [usize; 2],
+    /// Those of them that the writers caused, by endpoint, kind and operation.
+    caused: BTreeMap<String, usize>,
+}
+
+/// The types of webhooks in the API server's metrics, and where setguard is asked for them.
+const TYPES: [(&str, &str); 2] = [("validating", "/validate"), ("admit", "/mutate")];
+
+impl<'a> Load<'a> {
+    /// Starts to write.
+    pub(super) fn start(site: &'a Site<'a>) -> Self {
+        let stop = Arc::<AtomicBool>::default();
+        let kubeconfig = site.load.control_plane.kubectl.kubeconfig.clone();
+        let (name, stopped) = (site.load.name, Arc::clone(&stop));
+        let before = Calls::count(site);
+        let thread = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(write_all(&kubeconfig, name, &stopped))
+        });
+        Load { site, before, stop, thread }
+    }
+
+    /// Nothing failed, and nothing was let in without a ruling: so say the writers, the API server,
+    /// and setguard itself, by its logs.
+    pub(super) fn assert_all_judged(self) {
+        let (site, before) = (self.site, &self.before);
+        self.stop.store(true, Ordering::Relaxed);
+        let tally = self.thread.join().expect("the writers go on whatever happens");
+        tally.assert_none_failed();
+        assert_eq!(tally.unjudged, [""; 0]);
+        let expected = BTreeMap::from([
+            ("/validate DaemonSet CREATE", tally.created + tally.refused),
+            ("/validate DaemonSet UPDATE", tally.updated),
+            ("/mutate DaemonSet CREATE", tally.created + tally.refused),
+            ("/mutate DaemonSet UPDATE", tally.updated),
+            ("/mutate Pod CREATE", tally.pods),
+        ]);
+        // A line of the log may be written a moment after its answer.
+        eventually("all to have counted the same", || {
+            let after = Calls::count(site);
+            let same = after.failed == before.failed
+                && after.caused.iter().map(|(what, count)| (&**what, *count)).eq(expected.clone())
+                && [0, 1].iter().all(|&i| {
+                    after.called[i] - before.called[i] == after.logged[i] - before.logged[i]
+                });
+            if same { Ok(()) } else { Err(format!("{tally:?} {before:?} {after:?}")) }
+        });
+        eprintln!("judged under load: {expected:?}");
+    }
+
+    /// Nothing failed.
+    pub(super) fn assert_none_failed(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let tally = self.thread.join().expect("the writers go on whatever happens");
+        tally.assert_none_failed();
+    }
+}
+
+impl Tally {
+    fn assert_none_failed(&self) {
+        assert_eq!(self.failed, [""; 0]);
+        let least = self.created.min(self.updated).min(self.pods);
+        assert!(least > 20, "{self:?}");
+    }
+}
+
+impl Calls {
+    fn count(site: &Site<'_>) -> Self {
+        let kubectl = &site.load.control_plane.kubectl;
+        let metrics = kubectl.run(&["get", "--raw", "/metrics"], "").accepted().stdout;
+        let sum = |parts: &[&str]| -> usize {
+            let lines = metrics.lines().filter(|line| !line.starts_with('#'));
+            let lines = lines.filter(|line| parts.iter().all(|part| line.contains(part)));
+            lines.filter_map(|line| line.rsplit(' ').next()?.parse::<usize>().ok()).sum()
+        };
+        let calls = "apiserver_admission_webhook_request_total{";
+        let called = TYPES.map(|(kind, _)| sum(&[calls, &format!("type=\"{kind}\"")]));
+        // What `Fail` made of calls without an answer, and what `Ignore` made of them.
+        let refusals = "apiserver_admission_webhook_rejection_count{";
+        let failed = sum(&[refusals, "error_type=\"calling_webhook_error\""])
+            + sum(&["apiserver_admission_webhook_fail_open_count{"]);
+
+        let logs = site.kubelet.logs(NAME);
+        let lines = logs.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let reviews: HashMap<String, Value> = lines
+            .map(|mut line| line["fields"].take())
+            .filter(|line| line["uid"].is_string())
+            .map(|line| (format!("{} {}", line["endpoint"], line["uid"]), line))
+            .collect();
+        let logged =
+            TYPES.map(|(_, path)| reviews.values().filter(|it| it["endpoint"] == path).count());
+        let mut caused = BTreeMap::new();
+        for review in reviews.values().filter(|it| it["namespace"] == site.load.name) {
+            let text = |member: &str| review[member].as_str().unwrap_or_default();
+            let what = format!("{} {} {}", text("endpoint"), text("kind"), text("operation"));
+            *caused.entry(what).or_default() += 1;
+        }
+        Calls { called, failed, logged, caused }
+    }
+}
+
+/// All writers, until they are told to stop.
+async fn write_all(kubeconfig: &Path, namespace: &str, stopped: &AtomicBool) -> Tally {
+    let client = client::of(kubeconfig).await;
+    let writers = (0..WRITERS).map(|i| {
+        let writer = Writer {
+            name: format!("agent-{i}"),
+            sets: Api::namespaced(client.clone(), namespace),
+            pods: Api::namespaced(client.clone(), namespace),
+            tally: Tally::default(),
+        };
+        writer.write(stopped)
+    });
+    join_all(writers).await.into_iter().fold(Tally::default(), |mut all, one| {
+        all.created += one.created;
+        all.updated += one.updated;
+        all.refused += one.refused;
+        all.pods += one.pods;
+        all.failed.extend(one.failed);
+        all.unjudged.extend(one.unjudged);
+        all
+    })
+}
+
+struct Writer {
+    name: String,
+    sets: Api<DaemonSet>,
+    pods: Api<Pod>,
+    tally: Tally,
+}
+
+impl Writer {
+    async fn write(mut self, stopped: &AtomicBool) -> Tally {
+        let mut pace = interval(PACE);
+        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while !stopped.load(Ordering::Relaxed) {
+            pace.tick().await;
+            self.daemon_set().await;
+            self.spoilt().await;
+            self.pod().await;
+        }
+        self.tally
+    }
+
+    /// Creates one, changes it and deletes it. Its tolerations show that somebody was asked.
+    async fn daemon_set(&mut self) {
+        let mut set = daemon_set(&self.name);
+        set["metadata"]["labels"] = json!({ "setguard.io/control-plane": "true" });
+        let set: DaemonSet = typed(set);
+        match self.sets.create(&PostParams::default(), &set).await {
+            Err(error) => return self.tally.failed.push(format!("create: {error}")),
+            Ok(stored) => {
+                self.tally.created += 1;
+                let spec = stored.spec.template.spec;
+                self.see_tolerations("DaemonSet", spec.and_then(|spec| spec.tolerations));
+            }
+        }
+        let image = json!([{ "name": "main", "image": "registry.example/main:2" }]);
+        let patch = json!({ "spec": { "template": { "spec": { "containers": image } } } });
+        let patch = Patch::Strategic(patch);
+        match self.sets.patch(&self.name, &PatchParams::default(), &patch).await {
+            Err(error) => self.tally.failed.push(format!("patch: {error}")),
+            Ok(_) => self.tally.updated += 1,
+        }
+        if let Err(error) = self.sets.delete(&self.name, &DeleteParams::background()).await {
+            self.tally.failed.push(format!("delete: {error}"));
+        }
+    }
+
+    /// Creates one that has to be refused.
+    async fn spoilt(&mut self) {
+        let name = format!("{}-spoilt", self.name);
+        let mut set = daemon_set(&name);
+        spoil(&mut set);
+        match self.sets.create(&PostParams::default(), &typed(set)).await {
+            Err(kube::Error::Api(status)) if status.message.contains(REFUSED) => {
+                self.tally.refused += 1;
+            }
+            Err(error) => self.tally.failed.push(format!("create of a spoilt one: {error}")),
+            Ok(_) => {
+                self.tally.unjudged.push("a spoilt DaemonSet".to_owned());
+                let _ = self.sets.delete(&name, &DeleteParams::background()).await;
+            }
+        }
+    }
+
+    /// Creates one for a node, and deletes it. Without an answer it would be let in as it is.
+    async fn pod(&mut self) {
+        let mut pod = pod(&self.name);
+        pod["metadata"]["annotations"] = json!({ "setguard.io/node": "nowhere" });
+        match self.pods.create(&PostParams::default(), &typed(pod)).await {
+            Err(error) => return self.tally.failed.push(format!("create of a pod: {error}")),
+            Ok(stored) => {
+                self.tally.pods += 1;
+                self.see_tolerations("pod", stored.spec.and_then(|spec| spec.tolerations));
+            }
+        }
+        let now = DeleteParams::default().grace_period(0);
+        if let Err(error) = self.pods.delete(&self.name, &now).await {
+            self.tally.failed.push(format!("delete of a pod: {error}"));
+        }
+    }
+
+    fn see_tolerations(&mut self, of: &str, tolerations: Option<Vec<Toleration>>) {
+        let tolerations = tolerations.unwrap_or_default();
+        let has = |key| tolerations.iter().any(|it| it.key.as_deref() == Some(key));
+        if !CONTROL_PLANE_TAINTS.into_iter().all(has) {
+            self.tally.unjudged.push(format!("a {of} with {tolerations:?}"));
+        }
+    }
+}
+
+/// The word by which a spoilt DaemonSet is refused.
+pub(super) const REFUSED: &str = "(setguard: surge-host-port)";
+
+/// Makes a DaemonSet one that the API server accepts, and whose rollout would never end.
+pub(super) fn spoil(set: &mut Value) {
+    let spec = &mut set["spec"];
+    spec["updateStrategy"] = json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
+    spec["template"]["spec"]["containers"][0]["ports"] =
+        json!([{ "containerPort": 80, "hostPort": 80 }]);
+}
+
+fn typed<T: serde::de::DeserializeOwned>(object: Value) -> T {
+    serde_json::from_value(object).expect("a manifest")
+}

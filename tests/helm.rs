@@ -1,0 +1,22 @@
+//! Helm, for all tests that want it.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// The helm in `HELM`, in PATH or where `.ci/run` puts it. Says so if there is none.
+pub(crate) fn find() -> Option<PathBuf> {
+    let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/helm");
+    let named = env::var_os("HELM").map(PathBuf::from);
+    let candidates = named.map_or_else(|| vec!["helm".into(), fetched], |path| vec![path]);
+    let works = |path: &PathBuf| {
+        Command::new(path).arg("version").output().is_ok_and(|output| output.status.success())
+    };
+    let found = candidates.into_iter().find(works);
+    if found.is_none() {
+        eprintln!("skipped: there is no helm; put it into PATH or name it in HELM");
+    }
+    found
+}
