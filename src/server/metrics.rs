@@ -36,6 +36,7 @@ pub struct Metrics {
     certificate_expiry: Gauge,
     certificate_reloads: Counters<1>,
     policy_reloads: Counters<1>,
+    policy_current: Gauge,
     handshake_failures: Counters<1>,
     managed: Counters<1>,
     managed_healthy: Gauge,
@@ -150,6 +151,7 @@ impl Default for Metrics {
             certificate_expiry: Gauge::default(),
             certificate_reloads: Counters::new([label("result", &RESULTS)]),
             policy_reloads: Counters::new([label("result", &RESULTS)]),
+            policy_current: Gauge::default(),
             handshake_failures: Counters::new([label(
                 "reason",
                 &HandshakeFailure::ALL.map(HandshakeFailure::as_str),
@@ -209,6 +211,13 @@ impl Metrics {
             "policy_reloads",
             "Changes of the policy file, by whether they could be taken",
             self.policy_reloads.clone(),
+        );
+        // Nothing is served without a policy.
+        self.policy_current.set(1);
+        registry.register(
+            "policy_last_reload_successful",
+            "1 if the policy in force is what its file says, 0 if that could not be taken",
+            self.policy_current.clone(),
         );
         registry.register(
             "tls_handshake_failures",
@@ -303,6 +312,7 @@ impl Metrics {
     /// Counts a change of the policy file.
     pub fn policy_reloaded(&self, taken: bool) {
         self.policy_reloads.inc([result(taken)]);
+        self.policy_current.set(taken.into());
     }
 
     /// Counts a handshake that failed.

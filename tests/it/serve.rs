@@ -208,11 +208,13 @@ fn a_changed_policy_is_taken_up_and_a_wrong_one_is_not() {
     let at = format!("{}:4:23: injection.unpairedAnnotation", file.display());
     assert!(before.iter().any(|line| line.contains(&at)), "no {at} in {before:#?}");
     daemon.measured(r#"setguard_policy_reloads_total{result="failure"} 1"#);
+    daemon.measured("setguard_policy_last_reload_successful 0");
     assert!(allowed());
 
     fs::write(&file, policy("deny")).unwrap();
     eventually("the new policy", || (!allowed()).then_some(()));
     daemon.measured(r#"setguard_policy_reloads_total{result="success"} 1"#);
+    daemon.measured("setguard_policy_last_reload_successful 1");
 }
 
 /// A review of which the second half is still to be sent.
