@@ -60,7 +60,7 @@ fn chart(shared: &Namespace<'_>) {
     let site = Site { own: &own, shop, load, kubelet, url };
 
     let mut values = values(&site.url);
-    release.run("install", &values);
+    install(&site, &release, &mut values);
     judges(&site);
     release.run("test", &Value::Null);
 
@@ -112,6 +112,24 @@ fn values(url: &str) -> Value {
             "injection": { "pairedControllers": { "users": [load::CONTROLLER] } },
         },
     })
+}
+
+/// Nobody is in the way before the first pod is ready, if that is what one wants.
+fn install(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
+    let load = Load::start(site);
+    values["webhook"]["validating"] = json!({ "failurePolicy": "Ignore" });
+    release.run("install", values);
+    values["webhook"]["validating"] = json!({ "failurePolicy": "Fail" });
+    release.run("upgrade", values);
+    load.assert_none_failed();
+    // The API server takes up what was changed in its own time.
+    let mut spoilt = daemon_set("agent");
+    load::spoil(&mut spoilt);
+    eventually("the webhooks to be called", || {
+        let dry_run = ["create", "--dry-run=server", "-f", "-"];
+        let output = site.shop.kubectl(&dry_run, &spoilt.to_string());
+        if output.success { Err(output) } else { Ok(()) }
+    });
 }
 
 /// What is guarded, and what is not.
