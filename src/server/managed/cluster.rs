@@ -30,6 +30,9 @@ use super::{
     plan::{Published, Time, View},
 };
 
+/// By this name `managedFields` tell what is ours.
+const MANAGER: &str = "setguard";
+
 const CERTS: &str = "ca.crt";
 const KEYS: &str = "ca.key";
 
@@ -184,12 +187,14 @@ impl Cluster {
             // A merge patch: labels, annotations and whatever else there is are not ours.
             let version = &over.secret_version;
             let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
-            let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
+            let (params, patch) = (patch_params(), Patch::Merge(patch));
             call(what, self.secrets.patch(&self.secret, &params, &patch)).await?;
         } else {
             let metadata = ObjectMeta { name: Some(self.secret.clone()), ..ObjectMeta::default() };
             let secret = Secret { metadata, data: Some(data), ..Secret::default() };
-            call(what, self.secrets.create(&PostParams::default(), &secret)).await?;
+            let params =
+                PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
+            call(what, self.secrets.create(&params, &secret)).await?;
         }
         Ok(())
     }
@@ -215,7 +220,7 @@ impl Cluster {
         });
         let patch = JsonPatch([PatchOperation::Test(test)].into_iter().chain(add).collect());
         let patch = Patch::<()>::Json(patch);
-        let (params, name) = (PatchParams::default(), &self.configurations);
+        let (params, name) = (patch_params(), &self.configurations);
         if configuration == 0 {
             let what = format!("writing ValidatingWebhookConfiguration {name}");
             call(what, self.validating.patch(name, &params, &patch)).await?;
@@ -266,6 +271,10 @@ where
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
+}
+
+fn patch_params() -> PatchParams {
+    PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
 }
 
 async fn call<T>(
