@@ -19,6 +19,8 @@ pub mod selector;
 mod stateful_set;
 mod template;
 
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+
 use crate::{
     cluster::Cluster,
     field::Path,
@@ -84,6 +86,8 @@ pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) 
     let object = &subject.object;
     let update = subject.operation == Operation::Update;
     let old = if update { subject.old() } else { None };
+    // What it was is asked for only where something is found that it could ease.
+    let old_template = &|| if update { subject.old_template() } else { None };
     if update {
         object_meta::validate_update(&object.metadata, old.map(|old| &old.metadata), found);
     } else {
@@ -95,7 +99,7 @@ pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) 
     match &object.workload {
         Workload::DaemonSet(spec) => {
             let old = old.and_then(|old| match &old.workload {
-                Workload::DaemonSet(spec) => Some(&**spec),
+                Workload::DaemonSet(spec) => Some(daemon_set::Old { spec, template: old_template }),
                 Workload::StatefulSet(_) => None,
             });
             daemon_set::validate(spec, old, cluster, found);
@@ -105,13 +109,17 @@ pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) 
             let old = old.and_then(|old| match &old.workload {
                 Workload::DaemonSet(_) => None,
                 Workload::StatefulSet(spec) => {
-                    Some(stateful_set::Old { metadata: &old.metadata, spec })
+                    let metadata = &old.metadata;
+                    Some(stateful_set::Old { metadata, spec, template: old_template })
                 }
             });
             stateful_set::validate(object, spec, old, update, cluster, found)
         }
     }
 }
+
+/// The old pod template, which is read when it is asked for.
+type OldTemplate<'a> = &'a dyn Fn() -> Option<&'a PodTemplateSpec>;
 
 /// `ValidateNonnegativeField`.
 fn at_least_0(value: Option<i32>, path: &Path<'_>, found: &mut Findings) {

@@ -155,6 +155,12 @@ impl Cluster {
         self.version >= release
     }
 
+    /// One of this version, with every feature off.
+    #[cfg(test)]
+    pub(crate) fn without_features(version: Version) -> Self {
+        Cluster::new(version, GATES.iter().map(|gate| (gate.name.to_owned(), false)).collect())
+    }
+
     /// Whether a feature is on. One that no rule knows is off.
     pub fn enabled(&self, gate: &str) -> bool {
         self.gates.get(gate).copied().unwrap_or_else(|| {

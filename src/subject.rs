@@ -2,7 +2,8 @@
 //!
 //! Metadata and envelope are borrowed from the JSON they came in (`managedFields` is skipped),
 //! `spec` is k8s-openapi's type, and the old object of an UPDATE is not read before a rule asks
-//! for it. The spec is defaulted as the API server does before it judges.
+//! for it, its pod template, which is most of it, not before a rule asks for that. The spec is
+//! defaulted as the API server does before it judges.
 
 mod kruise;
 mod metadata;
@@ -17,7 +18,7 @@ pub use kruise::{KruiseRollingUpdate, KruiseSpec, KruiseUpdateStrategy};
 pub use metadata::{Metadata, Str, StrMap};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-pub use spec::{DaemonSetSpec, StatefulSetSpec};
+pub use spec::{DaemonSetSpec, StatefulSetSpec, Unread};
 
 use crate::api_validation::defaults;
 
@@ -123,22 +124,22 @@ pub enum Operation {
 
 /// The spec, by kind.
 #[derive(Clone, Debug)]
-pub enum Workload {
+pub enum Workload<T = PodTemplateSpec> {
     /// Of a DaemonSet.
-    DaemonSet(Box<DaemonSetSpec>),
+    DaemonSet(Box<DaemonSetSpec<T>>),
     /// Of a StatefulSet.
-    StatefulSet(Box<StatefulSetSpec>),
+    StatefulSet(Box<StatefulSetSpec<T>>),
 }
 
-/// An object that was read.
+/// An object that was read, with its pod template or without.
 #[derive(Debug)]
-pub struct Object<'a> {
+pub struct Object<'a, T = PodTemplateSpec> {
     /// What it is.
     pub resource: &'static Resource,
     /// Its metadata.
     pub metadata: Metadata<'a>,
     /// Its spec, defaulted.
-    pub workload: Workload,
+    pub workload: Workload<T>,
     /// What an OpenKruise set has beside that.
     pub kruise: Option<KruiseSpec>,
     /// Its status, unread.
@@ -189,14 +190,28 @@ impl<'a> Object<'a> {
     /// # Errors
     /// When the JSON does not decode or is of another kind.
     pub fn parse(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
+        let mut object = Self::parse_as(resource, json)?;
+        defaults::template(match &mut object.workload {
+            Workload::DaemonSet(spec) => &mut spec.template,
+            Workload::StatefulSet(spec) => &mut spec.template,
+        });
+        Ok(object)
+    }
+}
+
+impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
+    /// Reads an object and defaults all but its template.
+    fn parse_as(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
         match resource.kind {
-            Kind::DaemonSet => Self::read(resource, json, |mut spec: Box<DaemonSetSpec>, own| {
-                own.into_iter().for_each(|own| defaults::kruise_daemon_set(&mut spec, own));
-                defaults::daemon_set(&mut spec);
-                Workload::DaemonSet(spec)
-            }),
+            Kind::DaemonSet => {
+                Self::read(resource, json, |mut spec: Box<DaemonSetSpec<T>>, own| {
+                    own.into_iter().for_each(|own| defaults::kruise_daemon_set(&mut spec, own));
+                    defaults::daemon_set(&mut spec);
+                    Workload::DaemonSet(spec)
+                })
+            }
             Kind::StatefulSet => {
-                Self::read(resource, json, |mut spec: Box<StatefulSetSpec>, own| {
+                Self::read(resource, json, |mut spec: Box<StatefulSetSpec<T>>, own| {
                     // OpenKruise has it elsewhere, and drops it here.
                     spec.min_ready_seconds.take_if(|_| own.is_some());
                     defaults::stateful_set(&mut spec);
@@ -209,7 +224,7 @@ impl<'a> Object<'a> {
     fn read<S: Deserialize<'a> + Default>(
         resource: &'static Resource,
         json: &'a str,
-        workload: impl FnOnce(S, Option<&KruiseSpec>) -> Workload,
+        workload: impl FnOnce(S, Option<&KruiseSpec>) -> Workload<T>,
     ) -> Result<Self, DecodeError> {
         let wrong = |source| DecodeError::Json { kind: resource.kind, source };
         let raw: Raw<'a, S> = serde_json::from_str(json).map_err(wrong)?;
@@ -236,7 +251,9 @@ impl<'a> Object<'a> {
             status: raw.status,
         })
     }
+}
 
+impl<T> Object<'_, T> {
     /// Its kind.
     pub const fn kind(&self) -> Kind {
         self.resource.kind
@@ -257,7 +274,7 @@ impl<'a> Object<'a> {
     }
 
     /// The pod template.
-    pub fn template(&self) -> &PodTemplateSpec {
+    pub fn template(&self) -> &T {
         match &self.workload {
             Workload::DaemonSet(spec) => &spec.template,
             Workload::StatefulSet(spec) => &spec.template,
@@ -278,7 +295,8 @@ pub struct Subject<'a> {
 #[derive(Debug)]
 struct Old<'a> {
     json: &'a str,
-    parsed: OnceCell<Option<Object<'a>>>,
+    parsed: OnceCell<Option<Object<'a, Unread<'a>>>>,
+    template: OnceCell<Option<PodTemplateSpec>>,
 }
 
 impl<'a> Subject<'a> {
@@ -289,14 +307,28 @@ impl<'a> Subject<'a> {
 
     /// An object that replaces an old one, given as JSON.
     pub const fn update(object: Object<'a>, old: &'a str) -> Self {
-        let old = Old { json: old, parsed: OnceCell::new() };
+        let old = Old { json: old, parsed: OnceCell::new(), template: OnceCell::new() };
         Subject { operation: Operation::Update, object, old: Some(old) }
     }
 
-    /// The object as it was: `None` on CREATE, or when it cannot be read.
-    pub fn old(&self) -> Option<&Object<'a>> {
+    /// The object as it was, without its pod template: `None` on CREATE, or when it cannot be read.
+    pub fn old(&self) -> Option<&Object<'a, Unread<'a>>> {
         let old = self.old.as_ref()?;
-        old.parsed.get_or_init(|| Object::parse(self.object.resource, old.json).ok()).as_ref()
+        old.parsed.get_or_init(|| Object::parse_as(self.object.resource, old.json).ok()).as_ref()
+    }
+
+    /// The pod template as it was. To read it costs as much as to read the new object: ask last.
+    pub fn old_template(&self) -> Option<&PodTemplateSpec> {
+        let unread = self.old()?.template();
+        let read = || {
+            let mut template = unread.map_or_else(
+                || Some(PodTemplateSpec::default()),
+                |raw| serde_json::from_str(raw.get()).ok(),
+            )?;
+            defaults::template(&mut template);
+            Some(template)
+        };
+        self.old.as_ref()?.template.get_or_init(read).as_ref()
     }
 
     /// The same question asked of the old object alone, for ratcheting.
@@ -312,7 +344,7 @@ impl<'a> Subject<'a> {
 
     /// The old object was on its way out already: neither a CREATE nor an UPDATE can begin that.
     pub fn was_being_deleted(&self) -> bool {
-        let on_its_way = |old: &Object<'_>| old.metadata.deletion_timestamp.is_some();
+        let on_its_way = |old: &Object<'a, _>| old.metadata.deletion_timestamp.is_some();
         self.operation == Operation::Update && self.old().is_none_or(on_its_way)
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn validate_spec(
 ) {
     access_modes(spec, &path.child("accessModes"), found);
     if let Some(selector) = &spec.selector {
-        selector::validate(selector, false, &path.child("selector"), found);
+        selector::validate(selector, &|| false, &path.child("selector"), found);
     }
     storage(spec, &path.child("resources").key("storage"), found);
     class_name(spec.storage_class_name.as_deref(), &path.child("storageClassName"), found);

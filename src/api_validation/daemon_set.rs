@@ -13,35 +13,42 @@ use k8s_openapi::{
 use serde_json::json;
 
 use super::{
-    POD_TEMPLATE_VALIDATION, at_least_0, int_or_percent, object_meta, pod_template, selector,
-    template,
+    OldTemplate, POD_TEMPLATE_VALIDATION, at_least_0, int_or_percent, object_meta, pod_template,
+    selector, template,
 };
 use crate::{
     api_validation::API_VALIDATION,
     cluster::Cluster,
     field::Path,
     finding::{Findings, Value},
-    subject::{DaemonSetSpec, Kind},
+    subject::{DaemonSetSpec, Kind, Unread},
 };
+
+/// The old object of an UPDATE.
+#[derive(Clone, Copy)]
+pub(super) struct Old<'a> {
+    pub(super) spec: &'a DaemonSetSpec<Unread<'a>>,
+    pub(super) template: OldTemplate<'a>,
+}
 
 /// `ValidateDaemonSetSpec`, and on UPDATE `ValidateDaemonSetSpecUpdate`. The whole spec is judged
 /// each time, whatever the old one was.
 pub(super) fn validate(
     spec: &DaemonSetSpec,
-    old: Option<&DaemonSetSpec>,
+    old: Option<Old<'_>>,
     cluster: &Cluster,
     found: &mut Findings,
 ) {
     let path = Path::new("spec");
     let selector = spec.selector.as_ref();
     if let Some(old) = old
-        && !selector::same(selector, old.selector.as_ref())
+        && !selector::same(selector, old.spec.selector.as_ref())
     {
         let value = selector::to_value(selector);
         found.invalid(&path.child("selector"), value, object_meta::IMMUTABLE);
     }
     if let Some(selector) = selector {
-        selector::validate(selector, any_value(old), &path.child("selector"), found);
+        selector::validate(selector, &|| any_value(old), &path.child("selector"), found);
     }
     let template_path = path.child("template");
     if selector.is_none_or(selector::parses) {
@@ -52,15 +59,12 @@ pub(super) fn validate(
         found.invalid(&path.child("selector"), value, "empty selector is invalid for daemonset");
     }
 
-    let old_template = old.map(|old| &old.template);
-    template::metadata(&spec.template, old_template, &template_path, found);
+    let old_template = || (old?.template)();
+    template::metadata(&spec.template, &old_template, &template_path, found);
     if let Some(pod) = &spec.template.spec {
         let annotations = spec.template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
-        let opts = pod_template::PodOptions {
-            cluster,
-            claims: &[],
-            old: old_template.and_then(|template| template.spec.as_ref()),
-        };
+        let old = &|| old_template()?.spec.as_ref();
+        let opts = pod_template::PodOptions { cluster, claims: &[], old };
         found.set_rule(POD_TEMPLATE_VALIDATION);
         let path = template_path.child("spec");
         pod_template::validate_pod_spec(pod, annotations, &path, &opts, found);
@@ -81,10 +85,11 @@ pub(super) fn validate(
 ///
 /// Kubernetes: `ValidateUpdate` in the strategy, and `hasInvalidLabelValueInAffinitySelector`,
 /// `pkg/api/pod/util.go`.
-fn any_value(old: Option<&DaemonSetSpec>) -> bool {
+fn any_value(old: Option<Old<'_>>) -> bool {
     old.is_some_and(|old| {
-        old.selector.as_ref().is_some_and(selector::has_invalid_value)
-            || old.template.spec.as_ref().is_some_and(bad_affinity_selector)
+        let pod = || (old.template)()?.spec.as_ref();
+        old.spec.selector.as_ref().is_some_and(selector::has_invalid_value)
+            || pod().is_some_and(bad_affinity_selector)
     })
 }
 
@@ -112,7 +117,7 @@ fn bad_term(term: &PodAffinityTerm) -> bool {
     let mut found = Findings::default();
     let path = Path::new("term");
     for selector in term.label_selector.iter().chain(&term.namespace_selector) {
-        selector::validate(selector, false, &path, &mut found);
+        selector::validate(selector, &|| false, &path, &mut found);
     }
     !found.is_empty()
 }

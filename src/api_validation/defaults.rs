@@ -9,15 +9,22 @@
 mod pod;
 
 use k8s_openapi::{
-    api::apps::v1::{DaemonSetUpdateStrategy, StatefulSetUpdateStrategy},
+    api::{
+        apps::v1::{DaemonSetUpdateStrategy, StatefulSetUpdateStrategy},
+        core::v1::PodTemplateSpec,
+    },
     apimachinery::pkg::util::intstr::IntOrString,
 };
 
 use crate::subject::{DaemonSetSpec, KruiseSpec, StatefulSetSpec};
 
+/// `SetDefaults_PodSpec` and all below it.
+pub fn template(template: &mut PodTemplateSpec) {
+    pod::template(template);
+}
+
 /// `SetDefaults_DaemonSet`.
-pub fn daemon_set(spec: &mut DaemonSetSpec) {
-    pod::template(&mut spec.template);
+pub fn daemon_set<T>(spec: &mut DaemonSetSpec<T>) {
     let strategy = spec.update_strategy.get_or_insert_default();
     text(&mut strategy.type_, "RollingUpdate");
     if let DaemonSetUpdateStrategy { type_: Some(kind), rolling_update } = strategy
@@ -34,7 +41,7 @@ pub fn daemon_set(spec: &mut DaemonSetSpec) {
 /// given, the other is 0.
 ///
 /// OpenKruise: `SetDefaultsDaemonSet`, apis/apps/defaults/v1alpha1.go.
-pub fn kruise_daemon_set(spec: &mut DaemonSetSpec, own: &KruiseSpec) {
+pub fn kruise_daemon_set<T>(spec: &mut DaemonSetSpec<T>, own: &KruiseSpec) {
     let surges = own.rolling_update().and_then(|rolling| rolling.rolling_update_type.as_deref())
         == Some("Surging");
     let strategy = spec.update_strategy.as_mut();
@@ -51,8 +58,7 @@ pub fn kruise_daemon_set(spec: &mut DaemonSetSpec, own: &KruiseSpec) {
 
 /// `SetDefaults_StatefulSet`. The default of `maxUnavailable`, which depends on a feature gate, is
 /// left out: it is one that every rule takes for granted.
-pub fn stateful_set(spec: &mut StatefulSetSpec) {
-    pod::template(&mut spec.template);
+pub fn stateful_set<T>(spec: &mut StatefulSetSpec<T>) {
     for claim in spec.volume_claim_templates.iter_mut().flatten() {
         let claim_spec = claim.spec.get_or_insert_default();
         // A pointer: an empty text is a value, and a wrong one.

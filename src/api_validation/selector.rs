@@ -11,10 +11,16 @@ use crate::{
     finding::{Findings, Value},
 };
 
-/// A label selector's own faults. `any_value` lets bad label values in expressions pass.
+/// A label selector's own faults. `any_value` lets bad label values in expressions pass; it is asked
+/// only if there is one.
 ///
 /// Kubernetes: `ValidateLabelSelector`, apimachinery `pkg/apis/meta/v1/validation/validation.go`.
-pub fn validate(selector: &LabelSelector, any_value: bool, path: &Path<'_>, found: &mut Findings) {
+pub fn validate(
+    selector: &LabelSelector,
+    any_value: &dyn Fn() -> bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
     labels::labels(selector.match_labels.as_ref(), &path.child("matchLabels"), found);
     let path = path.child("matchExpressions");
     for (i, requirement) in expressions(selector).iter().enumerate() {
@@ -25,7 +31,7 @@ pub fn validate(selector: &LabelSelector, any_value: bool, path: &Path<'_>, foun
 /// Kubernetes: `ValidateLabelSelectorRequirement`, in the same file.
 fn validate_requirement(
     requirement: &LabelSelectorRequirement,
-    any_value: bool,
+    any_value: &dyn Fn() -> bool,
     path: &Path<'_>,
     found: &mut Findings,
 ) {
@@ -49,7 +55,7 @@ fn validate_requirement(
         }
     }
     labels::label_key(&requirement.key, &path.child("key"), found);
-    if !any_value {
+    if !values.iter().all(|value| names::is_label_value(value)) && !any_value() {
         let path = path.child("values");
         for (i, value) in values.iter().enumerate() {
             for message in names::label_value(value) {
@@ -180,7 +186,7 @@ mod tests {
     }
     fn found(selector: &LabelSelector, any_value: bool) -> Vec<String> {
         let mut found = Findings::of("test");
-        validate(selector, any_value, &Path::new("selector"), &mut found);
+        validate(selector, &|| any_value, &Path::new("selector"), &mut found);
         found.into_vec().into_iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
 
-use super::{labels, names, selector};
+use super::{OldTemplate, labels, names, selector};
 use crate::{
     field::Path,
     finding::{Findings, Value},
@@ -45,7 +45,7 @@ pub(super) fn matches(
 /// `pkg/apis/core/validation/validation.go`.
 pub(super) fn metadata(
     template: &PodTemplateSpec,
-    old: Option<&PodTemplateSpec>,
+    old: OldTemplate<'_>,
     path: &Path<'_>,
     found: &mut Findings,
 ) {
@@ -62,9 +62,9 @@ pub(super) fn metadata(
         let detail = "must set spec.nodeName if mirror pod annotation is set";
         found.invalid(&path.key(MIRROR), value, detail);
     }
-    let old = old.and_then(|old| old.metadata.as_ref()?.annotations.as_ref());
+    let old = || old()?.metadata.as_ref()?.annotations.as_ref();
     if let Some(cost) = bad_deletion_cost(annotations)
-        && old.and_then(bad_deletion_cost).is_none()
+        && old().and_then(bad_deletion_cost).is_none()
     {
         found.invalid(&path.key(DELETION_COST), cost, "must be a 32bit integer");
     }

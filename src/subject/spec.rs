@@ -11,13 +11,17 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
-/// The spec of a DaemonSet (apps/v1 `DaemonSetSpec`).
+/// A pod template that nobody has read yet.
+pub type Unread<'a> = Option<&'a RawValue>;
+
+/// The spec of a DaemonSet (apps/v1 `DaemonSetSpec`), with its template read or [`Unread`].
 ///
 /// k8s-openapi's own type cannot tell an absent selector from an empty one; the API server does.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DaemonSetSpec {
+#[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de> + Default"))]
+pub struct DaemonSetSpec<T = PodTemplateSpec> {
     /// Seconds a pod must be ready to count as available.
     pub min_ready_seconds: Option<i32>,
     /// How many old revisions are kept.
@@ -26,15 +30,15 @@ pub struct DaemonSetSpec {
     pub selector: Option<LabelSelector>,
     /// What its pods look like.
     #[serde(default, deserialize_with = "null_is_default")]
-    pub template: PodTemplateSpec,
+    pub template: T,
     /// How a changed template is rolled out.
     pub update_strategy: Option<DaemonSetUpdateStrategy>,
 }
 
 /// The spec of a StatefulSet (apps/v1 `StatefulSetSpec`); see [`DaemonSetSpec`].
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StatefulSetSpec {
+#[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de> + Default"))]
+pub struct StatefulSetSpec<T = PodTemplateSpec> {
     /// Seconds a pod must be ready to count as available.
     pub min_ready_seconds: Option<i32>,
     /// Where the numbering of pods begins.
@@ -54,7 +58,7 @@ pub struct StatefulSetSpec {
     pub service_name: Option<String>,
     /// What its pods look like.
     #[serde(default, deserialize_with = "null_is_default")]
-    pub template: PodTemplateSpec,
+    pub template: T,
     /// How a changed template is rolled out.
     pub update_strategy: Option<StatefulSetUpdateStrategy>,
     /// Claims that each pod gets its own of.

@@ -9,7 +9,7 @@ use crate::{
     field::Path,
     finding::{Findings, Reason},
     rule::{Meta, Mode, Phase, Trap},
-    subject::{StatefulSetSpec, Subject},
+    subject::Subject,
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -71,8 +71,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             ),
         );
     };
-    let service = |spec: &StatefulSetSpec| spec.service_name.clone().unwrap_or_default();
-    if service(new) != service(old) {
+    let (service, old_service) = (new.service_name.as_deref(), old.service_name.as_deref());
+    if service.unwrap_or_default() != old_service.unwrap_or_default() {
         let written = path.child("serviceName");
         let field = if new.service_name.is_some() { &written } else { &path };
         report(field, "serviceName", "; the pods have the old one until they are restarted");
@@ -83,9 +83,9 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let parallel = new.pod_management_policy.as_deref() == Some("Parallel");
         report(if parallel { &written } else { &path }, "podManagementPolicy", "");
     }
-    let claims = |spec: &StatefulSetSpec| spec.volume_claim_templates.clone().unwrap_or_default();
-    let (new_claims, old_claims) = (claims(new), claims(old));
-    if claims::same(&new_claims, &old_claims) {
+    let new_claims = new.volume_claim_templates.as_deref().unwrap_or_default();
+    let old_claims = old.volume_claim_templates.as_deref().unwrap_or_default();
+    if claims::same(new_claims, old_claims) {
         return;
     }
     let written = path.child("volumeClaimTemplates");
@@ -93,7 +93,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let (what, then) = if !read::claims(new).map(|c| c.0).eq(read::claims(old).map(|c| c.0)) {
         let then = "; then delete the pods one by one, a running one cannot exchange its volumes";
         ("the list of claim templates", then)
-    } else if only_sizes_differ(new_claims, &old_claims) {
+    } else if only_sizes_differ(new_claims.to_vec(), old_claims) {
         let then = "; claims that are there are grown one by one with `kubectl edit pvc`";
         ("the size in a claim template", then)
     } else {

@@ -68,8 +68,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
 
 /// How many times a DaemonSet's rollout waits, if its status tells for how many nodes it is.
 fn daemon_steps(subject: &Subject<'_>, spec: &DaemonSetSpec) -> Option<i64> {
-    let status = subject.old().unwrap_or(&subject.object);
-    let desired = read::daemon_set_status(status)?.desired_number_scheduled;
+    let status = match subject.old() {
+        Some(old) => read::daemon_set_status(old),
+        None => read::daemon_set_status(&subject.object),
+    };
+    let desired = status?.desired_number_scheduled;
     let rolling = spec.update_strategy.as_ref()?.rolling_update.as_ref()?;
     let at_once = if read::surges(spec) { &rolling.max_surge } else { &rolling.max_unavailable };
     let at_once = read::scaled(at_once.as_ref()?, desired, true)?.max(1);

@@ -71,14 +71,14 @@ fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec) -> Option<String> {
     }
     let old = subject.old()?;
     let Workload::DaemonSet(old_spec) = &old.workload else { return None };
-    let changes = read::template_changes(subject) || max_unavailable(old_spec) != Some(value);
     let nodes = read::daemon_set_status(old)?.desired_number_scheduled;
     let at_once = read::scaled(value, nodes, true)?;
-    (changes && nodes > 1 && at_once >= nodes.into())
+    let changes = || max_unavailable(old_spec) != Some(value) || read::template_changes(subject);
+    (nodes > 1 && at_once >= nodes.into() && changes())
         .then(|| format!("the pods of all {nodes} nodes"))
 }
 
-fn max_unavailable(spec: &DaemonSetSpec) -> Option<&IntOrString> {
+fn max_unavailable<T>(spec: &DaemonSetSpec<T>) -> Option<&IntOrString> {
     let strategy = spec.update_strategy.as_ref()?;
     let rolls = strategy.type_.as_deref() == Some("RollingUpdate");
     strategy.rolling_update.as_ref().filter(|_| rolls)?.max_unavailable.as_ref()

@@ -41,7 +41,7 @@ StatefulSets.",
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some((old, spec)) = subject.old().zip(read::stateful_set(&subject.object)) else { return };
     let ordered = spec.pod_management_policy.as_deref() != Some("Parallel");
-    if !ordered || read::partition(spec).is_none() || !read::template_changes(subject) {
+    if !ordered || read::partition(spec).is_none() {
         return;
     }
     let (Some(old_spec), Some(status)) = (read::stateful_set(old), read::stateful_set_status(old))
@@ -53,7 +53,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let suspect = suspect(old_spec, &status).filter(|_| waiting == 1);
     // What is scaled away need not become ready.
     let stays = |ordinal| read::ordinals(spec).contains(&ordinal);
-    if waiting < 1 || !suspect.is_none_or(stays) {
+    if waiting < 1 || !suspect.is_none_or(stays) || !read::template_changes(subject) {
         return;
     }
     let pods = if created == 1 { "pod" } else { "pods" };
@@ -77,7 +77,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
 
 /// The pod that is not ready, going by the counts: pods are started from the first on, each when
 /// the one before it is ready, and updated from the last down.
-fn suspect(spec: &StatefulSetSpec, status: &StatefulSetStatus) -> Option<i64> {
+fn suspect<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> Option<i64> {
     let ordinals = read::ordinals(spec);
     let wanted = ordinals.end - ordinals.start;
     let created = i64::from(status.replicas);

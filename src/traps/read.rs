@@ -26,9 +26,10 @@ use crate::{
     subject::{DaemonSetSpec, Object, Subject, Workload},
 };
 
-/// Whether an UPDATE changes the template, which is what starts a rollout.
+/// Whether an UPDATE changes the template, which is what starts a rollout. Ask it last: it reads
+/// the old template.
 pub(super) fn template_changes(subject: &Subject<'_>) -> bool {
-    subject.old().is_some_and(|old| old.template() != subject.object.template())
+    subject.old_template().is_some_and(|old| old != subject.object.template())
 }
 
 /// The spec of the template's pods.
@@ -37,12 +38,12 @@ pub(super) fn pod_spec<'a>(object: &'a Object<'_>) -> Option<&'a PodSpec> {
 }
 
 /// The status of a StatefulSet. On the main resource's UPDATE it is the stored one.
-pub(super) fn stateful_set_status(object: &Object<'_>) -> Option<StatefulSetStatus> {
+pub(super) fn stateful_set_status<T>(object: &Object<'_, T>) -> Option<StatefulSetStatus> {
     serde_json::from_str(object.status?.get()).ok()
 }
 
 /// The status of a DaemonSet. On the main resource's UPDATE it is the stored one.
-pub(super) fn daemon_set_status(object: &Object<'_>) -> Option<DaemonSetStatus> {
+pub(super) fn daemon_set_status<T>(object: &Object<'_, T>) -> Option<DaemonSetStatus> {
     serde_json::from_str(object.status?.get()).ok()
 }
 

@@ -39,10 +39,7 @@ Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.",
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::daemon_set(&subject.object) else { return };
-    if read::strategy(&subject.object) != Some("RollingUpdate")
-        || read::surges(spec)
-        || !read::template_changes(subject)
-    {
+    if read::strategy(&subject.object) != Some("RollingUpdate") || read::surges(spec) {
         return;
     }
     let rolling = spec.update_strategy.as_ref().and_then(|it| it.rolling_update.as_ref());
@@ -53,7 +50,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let allowed = max_unavailable.and_then(|value| read::scaled(value, desired, true));
     let Some(allowed) = allowed.filter(|allowed| *allowed > 0) else { return };
     let is_settled = status.updated_number_scheduled.unwrap_or_default() == desired;
-    if !is_settled || i64::from(unavailable) < allowed || unavailable >= desired {
+    if !is_settled
+        || i64::from(unavailable) < allowed
+        || unavailable >= desired
+        || !read::template_changes(subject)
+    {
         return;
     }
     let path = Path::new("spec");

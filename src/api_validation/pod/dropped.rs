@@ -159,6 +159,11 @@ const FEATURES: &[Feature] = &[
     },
 ];
 
+/// Whether there is anything that [`drop_disabled`] would drop, but for an old spec that uses it.
+pub(crate) fn uses_disabled(spec: &PodSpec, cluster: &Cluster) -> bool {
+    FEATURES.iter().any(|feature| (feature.used)(spec) && !cluster.enabled(feature.gate))
+}
+
 /// The spec as the API server validates it. It is copied only where a field is dropped.
 pub(crate) fn drop_disabled<'a>(
     spec: &'a PodSpec,

@@ -163,6 +163,12 @@ pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
     })
 }
 
+/// Whether it says anything that is judged in one of two ways, neither of which is the stricter one.
+pub(crate) fn uses_label_keys(spec: &PodSpec) -> bool {
+    let mut constraints = list(&spec.topology_spread_constraints).iter();
+    constraints.any(|constraint| !list(&constraint.match_label_keys).is_empty())
+}
+
 /// `hasInvalidTopologySpreadConstrainMatchLabelKeys`.
 pub(crate) fn violates_merged(spec: &PodSpec) -> bool {
     list(&spec.topology_spread_constraints).iter().any(|constraint| {

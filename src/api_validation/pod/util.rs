@@ -95,7 +95,7 @@ pub(crate) fn label_selector(
     found: &mut Findings,
 ) {
     if let Some(selector) = selector {
-        selector::validate(selector, any_value, path, found);
+        selector::validate(selector, &|| any_value, path, found);
     }
 }
 

@@ -13,7 +13,9 @@ use crate::subject::{Object, StatefulSetSpec, Subject, Workload};
 pub(in crate::traps) const MAX_UNAVAILABLE_GATE: &str = "MaxUnavailableStatefulSet";
 
 /// The spec of an object that is a StatefulSet.
-pub(in crate::traps) fn stateful_set<'a>(object: &'a Object<'_>) -> Option<&'a StatefulSetSpec> {
+pub(in crate::traps) fn stateful_set<'a, T>(
+    object: &'a Object<'_, T>,
+) -> Option<&'a StatefulSetSpec<T>> {
     match &object.workload {
         Workload::StatefulSet(spec) => Some(spec),
         Workload::DaemonSet(_) => None,
@@ -23,13 +25,13 @@ pub(in crate::traps) fn stateful_set<'a>(object: &'a Object<'_>) -> Option<&'a S
 /// The ordinals of a StatefulSet's pods.
 ///
 /// Kubernetes: `getStartOrdinal`, `getEndOrdinal`, pkg/controller/statefulset/stateful_set_utils.go.
-pub(in crate::traps) fn ordinals(spec: &StatefulSetSpec) -> Range<i64> {
+pub(in crate::traps) fn ordinals<T>(spec: &StatefulSetSpec<T>) -> Range<i64> {
     let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start).unwrap_or(0).into();
     start..start + i64::from(spec.replicas.unwrap_or(1).max(0))
 }
 
 /// The index below which a rolling update leaves pods alone. `None` without rolling updates.
-pub(in crate::traps) fn partition(spec: &StatefulSetSpec) -> Option<i32> {
+pub(in crate::traps) fn partition<T>(spec: &StatefulSetSpec<T>) -> Option<i32> {
     let strategy = spec.update_strategy.as_ref();
     let strategy = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"))?;
     Some(strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition).unwrap_or(0))
@@ -61,8 +63,8 @@ pub(in crate::traps) fn pod_names(name: &str, ordinals: &Range<i64>) -> String {
 }
 
 /// The claim templates of a StatefulSet, with their names.
-pub(in crate::traps) fn claims(
-    spec: &StatefulSetSpec,
+pub(in crate::traps) fn claims<T>(
+    spec: &StatefulSetSpec<T>,
 ) -> impl Iterator<Item = (&str, &PersistentVolumeClaim)> + Clone {
     let claims = spec.volume_claim_templates.as_deref().unwrap_or_default().iter();
     claims.map(|claim| (claim.metadata.name.as_deref().unwrap_or_default(), claim))
