@@ -7,8 +7,7 @@
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     fs,
-    io::{Read as _, Write as _},
-    net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process,
@@ -33,7 +32,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::sleep;
 
-use crate::{client, harness::process::Process, namespace::Namespace, service::Service};
+use crate::{client, harness::process::Process, http, namespace::Namespace, service::Service};
 
 /// How often it looks at its pods.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -303,16 +302,7 @@ fn is_ready(container: &Container, address: Ipv4Addr) -> bool {
     let name = serde_json::to_value(&probe.port).expect("a name");
     let port = name.as_str().and_then(|name| port(container, name)).expect("a port that there is");
     let address = SocketAddr::new(address.into(), port);
-    get(address, probe.path.as_deref().unwrap_or("/")).starts_with("HTTP/1.1 200")
-}
-
-/// The answer to a GET, or what came of it.
-pub(crate) fn get(address: SocketAddr, path: &str) -> String {
-    let mut answer = String::new();
-    let Ok(mut stream) = TcpStream::connect(address) else { return answer };
-    let _ = write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    let _ = stream.read_to_string(&mut answer);
-    answer
+    http::get(address, probe.path.as_deref().unwrap_or("/")).starts_with("HTTP/1.1 200")
 }
 
 async fn set_status(pods: &Api<Pod>, pod: &Pod, status: &Value) -> kube::Result<Pod> {

@@ -10,6 +10,7 @@ mod client;
 mod harness;
 #[path = "../helm.rs"]
 mod helm;
+mod http;
 mod kubelet;
 mod manifests;
 mod namespace;

@@ -18,7 +18,8 @@ use crate::{
         control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},
         process::eventually,
     },
-    kubelet::{Kubelet, get},
+    http,
+    kubelet::Kubelet,
     manifests::{daemon_set, stateful_set},
     namespace::Namespace,
     node,
@@ -159,7 +160,7 @@ fn reload(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     release.run("upgrade", values);
     for pod in &pods {
         eventually("the policy to be read again", || {
-            let metrics = get(SocketAddr::new(pod.ip(), 8080), "/metrics");
+            let metrics = http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
             let done = "setguard_policy_reloads_total{result=\"success\"} 1\n";
             if metrics.contains(done) { Ok(()) } else { Err(metrics) }
         });

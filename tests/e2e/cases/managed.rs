@@ -2,8 +2,7 @@
 
 use std::{
     fs,
-    io::{Read as _, Write as _},
-    net::TcpStream,
+    net::SocketAddr,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -18,6 +17,7 @@ use crate::{
         control_plane::SETGUARD,
         process::{Process, eventually, free_ports},
     },
+    http,
     manifests::daemon_set,
     namespace::Namespace,
 };
@@ -185,11 +185,7 @@ impl<'a> Site<'a> {
     }
 
     fn get(&self, i: usize, path: &str) -> String {
-        let mut reply = String::new();
-        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.admin[i])) else { return reply };
-        let _ = write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        let _ = stream.read_to_string(&mut reply);
-        reply
+        http::get(SocketAddr::from(([127, 0, 0, 1], self.admin[i])), path)
     }
 
     /// The sum of the metrics with this label.
