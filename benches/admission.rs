@@ -8,14 +8,12 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use setguard::{
-    admission::{self, Endpoint},
-    api_validation,
-    config::Policy,
+    admission::{self, Endpoint, review::Request},
     finding::Findings,
     inject::Pod,
-    review::Request,
-    subject::{Object, Resource, Subject},
-    traps::TRAPS,
+    object::{Object, Resource, Subject},
+    policy::Policy,
+    rules::{api_validation, traps::TRAPS},
 };
 
 fn validate(c: &mut Criterion) {

@@ -1,21 +1,24 @@
 //! From the bytes of an AdmissionReview to the bytes of the answer. Pure: the server adds HTTP.
 
+pub mod response;
+pub mod review;
+
 use std::cell::OnceCell;
 
 use jiff::civil::Date;
 use json_patch::PatchOperation;
 use serde_json::value::RawValue;
 
-use crate::{
-    config::Policy,
-    engine::{self, Context, Door},
-    inject,
+use self::{
     response::{ObjectRef, Response},
     review::{Rejection, Request, Verb},
-    rule::Mode,
-    subject::{Object, Resource, Subject},
-    verdict::Verdict,
-    yaml::strict,
+};
+use crate::{
+    engine::{self, Context, Door, verdict::Verdict},
+    finding::Mode,
+    inject,
+    object::{Object, Resource, Subject, schema},
+    policy::Policy,
 };
 
 /// The paths under which a review may come in.
@@ -197,7 +200,7 @@ fn understood<'a>(
     resource: &'static Resource,
     keep: &'a OnceCell<String>,
 ) -> Option<&'a str> {
-    let understood = strict::understood(json, resource)?;
+    let understood = schema::understood(json, resource)?;
     Some(keep.get_or_init(|| understood))
 }
 

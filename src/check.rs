@@ -1,10 +1,7 @@
 //! `setguard check`: manifests in, a report out. It translates; the engine judges.
 
-pub(crate) mod input;
-mod judge;
-mod manifest;
-mod previous;
-mod report;
+pub(crate) mod judge;
+pub(crate) mod previous;
 mod together;
 
 use std::{
@@ -15,11 +12,19 @@ use std::{
 
 use clap::{Args, ValueEnum, error::ErrorKind};
 
-use crate::{config::Policy, exit::Exit, inject::Namespaces, policy_args::PolicyArgs, yaml};
-use input::Source;
+use crate::{
+    exit::Exit,
+    manifests::{
+        document,
+        namespaces::Namespaces,
+        source::{self, Source},
+    },
+    policy::{Policy, args::PolicyArgs},
+    report::{self, Report, Summary},
+    yaml,
+};
 use judge::{Change, Judge};
 use previous::Previous;
-use report::{Report, Summary};
 use together::Together;
 
 /// Judge manifests as the API server and the webhook would, without a cluster
@@ -89,14 +94,14 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     };
     let (mut asked, mut ask) = (Namespaces::default(), Namespaces::default());
     let mut previous = Previous::default();
-    for source in input::looked_through(&args.against, &mut |text| asked.add(text)) {
+    for source in source::looked_through(&args.against, &mut |text| asked.add(text)) {
         match source {
             Ok((source, _)) => previous.add(&source).into_iter().for_each(&mut complain),
             Err(message) => complain(message),
         }
     }
 
-    let sources = input::looked_through(&args.paths, &mut |text| ask.add(text));
+    let sources = source::looked_through(&args.paths, &mut |text| ask.add(text));
     let namespaces = Change { old: asked, new: ask };
     let judge = Judge::new(&policy, &previous, namespaces, args.deny_warnings);
     let mut report = args.format.report();
@@ -129,7 +134,7 @@ fn check(
     for document in yaml::documents(source.text()) {
         match document {
             Ok(document) => {
-                let found = manifest::manifests(document);
+                let found = document::manifests(document);
                 summary.others += found.others;
                 for node in &found.related {
                     together.related(&name, node);

@@ -1,6 +1,7 @@
 //! The command line: what there is to say, and who answers.
 
 mod inject;
+pub mod preview;
 mod rules;
 
 use std::{

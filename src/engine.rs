@@ -1,18 +1,25 @@
 //! Runs the rules over an object and judges what they find. Pure: the day is an input.
 
+pub mod verdict;
+
 use std::{cell::OnceCell, collections::BTreeMap};
 
 use jiff::civil::Date;
 
+use self::verdict::{Eased, Judged, Verdict};
 use crate::{
-    api_validation::{self, POD_TEMPLATE_VALIDATION},
-    config::Policy,
-    finding::{Finding, Findings},
-    inventory::{self, Inventory, Item},
-    rule::{self, Mode, Phase, Trap},
-    subject::{Object, Subject},
-    traps::{self, TRAPS},
-    verdict::{Eased, Judged, Verdict},
+    finding::{
+        Finding, Findings, Mode,
+        rule::{self, Phase, Trap},
+    },
+    inventory::item::Item,
+    object::{Object, Subject},
+    policy::Policy,
+    rules::{
+        api_validation::{self, POD_TEMPLATE_VALIDATION},
+        cross_object::{self, Inventory},
+        traps::{self, TRAPS},
+    },
 };
 
 /// The annotation by which an object asks to be let off warnings: rule ids, separated by commas.
@@ -98,9 +105,9 @@ pub fn evaluate_together(
     cx: &Context<'_>,
 ) -> BTreeMap<usize, Verdict> {
     let mut verdicts: BTreeMap<usize, Verdict> = BTreeMap::new();
-    for rule in inventory::RULES.iter().filter(|rule| cx.mode(rule.meta.id) != Mode::Off) {
+    for rule in cross_object::RULES.iter().filter(|rule| cx.mode(rule.meta.id) != Mode::Off) {
         let run = |inventory| {
-            let mut found = inventory::Found::of(rule.meta.id);
+            let mut found = cross_object::Found::of(rule.meta.id);
             (rule.check)(inventory, &mut found);
             found.into_vec()
         };

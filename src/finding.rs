@@ -3,11 +3,15 @@
 //! The vocabulary is the API server's: each [`Reason`] has its constructor on [`Findings`], and the
 //! constructor chooses the words, so that a message reads the same wherever it was made.
 
+pub mod field;
+pub mod rule;
+
 use std::{borrow::Cow, fmt};
 
 use serde::Serialize;
 
-use crate::field::{Field, Path};
+pub use field::{Field, Path, Step};
+pub use rule::{Meta, Mode};
 
 /// Why a field was refused, spelled as in `status.details.causes[].reason`.
 ///

@@ -3,7 +3,6 @@
 //! Reads are typed and minimal; patches are explicit operations on the JSON that came in, never
 //! the difference of a typed round trip. A second pass patches nothing.
 
-mod namespaces;
 mod node_pin;
 mod tolerations;
 
@@ -13,16 +12,13 @@ use json_patch::{AddOperation, Patch, PatchOperation, jsonptr::PointerBuf};
 use k8s_openapi::api::core::v1::{Affinity, Toleration};
 use serde::Deserialize;
 
-pub use self::namespaces::Namespaces;
 pub(crate) use self::tolerations::{covers, tolerates};
 use crate::{
-    config::{Injection as Settings, Policy, UnpairedAnnotation},
-    field::Path,
-    finding::{Finding, Findings, Reason},
-    review::{Rejection, User},
-    rule::{Meta, Mode},
-    subject::{Kind, Metadata, Object, Str},
-    verdict::{Judged, Verdict},
+    admission::review::{Rejection, User},
+    engine::verdict::{Judged, Verdict},
+    finding::{Finding, Findings, Meta, Mode, Path, Reason},
+    object::{Kind, Metadata, Object, Str},
+    policy::{Injection as Settings, Policy, UnpairedAnnotation},
 };
 
 /// The annotation by which a paired controller names the node that a pod is made for.

@@ -9,29 +9,20 @@
 //! Data flows one way. Everything but `server` and `check` is pure: no IO, no clock, no logging.
 
 pub mod admission;
-pub mod api_validation;
+pub mod catalogue;
 pub mod check;
 pub mod cli;
-pub mod cluster;
-pub mod config;
-pub mod docs;
 pub mod engine;
 pub mod exit;
-pub mod field;
 pub mod finding;
 pub mod inject;
 pub mod inventory;
-pub mod policy_args;
-pub mod preview;
-pub mod response;
-pub mod review;
-pub mod rule;
-pub mod satisfiable;
+pub mod kubernetes;
+pub mod manifests;
+pub mod object;
+pub mod policy;
+pub mod report;
+pub mod rules;
 #[cfg(feature = "server")]
 pub mod server;
-pub mod subject;
-#[cfg(feature = "server")]
-pub mod telemetry;
-pub mod traps;
-pub mod verdict;
 pub mod yaml;

@@ -16,6 +16,7 @@ mod record;
 pub mod refusal;
 pub mod routes;
 pub mod shutdown;
+pub mod telemetry;
 pub mod tls;
 pub mod webhooks;
 
@@ -41,7 +42,6 @@ use self::{
     shutdown::{Signals, Stop},
     tls::{Pair, Reloader, SelfSigned, Slot, Tls},
 };
-use crate::telemetry;
 
 /// Serves until a signal ends it.
 ///

@@ -8,19 +8,18 @@
 //! octal), since that is what kubectl, kustomize and helm send to a cluster. A document that begins
 //! with `{` is read as JSON first, as kubectl does.
 
-mod de;
-mod json;
+pub(crate) mod de;
+pub(crate) mod json;
 mod map;
 mod scalar;
 mod stream;
-pub mod strict;
 mod tree;
 
 use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 
-use crate::field::{Field, Step};
+use crate::finding::{Field, Step};
 
 pub use stream::{Documents, documents};
 

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use axum::{Router, body::Bytes, http::header::CONTENT_TYPE, routing::post};
 use setguard::{
-    config::Policy,
+    policy::Policy,
     server::{
         accept::Acceptor,
         app::App,

@@ -4,26 +4,25 @@ use std::collections::BTreeMap;
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
-use super::{
-    manifest::Manifest,
-    previous::{Id, Previous},
-};
+use super::previous::{Id, Previous};
 use crate::{
-    api_validation::SCHEMA,
-    config::Policy,
-    engine::{self, Context, Door},
-    finding::Reason,
-    inject::{self, Injection, Namespaces},
-    inventory::{Inventory, Item},
-    rule::Mode,
-    subject::{Object, Resource, Subject},
-    verdict::{Eased, Judged, Verdict},
-    yaml::{Mark, Node, Problem, strict},
+    engine::{
+        self, Context, Door,
+        verdict::{Eased, Judged, Verdict},
+    },
+    finding::{Mode, Reason},
+    inject::{self, Injection},
+    inventory::item::Item,
+    manifests::{document::Manifest, namespaces::Namespaces},
+    object::{Object, Resource, Subject, schema},
+    policy::Policy,
+    rules::{api_validation::SCHEMA, cross_object::Inventory},
+    yaml::{Mark, Node, Problem},
 };
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Severity {
+pub(crate) enum Severity {
     /// Worth knowing.
     Note,
     /// Accepted, and not as meant.
@@ -33,7 +32,7 @@ pub(super) enum Severity {
 }
 
 impl Severity {
-    pub(super) const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Severity::Note => "note",
             Severity::Warning => "warning",
@@ -44,45 +43,45 @@ impl Severity {
 
 /// One thing to say, and where.
 #[derive(Debug)]
-pub(super) struct Said {
-    pub(super) rule: &'static str,
-    pub(super) severity: Severity,
-    pub(super) mark: Mark,
-    pub(super) field: String,
-    pub(super) reason: Reason,
-    pub(super) message: String,
-    pub(super) help: Option<String>,
+pub(crate) struct Said {
+    pub(crate) rule: &'static str,
+    pub(crate) severity: Severity,
+    pub(crate) mark: Mark,
+    pub(crate) field: String,
+    pub(crate) reason: Reason,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
     /// Why it is taken less strictly than its rule is.
-    pub(super) eased: Option<String>,
+    pub(crate) eased: Option<String>,
 }
 
 /// All that is to be said of an object.
 #[derive(Debug)]
-pub(super) struct Judgement {
-    pub(super) id: Id,
-    pub(super) said: Vec<Said>,
+pub(crate) struct Judgement {
+    pub(crate) id: Id,
+    pub(crate) said: Vec<Said>,
     /// Of the policy, not of the object.
-    pub(super) remarks: Vec<String>,
+    pub(crate) remarks: Vec<String>,
     /// What it is to others, if it could be read.
-    pub(super) item: Option<Item>,
+    pub(crate) item: Option<Item>,
 }
 
 impl Judgement {
-    pub(super) fn worst(&self) -> Option<Severity> {
+    pub(crate) fn worst(&self) -> Option<Severity> {
         self.said.iter().map(|said| said.severity).max()
     }
 }
 
 /// The namespaces that ask for the control plane, as they were and as they shall be.
 #[derive(Debug)]
-pub(super) struct Change {
-    pub(super) old: Namespaces,
-    pub(super) new: Namespaces,
+pub(crate) struct Change {
+    pub(crate) old: Namespaces,
+    pub(crate) new: Namespaces,
 }
 
 /// What judgements go by.
 #[derive(Debug)]
-pub(super) struct Judge<'a> {
+pub(crate) struct Judge<'a> {
     namespaces: Change,
     policy: &'a Policy,
     previous: &'a Previous,
@@ -91,7 +90,7 @@ pub(super) struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         policy: &'a Policy,
         previous: &'a Previous,
         namespaces: Change,
@@ -101,7 +100,7 @@ impl<'a> Judge<'a> {
         Judge { namespaces, policy, previous, deny_warnings, today }
     }
 
-    pub(super) fn judge(&self, manifest: &Manifest<'_>) -> Judgement {
+    pub(crate) fn judge(&self, manifest: &Manifest<'_>) -> Judgement {
         let id = Id::of(&manifest.node);
         let mut judgement = Judgement { id, said: Vec::new(), remarks: Vec::new(), item: None };
         for problem in &manifest.problems {
@@ -117,7 +116,7 @@ impl<'a> Judge<'a> {
     }
 
     fn decode(&self, node: &Node<'_>, resource: &'static Resource, judgement: &mut Judgement) {
-        let reading = strict::read(node, resource);
+        let reading = schema::read(node, resource);
         let json = reading.json(node);
         let decodes = reading.problems.is_empty();
         for problem in reading.problems {
@@ -169,7 +168,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Judges the objects at these places of the inventory as they bear on each other.
-    pub(super) fn judge_together(&self, inventory: &Inventory) -> BTreeMap<usize, Verdict> {
+    pub(crate) fn judge_together(&self, inventory: &Inventory) -> BTreeMap<usize, Verdict> {
         engine::evaluate_together(inventory, &self.previous.inventory, &self.context())
     }
 
@@ -178,7 +177,7 @@ impl<'a> Judge<'a> {
     }
 
     /// In the words of a report. `None` if there is nothing to be said.
-    pub(super) fn say(&self, judged: Judged, mark: Mark) -> Option<Said> {
+    pub(crate) fn say(&self, judged: Judged, mark: Mark) -> Option<Said> {
         let Judged { finding, mode, eased } = judged;
         let severity = match mode {
             Mode::Off => return None,
@@ -232,7 +231,7 @@ fn not_served(node: &Node<'_>) -> Said {
 }
 
 /// A document that is not YAML.
-pub(super) fn syntax(mut problem: Problem, text: &str) -> Said {
+pub(crate) fn syntax(mut problem: Problem, text: &str) -> Said {
     if problem.help.is_none() && text.contains("{{") {
         let help = "if this is a Helm template, judge what it comes to: \
                     helm template CHART | setguard check -";

@@ -2,31 +2,32 @@
 
 use std::collections::HashMap;
 
-use super::{
-    input::Source,
-    manifest::{self, Manifest},
-};
 use crate::{
-    inventory::{Inventory, Item},
-    subject::Object,
-    yaml::{self, Node, strict},
+    inventory::item::Item,
+    manifests::{
+        document::{self, Manifest},
+        source::Source,
+    },
+    object::{Object, schema},
+    rules::cross_object::Inventory,
+    yaml::{self, Node},
 };
 
 /// Which object it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Id {
-    pub(super) api_version: String,
-    pub(super) kind: String,
+pub(crate) struct Id {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
     /// `default` where the object does not say: that is where kubectl would put it.
-    pub(super) namespace: String,
-    pub(super) name: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
     /// The server is to end the name: what is made of it is always new.
-    pub(super) is_generated: bool,
+    pub(crate) is_generated: bool,
 }
 
 impl Id {
     /// What a document says it is.
-    pub(super) fn of(node: &Node<'_>) -> Id {
+    pub(crate) fn of(node: &Node<'_>) -> Id {
         let metadata = node.get("metadata");
         let text = |node: Option<&Node<'_>>, key| {
             let text = node.and_then(|node| node.get(key)).and_then(Node::as_str);
@@ -45,21 +46,21 @@ impl Id {
 
 /// The objects as they were.
 #[derive(Debug, Default)]
-pub(super) struct Previous {
+pub(crate) struct Previous {
     /// As JSON.
     objects: HashMap<Id, String>,
     /// As they bore on each other.
-    pub(super) inventory: Inventory,
+    pub(crate) inventory: Inventory,
 }
 
 impl Previous {
     /// Takes the objects of a source up. What cannot be read is returned in words.
-    pub(super) fn add(&mut self, source: &Source) -> Vec<String> {
+    pub(crate) fn add(&mut self, source: &Source) -> Vec<String> {
         let mut complaints = Vec::new();
         for document in yaml::documents(source.text()) {
             match document {
                 Ok(document) => {
-                    let found = manifest::manifests(document);
+                    let found = document::manifests(document);
                     for node in found.related {
                         Item::of_json(&node.to_json()).map(|item| self.inventory.add(item));
                     }
@@ -78,7 +79,7 @@ impl Previous {
 
     fn insert(&mut self, Manifest { resource, node, .. }: &Manifest<'_>) {
         if let Some(resource) = resource {
-            let json = strict::read(node, resource).json(node);
+            let json = schema::read(node, resource).json(node);
             if let Ok(object) = Object::parse(resource, &json) {
                 Item::of(&object).map(|item| self.inventory.add(item));
             }
@@ -87,7 +88,7 @@ impl Previous {
     }
 
     /// The object as it was.
-    pub(super) fn get(&self, id: &Id) -> Option<&str> {
+    pub(crate) fn get(&self, id: &Id) -> Option<&str> {
         self.objects.get(id).filter(|_| !id.is_generated).map(String::as_str)
     }
 }

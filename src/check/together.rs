@@ -3,21 +3,21 @@
 use std::{io, mem, sync::Arc};
 
 use super::{
-    input::Source,
     judge::{Judge, Judgement, Severity},
-    manifest::Manifest,
     previous::Id,
-    report::{Report, Summary},
 };
 use crate::{
-    field::Field,
-    inventory::{Inventory, Item, Place},
+    finding::Field,
+    inventory::item::{Item, Place},
+    manifests::{document::Manifest, source::Source},
+    report::{Report, Summary},
+    rules::cross_object::Inventory,
     yaml::{Mark, Node},
 };
 
 /// What is kept of the input: a summary of each object, and how to get at its text again.
 #[derive(Debug, Default)]
-pub(super) struct Together {
+pub(crate) struct Together {
     inventory: Inventory,
     /// For each object of the inventory that is judged, in the same order.
     kept: Vec<Kept>,
@@ -39,7 +39,7 @@ struct Kept {
 
 impl Together {
     /// Takes an object up that was judged.
-    pub(super) fn judged(
+    pub(crate) fn judged(
         &mut self,
         file: &Arc<str>,
         manifest: &Manifest<'_>,
@@ -58,7 +58,7 @@ impl Together {
     }
 
     /// Takes an object up that others are judged by.
-    pub(super) fn related(&mut self, file: &Arc<str>, node: &Node<'_>) {
+    pub(crate) fn related(&mut self, file: &Arc<str>, node: &Node<'_>) {
         if let Some(mut item) = Item::of_json(&node.to_json()) {
             item.place = Some(Place { file: file.clone(), line: node.mark.line });
             self.inventory.add(item);
@@ -66,12 +66,12 @@ impl Together {
     }
 
     /// Takes a source up whose objects were taken up: whichever form of it is smaller.
-    pub(super) fn source(&mut self, again: Option<Source>, source: Source) {
+    pub(crate) fn source(&mut self, again: Option<Source>, source: Source) {
         self.sources.push(again.or(Some(source)));
     }
 
     /// Judges and tells.
-    pub(super) fn tell(
+    pub(crate) fn tell(
         mut self,
         judge: &Judge<'_>,
         summary: &mut Summary,

@@ -7,12 +7,12 @@ use std::{
 
 use clap::Args;
 
+use super::preview;
 use crate::{
-    check::{self, input},
+    check,
     exit::Exit,
-    inject::Namespaces,
-    policy_args::PolicyArgs,
-    preview,
+    manifests::{namespaces::Namespaces, source},
+    policy::args::PolicyArgs,
 };
 
 /// Print objects as they would be stored after injection
@@ -50,7 +50,7 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let mut notes = anstream::stderr().lock();
     let mut out = io::stdout().lock();
     let mut namespaces = Namespaces::default();
-    let sources = input::looked_through(&args.paths, &mut |text| namespaces.add(text));
+    let sources = source::looked_through(&args.paths, &mut |text| namespaces.add(text));
     for (i, source) in sources.enumerate() {
         let source = match source {
             Ok((source, _)) => source,

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::{
     exit::Exit,
-    rule::{self, Meta},
+    finding::{Meta, rule},
 };
 
 /// List all rules

@@ -9,10 +9,8 @@ use serde_json::json;
 
 use super::{NODE_ANNOTATION, PodSpec, add};
 use crate::{
-    api_validation::names,
-    field::Path,
-    finding::{Findings, Reason},
-    satisfiable::why_not_node,
+    finding::{Findings, Path, Reason},
+    kubernetes::{names, node_selector::why_not_node},
 };
 
 /// The only field of a node that a node selector can match.

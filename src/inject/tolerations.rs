@@ -4,10 +4,7 @@ use json_patch::PatchOperation;
 use k8s_openapi::api::core::v1::Toleration;
 
 use super::add;
-use crate::{
-    field::Path,
-    finding::{Findings, Reason},
-};
+use crate::finding::{Findings, Path, Reason};
 
 /// The tolerations that the built-in controller gives every daemon pod, in its order.
 ///

@@ -8,8 +8,8 @@ use super::{
     read,
 };
 use crate::{
-    field::{Field, Path},
-    subject::Object,
+    finding::{Field, Path},
+    object::Object,
 };
 
 /// A place in a file.
@@ -24,50 +24,50 @@ pub struct Place {
 /// An object, as far as others bear on it.
 #[derive(Clone, Debug)]
 pub struct Item {
-    pub(super) kind: &'static str,
-    pub(super) namespace: Box<str>,
-    pub(super) name: Box<str>,
+    pub(crate) kind: &'static str,
+    pub(crate) namespace: Box<str>,
+    pub(crate) name: Box<str>,
     /// The server is to end the name: what is made of it is always new.
-    pub(super) is_generated: bool,
+    pub(crate) is_generated: bool,
     /// The annotation by which it asks to be let off warnings.
-    pub(super) ignore: Option<Box<str>>,
-    pub(super) role: Role,
+    pub(crate) ignore: Option<Box<str>>,
+    pub(crate) role: Role,
     /// Where it stands, if it stands in a file.
     pub place: Option<Place>,
 }
 
 /// What an object is to others.
 #[derive(Clone, Debug)]
-pub(super) enum Role {
+pub(crate) enum Role {
     Controller(Box<Controller>),
     Service(Service),
 }
 
 /// What makes pods.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Controller {
+pub(crate) struct Controller {
     /// Whether it is a DaemonSet or a StatefulSet, which are those that are judged.
-    pub(super) is_judged: bool,
+    pub(crate) is_judged: bool,
     /// Which pods it takes for its own. `None` if it is another controller that decides about its
     /// pods, if nobody wrote the selector, and if the API server refuses it.
-    pub(super) selector: Option<Selector>,
+    pub(crate) selector: Option<Selector>,
     /// The labels of its pods.
-    pub(super) labels: Labels,
+    pub(crate) labels: Labels,
     /// The Service of a StatefulSet; never empty.
-    pub(super) service_name: Option<Box<str>>,
+    pub(crate) service_name: Option<Box<str>>,
     /// The ports of the node that the pods of a DaemonSet claim.
-    pub(super) claims: Box<[Claim]>,
+    pub(crate) claims: Box<[Claim]>,
     /// The nodes of a DaemonSet, if it claims a port there.
-    pub(super) nodes: Nodes,
+    pub(crate) nodes: Nodes,
 }
 
 /// What leads to pods.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Service {
-    pub(super) is_headless: bool,
+pub(crate) struct Service {
+    pub(crate) is_headless: bool,
     /// A name for something outside the cluster.
-    pub(super) is_external: bool,
-    pub(super) selector: Labels,
+    pub(crate) is_external: bool,
+    pub(crate) selector: Labels,
 }
 
 impl Item {
@@ -124,14 +124,14 @@ impl Item {
         fields
     }
 
-    pub(super) fn controller(&self) -> Option<&Controller> {
+    pub(crate) fn controller(&self) -> Option<&Controller> {
         match &self.role {
             Role::Controller(controller) => Some(controller),
             Role::Service(_) => None,
         }
     }
 
-    pub(super) const fn service(&self) -> Option<&Service> {
+    pub(crate) const fn service(&self) -> Option<&Service> {
         match &self.role {
             Role::Controller(_) => None,
             Role::Service(service) => Some(service),

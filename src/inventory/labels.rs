@@ -5,27 +5,27 @@ use std::{collections::BTreeMap, fmt};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use crate::api_validation::selector;
+use crate::kubernetes::selector;
 
 /// Labels, sorted by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Labels(Box<[(Box<str>, Box<str>)]>);
+pub(crate) struct Labels(Box<[(Box<str>, Box<str>)]>);
 
 impl Labels {
     /// Compact copies of labels.
-    pub(super) fn of(labels: Option<&BTreeMap<String, String>>) -> Self {
+    pub(crate) fn of(labels: Option<&BTreeMap<String, String>>) -> Self {
         let pairs = labels.into_iter().flatten();
         Labels(pairs.map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect())
     }
 
     /// The value of a label.
-    pub(super) fn get(&self, key: &str) -> Option<&str> {
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
         let i = self.0.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
         self.0.get(i).map(|(_, value)| &**value)
     }
 
     /// All of them, by key.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (&**key, &**value))
     }
 }
@@ -43,7 +43,7 @@ type Values = Box<[Box<str>]>;
 
 /// What a selector asks of one key, all its requirements taken together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Need {
+pub(crate) enum Need {
     /// One of these values: at least one.
     OneOf(Values),
     /// A value, but none of these.
@@ -99,12 +99,12 @@ impl Need {
 
 /// A selector that some labels meet: what it asks of each key, sorted by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Selector(Box<[(Box<str>, Need)]>);
+pub(crate) struct Selector(Box<[(Box<str>, Need)]>);
 
 impl Selector {
     /// What a label selector asks for. `None` if the API server refuses it, if it is empty, or if
     /// it contradicts itself.
-    pub(super) fn of(selector: &LabelSelector) -> Option<Self> {
+    pub(crate) fn of(selector: &LabelSelector) -> Option<Self> {
         if !selector::parses(selector) || selector::is_empty(selector) {
             return None;
         }
@@ -133,18 +133,18 @@ impl Selector {
     }
 
     /// What a plain map of labels asks for; `None` if it is empty.
-    pub(super) fn of_map(labels: Option<&BTreeMap<String, String>>) -> Option<Self> {
+    pub(crate) fn of_map(labels: Option<&BTreeMap<String, String>>) -> Option<Self> {
         let match_labels = labels.cloned();
         Selector::of(&LabelSelector { match_labels, match_expressions: None })
     }
 
     /// Whether labels meet it.
-    pub(super) fn matches(&self, labels: &Labels) -> bool {
+    pub(crate) fn matches(&self, labels: &Labels) -> bool {
         self.0.iter().all(|(key, need)| need.holds(labels.get(key)))
     }
 
     /// Labels that meet both; `None` if there are none.
-    pub(super) fn common(&self, other: &Selector) -> Option<Labels> {
+    pub(crate) fn common(&self, other: &Selector) -> Option<Labels> {
         let mut example = BTreeMap::new();
         for (key, need) in &self.0 {
             let both = match other.need(key) {
@@ -160,12 +160,12 @@ impl Selector {
     }
 
     /// Whether it asks for nothing but keys that another asks for too.
-    pub(super) fn asks_no_more_than(&self, other: &Selector) -> bool {
+    pub(crate) fn asks_no_more_than(&self, other: &Selector) -> bool {
         self.0.len() <= other.0.len() && self.0.iter().all(|(key, _)| other.need(key).is_some())
     }
 
     /// What it asks of each key.
-    pub(super) fn needs(&self) -> impl Iterator<Item = (&str, &Need)> {
+    pub(crate) fn needs(&self) -> impl Iterator<Item = (&str, &Need)> {
         self.0.iter().map(|(key, need)| (&**key, need))
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{ContainerPort, NodeSelectorTerm, PodSpec};
 
-use crate::{field::Path, satisfiable};
+use crate::{finding::Path, kubernetes::node_selector};
 
 /// The address that stands for all addresses of a node, also if none is written.
 ///
@@ -13,9 +13,9 @@ const ALL: &str = "0.0.0.0";
 
 /// A port of the node that a pod claims while it runs, and where that is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Claim {
-    pub(super) port: i32,
-    pub(super) protocol: Box<str>,
+pub(crate) struct Claim {
+    pub(crate) port: i32,
+    pub(crate) protocol: Box<str>,
     /// `None` for all addresses.
     ip: Option<Box<str>>,
     list: &'static str,
@@ -30,7 +30,7 @@ impl Claim {
     ///
     /// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
     /// pkg/apis/core/v1/defaults.go.
-    pub(super) fn all(pod: &PodSpec) -> Box<[Claim]> {
+    pub(crate) fn all(pod: &PodSpec) -> Box<[Claim]> {
         let host_network = pod.host_network == Some(true);
         let inits = pod.init_containers.iter().flatten().enumerate();
         let sidecars = inits.filter(|(_, it)| it.restart_policy.as_deref() == Some("Always"));
@@ -76,13 +76,13 @@ impl Claim {
     /// Whether one node cannot give both.
     ///
     /// Kubernetes: `HostPortInfo.CheckConflict`, kube-scheduler framework/types.go.
-    pub(super) fn collides(&self, other: &Claim) -> bool {
+    pub(crate) fn collides(&self, other: &Claim) -> bool {
         let same_ip = self.ip.is_none() || other.ip.is_none() || self.ip == other.ip;
         self.port == other.port && self.protocol == other.protocol && same_ip
     }
 
     /// Calls `see` with the address of the field.
-    pub(super) fn at(&self, see: impl FnOnce(&Path<'_>)) {
+    pub(crate) fn at(&self, see: impl FnOnce(&Path<'_>)) {
         let path = Path::new("spec");
         let path = path.child("template");
         let path = path.child("spec");
@@ -96,13 +96,13 @@ impl Claim {
 
 /// Nodes, by their labels.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Nodes {
+pub(crate) struct Nodes {
     selector: BTreeMap<String, String>,
     terms: Option<Vec<NodeSelectorTerm>>,
 }
 
 impl Nodes {
-    pub(super) fn of(pod: &PodSpec) -> Self {
+    pub(crate) fn of(pod: &PodSpec) -> Self {
         let affinity = pod.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
         let required =
             affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
@@ -128,23 +128,24 @@ impl Nodes {
     }
 
     /// What they all have in common, with its one value.
-    pub(super) fn pins(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn pins(&self) -> impl Iterator<Item = (&str, &str)> {
         self.selector.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
     /// The value of a label that they all have in common.
-    pub(super) fn pin(&self, key: &str) -> Option<&str> {
+    pub(crate) fn pin(&self, key: &str) -> Option<&str> {
         self.selector.get(key).map(String::as_str)
     }
 
     /// Whether a node can be one of both.
-    pub(super) fn can_share(&self, other: &Nodes) -> bool {
+    pub(crate) fn can_share(&self, other: &Nodes) -> bool {
         if self.pins().any(|(key, value)| other.pin(key).is_some_and(|its| its != value)) {
             return false;
         }
         let mut selector = self.selector.clone();
         selector.extend(other.selector.clone());
-        let meets = |term: &NodeSelectorTerm| satisfiable::why_not(Some(&selector), term).is_none();
+        let meets =
+            |term: &NodeSelectorTerm| node_selector::why_not(Some(&selector), term).is_none();
         match (&self.terms, &other.terms) {
             (None, None) => true,
             (Some(terms), None) | (None, Some(terms)) => terms.iter().any(meets),

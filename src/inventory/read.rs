@@ -15,12 +15,12 @@ use super::{
 };
 use crate::{
     engine::IGNORE_ANNOTATION,
-    subject::{Object, Workload},
+    object::{Object, Workload},
 };
 
 /// Which kind of interest it is.
 #[derive(Clone, Copy)]
-pub(super) enum Reader {
+pub(crate) enum Reader {
     /// With a label selector and a template.
     Controller,
     Job,
@@ -29,7 +29,7 @@ pub(super) enum Reader {
 }
 
 /// How objects of a kind are read. DaemonSets and StatefulSets are not read here.
-pub(super) fn kind(api_version: &str, kind: &str) -> Option<(&'static str, Reader)> {
+pub(crate) fn kind(api_version: &str, kind: &str) -> Option<(&'static str, Reader)> {
     match (api_version, kind) {
         ("apps/v1", "Deployment") => Some(("Deployment", Reader::Controller)),
         ("apps/v1", "ReplicaSet") => Some(("ReplicaSet", Reader::Controller)),
@@ -43,7 +43,7 @@ pub(super) fn kind(api_version: &str, kind: &str) -> Option<(&'static str, Reade
 }
 
 /// A DaemonSet or StatefulSet.
-pub(super) fn object(object: &Object<'_>) -> Option<Item> {
+pub(crate) fn object(object: &Object<'_>) -> Option<Item> {
     let metadata = &object.metadata;
     if metadata.deletion_timestamp.is_some() {
         return None;
@@ -78,7 +78,7 @@ pub(super) fn object(object: &Object<'_>) -> Option<Item> {
 }
 
 /// An object of another kind that rules want to know of.
-pub(super) fn json(json: &str) -> Option<Item> {
+pub(crate) fn json(json: &str) -> Option<Item> {
     let Head { api_version, kind: said } = serde_json::from_str(json).ok()?;
     let (kind, reader) = self::kind(&api_version, &said)?;
     let (metadata, role) = match reader {
@@ -206,14 +206,14 @@ fn read<S: DeserializeOwned>(json: &str) -> Option<(ObjectMeta, S)> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::subject::Resource;
+    use crate::object::Resource;
 
     /// The item of an object of any kind.
-    pub(in super::super) fn item(object: &Value) -> Item {
+    pub(crate) fn item(object: &Value) -> Item {
         let text = object.to_string();
         let kind = object["kind"].as_str().unwrap();
         match Resource::of(object["apiVersion"].as_str().unwrap(), kind) {

@@ -47,7 +47,7 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
-    use crate::config::Policy;
+    use crate::policy::Policy;
 
     #[tokio::test]
     async fn ready_means_listening_and_not_on_the_way_out() {

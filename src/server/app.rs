@@ -9,7 +9,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::Semaphore;
 
 use super::metrics::Metrics;
-use crate::config::Policy;
+use crate::policy::Policy;
 
 /// The largest AdmissionReview that is read.
 ///

@@ -4,8 +4,8 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use rustls::pki_types::ServerName;
 
-use super::{duration, managed::ManagedArgs};
-use crate::{policy_args::PolicyArgs, telemetry::LogFormat};
+use super::{duration, managed::ManagedArgs, telemetry::LogFormat};
+use crate::policy::args::PolicyArgs;
 
 /// Answer the API server: an admission webhook
 ///

@@ -57,7 +57,7 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
-    use crate::config::Policy;
+    use crate::policy::Policy;
 
     #[tokio::test]
     async fn a_panic_is_a_counted_500_that_does_not_quote_it() {

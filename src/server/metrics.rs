@@ -12,10 +12,9 @@ use prometheus_client::{
 
 use self::cells::{Counters, Durations, Label};
 use crate::{
-    admission::{Endpoint, Record},
-    cluster::Version,
-    review::Verb,
-    rule::{self, Mode},
+    admission::{Endpoint, Record, review::Verb},
+    finding::{Mode, rule},
+    kubernetes::cluster::Version,
 };
 
 /// The content type of [`Metrics::encode`].

@@ -3,7 +3,10 @@
 use std::{fmt, fs, io, path::PathBuf, sync::Arc};
 
 use super::app::App;
-use crate::{config::Policy, policy_args::PolicyArgs, yaml::Problem};
+use crate::{
+    policy::{Policy, args::PolicyArgs},
+    yaml::Problem,
+};
 
 /// Why there is no policy.
 #[derive(Debug)]

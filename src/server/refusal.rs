@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::review::Rejection;
+use crate::admission::review::Rejection;
 
 /// Why a request gets no AdmissionReview back.
 #[derive(Debug, thiserror::Error)]

@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::{
     admission::Endpoint,
     inject::CONTROL_PLANE_LABEL,
-    subject::{Kind, RESOURCES, Resource},
+    object::{Kind, RESOURCES, Resource},
 };
 
 /// Only pods into which something could be injected are sent. See `inject::pod`.

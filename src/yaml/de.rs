@@ -26,11 +26,11 @@ use super::{Node, Problem};
 const MAX_RUNS: usize = 50;
 
 /// Looks at the nodes of a named newtype before they are read, such as `Quantity`.
-pub(super) type Inspect = fn(&'static str, &Node<'_>) -> Result<Option<String>, String>;
+pub(crate) type Inspect = fn(&'static str, &Node<'_>) -> Result<Option<String>, String>;
 
 /// What becomes of fields that the type does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unknown {
+pub(crate) enum Unknown {
     /// Each is a problem.
     Found,
     /// They are left out.
@@ -38,22 +38,22 @@ pub(super) enum Unknown {
 }
 
 /// What came of reading.
-pub(super) struct Read<T> {
+pub(crate) struct Read<T> {
     /// The value, if there is one; not to be trusted while there are problems.
-    pub(super) value: Option<T>,
+    pub(crate) value: Option<T>,
     /// What is wrong, in the order of the text.
-    pub(super) problems: Vec<Problem>,
+    pub(crate) problems: Vec<Problem>,
     /// By the address of a node: the JSON that its type takes instead of it.
-    pub(super) instead: HashMap<usize, String>,
+    pub(crate) instead: HashMap<usize, String>,
 }
 
 /// Reads a tree into a type.
-pub(super) fn read<T: DeserializeOwned>(root: &Node<'_>) -> Read<T> {
+pub(crate) fn read<T: DeserializeOwned>(root: &Node<'_>) -> Read<T> {
     read_with(root, |_, _| Ok(None), Unknown::Found)
 }
 
 /// Reads a tree into a type whose newtypes have rules of their own.
-pub(super) fn read_with<T: DeserializeOwned>(
+pub(crate) fn read_with<T: DeserializeOwned>(
     root: &Node<'_>,
     inspect: Inspect,
     unknown: Unknown,

@@ -5,11 +5,11 @@
 use std::borrow::Cow;
 
 use super::{Document, Key, MAX_DEPTH, Mark, Node, Problem, Value, map::Entries, scalar};
-use crate::field::Path;
+use crate::finding::Path;
 
 /// Reads the JSON documents of a text that has `line` lines before it, one behind the other.
 /// `None` when it is not JSON: it may be YAML still.
-pub(super) fn read(text: &str, line: usize) -> Option<Vec<Result<Document<'_>, Problem>>> {
+pub(crate) fn read(text: &str, line: usize) -> Option<Vec<Result<Document<'_>, Problem>>> {
     let mut reader = Reader {
         text,
         at: 0,
@@ -271,7 +271,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Writes a node as compact JSON. `instead` gives the text that shall stand for a node instead.
-pub(super) fn write<'n>(
+pub(crate) fn write<'n>(
     node: &'n Node<'_>,
     out: &mut String,
     instead: &impl Fn(&'n Node<'_>) -> Option<&'n str>,
@@ -313,12 +313,12 @@ pub(super) fn write<'n>(
 }
 
 /// A float as JSON writes it.
-pub(super) fn float(number: f64) -> String {
+pub(crate) fn float(number: f64) -> String {
     serde_json::Number::from_f64(number).map_or_else(|| "0".to_owned(), |number| number.to_string())
 }
 
 /// Text as JSON writes it.
-pub(super) fn string(text: &str, out: &mut String) {
+pub(crate) fn string(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
         match c {

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use super::{Key, Mark, Node, Problem};
-use crate::field::Field;
+use crate::finding::Field;
 
 /// From this many keys on, an index is kept.
 const MANY: usize = 24;

@@ -4,8 +4,12 @@ use std::{borrow::Cow, collections::HashMap};
 
 use granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 
-use super::{Document, Key, MAX_DEPTH, Mark, Node, Problem, Value, map, map::Entries, scalar};
-use crate::field::Path;
+use super::{
+    Document, Key, MAX_DEPTH, Mark, Node, Problem, Value,
+    map::{self, Entries},
+    scalar,
+};
+use crate::finding::Path;
 
 /// How much aliases may add to a document, in nodes (and 16 bytes of text for a node). A few
 /// lines of aliases of aliases would fill any memory.

@@ -3,13 +3,12 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use setguard::{
-    config::Policy,
+    admission::review::User,
+    finding::{Meta, rule},
     inject::{self, Injection, Pod},
-    inventory::RULES,
-    review::User,
-    rule::{self, Meta},
-    subject::{Object, Str},
-    traps::TRAPS,
+    object::{Object, Str},
+    policy::Policy,
+    rules::{cross_object::RULES, traps::TRAPS},
 };
 
 use crate::support::{self, Found};
@@ -88,8 +87,8 @@ fn every_rule_finds_its_bad_example_and_nothing_in_its_good_one() {
 #[test]
 fn every_trap_has_a_file_and_fixtures_of_its_name() {
     let fixtures = root().join("tests/fixtures/rules");
-    let traps = TRAPS.iter().map(|trap| ("traps", &trap.meta));
-    let together = RULES.iter().map(|rule| ("inventory", &rule.meta));
+    let traps = TRAPS.iter().map(|trap| ("rules/traps", &trap.meta));
+    let together = RULES.iter().map(|rule| ("rules/cross_object", &rule.meta));
     for (folder, meta) in traps.chain(together) {
         let id = meta.id;
         let file = root().join(format!("src/{folder}/{}.rs", id.replace('-', "_")));
@@ -188,7 +187,7 @@ fn files_stay_small() {
             files.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let lines = fs::read_to_string(&path).unwrap().lines().count();
-            let is_trap = path.parent().is_some_and(|parent| parent.ends_with("src/traps"));
+            let is_trap = path.parent().is_some_and(|parent| parent.ends_with("src/rules/traps"));
             let limit = if path.ends_with("src/main.rs") {
                 40
             } else if is_trap {

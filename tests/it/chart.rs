@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 use setguard::{
-    config::Policy,
+    policy::Policy,
     server::{metrics::Metrics, webhooks::registrations},
 };
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::Value;
-use setguard::traps::TRAPS;
+use setguard::rules::traps::TRAPS;
 use tempfile::TempDir;
 
 const GOOD: &str = "\

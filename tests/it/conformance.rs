@@ -9,10 +9,10 @@ use std::{
 
 use serde_json::Value;
 use setguard::{
-    api_validation,
-    cluster::Cluster,
     finding::Findings,
-    subject::{Object, Resource, Subject},
+    kubernetes::cluster::Cluster,
+    object::{Object, Resource, Subject},
+    rules::api_validation,
 };
 
 use crate::corpus::{Bases, Case, Cause, bases, cases};

@@ -9,8 +9,8 @@ use std::{
 
 use serde_json::{Value, json};
 use setguard::{
-    api_validation::POD_TEMPLATE_VALIDATION,
-    rule::{self, Meta},
+    finding::{Meta, rule},
+    rules::api_validation::POD_TEMPLATE_VALIDATION,
 };
 
 use crate::corpus::{bases, cases};

@@ -19,12 +19,12 @@ fn is_current(path: &str, content: &str) {
 
 #[test]
 fn the_page_of_rules() {
-    is_current("docs/rules.md", &setguard::docs::rules_markdown());
+    is_current("docs/rules.md", &setguard::catalogue::markdown::rules_markdown());
 }
 
 #[test]
 fn the_schema_of_the_policy() {
-    let schema = serde_json::to_string_pretty(&setguard::config::json_schema()).unwrap();
+    let schema = serde_json::to_string_pretty(&setguard::policy::json_schema()).unwrap();
     is_current("docs/policy.schema.json", &format!("{schema}\n"));
 }
 
@@ -41,7 +41,7 @@ fn the_schema_of_the_policy_in_the_values_of_the_chart() {
     let path = "charts/setguard/values.schema.json";
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
     let mut values: Value = serde_json::from_str(&text).unwrap();
-    let policy = setguard::config::json_schema();
+    let policy = setguard::policy::json_schema();
     let properties = policy["properties"].as_object().unwrap().iter();
     // The chart writes these three itself.
     let keys = properties.filter(|(key, _)| !["apiVersion", "kind", "metadata"].contains(&&***key));

@@ -4,10 +4,10 @@ use json_patch::Patch;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use setguard::{
-    config::{Injection as Settings, Policy},
+    admission::review::User,
     inject::{self, Injection, Pod},
-    review::User,
-    subject::Str,
+    object::Str,
+    policy::{Injection as Settings, Policy},
 };
 
 const PAIRED: &str = "system:serviceaccount:kube-system:daemon-set-controller";

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use setguard::{
-    subject::{RESOURCES, Resource},
-    yaml::{self, strict::strict},
+    object::{RESOURCES, Resource, schema::strict},
+    yaml,
 };
 
 use crate::support::{self, Found};

@@ -5,10 +5,10 @@ use std::{cell::Cell, collections::BTreeMap};
 use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::Value;
 use setguard::{
-    api_validation,
-    cluster::Cluster,
     finding::Findings,
-    subject::{Object, Resource, Subject},
+    kubernetes::cluster::Cluster,
+    object::{Object, Resource, Subject},
+    rules::api_validation,
 };
 
 const BASES: [&str; 4] = [

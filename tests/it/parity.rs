@@ -6,8 +6,8 @@ use jiff::civil::date;
 use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
-    config::Policy,
-    rule,
+    finding::rule,
+    policy::Policy,
 };
 
 use crate::support::{self, Found};

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use setguard::{
-    subject::{Object, Resource},
-    yaml::{
-        self,
-        strict::{read, strict},
+    object::{
+        Object, Resource,
+        schema::{read, strict},
     },
+    yaml,
 };
 
 use crate::corpus::{bases, cases};

@@ -8,15 +8,17 @@ use std::{
 use jiff::civil::date;
 use serde_json::Value;
 use setguard::{
-    api_validation::{API_VALIDATION, SCHEMA},
-    cluster::{Cluster, parse_gates},
-    config::Policy,
-    engine::{self, Context, Door},
-    inventory::{self, Inventory, Item},
-    rule::{Mode, Phase},
-    subject::{Object, Resource, Subject},
-    traps::TRAPS,
-    verdict::Judged,
+    engine::{self, Context, Door, verdict::Judged},
+    finding::{Mode, rule::Phase},
+    inventory::item::Item,
+    kubernetes::cluster::{Cluster, parse_gates},
+    object::{Object, Resource, Subject},
+    policy::Policy,
+    rules::{
+        api_validation::{API_VALIDATION, SCHEMA},
+        cross_object::{self, Inventory},
+        traps::TRAPS,
+    },
     yaml,
 };
 
@@ -170,7 +172,7 @@ pub fn example(text: &str) -> Vec<Found> {
 
 /// Whether a rule is one of those about several objects, which only `check` can know.
 pub fn is_about_several(rule: &str) -> bool {
-    inventory::RULES.iter().any(|it| it.meta.id == rule)
+    cross_object::RULES.iter().any(|it| it.meta.id == rule)
 }
 
 /// What the schema pass finds in a document of a kind that setguard judges.
@@ -178,7 +180,7 @@ fn schema(document: &yaml::Document<'_>) -> Vec<Found> {
     let json = document.root.to_json();
     let Some(resource) = resource(&json) else { return Vec::new() };
     let problems = document.problems.clone().into_iter();
-    let problems = problems.chain(yaml::strict::strict(&document.root, resource));
+    let problems = problems.chain(setguard::object::schema::strict(&document.root, resource));
     let found = problems.map(|problem| Found {
         rule: SCHEMA.to_owned(),
         mode: Mode::Deny.to_string(),

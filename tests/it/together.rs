@@ -174,10 +174,10 @@ fn policy_annotation_and_flags_are_heeded() {
 
 #[test]
 fn the_examples_are_found_whichever_object_comes_first() {
-    for rule in setguard::inventory::RULES {
+    for rule in setguard::rules::cross_object::RULES {
         let mut objects = support::to_json(rule.meta.bad);
         objects.reverse();
-        let found = support::judge_together(&objects, &setguard::config::Policy::default());
+        let found = support::judge_together(&objects, &setguard::policy::Policy::default());
         let found: Vec<_> = found.into_iter().map(|found| found.rule).collect();
         assert_eq!(found, [rule.meta.id]);
     }

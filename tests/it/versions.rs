@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 use setguard::{
-    cluster::{Cluster, parse_gates},
-    config::Policy,
+    kubernetes::cluster::{Cluster, parse_gates},
+    policy::Policy,
 };
 
 use crate::support;

@@ -10,7 +10,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use setguard::{
-    config::Policy,
+    policy::Policy,
     server::{app::App, routes::router},
 };
 use tower::ServiceExt;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use setguard::{
-    field::Path,
+    finding::Path,
     yaml::{self, Document, Problem, Value},
 };
 

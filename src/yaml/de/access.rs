@@ -4,8 +4,7 @@ use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess};
 
 use super::{Error, Reader};
 use crate::{
-    field::Path,
-    rule::nearest_of,
+    finding::{Path, rule::nearest_of},
     yaml::{Key, Node, Problem, Value},
 };
 

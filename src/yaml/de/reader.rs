@@ -11,7 +11,7 @@ use super::{
     address,
 };
 use crate::{
-    field::{Field, Path},
+    finding::{Field, Path},
     yaml::{Node, Problem, Value, json},
 };
 

@@ -1,0 +1,274 @@
+//! The answer to an AdmissionReview: the only place that writes one.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use json_patch::PatchOperation;
+use serde::Serialize;
+
+use super::review::{API_VERSION, KIND};
+use crate::{
+    engine::verdict::{Eased, Verdict},
+    finding::Finding,
+    rules::api_validation,
+};
+
+/// The API server cuts a warning to 256 characters once all of them exceed 4,096.
+///
+/// Kubernetes: `staging/src/k8s.io/apiserver/pkg/endpoints/filters/warning.go`.
+const WARNING_CHARS: usize = 256;
+const WARNINGS_CHARS: usize = 4096;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Review<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    response: &'a Response<'a>,
+}
+
+/// An answer. It takes the request's uid when it is made, so that none can be without.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Response<'a> {
+    uid: &'a str,
+    allowed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<Status>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    audit_annotations: BTreeMap<&'static str, String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Status {
+    status: &'static str,
+    message: String,
+    reason: &'static str,
+    details: Details,
+    code: u16,
+}
+
+#[derive(Debug, Serialize)]
+struct Details {
+    name: String,
+    group: String,
+    kind: String,
+    causes: Vec<Cause>,
+}
+
+#[derive(Debug, Serialize)]
+struct Cause {
+    reason: &'static str,
+    message: String,
+    field: String,
+}
+
+/// What the object of an answer is called.
+#[derive(Clone, Copy, Debug)]
+pub struct ObjectRef<'a> {
+    /// API group; empty for the core.
+    pub group: &'a str,
+    /// Kind.
+    pub kind: &'a str,
+    /// Name, or its prefix.
+    pub name: &'a str,
+}
+
+impl<'a> Response<'a> {
+    /// The object is let in as it is.
+    pub const fn allow(uid: &'a str) -> Self {
+        Response {
+            uid,
+            allowed: true,
+            status: None,
+            patch_type: None,
+            patch: None,
+            audit_annotations: BTreeMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Adds what a verdict says: denial, warnings, audit annotations.
+    pub fn apply(&mut self, object: ObjectRef<'_>, verdict: &Verdict) {
+        if !verdict.allowed() {
+            self.allowed = false;
+            self.status = Some(denial(object, verdict));
+        }
+        let warnings = verdict.warnings().map(|judged| warning(&judged.finding));
+        self.warn(warnings.chain(verdict.remarks.iter().cloned()));
+        self.audit("denied", join(verdict.denials().map(|j| j.finding.rule.to_owned())));
+        self.audit("warned", join(verdict.warnings().map(|j| j.finding.rule.to_owned())));
+        self.audit("audited", join(verdict.audits().map(|j| j.finding.rule.to_owned())));
+        let excepted = verdict.judged.iter().filter_map(|judged| match &judged.eased {
+            Some(Eased::Exception(reason)) => Some(format!("{} ({reason})", judged.finding.rule)),
+            Some(Eased::Annotation) => Some(format!("{} (annotation)", judged.finding.rule)),
+            Some(Eased::Ratcheted) | None => None,
+        });
+        self.audit("excepted", join(excepted));
+    }
+
+    /// Adds warnings, each cut to what the API server passes on.
+    pub fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
+        let mut total: usize = self.warnings.iter().map(|w| w.chars().count()).sum();
+        for warning in warnings {
+            let warning = one_line(&warning);
+            total += warning.chars().count();
+            if total <= WARNINGS_CHARS && !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+    }
+
+    /// Adds an audit annotation, unless it is empty.
+    pub fn audit(&mut self, key: &'static str, value: String) {
+        if !value.is_empty() {
+            self.audit_annotations.insert(key, value);
+        }
+    }
+
+    /// Adds a patch; an empty one is none.
+    ///
+    /// # Errors
+    /// When the patch cannot be written as JSON.
+    pub fn patch(&mut self, operations: &[PatchOperation]) -> serde_json::Result<()> {
+        if !operations.is_empty() && self.allowed {
+            self.patch_type = Some("JSONPatch");
+            self.patch = Some(BASE64.encode(serde_json::to_vec(operations)?));
+        }
+        Ok(())
+    }
+
+    /// Whether the object is let in.
+    pub const fn allowed(&self) -> bool {
+        self.allowed
+    }
+
+    /// The bytes of the answer.
+    ///
+    /// # Errors
+    /// When the answer cannot be written as JSON.
+    pub fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&Review { api_version: API_VERSION, kind: KIND, response: self })
+    }
+}
+
+/// The text of a finding as a cause carries it.
+///
+/// kubectl prints only the causes of a denial, so a trap's cause must say who refuses. What the
+/// API server refuses keeps the API server's own text.
+pub fn cause_text(finding: &Finding) -> String {
+    let text = finding.text();
+    if api_validation::METAS.iter().any(|meta| meta.id == finding.rule) {
+        text.into_owned()
+    } else {
+        format!("{text} (setguard: {})", finding.rule)
+    }
+}
+
+/// Kubernetes: `NewInvalid`, apimachinery `pkg/api/errors/errors.go`.
+fn denial(object: ObjectRef<'_>, verdict: &Verdict) -> Status {
+    let causes: Vec<Cause> = verdict
+        .denials()
+        .map(|judged| Cause {
+            reason: judged.finding.reason.as_str(),
+            message: cause_text(&judged.finding),
+            field: judged.finding.field.to_string(),
+        })
+        .collect();
+    let mut message = object.kind.to_owned();
+    if !object.group.is_empty() {
+        let _ = write!(message, ".{}", object.group);
+    }
+    let _ = write!(message, " {:?} is invalid: ", object.name);
+    let list = join(causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)));
+    message.push_str(&if causes.len() == 1 { list } else { format!("[{list}]") });
+    Status {
+        status: "Failure",
+        message,
+        reason: "Invalid",
+        details: Details {
+            name: object.name.to_owned(),
+            group: object.group.to_owned(),
+            kind: object.kind.to_owned(),
+            causes,
+        },
+        code: 422,
+    }
+}
+
+/// A finding as a warning: the rule first, so that the user can look it up. Where not all of it can
+/// be said, what to do is said whole and what is wrong is cut: `explain` tells the rest.
+pub fn warning(finding: &Finding) -> String {
+    let whole = format!("{}: {}: {}", finding.rule, finding.field, finding.text());
+    let Some(help) = &finding.help else { return whole };
+    let excess = whole.chars().count().saturating_sub(WARNING_CHARS);
+    let message = finding.message.chars().count();
+    if excess == 0 || excess >= message {
+        return whole;
+    }
+    let kept: String = finding.message.chars().take(message - excess - 1).collect();
+    format!("{}: {}: {}…; {help}", finding.rule, finding.field, kept.trim_end())
+}
+
+/// The API server drops a warning that has a control character, and cuts a long one.
+fn one_line(text: &str) -> String {
+    let clean = |c: char| if c.is_control() { ' ' } else { c };
+    if text.chars().count() <= WARNING_CHARS {
+        return text.chars().map(clean).collect();
+    }
+    text.chars().take(WARNING_CHARS - 1).map(clean).chain(['…']).collect()
+}
+
+fn join(items: impl Iterator<Item = String>) -> String {
+    let mut unique: Vec<String> = Vec::new();
+    for item in items {
+        if !unique.contains(&item) {
+            unique.push(item);
+        }
+    }
+    unique.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_stay_within_what_the_api_server_passes_on() {
+        let mut response = Response::allow("u");
+        response.warn((0..40).map(|i| format!("rule-{i}: {}\n{}", "é".repeat(300), i)));
+        assert!(response.warnings.iter().all(|w| w.chars().count() <= WARNING_CHARS));
+        assert!(response.warnings.iter().all(|w| !w.chars().any(char::is_control)));
+        let total: usize = response.warnings.iter().map(|w| w.chars().count()).sum();
+        assert!(total <= WARNINGS_CHARS, "{total}");
+        assert!(response.warnings.len() > 10);
+    }
+
+    #[test]
+    fn a_long_warning_still_says_what_to_do() {
+        let mut found = crate::finding::Findings::of("some-rule");
+        let path = crate::finding::Path::new("spec");
+        found.report(&path, crate::finding::Reason::Invalid, "é".repeat(300), "use less");
+        let text = warning(&found.into_vec()[0]);
+        assert_eq!(text.chars().count(), WARNING_CHARS);
+        assert!(text.starts_with("some-rule: spec: ééé"), "{text}");
+        assert!(text.ends_with("é…; use less"), "{text}");
+    }
+
+    #[test]
+    fn an_empty_patch_is_no_patch() {
+        let mut response = Response::allow("u");
+        response.patch(&[]).unwrap();
+        let text = String::from_utf8(response.to_bytes().unwrap()).unwrap();
+        assert_eq!(
+            text,
+            r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"u","allowed":true}}"#
+        );
+    }
+}

@@ -1,0 +1,184 @@
+//! An AdmissionReview that came in.
+//!
+//! The envelope is read first and borrowed; the objects stay raw until somebody asks. What is
+//! wrong with the *request* is a [`Rejection`] (HTTP 4xx), never a denial.
+
+use std::cell::OnceCell;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::object::{DecodeError, Str};
+
+/// The only version of the review that is spoken.
+pub const API_VERSION: &str = "admission.k8s.io/v1";
+/// Its kind.
+pub const KIND: &str = "AdmissionReview";
+
+/// The caller's request is malformed. The API server's `failurePolicy` decides what follows.
+#[derive(Debug, thiserror::Error)]
+pub enum Rejection {
+    /// Nothing was sent.
+    #[error("the body is empty: expected an AdmissionReview")]
+    Empty,
+    /// The body is not JSON of the right shape.
+    #[error("the body is not an AdmissionReview: {0}")]
+    Json(#[from] serde_json::Error),
+    /// There is no `request`.
+    #[error("the AdmissionReview has no request")]
+    NoRequest,
+    /// There is no `request.uid`, so no answer could be matched with it.
+    #[error("the AdmissionReview has no request.uid")]
+    NoUid,
+    /// The body is not UTF-8.
+    #[error("the body is not UTF-8 from byte {0} on")]
+    NotUtf8(usize),
+    /// A review of a Pod that holds something else.
+    #[error("expected a Pod, got kind {0:?}")]
+    NotAPod(String),
+    /// The object is not what the review says.
+    #[error(transparent)]
+    Object(#[from] DecodeError),
+    /// A CREATE or UPDATE without an object.
+    #[error("a {0} without request.object")]
+    NoObject(&'static str),
+    /// Another version or kind.
+    #[error("expected {API_VERSION} {KIND}, got apiVersion {api_version:?}, kind {kind:?}")]
+    Version {
+        /// What the body says.
+        api_version: String,
+        /// What the body says.
+        kind: String,
+    },
+}
+
+/// A group, a version and a kind.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Gvk<'a> {
+    /// API group; empty for the core.
+    #[serde(borrow, default)]
+    pub group: Str<'a>,
+    /// Version in the group.
+    #[serde(borrow, default)]
+    pub version: Str<'a>,
+    /// Kind.
+    #[serde(borrow, default)]
+    pub kind: Str<'a>,
+}
+
+/// Who sent the object.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct User<'a> {
+    /// User name.
+    #[serde(borrow, default)]
+    pub username: Str<'a>,
+    /// Groups.
+    #[serde(borrow, default)]
+    pub groups: Option<Vec<Str<'a>>>,
+}
+
+/// What is done to the object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verb {
+    /// It connects to a subresource.
+    Connect,
+    /// It is new.
+    Create,
+    /// It goes.
+    Delete,
+    /// It replaces an old one.
+    Update,
+    /// Something that this version of setguard does not know.
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+impl Verb {
+    /// As it stands in the review.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Verb::Connect => "CONNECT",
+            Verb::Create => "CREATE",
+            Verb::Delete => "DELETE",
+            Verb::Unknown => "UNKNOWN",
+            Verb::Update => "UPDATE",
+        }
+    }
+}
+
+/// The `request` of an AdmissionReview.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Request<'a> {
+    /// To be repeated in the answer.
+    #[serde(borrow, default)]
+    pub uid: Str<'a>,
+    /// What the object is.
+    #[serde(borrow, default)]
+    pub kind: Gvk<'a>,
+    /// `status`, `scale` and the like; empty for the object itself.
+    #[serde(borrow, default)]
+    pub sub_resource: Str<'a>,
+    /// The object's name; empty where the server is still to make it.
+    #[serde(borrow, default)]
+    pub name: Str<'a>,
+    /// The object's namespace.
+    #[serde(borrow, default)]
+    pub namespace: Str<'a>,
+    /// What is done.
+    #[serde(default)]
+    pub operation: Verb,
+    /// By whom.
+    #[serde(borrow, default)]
+    pub user_info: User<'a>,
+    /// The object, raw.
+    #[serde(borrow, default)]
+    pub object: Option<&'a RawValue>,
+    /// What it was, raw.
+    #[serde(borrow, default)]
+    pub old_object: Option<&'a RawValue>,
+    /// Whether nothing will be stored.
+    #[serde(default)]
+    pub dry_run: Option<bool>,
+    /// The two objects as the API server understands them, where they cannot be read as they are.
+    #[serde(skip)]
+    pub understood: [OnceCell<String>; 2],
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    api_version: Str<'a>,
+    #[serde(borrow, default)]
+    kind: Str<'a>,
+    #[serde(borrow, default)]
+    request: Option<Request<'a>>,
+}
+
+impl<'a> Request<'a> {
+    /// Reads the request of an AdmissionReview.
+    ///
+    /// # Errors
+    /// When the body is not an `admission.k8s.io/v1` AdmissionReview with a request and a uid.
+    pub fn parse(body: &'a [u8]) -> Result<Self, Rejection> {
+        if body.is_empty() {
+            return Err(Rejection::Empty);
+        }
+        let text = std::str::from_utf8(body).map_err(|e| Rejection::NotUtf8(e.valid_up_to()))?;
+        let envelope: Envelope<'a> = serde_json::from_str(text)?;
+        if &*envelope.api_version != API_VERSION || &*envelope.kind != KIND {
+            return Err(Rejection::Version {
+                api_version: envelope.api_version.0.into_owned(),
+                kind: envelope.kind.0.into_owned(),
+            });
+        }
+        let request = envelope.request.ok_or(Rejection::NoRequest)?;
+        if request.uid.is_empty() {
+            return Err(Rejection::NoUid);
+        }
+        Ok(request)
+    }
+}

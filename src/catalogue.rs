@@ -1,0 +1,3 @@
+//! Every rule, by id.
+
+pub mod markdown;

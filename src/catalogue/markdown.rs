@@ -1,0 +1,55 @@
+//! The pages that are written from the registry, so that they cannot lie.
+
+use std::fmt::Write as _;
+
+use crate::finding::{Meta, rule};
+
+/// `docs/rules.md`.
+pub fn rules_markdown() -> String {
+    let rules = rule::catalogue();
+    let mut out = String::from(
+        "# Rules\n\n\
+         <!-- Written from the registry: UPDATE_GENERATED=1 cargo test --test it generated -->\n\n\
+         `deny` refuses, `warn` shows, `audit` counts, `off` is not run; a [policy](policy.md) can\n\
+         change the mode of every rule that is not marked *fixed*.\n\n\
+         | rule | default | kinds | what it finds |\n\
+         |---|---|---|---|\n",
+    );
+    for meta in rules {
+        let fixed = if meta.adjustable { "" } else { " *fixed*" };
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            out,
+            "| [`{id}`](#{id}) | {mode}{fixed} | {kinds} | {summary} |",
+            id = meta.id,
+            mode = meta.mode,
+            kinds = meta.kinds.join(", "),
+            summary = meta.summary,
+        );
+    }
+    for meta in rules {
+        section(&mut out, meta);
+    }
+    out
+}
+
+fn section(out: &mut String, meta: &Meta) {
+    let _ = write!(
+        out,
+        "\n## {id}\n\n{summary}. Default: `{mode}`; kinds: {kinds}; since {since}.\n\n{why}\n\n\
+         Found:\n\n```yaml\n{bad}\n```\n\nNot found:\n\n```yaml\n{good}\n```\n",
+        id = meta.id,
+        summary = capitalised(meta.summary),
+        mode = meta.mode,
+        kinds = meta.kinds.join(", "),
+        since = meta.since,
+        why = meta.why.trim_end(),
+        bad = meta.bad.trim_end(),
+        good = meta.good.trim_end(),
+    );
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,10 @@
+//! The vocabulary of Kubernetes: names, labels, selectors, quantities, releases and gates.
+
+pub mod claims;
+pub mod cluster;
+pub mod int_or_percent;
+pub mod labels;
+pub mod names;
+pub mod node_selector;
+pub mod quantity;
+pub mod selector;

@@ -1,0 +1,230 @@
+//! The cluster that an object is meant for: its version and feature gates.
+//!
+//! Whether a field is honoured depends on them. What a release does by default is a table here,
+//! never an `if` in a rule.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt, str::FromStr};
+
+use crate::{finding::rule::nearest_of, object::Resource};
+
+/// A minor release of Kubernetes: 1.36 is `Version { minor: 36 }`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// The number behind `1.`.
+    pub minor: u32,
+}
+
+impl Version {
+    /// The oldest release that setguard knows the rules of.
+    pub const OLDEST: Version = Version { minor: 33 };
+    /// The newest release that setguard knows the rules of, which is k8s-openapi's.
+    pub const NEWEST: Version = Version { minor: 37 };
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "1.{}", self.minor)
+    }
+}
+
+impl FromStr for Version {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let bare = text.strip_prefix('v').unwrap_or(text);
+        let mut parts = bare.split('.');
+        let version = match (parts.next(), parts.next().map(str::parse)) {
+            (Some("1"), Some(Ok(minor))) => Version { minor },
+            _ => return Err(format!("{text:?} is not a Kubernetes release such as 1.36")),
+        };
+        if (Version::OLDEST..=Version::NEWEST).contains(&version) {
+            Ok(version)
+        } else {
+            Err(format!(
+                "Kubernetes {version} is not among the releases known here, {} to {}",
+                Version::OLDEST,
+                Version::NEWEST
+            ))
+        }
+    }
+}
+
+/// A feature gate that changes a verdict.
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    name: &'static str,
+    /// (first minor release, default from there on), oldest first.
+    defaults: &'static [(u32, bool)],
+}
+
+/// Without it a StatefulSet's `maxUnavailable` is dropped.
+const MAX_UNAVAILABLE_STATEFUL_SET: &str = "MaxUnavailableStatefulSet";
+
+/// Off in every release that is known here.
+const OFF: &[(u32, bool)] = &[(0, false)];
+
+/// Every gate that a rule asks for.
+///
+/// Kubernetes: `pkg/features/kube_features.go`.
+const GATES: &[Gate] = &[
+    // On in 1.35.0 to 1.35.3, off again from 1.35.4: the patch releases that stay decide.
+    Gate { name: MAX_UNAVAILABLE_STATEFUL_SET, defaults: OFF },
+    // What decides about fields of the pod template.
+    Gate { name: "ClusterTrustBundleProjection", defaults: OFF },
+    Gate { name: "ContainerRestartRules", defaults: &[(35, true)] },
+    Gate { name: "ContainerStopSignals", defaults: OFF },
+    Gate { name: "DynamicResourceAllocation", defaults: &[(34, true)] },
+    Gate { name: "EnvFiles", defaults: &[(35, true)] },
+    Gate { name: "GenericWorkload", defaults: OFF },
+    Gate { name: "HostnameOverride", defaults: &[(35, true)] },
+    Gate { name: "ImageVolume", defaults: &[(35, true)] },
+    Gate { name: "InPlacePodVerticalScaling", defaults: &[(33, true)] },
+    Gate { name: "MatchLabelKeysInPodAffinity", defaults: &[(0, true)] },
+    Gate { name: "MatchLabelKeysInPodTopologySpread", defaults: &[(0, true)] },
+    Gate { name: "MatchLabelKeysInPodTopologySpreadSelectorMerge", defaults: &[(34, true)] },
+    Gate { name: "PodCertificateRequest", defaults: OFF },
+    Gate { name: "PodDeletionCost", defaults: &[(0, true)] },
+    Gate { name: "PodLevelResources", defaults: &[(34, true)] },
+    Gate { name: "PodLifecycleSleepActionAllowZero", defaults: &[(33, true)] },
+    Gate { name: "ProcMountType", defaults: &[(33, true)] },
+    Gate { name: "RelaxedDNSSearchValidation", defaults: &[(33, true)] },
+    Gate { name: "RelaxedEnvironmentVariableValidation", defaults: &[(0, true)] },
+    Gate { name: "RestartAllContainersOnContainerExits", defaults: &[(36, true)] },
+    Gate { name: "SELinuxChangePolicy", defaults: &[(33, true)] },
+    Gate { name: "SELinuxMount", defaults: OFF },
+    Gate { name: "StrictIPCIDRValidation", defaults: &[(36, true)] },
+    Gate { name: "SupplementalGroupsPolicy", defaults: &[(33, true)] },
+    Gate { name: "TaintTolerationComparisonOperators", defaults: OFF },
+    Gate { name: "UserNamespacesHostNetworkSupport", defaults: OFF },
+    Gate { name: "UserNamespacesSupport", defaults: &[(33, true)] },
+    Gate { name: "VolumeAttributesClass", defaults: &[(34, true)] },
+];
+
+/// Releases with which the API server began to judge something, where no gate says so.
+///
+/// The rules that all supported releases share are not listed: a StatefulSet's `serviceName` is
+/// judged since 1.33 (kubernetes#130233), and its `revisionHistoryLimit` may change since 1.33
+/// (kubernetes#129017).
+pub mod since {
+    use super::Version;
+
+    /// The pod template of a StatefulSet is judged (kubernetes#131790).
+    pub const STATEFUL_SET_TEMPLATE_VALIDATED: Version = Version { minor: 34 };
+    /// The claim templates of a StatefulSet are judged (kubernetes#132212).
+    pub const CLAIM_TEMPLATES_VALIDATED: Version = Version { minor: 34 };
+}
+
+/// Version and feature gates of a cluster.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// Its release.
+    pub version: Version,
+    gates: BTreeMap<String, bool>,
+}
+
+impl Default for Cluster {
+    fn default() -> Self {
+        Cluster { version: Version::NEWEST, gates: BTreeMap::new() }
+    }
+}
+
+impl Cluster {
+    /// A cluster of this release whose gates differ from the defaults as given.
+    pub const fn new(version: Version, gates: BTreeMap<String, bool>) -> Self {
+        Cluster { version, gates }
+    }
+
+    /// Sets a gate apart from its default.
+    pub fn set_gate(&mut self, name: &str, on: bool) {
+        self.gates.insert(name.to_owned(), on);
+    }
+
+    /// The cluster as a set of this resource meets it. OpenKruise's StatefulSet heeds
+    /// `maxUnavailable` without a feature gate.
+    pub fn as_met_by(&self, resource: &Resource) -> Cow<'_, Cluster> {
+        if !resource.is_kruise() {
+            return Cow::Borrowed(self);
+        }
+        let mut cluster = self.clone();
+        cluster.set_gate(MAX_UNAVAILABLE_STATEFUL_SET, true);
+        Cow::Owned(cluster)
+    }
+
+    /// Whether it has what came with a release; see [`since`].
+    pub fn has(&self, release: Version) -> bool {
+        self.version >= release
+    }
+
+    /// One of this version, with every feature off.
+    #[cfg(test)]
+    pub(crate) fn without_features(version: Version) -> Self {
+        Cluster::new(version, GATES.iter().map(|gate| (gate.name.to_owned(), false)).collect())
+    }
+
+    /// Whether a feature is on. One that no rule knows is off.
+    pub fn enabled(&self, gate: &str) -> bool {
+        self.gates.get(gate).copied().unwrap_or_else(|| {
+            let known = GATES.iter().find(|known| known.name == gate);
+            known
+                .and_then(|known| {
+                    known.defaults.iter().rev().find(|(since, _)| *since <= self.version.minor)
+                })
+                .is_some_and(|(_, on)| *on)
+        })
+    }
+}
+
+/// The gate that a misspelt one was meant to be. There are many that no rule asks for: what is
+/// near to none is taken for one of those.
+pub fn meant_gate(name: &str) -> Option<&'static str> {
+    let known = || GATES.iter().map(|gate| gate.name);
+    nearest_of(name, known()).filter(|_| !known().any(|known| known == name))
+}
+
+/// Reads `A=true,B=false`.
+///
+/// # Errors
+/// Names the part that is not `GATE=true` or `GATE=false`, or whose gate is misspelt.
+pub fn parse_gates(text: &str) -> Result<BTreeMap<String, bool>, String> {
+    text.split(',')
+        .filter(|part| !part.is_empty())
+        .map(|part| {
+            part.split_once('=')
+                .and_then(|(name, on)| Some((name.trim().to_owned(), on.trim().parse().ok()?)))
+                .ok_or_else(|| format!("{part:?} is not GATE=true or GATE=false"))
+                .and_then(|(name, on): (String, bool)| match meant_gate(&name) {
+                    Some(near) => Err(format!("there is no gate {name:?}; did you mean {near}?")),
+                    None => Ok((name, on)),
+                })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_with_their_borders() {
+        assert_eq!("1.33".parse(), Ok(Version { minor: 33 }));
+        assert_eq!("v1.36.2".parse(), Ok(Version { minor: 36 }));
+        for wrong in ["1.32", "1.38", "2.0", "1", "", "1.x"] {
+            assert!(wrong.parse::<Version>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_gate_has_a_default_and_can_be_set() {
+        let mut cluster = Cluster::default();
+        assert!(!cluster.enabled("MaxUnavailableStatefulSet"));
+        cluster.set_gate("MaxUnavailableStatefulSet", true);
+        assert!(cluster.enabled("MaxUnavailableStatefulSet"));
+        assert_eq!(parse_gates("A=true,B=false").unwrap().len(), 2);
+        assert!(parse_gates("A=yes").is_err());
+        let misspelt = parse_gates("MaxUnavailableStatefulset=true").unwrap_err();
+        assert!(misspelt.contains("did you mean MaxUnavailableStatefulSet?"), "{misspelt}");
+        // Real, and of no interest here.
+        let gates = parse_gates("PodLevelResourceManagers=true,SchedulerQueueingHints=false");
+        assert_eq!(gates.map(|gates| gates.len()), Ok(2));
+    }
+}

@@ -1,0 +1,89 @@
+//! Labels and annotations.
+
+use std::{borrow::Borrow, collections::BTreeMap};
+
+use super::names;
+use crate::finding::{Findings, Path};
+
+/// Bytes that keys and values of all annotations may have together.
+const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+
+/// A map of text, whether owned or borrowed from the JSON that it came in.
+pub type TextMap<T> = BTreeMap<T, T>;
+
+/// Labels. The address is that of the map; upstream does not name the key either.
+///
+/// Kubernetes: `ValidateLabels`, apimachinery `pkg/apis/meta/v1/validation/validation.go`.
+pub fn labels<T: Borrow<str>>(labels: Option<&TextMap<T>>, path: &Path<'_>, found: &mut Findings) {
+    for (key, value) in labels.into_iter().flatten() {
+        label_key(key.borrow(), path, found);
+        for message in names::label_value(value.borrow()) {
+            found.invalid(path, value.borrow(), message);
+        }
+    }
+}
+
+/// Key of a label.
+///
+/// Kubernetes: `ValidateLabelName`, beside `ValidateLabels`.
+pub fn label_key(key: &str, path: &Path<'_>, found: &mut Findings) {
+    for message in names::label_key(key) {
+        found.invalid(path, key, message);
+    }
+}
+
+/// Annotations.
+///
+/// Kubernetes: `ValidateAnnotations`, apimachinery `pkg/api/validation/objectmeta.go`.
+pub fn annotations<T: Borrow<str>>(
+    annotations: Option<&TextMap<T>>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let mut size = 0;
+    for (key, value) in annotations.into_iter().flatten() {
+        let key: &str = key.borrow();
+        size += key.len() + value.borrow().len();
+        // The key of a label, but in either case: what is good as it is needs no second look.
+        if !names::label_key(key).is_empty() {
+            for message in names::label_key(&key.to_lowercase()) {
+                found.invalid(path, key, message);
+            }
+        }
+    }
+    if size > ANNOTATIONS_LIMIT {
+        found.too_long(path, ANNOTATIONS_LIMIT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(key: &str, value: &str) -> TextMap<String> {
+        BTreeMap::from([(key.to_owned(), value.to_owned())])
+    }
+
+    #[test]
+    fn annotations_take_keys_in_either_case_and_any_value() {
+        let count = |key: &str, value: &str| {
+            let mut found = Findings::of("test");
+            annotations(Some(&map(key, value)), &Path::new("annotations"), &mut found);
+            found.len()
+        };
+        assert_eq!(count("Example.COM/Name", "any thing\n"), 0);
+        assert_eq!(count("exam_ple.com/name", ""), 1);
+        assert_eq!(count("k", &"v".repeat(ANNOTATIONS_LIMIT - 1)), 0);
+        assert_eq!(count("k", &"v".repeat(ANNOTATIONS_LIMIT)), 1);
+    }
+
+    #[test]
+    fn keys_and_values_of_labels_are_told_apart() {
+        let mut found = Findings::of("test");
+        labels(Some(&map("Example.com/a", "b c")), &Path::new("labels"), &mut found);
+        let messages: Vec<_> = found.into_vec().into_iter().map(|f| f.message).collect();
+        assert_eq!(messages.len(), 2);
+        assert!(messages[0].starts_with("Invalid value: \"Example.com/a\": prefix part a lower"));
+        assert!(messages[1].starts_with("Invalid value: \"b c\": a valid label must be an empty"));
+    }
+}

@@ -1,0 +1,223 @@
+//! Numbers in text, ports, variables, keys of files, and paths.
+
+use super::{Messages, NO_MORE_THAN_253, all, config_key_byte, lower_alnum, unless};
+
+const NO_MORE_THAN_15: &str = "must be no more than 15 characters";
+/// A port number that is none.
+pub const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
+
+/// A name as a segment of a URL: `IsPathSegmentName`.
+pub fn path_segment(value: &str) -> Messages {
+    match value {
+        "." => return vec!["may not be '.'"],
+        ".." => return vec!["may not be '..'"],
+        _ => {}
+    }
+    let mut wrong = Vec::new();
+    if value.contains('/') {
+        wrong.push("may not contain '/'");
+    }
+    if value.contains('%') {
+        wrong.push("may not contain '%'");
+    }
+    wrong
+}
+
+/// `5%`: `IsValidPercent`.
+pub fn percent(value: &str) -> Messages {
+    unless(
+        is_percent(value),
+        "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  \
+         or '93%', regex used for validation is '[0-9]+%')",
+    )
+}
+
+/// Whether this is digits and a percent sign.
+pub fn is_percent(value: &str) -> bool {
+    value.strip_suffix('%').is_some_and(|digits| all(digits, |b| b.is_ascii_digit()))
+}
+
+/// Port number: `IsValidPortNum`.
+pub fn port_number(value: i32) -> Messages {
+    unless((1..=65535).contains(&value), PORT_RANGE)
+}
+
+/// Name of a port (an IANA service name): `IsValidPortName`.
+pub fn port_name(value: &str) -> Messages {
+    let mut wrong = Vec::new();
+    if value.len() > 15 {
+        wrong.push(NO_MORE_THAN_15);
+    }
+    if !all(value, |b| lower_alnum(b) || b == b'-') {
+        wrong.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+    }
+    if !value.bytes().any(|b| b.is_ascii_lowercase()) {
+        wrong.push("must contain at least one letter (a-z)");
+    }
+    if value.contains("--") {
+        wrong.push("must not contain consecutive hyphens");
+    }
+    if value.starts_with('-') || value.ends_with('-') {
+        wrong.push("must not begin or end with a hyphen");
+    }
+    wrong
+}
+
+/// Identifier of the language C: `IsCIdentifier`.
+pub fn c_identifier(value: &str) -> Messages {
+    unless(
+        !value.starts_with(|c: char| c.is_ascii_digit())
+            && all(value, |b| b.is_ascii_alphanumeric() || b == b'_'),
+        "a valid C identifier must start with alphabetic character or '_', followed by a string \
+         of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex \
+         used for validation is '[A-Za-z_][A-Za-z0-9_]*')",
+    )
+}
+
+/// Name of an environment variable, the strict way: `IsEnvVarName`.
+pub fn env_var_name(value: &str) -> Messages {
+    let mut wrong = unless(
+        !value.starts_with(|c: char| c.is_ascii_digit()) && all(value, config_key_byte),
+        "a valid environment variable name must consist of alphabetic characters, digits, '_', \
+         '-', or '.', and must not start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  \
+         or 'MyEnvName1', regex used for validation is '[-._a-zA-Z][-._a-zA-Z0-9]*')",
+    );
+    wrong.extend(dots(value));
+    wrong
+}
+
+/// Name of an environment variable, the relaxed way: `IsRelaxedEnvVarName`.
+pub fn relaxed_env_var_name(value: &str) -> Messages {
+    let mut wrong = Vec::new();
+    if value.is_empty() {
+        wrong.push("environment variable name must be non-empty");
+    }
+    if !value.bytes().all(|b| (b' '..=b'~').contains(&b) && b != b'=') {
+        wrong.push(
+            "a valid environment variable name must consist only of printable ASCII characters \
+             other than '='",
+        );
+    }
+    wrong
+}
+
+/// Key of a ConfigMap or Secret: `IsConfigMapKey`.
+pub fn config_map_key(value: &str) -> Messages {
+    let mut wrong = Vec::new();
+    if value.len() > 253 {
+        wrong.push(NO_MORE_THAN_253);
+    }
+    if !all(value, config_key_byte) {
+        wrong.push(
+            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. \
+             'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is \
+             '[-._a-zA-Z0-9]+')",
+        );
+    }
+    wrong.extend(dots(value));
+    wrong
+}
+
+/// Name of an HTTP header: `IsHTTPHeaderName`.
+pub fn http_header_name(value: &str) -> Messages {
+    unless(
+        all(value, |b| b.is_ascii_alphanumeric() || b == b'-'),
+        "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. \
+         'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')",
+    )
+}
+
+/// Whether all characters may stand in the path of a URL: `httpPathRegexp`.
+pub fn is_http_path(value: &str) -> bool {
+    all(value, |b| b.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&b))
+}
+
+/// A whole number as a person writes it: `IsDecimalInteger`.
+pub fn decimal_integer(value: &str) -> Messages {
+    if value.is_empty() {
+        return vec!["must be non-empty"];
+    }
+    let digits = value.strip_prefix('-').unwrap_or(value);
+    let canonical =
+        value == "0" || (!digits.starts_with('0') && all(digits, |b| b.is_ascii_digit()));
+    unless(canonical, "must be a valid decimal integer in canonical form")
+}
+
+/// User or group id: `IsValidUserID`, `IsValidGroupID`.
+pub fn unix_id(value: i64) -> Messages {
+    unless(
+        (0..=i64::from(i32::MAX)).contains(&value),
+        "must be between 0 and 2147483647, inclusive",
+    )
+}
+
+/// A path without `..` steps: `validatePathNoBacksteps` in `pkg/apis/core/validation`.
+pub fn no_backsteps(value: &str) -> Messages {
+    unless(value.split('/').all(|step| step != ".."), "must not contain '..'")
+}
+
+/// A relative path without `..` steps: `validateLocalDescendingPath` in `pkg/apis/core/validation`.
+pub fn local_descending_path(value: &str) -> Messages {
+    let mut wrong = unless(!value.starts_with('/'), "must be a relative path");
+    wrong.extend(no_backsteps(value));
+    wrong
+}
+
+/// `hasChDirPrefix`.
+fn dots(value: &str) -> Option<&'static str> {
+    match value {
+        "." => Some("must not be '.'"),
+        ".." => Some("must not be '..'"),
+        _ if value.starts_with("..") => Some("must not start with '..'"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kubernetes::names::testing::borders;
+
+    #[test]
+    fn percents_and_integers() {
+        borders(percent, &["0%", "007%", "100%"], &["", "%", "5", "-1%", "1.5%", "５%", " 1%"]);
+        let good = ["0", "-1", "12", "9223372036854775808"];
+        borders(decimal_integer, &good, &["", "-", "-0", "01", "+1", "1.0", "１"]);
+        assert!(port_number(1).is_empty() && port_number(65535).is_empty());
+        assert!(!port_number(0).is_empty() && !port_number(65536).is_empty());
+        assert!(unix_id(0).is_empty() && unix_id(2_147_483_647).is_empty());
+        assert!(!unix_id(-1).is_empty() && !unix_id(2_147_483_648).is_empty());
+    }
+
+    #[test]
+    fn names_of_ports() {
+        let bad = ["", "80", "-a", "a-", "a--b", "A", "a_b", "aaaaaaaaaaaaaaaa", "é"];
+        borders(port_name, &["a", "8080-a", "aaaaaaaaaaaaaaa"], &bad);
+        assert_eq!(port_name("").len(), 2);
+    }
+
+    #[test]
+    fn identifiers_and_keys() {
+        borders(c_identifier, &["a", "_", "A1_"], &["", "1a", "a-b", "é"]);
+        borders(env_var_name, &["a", ".a", "A-b.c_1"], &["", "1a", ".", "..", "..a", "a b", "é"]);
+        borders(relaxed_env_var_name, &["1a", "a b", ".."], &["", "a=b", "é", "\u{7f}"]);
+        let (a253, a254) = ("a".repeat(253), "a".repeat(254));
+        let bad = ["", ".", "..", "..a", "a/b", "é", &a254];
+        borders(config_map_key, &["a", ".a", "A_b-c.d", &a253], &bad);
+        borders(http_header_name, &["X-Header"], &["", "a_b", "é", "a b"]);
+        assert!(is_http_path("/a/b%20c?".trim_end_matches('?')));
+        assert!(!is_http_path("/a?b") && !is_http_path("") && !is_http_path("/a\n"));
+    }
+
+    #[test]
+    fn paths() {
+        assert_eq!(path_segment("."), ["may not be '.'"]);
+        assert_eq!(path_segment("a/%"), ["may not contain '/'", "may not contain '%'"]);
+        assert!(path_segment("...").is_empty() && path_segment("").is_empty());
+        assert!(no_backsteps("/a/..b/c").is_empty() && !no_backsteps("a/../b").is_empty());
+        assert_eq!(
+            local_descending_path("/a/.."),
+            ["must be a relative path", "must not contain '..'"]
+        );
+    }
+}

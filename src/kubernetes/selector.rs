@@ -1,0 +1,258 @@
+//! Label selectors: whether they are well formed, and what they match.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use serde_json::json;
+
+use super::{labels, names};
+use crate::finding::{Findings, Path, Value};
+
+/// A label selector's own faults. `any_value` lets bad label values in expressions pass; it is asked
+/// only if there is one.
+///
+/// Kubernetes: `ValidateLabelSelector`, apimachinery `pkg/apis/meta/v1/validation/validation.go`.
+pub fn validate(
+    selector: &LabelSelector,
+    any_value: &dyn Fn() -> bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    labels::labels(selector.match_labels.as_ref(), &path.child("matchLabels"), found);
+    let path = path.child("matchExpressions");
+    for (i, requirement) in expressions(selector).iter().enumerate() {
+        validate_requirement(requirement, any_value, &path.index(i), found);
+    }
+}
+
+/// Kubernetes: `ValidateLabelSelectorRequirement`, in the same file.
+fn validate_requirement(
+    requirement: &LabelSelectorRequirement,
+    any_value: &dyn Fn() -> bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let values = values(requirement);
+    match requirement.operator.as_str() {
+        "In" | "NotIn" => {
+            if values.is_empty() {
+                let detail = "must be specified when `operator` is 'In' or 'NotIn'";
+                found.required(&path.child("values"), detail);
+            }
+        }
+        "Exists" | "DoesNotExist" => {
+            if !values.is_empty() {
+                let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                found.forbidden(&path.child("values"), detail);
+            }
+        }
+        operator => {
+            let detail = "not a valid selector operator";
+            found.invalid(&path.child("operator"), Value::json(&operator), detail);
+        }
+    }
+    labels::label_key(&requirement.key, &path.child("key"), found);
+    if !values.iter().all(|value| names::is_label_value(value)) && !any_value() {
+        let path = path.child("values");
+        for (i, value) in values.iter().enumerate() {
+            for message in names::label_value(value) {
+                found.invalid(&path.index(i), value, message);
+            }
+        }
+    }
+}
+
+/// Whether an expression holds a value that no label can have.
+///
+/// Kubernetes: `LabelSelectorHasInvalidLabelValue`, in the same file.
+pub fn has_invalid_value(selector: &LabelSelector) -> bool {
+    expressions(selector).iter().flat_map(values).any(|value| !names::is_label_value(value))
+}
+
+/// Neither labels nor expressions: it matches everything.
+pub fn is_empty(selector: &LabelSelector) -> bool {
+    selector.match_labels.as_ref().is_none_or(BTreeMap::is_empty)
+        && expressions(selector).is_empty()
+}
+
+/// Whether it can be evaluated at all.
+///
+/// Kubernetes: `LabelSelectorAsSelector`, apimachinery `pkg/apis/meta/v1/helpers.go`, and
+/// `NewRequirement`, `pkg/labels/selector.go`.
+pub fn parses(selector: &LabelSelector) -> bool {
+    let pairs = selector.match_labels.iter().flatten();
+    let mut expressions = expressions(selector).iter();
+    pairs
+        .into_iter()
+        .all(|(key, value)| names::label_key(key).is_empty() && names::is_label_value(value))
+        && expressions.all(|requirement| {
+            let values = values(requirement);
+            let counted = match requirement.operator.as_str() {
+                "In" | "NotIn" => !values.is_empty(),
+                "Exists" | "DoesNotExist" => values.is_empty(),
+                _ => false,
+            };
+            counted
+                && names::label_key(&requirement.key).is_empty()
+                && values.iter().all(|value| names::is_label_value(value))
+        })
+}
+
+/// Whether a selector that [`parses`] matches labels, given by a look-up. One without any
+/// requirement matches everything.
+///
+/// Kubernetes: `Requirement.Matches`, apimachinery `pkg/labels/selector.go`.
+pub fn matches<'l>(selector: &LabelSelector, label: impl Fn(&str) -> Option<&'l str>) -> bool {
+    let mut pairs = selector.match_labels.iter().flatten();
+    pairs.all(|(key, value)| label(key) == Some(value))
+        && expressions(selector).iter().all(|requirement| {
+            let actual = label(&requirement.key);
+            let listed = |actual: &str| values(requirement).iter().any(|value| value == actual);
+            match requirement.operator.as_str() {
+                "In" => actual.is_some_and(listed),
+                "NotIn" => !actual.is_some_and(listed),
+                "Exists" => actual.is_some(),
+                "DoesNotExist" => actual.is_none(),
+                _ => false,
+            }
+        })
+}
+
+/// [`matches()`] for labels as a template holds them.
+pub fn matches_labels(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) -> bool {
+    matches(selector, |key| labels?.get(key).map(String::as_str))
+}
+
+/// Whether two selectors say the same; absent and empty lists are the same
+/// (`apiequality.Semantic.DeepEqual`).
+pub fn same(one: Option<&LabelSelector>, other: Option<&LabelSelector>) -> bool {
+    one == other || one.map(normal) == other.map(normal)
+}
+
+/// With empty lists left out.
+pub(super) fn normal(selector: &LabelSelector) -> LabelSelector {
+    let mut normal = selector.clone();
+    normal.match_labels = normal.match_labels.filter(|labels| !labels.is_empty());
+    for requirement in normal.match_expressions.iter_mut().flatten() {
+        requirement.values = requirement.values.take().filter(|values| !values.is_empty());
+    }
+    normal.match_expressions = normal.match_expressions.filter(|list| !list.is_empty());
+    normal
+}
+
+/// As the API server prints it: the fields in Go's order.
+pub fn to_value(selector: Option<&LabelSelector>) -> Value<'static> {
+    let Some(selector) = selector else { return Value::Json("null".to_owned()) };
+    let mut object = serde_json::Map::new();
+    if let Some(labels) = selector.match_labels.as_ref().filter(|labels| !labels.is_empty()) {
+        object.insert("matchLabels".to_owned(), json!(labels));
+    }
+    let expressions: Vec<_> = expressions(selector)
+        .iter()
+        .map(|requirement| match values(requirement) {
+            [] => json!({"key": requirement.key, "operator": requirement.operator}),
+            values => {
+                json!({"key": requirement.key, "operator": requirement.operator, "values": values})
+            }
+        })
+        .collect();
+    if !expressions.is_empty() {
+        object.insert("matchExpressions".to_owned(), expressions.into());
+    }
+    Value::json(&object)
+}
+
+fn expressions(selector: &LabelSelector) -> &[LabelSelectorRequirement] {
+    selector.match_expressions.as_deref().unwrap_or_default()
+}
+
+fn values(requirement: &LabelSelectorRequirement) -> &[String] {
+    requirement.values.as_deref().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selector(json: serde_json::Value) -> LabelSelector {
+        serde_json::from_value(json).unwrap()
+    }
+    fn expression(key: &str, operator: &str, values: &[&str]) -> LabelSelector {
+        let one = json!({"key": key, "operator": operator, "values": values});
+        selector(json!({"matchExpressions": [one]}))
+    }
+    fn found(selector: &LabelSelector, any_value: bool) -> Vec<String> {
+        let mut found = Findings::of("test");
+        validate(selector, &|| any_value, &Path::new("selector"), &mut found);
+        found.into_vec().into_iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
+    }
+
+    #[test]
+    fn the_four_operators_match() {
+        let label = |key: &str| (key == "app").then_some("a");
+        let cases = [
+            ("app", "In", &["a", "b"][..], true),
+            ("app", "In", &["b"], false),
+            ("other", "In", &["a"], false),
+            ("app", "NotIn", &["a"], false),
+            ("app", "NotIn", &["b"], true),
+            ("other", "NotIn", &["a"], true),
+            ("app", "Exists", &[], true),
+            ("other", "Exists", &[], false),
+            ("app", "DoesNotExist", &[], false),
+            ("other", "DoesNotExist", &[], true),
+        ];
+        for (key, operator, values, expected) in cases {
+            let one = expression(key, operator, values);
+            assert!(parses(&one) && found(&one, false).is_empty(), "{key} {operator}");
+            assert_eq!(matches(&one, label), expected, "{key} {operator} {values:?}");
+        }
+        assert!(matches(&LabelSelector::default(), label));
+        assert!(!matches(&selector(json!({"matchLabels": {"app": "b"}})), label));
+    }
+
+    #[test]
+    fn faults_of_expressions() {
+        let cases = [
+            (expression("a", "In", &[]), "selector.matchExpressions[0].values: Required value"),
+            (expression("a", "Exists", &["b"]), "selector.matchExpressions[0].values: Forbidden"),
+            (expression("a", "Gt", &["1"]), "selector.matchExpressions[0].operator: Invalid value"),
+            (expression("a b", "Exists", &[]), "selector.matchExpressions[0].key: Invalid value"),
+            (expression("a", "In", &["b", "c d"]), "selector.matchExpressions[0].values[1]: Inv"),
+        ];
+        for (one, expected) in cases {
+            let texts = found(&one, false);
+            assert!(texts.len() == 1 && texts[0].starts_with(expected), "{expected}: {texts:?}");
+            assert!(!parses(&one), "{expected}");
+        }
+    }
+
+    #[test]
+    fn a_bad_value_can_be_let_pass_but_never_evaluated() {
+        let one = expression("a", "In", &["b c"]);
+        assert!(found(&one, true).is_empty() && has_invalid_value(&one) && !parses(&one));
+    }
+
+    #[test]
+    fn absent_and_empty_are_the_same() {
+        let empty = selector(json!({"matchLabels": {}, "matchExpressions": []}));
+        assert!(is_empty(&empty) && same(Some(&empty), Some(&LabelSelector::default())));
+        assert!(!same(None, Some(&empty)));
+        let with = expression("a", "Exists", &[]);
+        let without = selector(json!({"matchExpressions": [{"key": "a", "operator": "Exists"}]}));
+        assert!(with != without && same(Some(&with), Some(&without)));
+        assert!(!same(Some(&with), Some(&expression("b", "Exists", &[]))));
+    }
+
+    #[test]
+    fn printed_in_the_order_of_go() {
+        let one = selector(json!({
+            "matchExpressions": [{"key": "<", "operator": "In", "values": ["v"]}],
+            "matchLabels": {"b": "2", "a": "1"},
+        }));
+        let text = r#"{"matchLabels":{"a":"1","b":"2"},"matchExpressions":[{"key":"\u003c","operator":"In","values":["v"]}]}"#;
+        assert_eq!(to_value(Some(&one)).to_string(), text);
+        assert_eq!(to_value(None).to_string(), "null");
+        assert_eq!(to_value(Some(&LabelSelector::default())).to_string(), "{}");
+    }
+}

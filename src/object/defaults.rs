@@ -1,0 +1,172 @@
+//! The defaults that kube-apiserver writes into an object before anybody judges it.
+//!
+//! Nothing is written, and nothing allocated, where a value is there already.
+//!
+//! Kubernetes: `pkg/apis/apps/v1/defaults.go`; which of `pkg/apis/core/v1/defaults.go` apply is told
+//! by `SetObjectDefaults_DaemonSet` and `SetObjectDefaults_StatefulSet`,
+//! `pkg/apis/apps/v1/zz_generated.defaults.go`.
+
+mod pod;
+
+use k8s_openapi::{
+    api::{
+        apps::v1::{DaemonSetUpdateStrategy, StatefulSetUpdateStrategy},
+        core::v1::PodTemplateSpec,
+    },
+    apimachinery::pkg::util::intstr::IntOrString,
+};
+
+use super::{DaemonSetSpec, KruiseSpec, StatefulSetSpec};
+
+/// `SetDefaults_PodSpec` and all below it.
+pub fn template(template: &mut PodTemplateSpec) {
+    pod::template(template);
+}
+
+/// `SetDefaults_DaemonSet`.
+pub fn daemon_set<T>(spec: &mut DaemonSetSpec<T>) {
+    let strategy = spec.update_strategy.get_or_insert_default();
+    text(&mut strategy.type_, "RollingUpdate");
+    if let DaemonSetUpdateStrategy { type_: Some(kind), rolling_update } = strategy
+        && kind == "RollingUpdate"
+    {
+        let rolling = rolling_update.get_or_insert_default();
+        rolling.max_unavailable.get_or_insert(IntOrString::Int(1));
+        rolling.max_surge.get_or_insert(IntOrString::Int(0));
+    }
+    spec.revision_history_limit.get_or_insert(10);
+}
+
+/// What is other in an OpenKruise DaemonSet: where only one of `maxUnavailable` and `maxSurge` is
+/// given, the other is 0.
+///
+/// OpenKruise: `SetDefaultsDaemonSet`, apis/apps/defaults/v1alpha1.go.
+pub fn kruise_daemon_set<T>(spec: &mut DaemonSetSpec<T>, own: &KruiseSpec) {
+    let surges = own.rolling_update().and_then(|rolling| rolling.rolling_update_type.as_deref())
+        == Some("Surging");
+    let strategy = spec.update_strategy.as_mut();
+    let Some(rolling) = strategy.and_then(|strategy| strategy.rolling_update.as_mut()) else {
+        return;
+    };
+    if surges {
+        rolling.max_surge.get_or_insert(IntOrString::Int(1));
+    }
+    if rolling.max_surge.is_some() {
+        rolling.max_unavailable.get_or_insert(IntOrString::Int(0));
+    }
+}
+
+/// `SetDefaults_StatefulSet`. The default of `maxUnavailable`, which depends on a feature gate, is
+/// left out: it is one that every rule takes for granted.
+pub fn stateful_set<T>(spec: &mut StatefulSetSpec<T>) {
+    for claim in spec.volume_claim_templates.iter_mut().flatten() {
+        let claim_spec = claim.spec.get_or_insert_default();
+        // A pointer: an empty text is a value, and a wrong one.
+        claim_spec.volume_mode.get_or_insert_with(|| "Filesystem".to_owned());
+    }
+    text(&mut spec.pod_management_policy, "OrderedReady");
+    let strategy = spec.update_strategy.get_or_insert_default();
+    if is_empty(strategy.type_.as_deref()) {
+        text(&mut strategy.type_, "RollingUpdate");
+        // Only here: written explicitly, the type gets no block of its own.
+        strategy.rolling_update.get_or_insert_default();
+    }
+    if let StatefulSetUpdateStrategy { type_: Some(kind), rolling_update: Some(rolling) } = strategy
+        && kind == "RollingUpdate"
+    {
+        rolling.partition.get_or_insert(0);
+    }
+    let retention = spec.persistent_volume_claim_retention_policy.get_or_insert_default();
+    text(&mut retention.when_deleted, "Retain");
+    text(&mut retention.when_scaled, "Retain");
+    spec.replicas.get_or_insert(1);
+    spec.revision_history_limit.get_or_insert(10);
+}
+
+/// Absent and empty are the same for a text that is no pointer upstream.
+fn text(value: &mut Option<String>, default: &str) {
+    if is_empty(value.as_deref()) {
+        *value = Some(default.to_owned());
+    }
+}
+
+fn is_empty(value: Option<&str>) -> bool {
+    value.unwrap_or_default().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn daemon(json: &str) -> DaemonSetSpec {
+        let mut spec = serde_json::from_str(json).unwrap();
+        daemon_set(&mut spec);
+        spec
+    }
+    fn stateful(json: &str) -> StatefulSetSpec {
+        let mut spec = serde_json::from_str(json).unwrap();
+        stateful_set(&mut spec);
+        spec
+    }
+
+    #[test]
+    fn a_daemon_set_rolls_one_by_one() {
+        for json in ["{}", r#"{"updateStrategy": {"type": "", "rollingUpdate": null}}"#] {
+            let strategy = daemon(json).update_strategy.unwrap();
+            let rolling = strategy.rolling_update.unwrap();
+            assert_eq!(strategy.type_.as_deref(), Some("RollingUpdate"));
+            assert_eq!(rolling.max_unavailable, Some(IntOrString::Int(1)));
+            assert_eq!(rolling.max_surge, Some(IntOrString::Int(0)));
+        }
+        let on_delete = daemon(r#"{"updateStrategy": {"type": "OnDelete"}}"#);
+        assert_eq!(on_delete.update_strategy.unwrap().rolling_update, None);
+        assert_eq!(daemon("{}").revision_history_limit, Some(10));
+        assert_eq!(daemon(r#"{"revisionHistoryLimit": 0}"#).revision_history_limit, Some(0));
+    }
+
+    #[test]
+    fn a_stateful_set_gets_a_rolling_update_only_with_its_type() {
+        let partition = |json: &str| {
+            let strategy = stateful(json).update_strategy.unwrap();
+            strategy.rolling_update.map(|rolling| rolling.partition)
+        };
+        assert_eq!(partition("{}"), Some(Some(0)));
+        assert_eq!(partition(r#"{"updateStrategy": {"type": "RollingUpdate"}}"#), None);
+        assert_eq!(
+            partition(r#"{"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {}}}"#),
+            Some(Some(0))
+        );
+        assert_eq!(
+            partition(r#"{"updateStrategy": {"type": "OnDelete", "rollingUpdate": {}}}"#),
+            Some(None)
+        );
+    }
+
+    #[test]
+    fn a_stateful_set_keeps_its_claims() {
+        let spec =
+            stateful(r#"{"persistentVolumeClaimRetentionPolicy": {"whenScaled": "Delete"}}"#);
+        let retention = spec.persistent_volume_claim_retention_policy.unwrap();
+        assert_eq!(retention.when_deleted.as_deref(), Some("Retain"));
+        assert_eq!(retention.when_scaled.as_deref(), Some("Delete"));
+        assert_eq!(
+            (spec.replicas, spec.pod_management_policy.as_deref()),
+            (Some(1), Some("OrderedReady"))
+        );
+        let claims = stateful(r#"{"volumeClaimTemplates": [{}]}"#).volume_claim_templates.unwrap();
+        assert_eq!(claims[0].spec.as_ref().unwrap().volume_mode.as_deref(), Some("Filesystem"));
+    }
+
+    #[test]
+    fn defaulting_twice_changes_nothing() {
+        let json = r#"{"template": {"spec": {"containers": [{"name": "a", "image": "b"}]}}}"#;
+        let once = daemon(json);
+        let mut twice = once.clone();
+        daemon_set(&mut twice);
+        assert_eq!(once, twice);
+        let once = stateful(json);
+        let mut twice = once.clone();
+        stateful_set(&mut twice);
+        assert_eq!(once, twice);
+    }
+}

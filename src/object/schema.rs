@@ -1,0 +1,181 @@
+//! Whether a document decodes as the resource it says it is, as strictly as kube-apiserver takes
+//! it with `fieldValidation=Strict`: no unknown field, no wrong type.
+//!
+//! k8s-openapi's types hand the full list of their fields to serde, so its types are the schema.
+
+use std::collections::HashMap;
+
+use k8s_openapi::{
+    api::apps::v1::{DaemonSetStatus, StatefulSetStatus},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+
+use super::{DaemonSetSpec, Kind, KruiseSpec, Resource, StatefulSetSpec};
+use crate::{
+    kubernetes::quantity::Quantity,
+    yaml::{
+        Node, Problem, Value,
+        de::{self, Unknown},
+        documents,
+        json::{self, float},
+    },
+};
+
+/// What is wrong with a document that says it is this resource.
+pub fn strict(node: &Node<'_>, resource: &'static Resource) -> Vec<Problem> {
+    read(node, resource).problems
+}
+
+/// A document that was held against the schema of its resource.
+#[derive(Debug)]
+pub struct Reading {
+    /// What is wrong with it, in the order of the text.
+    pub problems: Vec<Problem>,
+    instead: HashMap<usize, String>,
+}
+
+impl Reading {
+    /// The document as JSON the way the API server understands it: a number where a quantity is
+    /// wanted is text, null where there must be a value is the zero value. `node` must be the node
+    /// that was read.
+    pub fn json(&self, node: &Node<'_>) -> String {
+        let mut out = String::new();
+        json::write(node, &mut out, &|node| {
+            self.instead.get(&std::ptr::from_ref(node).addr()).map(String::as_str)
+        });
+        out
+    }
+}
+
+/// An object as the API server understands it, if it is JSON at all: see [`Reading::json`]. The
+/// API server takes null where a type has none, such as in a list of texts, and our types do not.
+pub fn understood(json: &str, resource: &'static Resource) -> Option<String> {
+    let document = documents(json).next()?.ok()?;
+    Some(read(&document.root, resource).json(&document.root))
+}
+
+/// Holds a document against the schema of the resource that it says it is.
+pub fn read(node: &Node<'_>, resource: &'static Resource) -> Reading {
+    match (resource.kind, resource.is_kruise()) {
+        (Kind::DaemonSet, false) => read_as::<DaemonSetSpec, DaemonSetStatus>(node, Unknown::Found),
+        (Kind::StatefulSet, false) => {
+            read_as::<StatefulSetSpec, StatefulSetStatus>(node, Unknown::Found)
+        }
+        (Kind::DaemonSet, true) => read_kruise::<DaemonSetSpec>(node),
+        (Kind::StatefulSet, true) => read_kruise::<StatefulSetSpec>(node),
+    }
+}
+
+/// A custom resource has fields that are not known here, and the API server lets everything pass
+/// in its pod template. What is known must fit.
+fn read_kruise<Shared: DeserializeOwned>(node: &Node<'_>) -> Reading {
+    let mut reading = read_as::<Shared, IgnoredAny>(node, Unknown::Ignored);
+    let own = read_as::<KruiseSpec, IgnoredAny>(node, Unknown::Ignored);
+    for problem in own.problems {
+        if !reading.problems.contains(&problem) {
+            reading.problems.push(problem);
+        }
+    }
+    reading.problems.sort_by_key(|problem| problem.mark);
+    reading.instead.extend(own.instead);
+    reading
+}
+
+/// The envelope of every resource.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", bound = "Spec: DeserializeOwned, Status: DeserializeOwned")]
+#[allow(dead_code)]
+struct Manifest<Spec, Status> {
+    api_version: Option<String>,
+    kind: Option<String>,
+    metadata: Option<ObjectMeta>,
+    spec: Option<Spec>,
+    status: Option<Status>,
+}
+
+fn read_as<Spec: DeserializeOwned, Status: DeserializeOwned>(
+    node: &Node<'_>,
+    unknown: Unknown,
+) -> Reading {
+    let read = de::read_with::<Manifest<Spec, Status>>(node, inspect, unknown);
+    Reading { problems: read.problems, instead: read.instead }
+}
+
+/// The types that decode in their own way.
+fn inspect(name: &'static str, node: &Node<'_>) -> Result<Option<String>, String> {
+    match name {
+        "Quantity" => quantity(node).map(Some),
+        "Time" | "MicroTime" => match &node.value {
+            Value::Str(text) if is_rfc3339(text) => Ok(None),
+            _ => Err("expected a time such as 2027-03-31T12:00:00Z".to_owned()),
+        },
+        _ => Ok(None),
+    }
+}
+
+/// Kubernetes: `Quantity.UnmarshalJSON`, apimachinery `pkg/api/resource/quantity.go`.
+fn quantity(node: &Node<'_>) -> Result<String, String> {
+    let text = match &node.value {
+        Value::Null => return Ok("0".to_owned()),
+        Value::Int(number) => number.to_string(),
+        Value::UInt(number) => number.to_string(),
+        Value::Float(number) => float(*number),
+        Value::Str(text) => text.trim().to_owned(),
+        Value::Bool(_) | Value::Seq(_) | Value::Map(_) => {
+            return Err("expected a quantity such as 100m or 1Gi".to_owned());
+        }
+    };
+    if Quantity::parse(&text).is_some() {
+        Ok(text)
+    } else {
+        // The API server's own words.
+        Err("quantities must match the regular expression \
+             '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+            .to_owned())
+    }
+}
+
+/// Go: `time.Parse(time.RFC3339, …)`, as far as form goes: numbers in range are left to the type.
+fn is_rfc3339(text: &str) -> bool {
+    let matches = |text: &str, form: &str| {
+        text.len() == form.len()
+            && text.bytes().zip(form.bytes()).all(|(c, f)| match f {
+                b'0' => c.is_ascii_digit(),
+                b'+' => matches!(c, b'+' | b'-'),
+                f => c == f,
+            })
+    };
+    let Some((moment, rest)) = text.split_at_checked("0000-00-00T00:00:00".len()) else {
+        return false;
+    };
+    let zone = match rest.strip_prefix(['.', ',']) {
+        None => rest,
+        Some(fraction) => {
+            let zone = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+            if zone.len() == fraction.len() {
+                return false;
+            }
+            zone
+        }
+    };
+    matches(moment, "0000-00-00T00:00:00") && (zone == "Z" || matches(zone, "+00:00"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_from_text() {
+        for right in ["2027-03-31T12:00:00Z", "2027-03-31T12:00:00.123456789+01:00"] {
+            assert!(is_rfc3339(right), "{right}");
+        }
+        for wrong in ["", "2027-03-31", "2027-03-31 12:00:00Z", "2027-03-31T12:00:00", "now"] {
+            assert!(!is_rfc3339(wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The policy file: modes, exceptions, injection, and what cluster the objects are meant for.
+//!
+//! [`PolicyFile`] is what the user writes; [`Policy`] is what the engine needs, checked once and
+//! for all. The server and `check` read the same file.
+
+pub mod args;
+mod file;
+
+use std::collections::BTreeMap;
+
+pub use file::{
+    ExceptionEntry, Injection, Kubernetes, PairedControllers, PolicyFile, PolicyMetadata,
+    TolerationEntry, UnpairedAnnotation, json_schema,
+};
+use jiff::civil::Date;
+
+use crate::{
+    finding::{Field, Mode, Path, rule},
+    inject,
+    kubernetes::cluster::{self, Cluster, Version},
+    yaml::{self, Problem},
+};
+
+/// `apiVersion` of the policy file.
+pub const API_VERSION: &str = "setguard.io/v1alpha1";
+/// `kind` of the policy file.
+pub const KIND: &str = "Policy";
+
+/// An exception, checked.
+#[derive(Clone, Debug)]
+pub struct Exception {
+    namespaces: Vec<String>,
+    names: Vec<String>,
+    rules: Vec<&'static str>,
+    /// Why it was made.
+    pub reason: String,
+    /// The last day on which it holds.
+    pub expires: Option<Date>,
+}
+
+impl Exception {
+    /// Whether it speaks of this rule for this object, expired or not.
+    pub fn covers(&self, rule: &str, namespace: &str, name: &str) -> bool {
+        let any = |patterns: &[String], text| {
+            patterns.is_empty() || patterns.iter().any(|pattern| glob(pattern, text))
+        };
+        self.rules.contains(&rule) && any(&self.namespaces, namespace) && any(&self.names, name)
+    }
+}
+
+/// `*` stands for any text, also none; everything else for itself.
+fn glob(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((head, rest)) => text.strip_prefix(head).is_some_and(|tail| {
+            (0..=tail.len()).any(|i| tail.is_char_boundary(i) && glob(rest, &tail[i..]))
+        }),
+    }
+}
+
+/// What the engine goes by, checked.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    modes: BTreeMap<&'static str, Mode>,
+    /// Exceptions, in the order of the file.
+    pub exceptions: Vec<Exception>,
+    /// What is injected, and for whom.
+    pub injection: Injection,
+    /// The cluster that objects are meant for.
+    pub cluster: Cluster,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy {
+            modes: rule::catalogue().iter().map(|meta| (meta.id, meta.mode)).collect(),
+            exceptions: Vec::new(),
+            injection: Injection::default(),
+            cluster: Cluster::default(),
+        }
+    }
+}
+
+impl Policy {
+    /// Reads a policy file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each with field and line.
+    pub fn parse(text: &str) -> Result<Policy, Vec<Problem>> {
+        let (file, root) = yaml::read_one::<PolicyFile>(text)?;
+        let mut problems = Problems { root: &root, list: Vec::new() };
+        let policy = problems.check(file);
+        if problems.list.is_empty() { Ok(policy) } else { Err(problems.list) }
+    }
+
+    /// How strictly a rule is taken.
+    pub fn mode(&self, rule: &str) -> Mode {
+        self.modes.get(rule).copied().unwrap_or(Mode::Deny)
+    }
+
+    /// Sets how strictly a rule is taken.
+    pub fn set_mode(&mut self, rule: &'static str, mode: Mode) {
+        self.modes.insert(rule, mode);
+    }
+}
+
+/// Looks at what the types cannot say, and gathers what is wrong.
+struct Problems<'a, 'y> {
+    root: &'a yaml::Node<'y>,
+    list: Vec<Problem>,
+}
+
+impl Problems<'_, '_> {
+    fn push(&mut self, path: &Path<'_>, message: String, help: Option<String>) {
+        let field: Field = path.to_field();
+        let mark = self.root.locate(&field);
+        self.list.push(Problem { field, mark, message, help });
+    }
+
+    /// The same, of a name: where it is a key, the key is shown.
+    fn push_name(&mut self, path: &Path<'_>, message: String, help: Option<String>) {
+        let field: Field = path.to_field();
+        let mark = self.root.locate_key(&field);
+        self.list.push(Problem { field, mark, message, help });
+    }
+
+    fn check(&mut self, file: PolicyFile) -> Policy {
+        let mut policy = Policy::default();
+        if file.api_version != API_VERSION {
+            let message = format!("expected {API_VERSION:?}, got {:?}", file.api_version);
+            self.push(&Path::new("apiVersion"), message, None);
+        }
+        if file.kind != KIND {
+            let message = format!("expected {KIND:?}, got {:?}", file.kind);
+            self.push(&Path::new("kind"), message, None);
+        }
+        let rules = Path::new("rules");
+        for (id, mode) in file.rules {
+            if let Some(id) = self.rule(&rules.key(&id), &id) {
+                policy.set_mode(id, mode);
+            }
+        }
+        let exceptions = Path::new("exceptions");
+        for (i, entry) in file.exceptions.into_iter().enumerate() {
+            let exception = self.exception(&exceptions.index(i), entry);
+            policy.exceptions.push(exception);
+        }
+        self.tolerations(&file.injection.tolerations);
+        policy.injection = file.injection;
+        let mut version = Version::NEWEST;
+        if let Some(text) = &file.kubernetes.version {
+            match text.parse() {
+                Ok(parsed) => version = parsed,
+                Err(message) => {
+                    self.push(&Path::new("kubernetes").child("version"), message, None);
+                }
+            }
+        }
+        let gates = Path::new("kubernetes");
+        let gates = gates.child("featureGates");
+        for gate in file.kubernetes.feature_gates.keys() {
+            if let Some(near) = cluster::meant_gate(gate) {
+                let help = Some(format!("did you mean {near}?"));
+                self.push(&gates.child(gate), format!("there is no gate {gate:?}"), help);
+            }
+        }
+        policy.cluster = Cluster::new(version, file.kubernetes.feature_gates);
+        policy
+    }
+
+    /// The id of a rule whose mode may be changed.
+    fn rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static str> {
+        match rule::find(id) {
+            Some(meta) if meta.adjustable => Some(meta.id),
+            Some(meta) => {
+                let message = format!(
+                    "{} cannot be changed: what it finds, the API server refuses anyway",
+                    meta.id
+                );
+                self.push_name(path, message, None);
+                None
+            }
+            None => {
+                let help = rule::nearest(id).map(|near| format!("did you mean {near}?"));
+                self.push_name(path, format!("there is no rule {id:?}"), help);
+                None
+            }
+        }
+    }
+
+    /// The id of a rule that an exception can be made from. What is injected is not decided by the
+    /// object's name.
+    fn excepted_rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static str> {
+        let id = self.rule(path, id)?;
+        if inject::METAS.iter().any(|meta| meta.id == id) {
+            let message = format!("there are no exceptions from {id}, which is about injection");
+            self.push(path, message, Some("set its mode under `rules` instead".to_owned()));
+        }
+        Some(id)
+    }
+
+    fn exception(&mut self, path: &Path<'_>, entry: ExceptionEntry) -> Exception {
+        let rules_path = path.child("rules");
+        if entry.rules.is_empty() {
+            self.push(&rules_path, "names no rule, so it excepts from nothing".to_owned(), None);
+        }
+        if entry.reason.trim().is_empty() {
+            self.push(&path.child("reason"), "an exception needs a reason".to_owned(), None);
+        }
+        let rules = entry
+            .rules
+            .iter()
+            .enumerate()
+            .filter_map(|(i, id)| self.excepted_rule(&rules_path.index(i), id))
+            .collect();
+        let expires = entry.expires.as_ref().and_then(|text| match text.parse() {
+            Ok(date) => Some(date),
+            Err(_) => {
+                let message = format!("{text:?} is not a day such as 2027-03-31");
+                self.push(&path.child("expires"), message, None);
+                None
+            }
+        });
+        Exception {
+            namespaces: entry.namespaces,
+            names: entry.names,
+            rules,
+            reason: entry.reason,
+            expires,
+        }
+    }
+
+    fn tolerations(&mut self, tolerations: &[TolerationEntry]) {
+        let injection = Path::new("injection");
+        let list = injection.child("tolerations");
+        for (i, entry) in tolerations.iter().enumerate() {
+            let path = list.index(i);
+            if !matches!(entry.operator.as_str(), "Exists" | "Equal") {
+                let message = format!("{:?} is neither Exists nor Equal", entry.operator);
+                self.push(&path.child("operator"), message, None);
+            }
+            if entry.operator == "Exists" && entry.value.as_deref().is_some_and(|v| !v.is_empty()) {
+                let message = "must be empty when `operator` is 'Exists'".to_owned();
+                self.push(&path.child("value"), message, None);
+            }
+            let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+            if let Some(effect) = &entry.effect
+                && !effects.contains(&effect.as_str())
+            {
+                let message = format!("{effect:?} is not one of {}", effects.join(", "));
+                self.push(&path.child("effect"), message, None);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        assert!(glob("*", ""));
+        assert!(glob("mon*ing-*", "monitoring-eu"));
+        assert!(!glob("mon*", "amon"));
+        assert!(!glob("a", "ab"));
+        assert!(glob("é*", "éa"));
+    }
+}

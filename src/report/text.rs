@@ -1,0 +1,168 @@
+//! For people: what is wrong, where it stands, and what to do.
+
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use anstream::{AutoStream, ColorChoice};
+
+use super::{Report, Summary};
+use crate::{
+    check::{
+        judge::{Judgement, Said, Severity},
+        previous::Id,
+    },
+    manifests::source::Source,
+    yaml::{Mark, Problem},
+};
+
+/// Texts longer than this many bytes lose their middle: they may hold a value of any size.
+const LONG_TEXT: usize = 600;
+/// Lines longer than this many bytes are cut around the place that is marked.
+const LONG_LINE: usize = 300;
+/// How much is left on each side of it.
+const AROUND: usize = 60;
+
+/// Prints to standard output as judgements come.
+#[derive(Debug)]
+pub(crate) struct Text {
+    renderer: Renderer,
+    out: io::BufWriter<AutoStream<io::Stdout>>,
+}
+
+impl Text {
+    pub(crate) fn new() -> Self {
+        let stdout = io::stdout();
+        let choice = AutoStream::choice(&stdout);
+        let out = io::BufWriter::new(AutoStream::new(stdout, choice));
+        Text { renderer: renderer(choice), out }
+    }
+
+    fn print(&mut self, source: &Source, id: Option<&Id>, said: &Said) -> io::Result<()> {
+        let level = match said.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+            Severity::Note => Level::NOTE,
+        };
+        let title = if said.field.is_empty() {
+            said.message.clone()
+        } else {
+            format!("{}: {}", said.field, said.message)
+        };
+        let title = shorten(&title);
+        let mut group = Group::with_title(level.primary_title(title).id(said.rule));
+        group = place(group, source, said.mark);
+        if let Some(id) = id {
+            let name = format!("{} {}/{}", id.kind, id.namespace, id.name);
+            group = group.element(Level::NOTE.with_name("in").message(clean(&name)));
+        }
+        if let Some(eased) = &said.eased {
+            group = group.element(Level::NOTE.message(clean(eased)));
+        }
+        if let Some(help) = &said.help {
+            group = group.element(Level::HELP.message(clean(help)));
+        }
+        writeln!(self.out, "{}\n", self.renderer.render(&[group]))
+    }
+}
+
+impl Report for Text {
+    fn judgement(&mut self, source: &Source, judgement: &Judgement) -> io::Result<()> {
+        for said in &judgement.said {
+            self.print(source, Some(&judgement.id), said)?;
+        }
+        for remark in &judgement.remarks {
+            writeln!(self.out, "note: {}: {}\n", clean(source.name()), clean(remark))?;
+        }
+        if judgement.said.is_empty() { Ok(()) } else { self.out.flush() }
+    }
+
+    fn unreadable(&mut self, source: &Source, said: &Said) -> io::Result<()> {
+        self.print(source, None, said)?;
+        self.out.flush()
+    }
+
+    fn finish(&mut self, summary: &Summary) -> io::Result<()> {
+        let &Summary { files, objects, denied, warned, others, unreadable } = summary;
+        let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+        let mut line = format!("{} in {}", count(objects, "object"), count(files, "file"));
+        line.push_str(&format!(": {denied} denied, {warned} warned"));
+        if unreadable > 0 {
+            line.push_str(&format!(", {} not readable", count(unreadable, "document")));
+        }
+        if others > 0 {
+            line.push_str(&format!(", {} passed over", count(others, "other object")));
+        }
+        writeln!(self.out, "{line}")?;
+        self.out.flush()
+    }
+}
+
+/// Prints what is wrong with a policy to standard error.
+pub(crate) fn problems(source: &Source, problems: &[Problem]) -> io::Result<()> {
+    let stderr = io::stderr();
+    let choice = AutoStream::choice(&stderr);
+    let renderer = renderer(choice);
+    let mut out = AutoStream::new(stderr, choice);
+    for problem in problems {
+        let field = problem.field.to_string();
+        let title = if field.is_empty() {
+            problem.message.clone()
+        } else {
+            format!("{field}: {}", problem.message)
+        };
+        let mut group = Group::with_title(Level::ERROR.primary_title(title));
+        group = place(group, source, problem.mark);
+        if let Some(help) = &problem.help {
+            group = group.element(Level::HELP.message(clean(help)));
+        }
+        writeln!(out, "{}\n", renderer.render(&[group]))?;
+    }
+    Ok(())
+}
+
+fn renderer(choice: ColorChoice) -> Renderer {
+    if choice == ColorChoice::Never { Renderer::plain() } else { Renderer::styled() }
+}
+
+/// Leaves the middle of a long text out.
+fn shorten(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONG_TEXT {
+        return text.into();
+    }
+    let head = text.floor_char_boundary(LONG_TEXT / 2);
+    let tail = text.ceil_char_boundary(text.len() - LONG_TEXT / 2);
+    format!("{} … {}", &text[..head], &text[tail..]).into()
+}
+
+/// Text of others that is not to steer a terminal.
+fn clean(text: &str) -> String {
+    annotate_snippets::normalize_untrusted_str(&shorten(text))
+}
+
+/// The line, with the place marked.
+fn place<'a>(group: Group<'a>, source: &'a Source, mark: Mark) -> Group<'a> {
+    let name = clean(source.name());
+    let Some(line) = source.line(mark.line) else {
+        return group.element(Origin::path(name).line(mark.line).char_column(mark.column));
+    };
+    let mut line = Cow::Borrowed(line.strip_prefix('\u{feff}').unwrap_or(line));
+    let begin = mark.column.saturating_sub(1);
+    let mut width = mark.width.max(1);
+    if line.len() > LONG_LINE {
+        // What is left out on the left stays as spaces, which are not printed: so columns hold.
+        width = width.min(AROUND);
+        let (from, to) = (begin.saturating_sub(AROUND), begin + width + AROUND);
+        let kept = line.chars().take(to).enumerate();
+        line = kept.map(|(i, c)| if i < from { ' ' } else { c }).collect();
+    }
+    let offset = |chars: usize| line.char_indices().nth(chars).map_or(line.len(), |(i, _)| i);
+    let span = offset(begin)..offset(begin + width);
+    let snippet = Snippet::source(line)
+        .line_start(mark.line)
+        .path(name)
+        .annotation(AnnotationKind::Primary.span(span));
+    group.element(snippet)
+}

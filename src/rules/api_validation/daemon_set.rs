@@ -1,0 +1,167 @@
+//! The DaemonSet's own fields.
+//!
+//! Kubernetes: `ValidateDaemonSetSpec` and its neighbours,
+//! `pkg/apis/apps/validation/validation.go`; `pkg/registry/apps/daemonset/strategy.go`.
+
+use k8s_openapi::{
+    api::{
+        apps::v1::{DaemonSetUpdateStrategy, RollingUpdateDaemonSet},
+        core::v1::{PodAffinityTerm, PodSpec},
+    },
+    apimachinery::pkg::util::intstr::IntOrString,
+};
+use serde_json::json;
+
+use super::{
+    API_VALIDATION, OldTemplate, POD_TEMPLATE_VALIDATION, at_least_0, object_meta, pod_template,
+    template,
+};
+use crate::{
+    finding::{Findings, Path, Value},
+    kubernetes::{cluster::Cluster, int_or_percent, selector},
+    object::{DaemonSetSpec, Kind, Unread},
+};
+
+/// The old object of an UPDATE.
+#[derive(Clone, Copy)]
+pub(super) struct Old<'a> {
+    pub(super) spec: &'a DaemonSetSpec<Unread<'a>>,
+    pub(super) template: OldTemplate<'a>,
+}
+
+/// `ValidateDaemonSetSpec`, and on UPDATE `ValidateDaemonSetSpecUpdate`. The whole spec is judged
+/// each time, whatever the old one was.
+pub(super) fn validate(
+    spec: &DaemonSetSpec,
+    old: Option<Old<'_>>,
+    cluster: &Cluster,
+    found: &mut Findings,
+) {
+    let path = Path::new("spec");
+    let selector = spec.selector.as_ref();
+    if let Some(old) = old
+        && !selector::same(selector, old.spec.selector.as_ref())
+    {
+        let value = selector::to_value(selector);
+        found.invalid(&path.child("selector"), value, object_meta::IMMUTABLE);
+    }
+    if let Some(selector) = selector {
+        selector::validate(selector, &|| any_value(old), &path.child("selector"), found);
+    }
+    let template_path = path.child("template");
+    if selector.is_none_or(selector::parses) {
+        template::matches(selector, &spec.template, &template_path, found);
+    }
+    if selector.is_some_and(selector::is_empty) {
+        let value = selector::to_value(selector);
+        found.invalid(&path.child("selector"), value, "empty selector is invalid for daemonset");
+    }
+
+    let old_template = || (old?.template)();
+    template::metadata(&spec.template, &old_template, &template_path, found);
+    if let Some(pod) = &spec.template.spec {
+        let annotations = spec.template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
+        let old = &|| old_template()?.spec.as_ref();
+        let opts = pod_template::PodOptions { cluster, claims: &[], old };
+        found.set_rule(POD_TEMPLATE_VALIDATION);
+        let path = template_path.child("spec");
+        pod_template::validate_pod_spec(pod, annotations, &path, &opts, found);
+        found.set_rule(API_VALIDATION);
+    }
+    template::no_ephemeral_containers(&spec.template, &template_path, found);
+    template::restrictions(Kind::DaemonSet, &spec.template, &template_path, found);
+
+    at_least_0(spec.min_ready_seconds, &path.child("minReadySeconds"), found);
+    if let Some(strategy) = &spec.update_strategy {
+        update_strategy(strategy, &path.child("updateStrategy"), found);
+    }
+    at_least_0(spec.revision_history_limit, &path.child("revisionHistoryLimit"), found);
+}
+
+/// Whether bad label values in the selector's expressions are let pass: on UPDATE, where the old
+/// object has one in its selector or in a pod affinity.
+///
+/// Kubernetes: `ValidateUpdate` in the strategy, and `hasInvalidLabelValueInAffinitySelector`,
+/// `pkg/api/pod/util.go`.
+fn any_value(old: Option<Old<'_>>) -> bool {
+    old.is_some_and(|old| {
+        let pod = || (old.template)()?.spec.as_ref();
+        old.spec.selector.as_ref().is_some_and(selector::has_invalid_value)
+            || pod().is_some_and(bad_affinity_selector)
+    })
+}
+
+fn bad_affinity_selector(pod: &PodSpec) -> bool {
+    let Some(affinity) = &pod.affinity else { return false };
+    let near = affinity.pod_affinity.as_ref();
+    let far = affinity.pod_anti_affinity.as_ref();
+    let required = |terms: Option<&Vec<PodAffinityTerm>>| terms.into_iter().flatten().any(bad_term);
+    required(near.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref()))
+        || required(
+            far.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref()),
+        )
+        || near
+            .and_then(|a| a.preferred_during_scheduling_ignored_during_execution.as_ref())
+            .into_iter()
+            .chain(
+                far.and_then(|a| a.preferred_during_scheduling_ignored_during_execution.as_ref()),
+            )
+            .flatten()
+            .any(|weighted| bad_term(&weighted.pod_affinity_term))
+}
+
+/// Whether `ValidatePodAffinityTermSelector` would find anything.
+fn bad_term(term: &PodAffinityTerm) -> bool {
+    let mut found = Findings::default();
+    let path = Path::new("term");
+    for selector in term.label_selector.iter().chain(&term.namespace_selector) {
+        selector::validate(selector, &|| false, &path, &mut found);
+    }
+    !found.is_empty()
+}
+
+/// `ValidateDaemonSetUpdateStrategy`. `OnDelete` looks at nothing else.
+fn update_strategy(strategy: &DaemonSetUpdateStrategy, path: &Path<'_>, found: &mut Findings) {
+    match (strategy.type_.as_deref(), &strategy.rolling_update) {
+        (Some("OnDelete"), _) => {}
+        (Some("RollingUpdate"), Some(rolling)) => {
+            rolling_update(rolling, &path.child("rollingUpdate"), found);
+        }
+        // Defaulting leaves no such object.
+        (Some("RollingUpdate"), None) => found.required(&path.child("rollingUpdate"), ""),
+        _ => found.not_supported(path, in_go(strategy), &["RollingUpdate", "OnDelete"]),
+    }
+}
+
+/// `ValidateRollingUpdateDaemonSet`.
+fn rolling_update(rolling: &RollingUpdateDaemonSet, path: &Path<'_>, found: &mut Findings) {
+    const ZERO: IntOrString = IntOrString::Int(0);
+    let unavailable = rolling.max_unavailable.as_ref().unwrap_or(&ZERO);
+    let surge = rolling.max_surge.as_ref().unwrap_or(&ZERO);
+    let unavailable_path = path.child("maxUnavailable");
+    let surge_path = path.child("maxSurge");
+    int_or_percent::validate(unavailable, &unavailable_path, found);
+    int_or_percent::validate(surge, &surge_path, found);
+    int_or_percent::not_more_than_100_percent(unavailable, &unavailable_path, found);
+    int_or_percent::not_more_than_100_percent(surge, &surge_path, found);
+    match (int_or_percent::number(unavailable) != 0, int_or_percent::number(surge) != 0) {
+        (true, true) => {
+            let detail = "may not be set when maxUnavailable is non-zero";
+            found.invalid(&surge_path, int_or_percent::to_value(surge), detail);
+        }
+        (false, false) => found.required(&unavailable_path, "cannot be 0 when maxSurge is 0"),
+        _ => {}
+    }
+}
+
+/// As the API server prints it: its internal type has no JSON names.
+fn in_go(strategy: &DaemonSetUpdateStrategy) -> Value<'static> {
+    let rolling = strategy.rolling_update.as_ref().map(|rolling| {
+        let or_zero = |value: &Option<IntOrString>| value.clone().unwrap_or(IntOrString::Int(0));
+        json!({
+            "MaxUnavailable": or_zero(&rolling.max_unavailable),
+            "MaxSurge": or_zero(&rolling.max_surge),
+        })
+    });
+    Value::json(&json!({"Type": strategy.type_, "RollingUpdate": rolling}))
+}

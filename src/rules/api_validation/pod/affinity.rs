@@ -1,0 +1,235 @@
+//! Affinity to nodes and pods.
+//!
+//! Kubernetes: `validateAffinity` in `pkg/apis/core/validation/validation.go`.
+
+use k8s_openapi::api::core::v1::{
+    Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
+    PodAffinityTerm, PodSpec, WeightedPodAffinityTerm,
+};
+
+use super::{
+    options::Options,
+    spread::match_label_keys,
+    util::{each, finds_nothing, label_key, label_selector, list, named},
+};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::names,
+};
+
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+const WEIGHT: &str = "must be in the range 1-100";
+
+/// `validateAffinity`.
+pub(crate) fn validate(affinity: &Affinity, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+    if let Some(nodes) = &affinity.node_affinity {
+        node_affinity(nodes, opts, &path.child("nodeAffinity"), found);
+    }
+    let allow = opts.invalid_label_value_in_selector;
+    if let Some(pods) = &affinity.pod_affinity {
+        let path = path.child("podAffinity");
+        let required = list(&pods.required_during_scheduling_ignored_during_execution);
+        terms(required, allow, &path.child(REQUIRED), found);
+        let preferred = list(&pods.preferred_during_scheduling_ignored_during_execution);
+        weighted_terms(preferred, allow, &path.child(PREFERRED), found);
+    }
+    if let Some(pods) = &affinity.pod_anti_affinity {
+        let path = path.child("podAntiAffinity");
+        let required = list(&pods.required_during_scheduling_ignored_during_execution);
+        terms(required, allow, &path.child(REQUIRED), found);
+        let preferred = list(&pods.preferred_during_scheduling_ignored_during_execution);
+        weighted_terms(preferred, allow, &path.child(PREFERRED), found);
+    }
+}
+
+/// `validateNodeAffinity`.
+fn node_affinity(nodes: &NodeAffinity, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+    if let Some(selector) = &nodes.required_during_scheduling_ignored_during_execution {
+        let allow = opts.invalid_label_value_in_node_affinity;
+        node_selector(selector, allow, &path.child(REQUIRED), found);
+    }
+    let path = path.child(PREFERRED);
+    let preferred = list(&nodes.preferred_during_scheduling_ignored_during_execution);
+    for (i, term) in preferred.iter().enumerate() {
+        let path = path.index(i);
+        if !(1..=100).contains(&term.weight) {
+            found.invalid(&path.child("weight"), term.weight, WEIGHT);
+        }
+        // Values are not looked at: a preference that no node has does no harm.
+        node_term(&term.preference, true, &path.child("preference"), found);
+    }
+}
+
+/// `ValidateNodeSelector`.
+fn node_selector(selector: &NodeSelector, allow: bool, path: &Path<'_>, found: &mut Findings) {
+    let path = path.child("nodeSelectorTerms");
+    if selector.node_selector_terms.is_empty() {
+        found.required(&path, "must have at least one node selector term");
+    }
+    for (i, term) in selector.node_selector_terms.iter().enumerate() {
+        node_term(term, allow, &path.index(i), found);
+    }
+}
+
+/// `ValidateNodeSelectorTerm`.
+fn node_term(term: &NodeSelectorTerm, allow: bool, path: &Path<'_>, found: &mut Findings) {
+    let expressions = path.child("matchExpressions");
+    for (i, requirement) in list(&term.match_expressions).iter().enumerate() {
+        node_requirement(requirement, allow, &expressions.index(i), found);
+    }
+    let fields = path.child("matchFields");
+    for (i, requirement) in list(&term.match_fields).iter().enumerate() {
+        node_field_requirement(requirement, &fields.index(i), found);
+    }
+}
+
+/// `ValidateNodeSelectorRequirement`.
+fn node_requirement(
+    requirement: &NodeSelectorRequirement,
+    allow: bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let values = list(&requirement.values);
+    let at = path.child("values");
+    match requirement.operator.as_str() {
+        "In" | "NotIn" if values.is_empty() => {
+            found.required(&at, "must be specified when `operator` is 'In' or 'NotIn'");
+        }
+        "Exists" | "DoesNotExist" if !values.is_empty() => {
+            let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+            found.forbidden(&at, why);
+        }
+        "Gt" | "Lt" if values.len() != 1 => {
+            found.required(&at, "must be specified single value when `operator` is 'Lt' or 'Gt'");
+        }
+        "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
+        operator => bad_operator(operator, path, found),
+    }
+    label_key(&requirement.key, &path.child("key"), found);
+    if !allow {
+        for (i, value) in values.iter().enumerate() {
+            each(names::label_value(value), value, &at.index(i), found);
+        }
+    }
+}
+
+/// `ValidateNodeFieldSelectorRequirement`.
+fn node_field_requirement(
+    requirement: &NodeSelectorRequirement,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let values = list(&requirement.values);
+    let at = path.child("values");
+    match requirement.operator.as_str() {
+        "In" | "NotIn" if values.len() != 1 => {
+            let why = "must be only one value when `operator` is 'In' or 'NotIn' for node field \
+                       selector";
+            found.required(&at, why);
+        }
+        "In" | "NotIn" => {}
+        operator => bad_operator(operator, path, found),
+    }
+    if requirement.key == "metadata.name" {
+        for (i, value) in values.iter().enumerate() {
+            each(names::dns1123_subdomain(value), value, &at.index(i), found);
+        }
+    } else {
+        found.invalid(&path.child("key"), &requirement.key, "not a valid field selector key");
+    }
+}
+
+fn bad_operator(operator: &str, path: &Path<'_>, found: &mut Findings) {
+    found.invalid(&path.child("operator"), named(operator), "not a valid selector operator");
+}
+
+fn terms(terms: &[PodAffinityTerm], allow: bool, path: &Path<'_>, found: &mut Findings) {
+    for (i, term) in terms.iter().enumerate() {
+        pod_term(term, allow, &path.index(i), found);
+    }
+}
+
+/// `validateWeightedPodAffinityTerms`.
+fn weighted_terms(
+    terms: &[WeightedPodAffinityTerm],
+    allow: bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    for (i, term) in terms.iter().enumerate() {
+        let path = path.index(i);
+        if !(1..=100).contains(&term.weight) {
+            found.invalid(&path.child("weight"), term.weight, WEIGHT);
+        }
+        pod_term(&term.pod_affinity_term, allow, &path.child("podAffinityTerm"), found);
+    }
+}
+
+/// `validatePodAffinityTerm`.
+fn pod_term(term: &PodAffinityTerm, allow: bool, path: &Path<'_>, found: &mut Findings) {
+    pod_term_selectors(term, allow, path, found);
+    for name in list(&term.namespaces) {
+        each(names::dns1123_label(name), name, &path.child("namespace"), found);
+    }
+    match_label_keys(
+        list(&term.match_label_keys),
+        list(&term.mismatch_label_keys),
+        term.label_selector.as_ref(),
+        path,
+        found,
+    );
+    let path = path.child("topologyKey");
+    if term.topology_key.is_empty() {
+        found.required(&path, "can not be empty");
+    }
+    label_key(&term.topology_key, &path, found);
+}
+
+/// `ValidatePodAffinityTermSelector`.
+fn pod_term_selectors(term: &PodAffinityTerm, allow: bool, path: &Path<'_>, found: &mut Findings) {
+    label_selector(term.label_selector.as_ref(), allow, &path.child("labelSelector"), found);
+    let namespaces = term.namespace_selector.as_ref();
+    label_selector(namespaces, allow, &path.child("namespaceSelector"), found);
+}
+
+/// Every term of affinity and anti-affinity to pods.
+pub(crate) fn pod_terms(spec: &PodSpec) -> impl Iterator<Item = &PodAffinityTerm> {
+    let affinity = spec.affinity.as_ref();
+    let pods = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
+    let anti = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
+    let required = pods
+        .into_iter()
+        .flat_map(|p| list(&p.required_during_scheduling_ignored_during_execution))
+        .chain(
+            anti.into_iter()
+                .flat_map(|p| list(&p.required_during_scheduling_ignored_during_execution)),
+        );
+    let preferred = pods
+        .into_iter()
+        .flat_map(|p| list(&p.preferred_during_scheduling_ignored_during_execution))
+        .chain(
+            anti.into_iter()
+                .flat_map(|p| list(&p.preferred_during_scheduling_ignored_during_execution)),
+        );
+    required.chain(preferred.map(|term| &term.pod_affinity_term))
+}
+
+/// `hasInvalidLabelValueInAffinitySelector`.
+pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
+    pod_terms(spec)
+        .any(|term| !finds_nothing(|path, found| pod_term_selectors(term, false, path, found)))
+}
+
+/// `hasInvalidLabelValueInRequiredNodeAffinity`.
+pub(crate) fn has_invalid_node_value(spec: &PodSpec) -> bool {
+    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let required =
+        affinity.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
+    let terms = required.into_iter().flat_map(|selector| &selector.node_selector_terms);
+    terms
+        .flat_map(|term| list(&term.match_expressions))
+        .flat_map(|requirement| list(&requirement.values))
+        .any(|value| !names::is_label_value(value))
+}

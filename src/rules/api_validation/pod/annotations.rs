@@ -1,0 +1,149 @@
+//! Annotations of the template that mean something to the pod's fields.
+//!
+//! Kubernetes: `ValidateTolerationsInPodAnnotations`, `validateSeccompAnnotationsAndFields` and
+//! `validateAppArmorAnnotationsAndFieldsMatchOnCreate` in
+//! `pkg/apis/core/validation/validation.go`.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{PodSpec, SeccompProfile, Toleration};
+use serde::de::IgnoredAny;
+
+use super::{containers::visit, options::Options, tolerations};
+use crate::finding::{Findings, Path};
+
+const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";
+const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+const SECCOMP_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
+const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+
+type Annotations = BTreeMap<String, String>;
+
+/// Tolerations in an annotation. `path` is the annotations'.
+pub(crate) fn tolerations(
+    annotations: &Annotations,
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let Some(text) = annotations.get(TOLERATIONS).filter(|text| !text.is_empty()) else { return };
+    match serde_json::from_str::<Option<Vec<Toleration>>>(text) {
+        Ok(all) => {
+            let path = path.child(TOLERATIONS);
+            tolerations::validate(&all.unwrap_or_default(), opts, &path, found);
+        }
+        Err(error) => {
+            let why = error_in_go(text).unwrap_or_else(|| error.to_string());
+            found.invalid(path, TOLERATIONS, why);
+        }
+    }
+}
+
+/// What Go says of the commonest faults of JSON that shall be a list of tolerations.
+fn error_in_go(text: &str) -> Option<String> {
+    let kind = match text.trim_start().chars().next() {
+        None => return Some("unexpected end of JSON input".to_owned()),
+        Some('{') => "object",
+        Some('"') => "string",
+        Some('t' | 'f') => "bool",
+        Some('-' | '0'..='9') => "number",
+        Some('[' | 'n') => return None,
+        Some(c) if c.is_ascii_graphic() && !matches!(c, '\'' | '\\') => {
+            return Some(format!("invalid character '{c}' looking for beginning of value"));
+        }
+        Some(_) => return None,
+    };
+    let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
+    is_json
+        .then(|| format!("json: cannot unmarshal {kind} into Go value of type []core.Toleration"))
+}
+
+/// Annotations and fields that say the same must agree. `path` is the pod spec's.
+pub(crate) fn match_fields(
+    annotations: &Annotations,
+    spec: &PodSpec,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let context = spec.security_context.as_ref();
+    if let Some(profile) = context.and_then(|context| context.seccomp_profile.as_ref())
+        && let Some(annotation) = annotations.get(SECCOMP_POD)
+    {
+        seccomp(annotation, profile, &path.child("securityContext"), found);
+    }
+    visit(spec, path, &mut |container, path| {
+        let context = container.security_context.as_ref();
+        if let Some(profile) = context.and_then(|context| context.seccomp_profile.as_ref())
+            && let Some(annotation) = of_container(annotations, SECCOMP_CONTAINER, &container.name)
+        {
+            seccomp(annotation, profile, &path.child("securityContext"), found);
+        }
+    });
+    if spec.os.as_ref().is_some_and(|os| os.name == "windows") {
+        return;
+    }
+    let of_pod = context.and_then(|context| context.app_armor_profile.as_ref());
+    visit(spec, path, &mut |container, path| {
+        let context = container.security_context.as_ref();
+        let own = context.and_then(|context| context.app_armor_profile.as_ref());
+        if let Some(profile) = own.or(of_pod)
+            && let Some(annotation) = of_container(annotations, APP_ARMOR, &container.name)
+        {
+            let path = path.child("securityContext");
+            let path = path.child("appArmorProfile");
+            let local = profile.localhost_profile.as_deref();
+            match disagreement(annotation, &profile.type_, local, &["runtime/default"]) {
+                Some("type") => {
+                    let why = "apparmor type in annotation and field must match";
+                    found.forbidden(&path.child("type"), why);
+                }
+                Some(field) => {
+                    let why = "apparmor profile in annotation and field must match";
+                    found.forbidden(&path.child(field), why);
+                }
+                None => {}
+            }
+        }
+    });
+}
+
+fn of_container<'a>(annotations: &'a Annotations, prefix: &str, name: &str) -> Option<&'a str> {
+    annotations.get(&format!("{prefix}{name}")).map(String::as_str)
+}
+
+/// `validateSeccompAnnotationsAndFieldsMatch`. `path` is the security context's.
+fn seccomp(annotation: &str, profile: &SeccompProfile, path: &Path<'_>, found: &mut Findings) {
+    let path = path.child("seccompProfile");
+    let defaults = &["runtime/default", "docker/default"];
+    let local = profile.localhost_profile.as_deref();
+    match disagreement(annotation, &profile.type_, local, defaults) {
+        Some("type") => {
+            let why = "seccomp type in annotation and field must match";
+            found.forbidden(&path.child("type"), why);
+        }
+        Some(field) => {
+            let why = "seccomp profile in annotation and field must match";
+            found.forbidden(&path.child(field), why);
+        }
+        None => {}
+    }
+}
+
+/// The field in which a profile differs from its annotation.
+fn disagreement(
+    annotation: &str,
+    kind: &str,
+    local: Option<&str>,
+    defaults: &[&str],
+) -> Option<&'static str> {
+    let same_type = match kind {
+        "Unconfined" => annotation == "unconfined",
+        "RuntimeDefault" => defaults.contains(&annotation),
+        "Localhost" => match annotation.strip_prefix("localhost/") {
+            Some(named) if local != Some(named) => return Some("localhostProfile"),
+            named => named.is_some(),
+        },
+        _ => true,
+    };
+    (!same_type).then_some("type")
+}

@@ -1,0 +1,276 @@
+//! Fields that the API server drops before it validates, since their feature is off.
+//!
+//! Kubernetes: `dropDisabledFields` in `pkg/api/pod/util.go`. A field that the old spec uses stays.
+
+use std::{borrow::Cow, collections::HashSet};
+
+use k8s_openapi::api::core::v1::{Container, PodAffinityTerm, PodSpec, VolumeProjection};
+
+use super::{
+    options::{containers, is_sidecar},
+    util::list,
+};
+use crate::kubernetes::cluster::Cluster;
+
+struct Feature {
+    gate: &'static str,
+    used: fn(&PodSpec) -> bool,
+    drop: fn(&mut PodSpec),
+}
+
+const FEATURES: &[Feature] = &[
+    Feature {
+        gate: "UserNamespacesSupport",
+        used: |spec| spec.host_users.is_some(),
+        drop: |spec| spec.host_users = None,
+    },
+    Feature {
+        gate: "SupplementalGroupsPolicy",
+        used: |spec| {
+            spec.security_context.as_ref().is_some_and(|c| c.supplemental_groups_policy.is_some())
+        },
+        drop: |spec| {
+            if let Some(context) = &mut spec.security_context {
+                context.supplemental_groups_policy = None;
+            }
+        },
+    },
+    Feature {
+        gate: "PodLevelResources",
+        used: |spec| spec.resources.is_some(),
+        drop: |spec| spec.resources = None,
+    },
+    Feature { gate: "ProcMountType", used: proc_mount, drop: drop_proc_mount },
+    Feature {
+        gate: "MatchLabelKeysInPodTopologySpread",
+        used: |spec| {
+            let mut all = list(&spec.topology_spread_constraints).iter();
+            all.any(|c| !list(&c.match_label_keys).is_empty())
+        },
+        drop: |spec| {
+            for constraint in spec.topology_spread_constraints.iter_mut().flatten() {
+                constraint.match_label_keys = None;
+            }
+        },
+    },
+    Feature { gate: "MatchLabelKeysInPodAffinity", used: label_keys, drop: drop_label_keys },
+    Feature {
+        gate: "DynamicResourceAllocation",
+        used: |spec| {
+            !list(&spec.resource_claims).is_empty()
+                || containers(spec)
+                    .any(|c| c.resources.as_ref().is_some_and(|r| r.claims.is_some()))
+        },
+        drop: |spec| {
+            spec.resource_claims = None;
+            each_container(spec, |c| {
+                if let Some(resources) = &mut c.resources {
+                    resources.claims = None;
+                }
+            });
+        },
+    },
+    Feature {
+        gate: "ClusterTrustBundleProjection",
+        used: |spec| projections(spec).any(|p| p.cluster_trust_bundle.is_some()),
+        drop: |spec| each_projection(spec, |p| p.cluster_trust_bundle = None),
+    },
+    Feature {
+        gate: "PodCertificateRequest",
+        used: |spec| projections(spec).any(|p| p.pod_certificate.is_some()),
+        drop: |spec| each_projection(spec, |p| p.pod_certificate = None),
+    },
+    Feature {
+        gate: "GenericWorkload",
+        used: |spec| spec.scheduling_group.is_some(),
+        drop: |spec| spec.scheduling_group = None,
+    },
+    Feature {
+        gate: "InPlacePodVerticalScaling",
+        used: |spec| containers(spec).any(|c| !list(&c.resize_policy).is_empty()),
+        drop: |spec| each_container(spec, |c| c.resize_policy = None),
+    },
+    Feature {
+        gate: "ContainerRestartRules",
+        used: container_restart_rules,
+        drop: |spec| {
+            for container in spec.init_containers.iter_mut().flatten() {
+                if !is_sidecar(container) {
+                    container.restart_policy = None;
+                }
+                container.restart_policy_rules = None;
+            }
+            for container in &mut spec.containers {
+                container.restart_policy = None;
+                container.restart_policy_rules = None;
+            }
+            for container in spec.ephemeral_containers.iter_mut().flatten() {
+                container.restart_policy = None;
+                container.restart_policy_rules = None;
+            }
+        },
+    },
+    Feature {
+        gate: "HostnameOverride",
+        used: |spec| spec.hostname_override.is_some(),
+        drop: |spec| spec.hostname_override = None,
+    },
+    Feature {
+        gate: "EnvFiles",
+        used: file_key_ref,
+        drop: |spec| {
+            each_container(spec, |c| {
+                for source in c.env.iter_mut().flatten().filter_map(|e| e.value_from.as_mut()) {
+                    source.file_key_ref = None;
+                }
+            });
+        },
+    },
+    Feature {
+        gate: "ImageVolume",
+        used: |spec| list(&spec.volumes).iter().any(|v| v.image.is_some()),
+        drop: drop_image_volumes,
+    },
+    Feature {
+        gate: "SELinuxChangePolicy",
+        used: selinux_change_policy,
+        drop: |spec| {
+            if let Some(context) = &mut spec.security_context {
+                context.se_linux_change_policy = None;
+            }
+        },
+    },
+    Feature {
+        gate: "ContainerStopSignals",
+        used: |spec| {
+            containers(spec).any(|c| c.lifecycle.as_ref().is_some_and(|l| l.stop_signal.is_some()))
+        },
+        drop: |spec| {
+            each_container(spec, |c| {
+                if let Some(lifecycle) = &mut c.lifecycle
+                    && lifecycle.stop_signal.take().is_some()
+                    && lifecycle.post_start.is_none()
+                    && lifecycle.pre_stop.is_none()
+                {
+                    c.lifecycle = None;
+                }
+            });
+        },
+    },
+];
+
+/// Whether there is anything that [`drop_disabled`] would drop, but for an old spec that uses it.
+pub(crate) fn uses_disabled(spec: &PodSpec, cluster: &Cluster) -> bool {
+    FEATURES.iter().any(|feature| (feature.used)(spec) && !cluster.enabled(feature.gate))
+}
+
+/// The spec as the API server validates it. It is copied only where a field is dropped.
+pub(crate) fn drop_disabled<'a>(
+    spec: &'a PodSpec,
+    old: Option<&PodSpec>,
+    cluster: &Cluster,
+) -> Cow<'a, PodSpec> {
+    let mut spec = Cow::Borrowed(spec);
+    for feature in FEATURES {
+        if (feature.used)(&spec) && !cluster.enabled(feature.gate) && !old.is_some_and(feature.used)
+        {
+            (feature.drop)(spec.to_mut());
+        }
+    }
+    spec
+}
+
+/// Whether an SELinux change policy is given.
+pub(crate) fn selinux_change_policy(spec: &PodSpec) -> bool {
+    spec.security_context.as_ref().is_some_and(|c| c.se_linux_change_policy.is_some())
+}
+
+/// Whether a container's environment comes from a file.
+pub(crate) fn file_key_ref(spec: &PodSpec) -> bool {
+    let mut sources =
+        containers(spec).flat_map(|c| list(&c.env)).filter_map(|env| env.value_from.as_ref());
+    sources.any(|source| source.file_key_ref.is_some())
+}
+
+/// Whether containers have a restart policy or rules of their own.
+pub(crate) fn container_restart_rules(spec: &PodSpec) -> bool {
+    let rules = |c: &Container| !list(&c.restart_policy_rules).is_empty();
+    let mut init = list(&spec.init_containers).iter();
+    let mut ephemeral = list(&spec.ephemeral_containers).iter();
+    init.any(|c| rules(c) || (c.restart_policy.is_some() && !is_sidecar(c)))
+        || ephemeral.any(|c| c.restart_policy.is_some() || c.restart_policy_rules.is_some())
+        || spec.containers.iter().any(|c| rules(c) || c.restart_policy.is_some())
+}
+
+fn proc_mount(spec: &PodSpec) -> bool {
+    containers(spec).any(|c| {
+        let context = c.security_context.as_ref();
+        context.and_then(|c| c.proc_mount.as_deref()).is_some_and(|mount| mount != "Default")
+    })
+}
+
+fn drop_proc_mount(spec: &mut PodSpec) {
+    each_container(spec, |c| {
+        if let Some(mount) = c.security_context.as_mut().and_then(|c| c.proc_mount.as_mut()) {
+            "Default".clone_into(mount);
+        }
+    });
+}
+
+fn label_keys(spec: &PodSpec) -> bool {
+    let uses = |term: &PodAffinityTerm| {
+        !list(&term.match_label_keys).is_empty() || !list(&term.mismatch_label_keys).is_empty()
+    };
+    super::affinity::pod_terms(spec).any(uses)
+}
+
+fn drop_label_keys(spec: &mut PodSpec) {
+    let Some(affinity) = &mut spec.affinity else { return };
+    let drop = |term: &mut PodAffinityTerm| {
+        term.match_label_keys = None;
+        term.mismatch_label_keys = None;
+    };
+    if let Some(pods) = &mut affinity.pod_affinity {
+        let required = &mut pods.required_during_scheduling_ignored_during_execution;
+        required.iter_mut().flatten().for_each(drop);
+        let preferred = &mut pods.preferred_during_scheduling_ignored_during_execution;
+        preferred.iter_mut().flatten().for_each(|term| drop(&mut term.pod_affinity_term));
+    }
+    if let Some(pods) = &mut affinity.pod_anti_affinity {
+        let required = &mut pods.required_during_scheduling_ignored_during_execution;
+        required.iter_mut().flatten().for_each(drop);
+        let preferred = &mut pods.preferred_during_scheduling_ignored_during_execution;
+        preferred.iter_mut().flatten().for_each(|term| drop(&mut term.pod_affinity_term));
+    }
+}
+
+fn projections(spec: &PodSpec) -> impl Iterator<Item = &VolumeProjection> {
+    let volumes = list(&spec.volumes).iter().filter_map(|v| v.projected.as_ref());
+    volumes.flat_map(|projected| list(&projected.sources))
+}
+
+fn each_projection(spec: &mut PodSpec, change: impl Fn(&mut VolumeProjection)) {
+    let volumes = spec.volumes.iter_mut().flatten().filter_map(|v| v.projected.as_mut());
+    volumes.flat_map(|projected| projected.sources.iter_mut().flatten()).for_each(change);
+}
+
+fn each_container(spec: &mut PodSpec, change: impl Fn(&mut Container)) {
+    spec.init_containers.iter_mut().flatten().chain(&mut spec.containers).for_each(change);
+}
+
+fn drop_image_volumes(spec: &mut PodSpec) {
+    let mut images = HashSet::new();
+    if let Some(volumes) = &mut spec.volumes {
+        volumes.retain(|volume| {
+            if volume.image.is_some() {
+                images.insert(volume.name.clone());
+            }
+            volume.image.is_none()
+        });
+    }
+    each_container(spec, |c| {
+        if let Some(mounts) = &mut c.volume_mounts {
+            mounts.retain(|mount| !images.contains(&mount.name));
+        }
+    });
+}

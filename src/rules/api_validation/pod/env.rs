@@ -1,0 +1,325 @@
+//! Environment variables and where they come from.
+//!
+//! Kubernetes: `ValidateEnv` and `ValidateEnvFrom` in `pkg/apis/core/validation/validation.go`.
+
+use std::collections::HashMap;
+
+use k8s_openapi::api::core::v1::{
+    EnvFromSource, EnvVar, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector,
+};
+
+use super::{
+    options::Options,
+    util::{each, label, label_key, list, required, text},
+};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::{
+        names::{self, Messages},
+        quantity::Quantity,
+    },
+};
+
+const ENV_FIELDS: &[&str] = &[
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+];
+const RESOURCES: &[&str] = &[
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+];
+const TOO_MANY: &str = "may not have more than one field specified at a time";
+
+fn name_messages(name: &str, opts: &Options) -> Messages {
+    if opts.relaxed_env_names {
+        names::relaxed_env_var_name(name)
+    } else {
+        names::env_var_name(name)
+    }
+}
+
+/// `ValidateEnv`.
+pub(crate) fn validate(vars: &[EnvVar], opts: &Options, path: &Path<'_>, found: &mut Findings) {
+    for (i, var) in vars.iter().enumerate() {
+        let path = path.index(i);
+        if var.name.is_empty() {
+            found.required(&path.child("name"), "");
+        } else {
+            each(name_messages(&var.name, opts), &var.name, &path.child("name"), found);
+        }
+        value_from(var, opts, &path.child("valueFrom"), found);
+    }
+}
+
+/// `validateEnvVarValueFrom`.
+fn value_from(var: &EnvVar, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+    let Some(source) = &var.value_from else { return };
+    let mut sources = 0;
+    if let Some(field) = &source.field_ref {
+        sources += 1;
+        field_ref(field, ENV_FIELDS, &path.child("fieldRef"), found);
+    }
+    if let Some(field) = &source.resource_field_ref {
+        sources += 1;
+        resource_field_ref(field, false, &path.child("resourceFieldRef"), found);
+    }
+    if let Some(key) = &source.config_map_key_ref {
+        sources += 1;
+        key_ref(&key.name, &key.key, &path.child("configMapKeyRef"), found);
+    }
+    if let Some(key) = &source.secret_key_ref {
+        sources += 1;
+        key_ref(&key.name, &key.key, &path.child("secretKeyRef"), found);
+    }
+    if let Some(key) = &source.file_key_ref {
+        sources += 1;
+        file_key_ref(key, &path.child("fileKeyRef"), found);
+    }
+    if sources == 0 {
+        let why = if opts.env_files {
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, \
+             `secretKeyRef` or `fileKeyRef`"
+        } else {
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or \
+             `secretKeyRef`"
+        };
+        found.invalid(path, "", why);
+    } else if !text(&var.value).is_empty() {
+        found.invalid(path, "", "may not be specified when `value` is not empty");
+    } else if sources > 1 {
+        found.invalid(path, "", TOO_MANY);
+    }
+}
+
+/// `validateObjectFieldSelector`.
+pub(crate) fn field_ref(
+    field: &ObjectFieldSelector,
+    fields: &[&str],
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let version = text(&field.api_version);
+    if version.is_empty() {
+        found.required(&path.child("apiVersion"), "");
+        return;
+    }
+    let at = path.child("fieldPath");
+    let name = field.field_path.as_str();
+    if name.is_empty() {
+        found.required(&at, "");
+        return;
+    }
+    let subscripted = split_subscript(name);
+    let error = if version != "v1" {
+        Some(format!("unsupported pod version: {version}"))
+    } else if let Some((outer, _)) = subscripted {
+        let known = outer == "metadata.annotations" || outer == "metadata.labels";
+        (!known).then(|| format!("field label does not support subscript: {name}"))
+    } else {
+        (!is_field_label(name)).then(|| format!("field label not supported: {name}"))
+    };
+    if let Some(error) = error {
+        found.invalid(&at, name, format!("error converting fieldPath: {error}"));
+        return;
+    }
+    match subscripted {
+        Some(("metadata.annotations", key)) => label_key(&key.to_lowercase(), path, found),
+        Some((_, key)) => label_key(key, path, found),
+        None => {
+            let name = if name == "spec.host" { "spec.nodeName" } else { name };
+            if !fields.contains(&name) {
+                found.not_supported(&at, name, fields);
+            }
+        }
+    }
+}
+
+/// `SplitMaybeSubscriptedPath` in `pkg/fieldpath`.
+fn split_subscript(path: &str) -> Option<(&str, &str)> {
+    let (outer, key) = path.strip_suffix("']")?.split_once("['")?;
+    (!outer.is_empty()).then_some((outer, key))
+}
+
+/// `ConvertDownwardAPIFieldLabel` in `pkg/apis/core/pods`.
+fn is_field_label(label: &str) -> bool {
+    matches!(
+        label,
+        "metadata.annotations"
+            | "metadata.labels"
+            | "metadata.name"
+            | "metadata.namespace"
+            | "metadata.uid"
+            | "spec.nodeName"
+            | "spec.restartPolicy"
+            | "spec.serviceAccountName"
+            | "spec.schedulerName"
+            | "status.phase"
+            | "status.hostIP"
+            | "status.hostIPs"
+            | "status.podIP"
+            | "status.podIPs"
+            | "spec.host"
+    )
+}
+
+/// `validateContainerResourceFieldSelector`.
+pub(crate) fn resource_field_ref(
+    field: &ResourceFieldSelector,
+    in_volume: bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let resource = field.resource.as_str();
+    let huge =
+        resource.starts_with("requests.hugepages-") || resource.starts_with("limits.hugepages-");
+    if in_volume && text(&field.container_name).is_empty() {
+        found.required(&path.child("containerName"), "");
+    } else if resource.is_empty() {
+        found.required(&path.child("resource"), "");
+    } else if !RESOURCES.contains(&resource) && !huge {
+        found.not_supported(&path.child("resource"), resource, RESOURCES);
+    }
+    let divisor = field.divisor.as_ref().and_then(|divisor| Quantity::parse(&divisor.0));
+    if let Some(divisor) = divisor.filter(|divisor| !divisor.is_zero()) {
+        self::divisor(resource, huge, &divisor.to_text(), path, found);
+    }
+}
+
+/// `validateContainerResourceDivisor`.
+fn divisor(resource: &str, huge: bool, text: &str, path: &Path<'_>, found: &mut Findings) {
+    let path = path.child("divisor");
+    let of = match resource {
+        "limits.cpu" | "requests.cpu" => {
+            if text != "1m" && text != "1" {
+                let why = "only divisor's values 1m and 1 are supported with the cpu resource";
+                found.invalid(&path, resource, why);
+            }
+            return;
+        }
+        "limits.memory" | "requests.memory" => "memory",
+        "limits.ephemeral-storage" | "requests.ephemeral-storage" => "local ephemeral storage",
+        _ if huge => "hugepages",
+        _ => return,
+    };
+    let suffix = text.strip_prefix('1');
+    let suffixes = ["", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+    if !suffix.is_some_and(|suffix| suffixes.contains(&suffix)) {
+        let why = format!(
+            "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are \
+             supported with the {of} resource"
+        );
+        found.invalid(&path, resource, why);
+    }
+}
+
+/// `validateConfigMapKeySelector`, `validateSecretKeySelector`.
+fn key_ref(name: &str, key: &str, path: &Path<'_>, found: &mut Findings) {
+    each(names::dns1123_subdomain(name), name, &path.child("name"), found);
+    if key.is_empty() {
+        found.required(&path.child("key"), "");
+    } else {
+        each(names::config_map_key(key), key, &path.child("key"), found);
+    }
+}
+
+/// `validateFileKeySelector`.
+fn file_key_ref(file: &FileKeySelector, path: &Path<'_>, found: &mut Findings) {
+    required(&file.key, &path.child("key"), found);
+    if !file.key.is_empty() {
+        each(names::relaxed_env_var_name(&file.key), &file.key, &path.child("key"), found);
+    }
+    required(&file.volume_name, &path.child("volumeName"), found);
+    if !file.volume_name.is_empty() {
+        label(&file.volume_name, &path.child("volumeName"), found);
+    }
+    required(&file.path, &path.child("path"), found);
+    if !file.path.is_empty() {
+        each(names::no_backsteps(&file.path), &file.path, &path.child("path"), found);
+    }
+}
+
+/// `ValidateEnvFrom`.
+pub(crate) fn validate_from(
+    sources: &[EnvFromSource],
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    for (i, source) in sources.iter().enumerate() {
+        let at = path.index(i);
+        if let Some(prefix) = source.prefix.as_deref().filter(|prefix| !prefix.is_empty()) {
+            each(name_messages(prefix, opts), prefix, &at.child("prefix"), found);
+        }
+        if let Some(map) = &source.config_map_ref {
+            source_name(&map.name, &at.child("configMapRef"), found);
+        }
+        if let Some(secret) = &source.secret_ref {
+            source_name(&secret.name, &at.child("secretRef"), found);
+        }
+        // The list, not the entry: upstream's path.
+        match (&source.config_map_ref, &source.secret_ref) {
+            (None, None) => {
+                found.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`");
+            }
+            (Some(_), Some(_)) => found.invalid(path, "", TOO_MANY),
+            _ => {}
+        }
+    }
+}
+
+/// `validateConfigMapEnvSource`, `validateSecretEnvSource`: the name may end in a dash, as if it
+/// were a prefix.
+fn source_name(name: &str, path: &Path<'_>, found: &mut Findings) {
+    let path = path.child("name");
+    if name.is_empty() {
+        found.required(&path, "");
+        return;
+    }
+    let mut wrong = names::dns1123_subdomain(name);
+    if !wrong.is_empty() && name.len() > 1 && name.ends_with('-') {
+        // `maskTrailingDash` takes two bytes away and adds one.
+        let masked = name.get(..name.len() - 2).map(|start| format!("{start}a"));
+        wrong = masked.map_or(wrong, |masked| names::dns1123_subdomain(&masked));
+    }
+    each(wrong, name, &path, found);
+}
+
+/// `validateFileKeyRefVolumes`: the volume must be there and be an emptyDir.
+pub(crate) fn file_volumes(spec: &PodSpec, claims: &[&str], path: &Path<'_>, found: &mut Findings) {
+    let mut sources = None;
+    super::containers::visit(spec, path, &mut |container, path| {
+        for (i, var) in list(&container.env).iter().enumerate() {
+            let source = var.value_from.as_ref().and_then(|from| from.file_key_ref.as_ref());
+            let Some(name) = source.map(|source| source.volume_name.as_str()) else { continue };
+            let at = path.child("env");
+            let at = at.index(i);
+            let at = at.child("valueFrom");
+            let at = at.child("fileKeyRef");
+            let at = at.child("volumeName");
+            // Of volumes with the same name the last one counts.
+            let sources: &mut HashMap<&str, bool> = sources.get_or_insert_with(|| {
+                let volumes = list(&spec.volumes).iter();
+                let volumes = volumes.map(|v| (v.name.as_str(), v.empty_dir.is_some()));
+                volumes.chain(claims.iter().map(|claim| (*claim, false))).collect()
+            });
+            match sources.get(name) {
+                Some(true) => {}
+                Some(false) => {
+                    found.invalid(&at, name, "referenced volume must be of type emptyDir");
+                }
+                None => found.not_found(&at, name),
+            }
+        }
+    });
+}

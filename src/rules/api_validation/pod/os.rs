@@ -1,0 +1,85 @@
+//! What the operating system of a pod rules out.
+//!
+//! Kubernetes: `validateOS`, `validateLinux` and `validateWindows` in
+//! `pkg/apis/core/validation/validation.go`.
+
+use k8s_openapi::api::core::v1::PodSpec;
+
+use super::{
+    containers::visit,
+    util::{list, named},
+};
+use crate::finding::{Findings, Path};
+
+/// `validateOS` and what follows from the name.
+pub(crate) fn validate(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let Some(os) = &spec.os else { return };
+    match os.name.as_str() {
+        "" => found.required(&path.child("os").child("name"), ""),
+        "linux" => linux(spec, path, found),
+        "windows" => windows(spec, path, found),
+        other => found.not_supported(&path.child("os"), named(other), &["linux", "windows"]),
+    }
+}
+
+/// `validateLinux`.
+fn linux(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    const WHY: &str = "windows options cannot be set for a linux pod";
+    if spec.security_context.as_ref().is_some_and(|c| c.windows_options.is_some()) {
+        found.forbidden(&path.child("securityContext").child("windowsOptions"), WHY);
+    }
+    visit(spec, path, &mut |container, path| {
+        if container.security_context.as_ref().is_some_and(|c| c.windows_options.is_some()) {
+            found.forbidden(&path.child("securityContext").child("windowsOptions"), WHY);
+        }
+    });
+}
+
+/// `validateWindows`.
+fn windows(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let pod = [
+        ("hostUsers", spec.host_users.is_some()),
+        ("hostPID", spec.host_pid == Some(true)),
+        ("hostIPC", spec.host_ipc == Some(true)),
+        ("shareProcessNamespace", spec.share_process_namespace.is_some()),
+    ];
+    forbid(&pod, path, found);
+    if let Some(context) = &spec.security_context {
+        let fields = [
+            ("appArmorProfile", context.app_armor_profile.is_some()),
+            ("seLinuxOptions", context.se_linux_options.is_some()),
+            ("seccompProfile", context.seccomp_profile.is_some()),
+            ("fsGroup", context.fs_group.is_some()),
+            ("fsGroupChangePolicy", context.fs_group_change_policy.is_some()),
+            ("sysctls", !list(&context.sysctls).is_empty()),
+            ("runAsUser", context.run_as_user.is_some()),
+            ("runAsGroup", context.run_as_group.is_some()),
+            ("supplementalGroups", context.supplemental_groups.is_some()),
+            ("supplementalGroupsPolicy", context.supplemental_groups_policy.is_some()),
+            ("seLinuxChangePolicy", context.se_linux_change_policy.is_some()),
+        ];
+        forbid(&fields, &path.child("securityContext"), found);
+    }
+    visit(spec, path, &mut |container, path| {
+        let Some(context) = &container.security_context else { return };
+        let fields = [
+            ("appArmorProfile", context.app_armor_profile.is_some()),
+            ("seLinuxOptions", context.se_linux_options.is_some()),
+            ("seccompProfile", context.seccomp_profile.is_some()),
+            ("capabilities", context.capabilities.is_some()),
+            ("readOnlyRootFilesystem", context.read_only_root_filesystem.is_some()),
+            ("privileged", context.privileged.is_some()),
+            ("allowPrivilegeEscalation", context.allow_privilege_escalation.is_some()),
+            ("procMount", context.proc_mount.is_some()),
+            ("runAsUser", context.run_as_user.is_some()),
+            ("runAsGroup", context.run_as_group.is_some()),
+        ];
+        forbid(&fields, &path.child("securityContext"), found);
+    });
+}
+
+fn forbid(fields: &[(&str, bool)], path: &Path<'_>, found: &mut Findings) {
+    for (field, _) in fields.iter().filter(|(_, set)| *set) {
+        found.forbidden(&path.child(field), "cannot be set for a windows pod");
+    }
+}

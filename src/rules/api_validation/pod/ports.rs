@@ -1,0 +1,93 @@
+//! Ports of containers.
+//!
+//! Kubernetes: `validateContainerPorts`, `AccumulateUniqueHostPorts` and
+//! `validatePodHostNetworkDeps` in `pkg/apis/core/validation/validation.go`.
+
+use k8s_openapi::{
+    api::core::v1::{Container, ContainerPort, PodSpec},
+    apimachinery::pkg::util::intstr::IntOrString,
+};
+
+use super::util::{Seen, each, list, required_one_of, text};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::names,
+};
+
+/// `validateContainerPorts`.
+pub(crate) fn validate(ports: &[ContainerPort], path: &Path<'_>, found: &mut Findings) {
+    let mut names_seen = Seen::new();
+    for (i, port) in ports.iter().enumerate() {
+        let path = path.index(i);
+        let name = text(&port.name);
+        if !name.is_empty() {
+            let wrong = names::port_name(name);
+            if wrong.is_empty() && !names_seen.insert(name) {
+                found.duplicate(&path.child("name"), name);
+            }
+            each(wrong, name, &path.child("name"), found);
+        }
+        if port.container_port == 0 {
+            found.required(&path.child("containerPort"), "");
+        } else {
+            number(port.container_port, &path.child("containerPort"), found);
+        }
+        if let Some(host) = port.host_port.filter(|host| *host != 0) {
+            number(host, &path.child("hostPort"), found);
+        }
+        let protocols = &["SCTP", "TCP", "UDP"];
+        required_one_of(text(&port.protocol), protocols, &path.child("protocol"), found);
+    }
+}
+
+fn number(port: i32, path: &Path<'_>, found: &mut Findings) {
+    for message in names::port_number(port) {
+        found.invalid(path, port, message);
+    }
+}
+
+/// `ValidatePortNumOrName`.
+pub(crate) fn number_or_name(port: &IntOrString, path: &Path<'_>, found: &mut Findings) {
+    match port {
+        IntOrString::Int(port) => number(*port, path, found),
+        IntOrString::String(name) => each(names::port_name(name), name, path, found),
+    }
+}
+
+/// `AccumulateUniqueHostPorts`: of all these containers together. `path` is their list's.
+pub(crate) fn host_port_conflicts(containers: &[Container], path: &Path<'_>, found: &mut Findings) {
+    let mut seen = Seen::new();
+    for (i, container) in containers.iter().enumerate() {
+        for (j, port) in list(&container.ports).iter().enumerate() {
+            let Some(number) = port.host_port.filter(|number| *number != 0) else { continue };
+            let (protocol, ip) = (text(&port.protocol), text(&port.host_ip));
+            if !seen.insert((protocol, ip, number)) {
+                let value = format!("{protocol}/{ip}/{number}");
+                let path = path.index(i);
+                let path = path.child("ports");
+                found.duplicate(&path.index(j).child("hostPort"), &value);
+            }
+        }
+    }
+}
+
+/// `validatePodHostNetworkDeps`, for a template: a host port may be left out.
+pub(crate) fn on_host_network(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    if spec.host_network != Some(true) {
+        return;
+    }
+    let path = path.child("containers");
+    for (i, container) in spec.containers.iter().enumerate() {
+        let path = path.index(i);
+        let path = path.child("ports");
+        for (j, port) in list(&container.ports).iter().enumerate() {
+            if let Some(host) = port.host_port
+                && host != 0
+                && host != port.container_port
+            {
+                let why = "must match `containerPort` when `hostNetwork` is true";
+                found.invalid(&path.index(j).child("hostPort"), host, why);
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Probes, lifecycle hooks and the handlers of both.
+//!
+//! Kubernetes: `validateProbe`, `validateLifecycle` and `validateHandler` in
+//! `pkg/apis/core/validation/validation.go`.
+
+use k8s_openapi::api::core::v1::{
+    Container, ExecAction, GRPCAction, HTTPGetAction, Lifecycle, LifecycleHandler, Probe,
+    SleepAction, TCPSocketAction,
+};
+
+use super::{
+    containers::Context,
+    ports::number_or_name,
+    util::{each, list, named, non_negative, required, text},
+};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::names,
+};
+
+/// The three probes of a container.
+pub(crate) fn validate(container: &Container, path: &Path<'_>, found: &mut Findings) {
+    if let Some(probe) = &container.liveness_probe {
+        let path = path.child("livenessProbe");
+        self::probe(probe, &path, found);
+        succeeds_at_once(probe, &path, found);
+    }
+    if let Some(probe) = &container.readiness_probe {
+        let path = path.child("readinessProbe");
+        self::probe(probe, &path, found);
+        if let Some(seconds) = probe.termination_grace_period_seconds {
+            let path = path.child("terminationGracePeriodSeconds");
+            found.invalid(&path, seconds, "must not be set for readinessProbes");
+        }
+    }
+    if let Some(probe) = &container.startup_probe {
+        let path = path.child("startupProbe");
+        self::probe(probe, &path, found);
+        succeeds_at_once(probe, &path, found);
+    }
+}
+
+fn succeeds_at_once(probe: &Probe, path: &Path<'_>, found: &mut Findings) {
+    let threshold = probe.success_threshold.unwrap_or(0);
+    if threshold != 1 {
+        found.invalid(&path.child("successThreshold"), threshold, "must be 1");
+    }
+}
+
+/// `validateProbe`.
+fn probe(probe: &Probe, path: &Path<'_>, found: &mut Findings) {
+    let handler = Handler {
+        exec: probe.exec.as_ref(),
+        http_get: probe.http_get.as_ref(),
+        tcp_socket: probe.tcp_socket.as_ref(),
+        grpc: probe.grpc.as_ref(),
+        sleep: None,
+    };
+    // No probe sleeps, so neither grace period nor gate matters.
+    self::handler(&handler, None, true, path, found);
+    non_negative(probe.initial_delay_seconds, &path.child("initialDelaySeconds"), found);
+    non_negative(probe.timeout_seconds, &path.child("timeoutSeconds"), found);
+    non_negative(probe.period_seconds, &path.child("periodSeconds"), found);
+    non_negative(probe.success_threshold, &path.child("successThreshold"), found);
+    non_negative(probe.failure_threshold, &path.child("failureThreshold"), found);
+    if let Some(seconds) = probe.termination_grace_period_seconds.filter(|seconds| *seconds <= 0) {
+        let path = path.child("terminationGracePeriodSeconds");
+        found.invalid(&path, seconds, "must be greater than 0");
+    }
+}
+
+/// `validateLifecycle`.
+pub(crate) fn lifecycle(
+    lifecycle: &Lifecycle,
+    cx: &Context<'_>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if let Some(hook) = &lifecycle.post_start {
+        self::hook(hook, cx, &path.child("postStart"), found);
+    }
+    if let Some(hook) = &lifecycle.pre_stop {
+        self::hook(hook, cx, &path.child("preStop"), found);
+    }
+    if let Some(signal) = &lifecycle.stop_signal {
+        stop_signal(signal, cx.os, &path.child("stopSignal"), found);
+    }
+}
+
+fn hook(hook: &LifecycleHandler, cx: &Context<'_>, path: &Path<'_>, found: &mut Findings) {
+    let handler = Handler {
+        exec: hook.exec.as_ref(),
+        http_get: hook.http_get.as_ref(),
+        tcp_socket: hook.tcp_socket.as_ref(),
+        grpc: None,
+        sleep: hook.sleep.as_ref(),
+    };
+    self::handler(&handler, cx.grace_period, cx.opts.sleep_zero, path, found);
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Handler<'a> {
+    exec: Option<&'a ExecAction>,
+    http_get: Option<&'a HTTPGetAction>,
+    tcp_socket: Option<&'a TCPSocketAction>,
+    grpc: Option<&'a GRPCAction>,
+    sleep: Option<&'a SleepAction>,
+}
+
+/// `validateHandler`: the first handler is judged, every further one forbidden.
+fn handler(
+    handler: &Handler<'_>,
+    grace_period: Option<i64>,
+    zero_allowed: bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let mut given = 0;
+    let mut is_first = |field: &str, found: &mut Findings| {
+        given += 1;
+        if given > 1 {
+            found.forbidden(&path.child(field), "may not specify more than 1 handler type");
+        }
+        given == 1
+    };
+    if let Some(exec) = handler.exec
+        && is_first("exec", found)
+        && list(&exec.command).is_empty()
+    {
+        found.required(&path.child("exec").child("command"), "");
+    }
+    if let Some(http) = handler.http_get
+        && is_first("httpGet", found)
+    {
+        http_get(http, &path.child("httpGet"), found);
+    }
+    if let Some(tcp) = handler.tcp_socket
+        && is_first("tcpSocket", found)
+    {
+        number_or_name(&tcp.port, &path.child("tcpSocket").child("port"), found);
+    }
+    if let Some(grpc) = handler.grpc
+        && is_first("grpc", found)
+    {
+        for message in names::port_number(grpc.port) {
+            found.invalid(&path.child("grpc").child("port"), grpc.port, message);
+        }
+    }
+    if let Some(sleep) = handler.sleep
+        && is_first("sleep", found)
+    {
+        self::sleep(sleep.seconds, grace_period, zero_allowed, &path.child("sleep"), found);
+    }
+    if given == 0 {
+        found.required(path, "must specify a handler type");
+    }
+}
+
+/// `validateHTTPGetAction`.
+fn http_get(http: &HTTPGetAction, path: &Path<'_>, found: &mut Findings) {
+    required(text(&http.path), &path.child("path"), found);
+    number_or_name(&http.port, &path.child("port"), found);
+    let scheme = text(&http.scheme);
+    if scheme != "HTTP" && scheme != "HTTPS" {
+        found.not_supported(&path.child("scheme"), named(scheme), &["HTTP", "HTTPS"]);
+    }
+    for header in list(&http.http_headers) {
+        let path = path.child("httpHeaders");
+        each(names::http_header_name(&header.name), &header.name, &path, found);
+    }
+}
+
+/// `validateSleepAction`.
+fn sleep(
+    seconds: i64,
+    grace_period: Option<i64>,
+    zero_allowed: bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let Some(grace) = grace_period else { return };
+    let least = if zero_allowed { 0 } else { 1 };
+    if seconds >= least && seconds <= grace {
+        return;
+    }
+    let why = if zero_allowed {
+        format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})")
+    } else {
+        format!(
+            "must be greater than 0 and less than terminationGracePeriodSeconds ({grace}). Enable \
+             AllowPodLifecycleSleepActionZeroValue feature gate for zero sleep."
+        )
+    };
+    found.invalid(path, seconds, why);
+}
+
+/// The signals that a container on Linux can be stopped by, in the order they are listed.
+#[rustfmt::skip]
+const LINUX_SIGNALS: &[&str] = &[
+    "SIGABRT", "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCLD", "SIGCONT", "SIGFPE", "SIGHUP", "SIGILL",
+    "SIGINT", "SIGIO", "SIGIOT", "SIGKILL", "SIGPIPE", "SIGPOLL", "SIGPROF", "SIGPWR", "SIGQUIT",
+    "SIGRTMAX", "SIGRTMAX-1", "SIGRTMAX-10", "SIGRTMAX-11", "SIGRTMAX-12", "SIGRTMAX-13",
+    "SIGRTMAX-14", "SIGRTMAX-2", "SIGRTMAX-3", "SIGRTMAX-4", "SIGRTMAX-5", "SIGRTMAX-6",
+    "SIGRTMAX-7", "SIGRTMAX-8", "SIGRTMAX-9", "SIGRTMIN", "SIGRTMIN+1", "SIGRTMIN+10",
+    "SIGRTMIN+11", "SIGRTMIN+12", "SIGRTMIN+13", "SIGRTMIN+14", "SIGRTMIN+15", "SIGRTMIN+2",
+    "SIGRTMIN+3", "SIGRTMIN+4", "SIGRTMIN+5", "SIGRTMIN+6", "SIGRTMIN+7", "SIGRTMIN+8",
+    "SIGRTMIN+9", "SIGSEGV", "SIGSTKFLT", "SIGSTOP", "SIGSYS", "SIGTERM", "SIGTRAP", "SIGTSTP",
+    "SIGTTIN", "SIGTTOU", "SIGURG", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGWINCH", "SIGXCPU",
+    "SIGXFSZ",
+];
+
+/// `validateStopSignal`.
+fn stop_signal(signal: &str, os: Option<&str>, path: &Path<'_>, found: &mut Findings) {
+    let supported: &[&str] = match os {
+        None => {
+            let why = "may not be set for containers with empty `spec.os.name`";
+            found.forbidden(path, why);
+            return;
+        }
+        Some("windows") => &["SIGKILL", "SIGTERM"],
+        Some("linux") => LINUX_SIGNALS,
+        Some(_) => return,
+    };
+    if !supported.contains(&signal) {
+        found.not_supported(path, named(signal), supported);
+    }
+}

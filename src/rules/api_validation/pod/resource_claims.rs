@@ -1,0 +1,59 @@
+//! Claims of a pod for devices and the like.
+//!
+//! Kubernetes: `validatePodResourceClaims` in `pkg/apis/core/validation/validation.go`.
+
+use k8s_openapi::api::core::v1::PodResourceClaim;
+use serde_json::json;
+
+use super::util::{Seen, go_struct, label, subdomain};
+use crate::finding::{Findings, Path};
+
+/// `gatherPodResourceClaimNames`, sorted.
+pub(crate) fn names(claims: &[PodResourceClaim]) -> Vec<&str> {
+    let named = claims.iter().map(|claim| claim.name.as_str()).filter(|name| !name.is_empty());
+    let mut names: Vec<&str> = named.collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// `validatePodResourceClaims`.
+pub(crate) fn validate(claims: &[PodResourceClaim], path: &Path<'_>, found: &mut Findings) {
+    let mut seen = Seen::new();
+    for (i, claim) in claims.iter().enumerate() {
+        let path = path.index(i);
+        let at = path.child("name");
+        if claim.name.is_empty() {
+            found.required(&at, "");
+        } else if !seen.insert(claim.name.as_str()) {
+            found.duplicate(&at, &claim.name);
+        } else {
+            label(&claim.name, &at, found);
+        }
+        let (name, template) = (&claim.resource_claim_name, &claim.resource_claim_template_name);
+        let wrong = match (name, template) {
+            (Some(_), Some(_)) => Some(
+                "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be \
+                 specified",
+            ),
+            (None, None) => {
+                Some("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+            }
+            _ => None,
+        };
+        if let Some(why) = wrong {
+            let value = go_struct(&json!({
+                "Name": claim.name,
+                "ResourceClaimName": name,
+                "ResourceClaimTemplateName": template,
+            }));
+            found.invalid(&path, value, why);
+        }
+        if let Some(name) = name {
+            subdomain(name, &path.child("resourceClaimName"), found);
+        }
+        if let Some(name) = template {
+            subdomain(name, &path.child("resourceClaimTemplateName"), found);
+        }
+    }
+}

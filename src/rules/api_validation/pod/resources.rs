@@ -1,0 +1,321 @@
+//! Requests and limits.
+//!
+//! Kubernetes: `validateResourceRequirements` in `pkg/apis/core/validation/validation.go`,
+//! `pkg/apis/core/helper/helpers.go`.
+
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use k8s_openapi::{
+    api::core::v1::{PodSpec, ResourceClaim, ResourceRequirements},
+    apimachinery::pkg::api::resource::Quantity as Text,
+};
+
+use super::{
+    options::{Options, containers},
+    util::{label, list, named},
+};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::{names, quantity::Quantity},
+};
+
+pub(crate) type ResourceList = BTreeMap<String, Text>;
+
+const HUGE_PAGES: &str = "hugepages-";
+
+/// Whose resources they are: it decides which names are good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    Container,
+    Pod,
+}
+
+/// `validateResourceRequirements`.
+pub(crate) fn validate(
+    requirements: &ResourceRequirements,
+    of: Of,
+    claim_names: &[&str],
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let empty = ResourceList::new();
+    let limits = requirements.limits.as_ref().unwrap_or(&empty);
+    let requests = requirements.requests.as_ref().unwrap_or(&empty);
+    let limits_path = path.child("limits");
+    let requests_path = path.child("requests");
+    for (name, value) in limits {
+        resource(name, value, of, opts, &limits_path.key(name), found);
+    }
+    for (name, value) in requests {
+        let at = requests_path.key(name);
+        let huge = named_huge(name);
+        resource_name(name, of, &at, found);
+        let value = Quantity::parse_resource(&value.0);
+        if let Some(value) = &value {
+            resource_value(name, value, &at, found);
+        }
+        let limit = limits.get(name).map(|limit| Quantity::parse_resource(&limit.0));
+        match (&value, limit) {
+            (Some(value), Some(Some(limit))) => {
+                let order = value.cmp(&limit);
+                let must = if order != Ordering::Equal && !is_overcommit_allowed(name) {
+                    "equal to"
+                } else if order == Ordering::Greater {
+                    "less than or equal to"
+                } else {
+                    ""
+                };
+                if !must.is_empty() {
+                    let why = format!("must be {must} {name} limit of {}", limit.to_text());
+                    found.invalid(&requests_path, &*value.to_text(), why);
+                }
+            }
+            (_, None) if !is_overcommit_allowed(name) => {
+                let why = "Limit must be set for non overcommitable resources";
+                found.required(&limits_path, why);
+            }
+            _ => {}
+        }
+        if let Some(value) = value.filter(|_| huge) {
+            huge_pages(name, &value, opts, &at, found);
+        }
+    }
+    let mut all = limits.keys().chain(requests.keys());
+    if all.clone().any(|name| named_huge(name))
+        && !all.any(|name| name == "cpu" || name == "memory")
+    {
+        found.forbidden(path, "HugePages require cpu or memory");
+    }
+    claims(list(&requirements.claims), claim_names, &path.child("claims"), found);
+}
+
+/// `validateOverhead`.
+pub(crate) fn overhead(
+    overhead: &ResourceList,
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let limits = path.child("limits");
+    for (name, value) in overhead {
+        resource(name, value, Of::Container, opts, &limits.key(name), found);
+    }
+    if overhead.keys().any(|name| named_huge(name))
+        && !overhead.keys().any(|name| name == "cpu" || name == "memory")
+    {
+        found.forbidden(path, "HugePages require cpu or memory");
+    }
+}
+
+/// What is the same for a limit and a request.
+fn resource(
+    name: &str,
+    value: &Text,
+    of: Of,
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    resource_name(name, of, path, found);
+    if let Some(value) = Quantity::parse_resource(&value.0) {
+        resource_value(name, &value, path, found);
+        if named_huge(name) {
+            huge_pages(name, &value, opts, path, found);
+        }
+    }
+}
+
+/// `validateContainerResourceName`, `validatePodResourceName`.
+fn resource_name(name: &str, of: Of, path: &Path<'_>, found: &mut Findings) {
+    // Nearly every resource is one of these two.
+    if name == "cpu" || name == "memory" {
+        return;
+    }
+    let wrong = names::label_key(name);
+    let bad = !wrong.is_empty();
+    for message in wrong {
+        found.invalid(path, named(name), message);
+    }
+    let bare = !name.contains('/');
+    let nonstandard = !bad && bare && !is_standard(name);
+    if nonstandard {
+        let why = "must be a standard resource type or fully qualified";
+        found.invalid(path, named(name), why);
+    }
+    match of {
+        Of::Container if bare => {
+            if name != "ephemeral-storage" && !named_huge(name) {
+                found.invalid(path, named(name), "must be a standard resource for containers");
+            }
+        }
+        Of::Container => {
+            if !is_native(name) && !is_extended(name) {
+                let why = "doesn't follow extended resource name standard";
+                found.invalid(path, named(name), why);
+            }
+        }
+        Of::Pod => {
+            if !bad && !nonstandard && !named_huge(name) {
+                found.not_supported(path, named(name), &["cpu", HUGE_PAGES, "memory"]);
+            }
+        }
+    }
+}
+
+/// `ValidateResourceQuantityValue`.
+fn resource_value(name: &str, value: &Quantity<'_>, path: &Path<'_>, found: &mut Findings) {
+    if value.is_negative() {
+        found.invalid(path, &*value.to_text(), names::NOT_NEGATIVE);
+    }
+    if !value.is_integer() && is_integer_resource(name) {
+        found.invalid(path, &*value.to_text(), "must be an integer");
+    }
+}
+
+/// `validateResourceQuantityHugePageValue`.
+fn huge_pages(
+    name: &str,
+    value: &Quantity<'_>,
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if !opts.indivisible_huge_pages && !is_divisible(name, value) {
+        let text = value.to_text();
+        let why = format!("{text} is not positive integer multiple of {name}");
+        found.invalid(path, &*text, why);
+    }
+}
+
+/// `IsHugePageResourceValueDivisible`.
+fn is_divisible(name: &str, value: &Quantity<'_>) -> bool {
+    let size = name.strip_prefix(HUGE_PAGES).and_then(Quantity::parse);
+    size.is_some_and(|size| {
+        !size.is_negative() && !size.is_zero() && size.is_integer() && value.is_multiple_of(&size)
+    })
+}
+
+/// `usesIndivisibleHugePagesValues`.
+pub(crate) fn has_indivisible_huge_pages(spec: &PodSpec) -> bool {
+    let bad = |(name, value): (&String, &Text)| {
+        named_huge(name)
+            && !Quantity::parse_resource(&value.0).is_some_and(|value| is_divisible(name, &value))
+    };
+    let lists = |r: &ResourceRequirements| {
+        r.limits.iter().flatten().any(bad) || r.requests.iter().flatten().any(bad)
+    };
+    containers(spec).any(|c| c.resources.as_ref().is_some_and(lists))
+        || spec.overhead.iter().flatten().any(bad)
+}
+
+/// `IsHugePageResourceName`.
+pub(crate) fn named_huge(name: &str) -> bool {
+    name.starts_with(HUGE_PAGES)
+}
+
+/// `IsNativeResource`.
+fn is_native(name: &str) -> bool {
+    !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+/// `IsOvercommitAllowed`.
+fn is_overcommit_allowed(name: &str) -> bool {
+    is_native(name) && !named_huge(name)
+}
+
+/// `IsExtendedResourceName`.
+fn is_extended(name: &str) -> bool {
+    !is_native(name)
+        && !name.starts_with("requests.")
+        && names::label_key(&format!("requests.{name}")).is_empty()
+}
+
+/// `IsStandardResourceName`.
+fn is_standard(name: &str) -> bool {
+    named_huge(name)
+        || name.starts_with("requests.hugepages-")
+        || is_object_count(name)
+        || matches!(
+            name,
+            "cpu"
+                | "memory"
+                | "ephemeral-storage"
+                | "requests.cpu"
+                | "requests.memory"
+                | "requests.ephemeral-storage"
+                | "limits.cpu"
+                | "limits.memory"
+                | "limits.ephemeral-storage"
+                | "storage"
+                | "requests.storage"
+        )
+}
+
+/// Resources that count objects.
+fn is_object_count(name: &str) -> bool {
+    matches!(
+        name,
+        "pods"
+            | "resourcequotas"
+            | "services"
+            | "replicationcontrollers"
+            | "secrets"
+            | "configmaps"
+            | "persistentvolumeclaims"
+            | "services.nodeports"
+            | "services.loadbalancers"
+    )
+}
+
+/// `IsIntegerResourceName`.
+fn is_integer_resource(name: &str) -> bool {
+    is_object_count(name) || is_extended(name)
+}
+
+/// `validateResourceClaimNames`. The names of the pod's claims are sorted.
+fn claims(claims: &[ResourceClaim], claim_names: &[&str], path: &Path<'_>, found: &mut Findings) {
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    for (i, claim) in claims.iter().enumerate() {
+        let path = path.index(i);
+        let name = claim.name.as_str();
+        if name.is_empty() {
+            found.required(&path, "");
+            continue;
+        }
+        if seen.contains(name) {
+            found.duplicate(&path, name);
+        } else {
+            let request = claim.request.as_deref().filter(|request| !request.is_empty());
+            let key = match request {
+                Some(request) => {
+                    label(request, &path.child("request"), found);
+                    format!("{name}/{request}")
+                }
+                None => name.to_owned(),
+            };
+            if seen.contains(&key) {
+                found.duplicate(&path, &key);
+            } else if request.is_none() {
+                let start = format!("{name}/");
+                let requests = seen.range(start.clone()..);
+                for _ in requests.take_while(|seen| seen.starts_with(&start)) {
+                    found.duplicate(&path, name);
+                }
+            }
+            seen.insert(key);
+        }
+        if claim_names.binary_search(&name).is_err() {
+            let which = if claim_names.is_empty() {
+                " which is empty".to_owned()
+            } else {
+                format!(": {}", claim_names.join(", "))
+            };
+            let why = format!("must be one of the names in pod.spec.resourceClaims{which}");
+            found.not_found_because(&path, name, why);
+        }
+    }
+}

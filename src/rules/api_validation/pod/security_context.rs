@@ -1,0 +1,270 @@
+//! Security contexts of pods and containers.
+//!
+//! Kubernetes: `validatePodSpecSecurityContext` and `ValidateSecurityContext` in
+//! `pkg/apis/core/validation/validation.go`.
+
+use k8s_openapi::api::core::v1::{
+    AppArmorProfile, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext,
+};
+use serde_json::json;
+
+use super::{
+    options::Options,
+    util::{Seen, each, go_struct, list, named, one_of},
+    windows,
+};
+use crate::{
+    finding::{Findings, Path, Value},
+    kubernetes::names,
+};
+
+const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
+const MAX_SYSCTL: usize = 253;
+/// The longest path that Linux knows.
+const MAX_PROFILE: usize = 4095;
+
+fn unix_id(id: Option<i64>, path: &Path<'_>, found: &mut Findings) {
+    if let Some(id) = id {
+        for message in names::unix_id(id) {
+            found.invalid(path, id, message);
+        }
+    }
+}
+
+/// `validatePodSpecSecurityContext`.
+pub(crate) fn pod(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+    let path = path.child("securityContext");
+    if spec.host_pid == Some(true) && spec.share_process_namespace == Some(true) {
+        let why = "ShareProcessNamespace and HostPID cannot both be enabled";
+        found.invalid(&path.child("shareProcessNamespace"), Value::Json("true".to_owned()), why);
+    }
+    let Some(context) = &spec.security_context else { return };
+    unix_id(context.fs_group, &path.child("fsGroup"), found);
+    unix_id(context.run_as_user, &path.child("runAsUser"), found);
+    unix_id(context.run_as_group, &path.child("runAsGroup"), found);
+    for (i, group) in list(&context.supplemental_groups).iter().enumerate() {
+        unix_id(Some(*group), &path.child("supplementalGroups").index(i), found);
+    }
+    sysctls(context, spec, opts, &path.child("sysctls"), found);
+    let policy = context.fs_group_change_policy.as_deref();
+    one_of(policy, &["Always", "OnRootMismatch"], &path.child("fsGroupChangePolicy"), found);
+    seccomp(context.seccomp_profile.as_ref(), &path.child("seccompProfile"), found);
+    windows::options(context.windows_options.as_ref(), &path.child("windowsOptions"), found);
+    app_armor(context.app_armor_profile.as_ref(), &path.child("appArmorProfile"), found);
+    let policy = context.supplemental_groups_policy.as_deref();
+    one_of(policy, &["Merge", "Strict"], &path.child("supplementalGroupsPolicy"), found);
+    let policies: &[&str] = if opts.only_recursive_selinux_change {
+        &["Recursive"]
+    } else {
+        &["MountOption", "Recursive"]
+    };
+    let policy = context.se_linux_change_policy.as_deref();
+    one_of(policy, policies, &path.child("seLinuxChangePolicy"), found);
+}
+
+/// `validateSysctls`.
+fn sysctls(
+    context: &PodSecurityContext,
+    spec: &PodSpec,
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let sysctls = list(&context.sysctls);
+    let mut seen = Seen::new();
+    for (i, sysctl) in sysctls.iter().enumerate() {
+        let path = path.index(i);
+        let path = path.child("name");
+        let name = sysctl.name.as_str();
+        let is_new = seen.insert(name);
+        if name.is_empty() {
+            found.required(&path, "");
+        } else if !is_sysctl(name) {
+            let why = format!(
+                "must have at most {MAX_SYSCTL} characters and match regex \
+                 ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
+            );
+            found.invalid(&path, name, why);
+        } else if !is_new {
+            found.duplicate(&path, name);
+        }
+        if !opts.namespaced_sysctls_on_host
+            && let Some(why) = on_host(name, spec)
+        {
+            found.invalid(&path, name, why);
+        }
+    }
+}
+
+/// `IsValidSysctlName`.
+fn is_sysctl(name: &str) -> bool {
+    let inside = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let segment = |segment: &str| {
+        let bytes = segment.as_bytes();
+        bytes.first().copied().is_some_and(inside)
+            && bytes.last().copied().is_some_and(inside)
+            && bytes.iter().all(|b| inside(*b) || matches!(b, b'-' | b'_'))
+    };
+    name.len() <= MAX_SYSCTL && name.split(['.', '/']).all(segment)
+}
+
+/// `ValidateHostSysctl`: a sysctl of a namespace that the pod shares with its node.
+fn on_host(name: &str, spec: &PodSpec) -> Option<&'static str> {
+    // With a slash as first separator, dots and slashes change places.
+    let swapped = name.find(['.', '/']).is_some_and(|at| name.as_bytes()[at] == b'/');
+    let normal: String = name
+        .chars()
+        .map(|c| match c {
+            '.' if swapped => '/',
+            '/' if swapped => '.',
+            c => c,
+        })
+        .collect();
+    let name = normal.split('*').next().unwrap_or(&normal);
+    let ipc = matches!(
+        name,
+        "kernel.sem"
+            | "kernel.shmall"
+            | "kernel.shmmax"
+            | "kernel.shmmni"
+            | "kernel.shm_rmid_forced"
+            | "kernel.shm"
+            | "kernel.msgmax"
+            | "kernel.msgmnb"
+            | "kernel.msgmni"
+            | "kernel.msg"
+    ) || name.starts_with("fs.mqueue.");
+    if spec.host_network == Some(true) && name.starts_with("net.") {
+        Some("may not be specified when 'hostNetwork' is true")
+    } else if spec.host_ipc == Some(true) && ipc {
+        Some("may not be specified when 'hostIPC' is true")
+    } else {
+        None
+    }
+}
+
+/// Whether a spec sets a sysctl of the node.
+pub(crate) fn has_host_sysctl(spec: &PodSpec) -> bool {
+    let context = spec.security_context.as_ref();
+    context.is_some_and(|c| list(&c.sysctls).iter().any(|s| on_host(&s.name, spec).is_some()))
+}
+
+/// `ValidateSecurityContext`.
+pub(crate) fn container(
+    context: &SecurityContext,
+    host_users: bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    unix_id(context.run_as_user, &path.child("runAsUser"), found);
+    unix_id(context.run_as_group, &path.child("runAsGroup"), found);
+    if let Some(mount) = context.proc_mount.as_deref() {
+        let path = path.child("procMount");
+        one_of(Some(mount), &["Default", "Unmasked"], &path, found);
+        if host_users && mount == "Unmasked" {
+            let why = "`hostUsers` must be false to use `Unmasked`";
+            found.invalid(&path, named(mount), why);
+        }
+    }
+    seccomp(context.seccomp_profile.as_ref(), &path.child("seccompProfile"), found);
+    if context.allow_privilege_escalation == Some(false) {
+        if context.privileged == Some(true) {
+            let why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
+            found.invalid(path, as_go(context), why);
+        }
+        let added = context.capabilities.as_ref().map(|c| list(&c.add)).unwrap_or_default();
+        for _ in added.iter().filter(|capability| *capability == "CAP_SYS_ADMIN") {
+            let why = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` \
+                       CAP_SYS_ADMIN";
+            found.invalid(path, as_go(context), why);
+        }
+    }
+    windows::options(context.windows_options.as_ref(), &path.child("windowsOptions"), found);
+    app_armor(context.app_armor_profile.as_ref(), &path.child("appArmorProfile"), found);
+}
+
+/// The context as Go prints its internal type.
+fn as_go(context: &SecurityContext) -> Value<'static> {
+    go_struct(&json!({
+        "Capabilities": context.capabilities.as_ref()
+            .map(|c| json!({"Add": c.add, "Drop": c.drop})),
+        "Privileged": context.privileged,
+        "SELinuxOptions": context.se_linux_options.as_ref().map(|o| json!({
+            "User": o.user.as_deref().unwrap_or_default(),
+            "Role": o.role.as_deref().unwrap_or_default(),
+            "Type": o.type_.as_deref().unwrap_or_default(),
+            "Level": o.level.as_deref().unwrap_or_default(),
+        })),
+        "WindowsOptions": context.windows_options.as_ref().map(|o| json!({
+            "GMSACredentialSpecName": o.gmsa_credential_spec_name,
+            "GMSACredentialSpec": o.gmsa_credential_spec,
+            "RunAsUserName": o.run_as_user_name,
+            "HostProcess": o.host_process,
+        })),
+        "RunAsUser": context.run_as_user,
+        "RunAsGroup": context.run_as_group,
+        "RunAsNonRoot": context.run_as_non_root,
+        "ReadOnlyRootFilesystem": context.read_only_root_filesystem,
+        "AllowPrivilegeEscalation": context.allow_privilege_escalation,
+        "ProcMount": context.proc_mount,
+        "SeccompProfile": context.seccomp_profile.as_ref()
+            .map(|p| json!({"Type": p.type_, "LocalhostProfile": p.localhost_profile})),
+        "AppArmorProfile": context.app_armor_profile.as_ref()
+            .map(|p| json!({"Type": p.type_, "LocalhostProfile": p.localhost_profile})),
+    }))
+}
+
+/// `validateSeccompProfileField`.
+fn seccomp(profile: Option<&SeccompProfile>, path: &Path<'_>, found: &mut Findings) {
+    let Some(profile) = profile else { return };
+    let at = path.child("type");
+    if profile.type_.is_empty() {
+        found.required(&at, "type is required when seccompProfile is set");
+    } else {
+        one_of(Some(&profile.type_), PROFILE_TYPES, &at, found);
+    }
+    let at = path.child("localhostProfile");
+    match (profile.type_.as_str(), profile.localhost_profile.as_deref()) {
+        ("Localhost", None) => {
+            found.required(&at, "must be set when seccomp type is Localhost");
+        }
+        ("Localhost", Some(local)) => {
+            each(names::local_descending_path(local), local, &at, found);
+        }
+        (kind, Some(local)) => {
+            let value = go_struct(&json!({"Type": kind, "LocalhostProfile": local}));
+            found.invalid(&at, value, "can only be set when seccomp type is Localhost");
+        }
+        (_, None) => {}
+    }
+}
+
+/// `ValidateAppArmorProfileField`.
+fn app_armor(profile: Option<&AppArmorProfile>, path: &Path<'_>, found: &mut Findings) {
+    const MUST: &str = "must be set when AppArmor type is Localhost";
+    let Some(profile) = profile else { return };
+    let at = path.child("localhostProfile");
+    match (profile.type_.as_str(), profile.localhost_profile.as_deref()) {
+        ("Localhost", None) => found.required(&at, MUST),
+        ("Localhost", Some(local)) => {
+            if local.trim() != local {
+                found.invalid(&at, local, "must not be padded with whitespace");
+            } else if local.is_empty() {
+                found.required(&at, MUST);
+            }
+            if local.len() > MAX_PROFILE {
+                found.too_long(&at, MAX_PROFILE);
+            }
+        }
+        ("RuntimeDefault" | "Unconfined", Some(local)) => {
+            // A pointer upstream, hence printed as JSON.
+            found.invalid(&at, named(local), "can only be set when AppArmor type is Localhost");
+        }
+        ("RuntimeDefault" | "Unconfined", None) => {}
+        ("", _) => {
+            let why = "type is required when appArmorProfile is set";
+            found.required(&path.child("type"), why);
+        }
+        (kind, _) => found.not_supported(&path.child("type"), named(kind), PROFILE_TYPES),
+    }
+}

@@ -1,0 +1,188 @@
+//! Topology spread constraints, and the label keys that they share with pod affinity.
+//!
+//! Kubernetes: `validateTopologySpreadConstraints` in `pkg/apis/core/validation/validation.go`.
+
+use std::collections::HashMap;
+
+use k8s_openapi::{
+    api::core::v1::{PodSpec, TopologySpreadConstraint},
+    apimachinery::pkg::apis::meta::v1::LabelSelector,
+};
+
+use super::{
+    options::Options,
+    util::{Seen, finds_nothing, label_key, label_selector, list, one_of, positive},
+};
+use crate::finding::{Findings, Path};
+
+const IN_BOTH: &str = "exists in both matchLabelKeys and labelSelector";
+const NO_SELECTOR: &str = "must not be specified when labelSelector is not set";
+
+/// `validateTopologySpreadConstraints`.
+pub(crate) fn validate(
+    constraints: &[TopologySpreadConstraint],
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    for (i, constraint) in constraints.iter().enumerate() {
+        one(constraint, &constraints[i + 1..], opts, &path.index(i), found);
+    }
+}
+
+fn one(
+    constraint: &TopologySpreadConstraint,
+    rest: &[TopologySpreadConstraint],
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    positive(constraint.max_skew, &path.child("maxSkew"), found);
+    if constraint.topology_key.is_empty() {
+        found.required(&path.child("topologyKey"), "can not be empty");
+    }
+    let action = constraint.when_unsatisfiable.as_str();
+    one_of(
+        Some(action),
+        &["DoNotSchedule", "ScheduleAnyway"],
+        &path.child("whenUnsatisfiable"),
+        found,
+    );
+    let key = &constraint.topology_key;
+    if rest.iter().any(|other| other.topology_key == *key && other.when_unsatisfiable == action) {
+        let value = format!("{{{key}, {action}}}");
+        found.duplicate(&path.child("{topologyKey, whenUnsatisfiable}"), &value);
+    }
+    if let Some(domains) = constraint.min_domains {
+        let path = path.child("minDomains");
+        positive(domains, &path, found);
+        if action != "DoNotSchedule" {
+            let why =
+                format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
+            found.invalid(&path, domains, why);
+        }
+    }
+    let policies = &["Honor", "Ignore"];
+    let policy = constraint.node_affinity_policy.as_deref();
+    one_of(policy, policies, &path.child("nodeAffinityPolicy"), found);
+    let policy = constraint.node_taints_policy.as_deref();
+    one_of(policy, policies, &path.child("nodeTaintsPolicy"), found);
+    let selector = constraint.label_selector.as_ref();
+    let keys = list(&constraint.match_label_keys);
+    if opts.spread_by_merged_selector {
+        match_label_keys(keys, &[], selector, path, found);
+    } else {
+        legacy_match_label_keys(keys, selector, &path.child("matchLabelKeys"), found);
+    }
+    if !opts.invalid_spread_selector {
+        label_selector(selector, false, &path.child("labelSelector"), found);
+    }
+}
+
+/// `ValidateMatchLabelKeysAndMismatchLabelKeys`.
+pub(crate) fn match_label_keys(
+    matching: &[String],
+    mismatching: &[String],
+    selector: Option<&LabelSelector>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    label_keys(matching, selector, &path.child("matchLabelKeys"), found);
+    label_keys(mismatching, selector, &path.child("mismatchLabelKeys"), found);
+    if let Some(selector) = selector.filter(|_| !matching.is_empty()) {
+        // Of equal keys the last one counts.
+        let places: HashMap<&str, usize> =
+            matching.iter().enumerate().map(|(i, key)| (key.as_str(), i)).collect();
+        let mut seen = Seen::new();
+        for expression in list(&selector.match_expressions) {
+            let key = &expression.key;
+            let labels = selector.match_labels.as_ref();
+            let before = !seen.insert(key.as_str()) || labels.is_some_and(|l| l.contains_key(key));
+            if before && let Some(&at) = places.get(key.as_str()) {
+                // Upstream's index stands behind the term, not behind matchLabelKeys.
+                found.invalid(&path.index(at), key, IN_BOTH);
+            }
+        }
+    }
+    let mut mismatched = Seen::new();
+    for key in mismatching {
+        mismatched.insert(key.as_str());
+    }
+    for (i, key) in matching.iter().enumerate() {
+        if mismatched.contains(key.as_str()) {
+            let why = "exists in both matchLabelKeys and mismatchLabelKeys";
+            found.invalid(&path.child("matchLabelKeys").index(i), key, why);
+        }
+    }
+}
+
+/// `validateLabelKeys`.
+fn label_keys(
+    keys: &[String],
+    selector: Option<&LabelSelector>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if !keys.is_empty() && selector.is_none() {
+        found.forbidden(path, NO_SELECTOR);
+        return;
+    }
+    for (i, key) in keys.iter().enumerate() {
+        label_key(key, &path.index(i), found);
+    }
+}
+
+/// `ValidateMatchLabelKeysInTopologySpread`.
+fn legacy_match_label_keys(
+    keys: &[String],
+    selector: Option<&LabelSelector>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if !keys.is_empty() && selector.is_none() {
+        found.forbidden(path, NO_SELECTOR);
+    }
+    for (i, key) in keys.iter().enumerate() {
+        let path = path.index(i);
+        label_key(key, &path, found);
+        let selected = selector.is_some_and(|selector| {
+            selector.match_labels.as_ref().is_some_and(|labels| labels.contains_key(key))
+                || list(&selector.match_expressions).iter().any(|e| e.key == *key)
+        });
+        if selected {
+            found.invalid(&path, key, IN_BOTH);
+        }
+    }
+}
+
+/// `hasInvalidTopologySpreadConstraintLabelSelector`.
+pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
+    list(&spec.topology_spread_constraints).iter().any(|constraint| {
+        let selector = constraint.label_selector.as_ref();
+        !finds_nothing(|path, found| label_selector(selector, false, path, found))
+    })
+}
+
+/// Whether it says anything that is judged in one of two ways, neither of which is the stricter one.
+pub(crate) fn uses_label_keys(spec: &PodSpec) -> bool {
+    let mut constraints = list(&spec.topology_spread_constraints).iter();
+    constraints.any(|constraint| !list(&constraint.match_label_keys).is_empty())
+}
+
+/// `hasInvalidTopologySpreadConstrainMatchLabelKeys`.
+pub(crate) fn violates_merged(spec: &PodSpec) -> bool {
+    list(&spec.topology_spread_constraints).iter().any(|constraint| {
+        let keys = list(&constraint.match_label_keys);
+        let selector = constraint.label_selector.as_ref();
+        !finds_nothing(|path, found| match_label_keys(keys, &[], selector, path, found))
+    })
+}
+
+/// `hasLegacyInvalidTopologySpreadConstrainMatchLabelKeys`.
+pub(crate) fn violates_legacy(spec: &PodSpec) -> bool {
+    list(&spec.topology_spread_constraints).iter().any(|constraint| {
+        let keys = list(&constraint.match_label_keys);
+        let selector = constraint.label_selector.as_ref();
+        !finds_nothing(|path, found| legacy_match_label_keys(keys, selector, path, found))
+    })
+}

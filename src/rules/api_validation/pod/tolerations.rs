@@ -1,0 +1,82 @@
+//! Tolerations.
+//!
+//! Kubernetes: `ValidateTolerations` in `pkg/apis/core/validation/validation.go`.
+
+use k8s_openapi::api::core::v1::Toleration;
+
+use super::{
+    options::Options,
+    util::{each, label_key, named, one_of, text},
+};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::names,
+};
+
+/// `ValidateTolerations`.
+pub(crate) fn validate(
+    tolerations: &[Toleration],
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    for (i, toleration) in tolerations.iter().enumerate() {
+        one(toleration, opts, &path.index(i), found);
+    }
+}
+
+fn one(toleration: &Toleration, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+    let (key, operator) = (text(&toleration.key), text(&toleration.operator));
+    let (value, effect) = (text(&toleration.value), text(&toleration.effect));
+    let at = path.child("operator");
+    if !key.is_empty() {
+        label_key(key, &path.child("key"), found);
+    } else if operator != "Exists" {
+        let why = "operator must be Exists when `key` is empty, which means \"match all values \
+                   and all keys\"";
+        found.invalid(&at, named(operator), why);
+    }
+    if toleration.toleration_seconds.is_some() && effect != "NoExecute" {
+        let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
+        found.invalid(&path.child("effect"), named(effect), why);
+    }
+    match operator {
+        "Equal" | "" => {
+            let wrong = names::label_value(value);
+            if !wrong.is_empty() {
+                found.invalid(&at, value, wrong.join(";"));
+            }
+        }
+        "Exists" if !value.is_empty() => {
+            found.invalid(&at, value, "value must be empty when `operator` is 'Exists'");
+        }
+        "Exists" => {}
+        "Lt" | "Gt" if opts.toleration_comparison => {
+            let path = path.child("value");
+            each(names::decimal_integer(value), value, &path, found);
+            if let Some(why) = int64_error(value) {
+                found.invalid(&path, value, why);
+            }
+        }
+        "Lt" | "Gt" => {
+            found.not_supported(&at, named(operator), &["Equal", "Exists", "Lt", "Gt"]);
+        }
+        _ => found.not_supported(&at, named(operator), &["Equal", "Exists"]),
+    }
+    if !effect.is_empty() {
+        let effects = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
+        one_of(Some(effect), effects, &path.child("effect"), found);
+    }
+}
+
+/// What Go's `strconv.ParseInt` says of a text that is no 64-bit number.
+fn int64_error(text: &str) -> Option<String> {
+    let error = text.parse::<i64>().err()?;
+    let quoted = crate::finding::Value::Str(text);
+    Some(match error.kind() {
+        std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => {
+            format!("strconv.ParseInt: parsing {quoted}: value out of range")
+        }
+        _ => format!("strconv.ParseInt: parsing {quoted}: invalid syntax"),
+    })
+}

@@ -1,0 +1,309 @@
+//! The StatefulSet's own fields.
+//!
+//! Kubernetes: `ValidateStatefulSetSpec` and its neighbours,
+//! `pkg/apis/apps/validation/validation.go`; `pkg/registry/apps/statefulset/strategy.go`.
+
+use k8s_openapi::{
+    api::{
+        apps::v1::{
+            RollingUpdateStatefulSetStrategy, StatefulSetPersistentVolumeClaimRetentionPolicy,
+            StatefulSetUpdateStrategy,
+        },
+        core::v1::{PodSpec, PodTemplateSpec},
+    },
+    apimachinery::pkg::apis::meta::v1::LabelSelector,
+};
+use serde_json::json;
+
+use super::{
+    API_VALIDATION, OldTemplate, POD_TEMPLATE_VALIDATION, at_least_0, claims, kruise, pod_template,
+    template,
+};
+use crate::{
+    finding::{Finding, Findings, Path, Value},
+    kubernetes::{
+        cluster::{Cluster, since},
+        int_or_percent, names, selector,
+    },
+    object::{Kind, Metadata, Object, StatefulSetSpec, Unread},
+};
+
+const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', \
+     'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' \
+     and 'minReadySeconds' are forbidden";
+
+/// The old object of an UPDATE.
+#[derive(Clone, Copy)]
+pub(super) struct Old<'a> {
+    pub(super) metadata: &'a Metadata<'a>,
+    pub(super) spec: &'a StatefulSetSpec<Unread<'a>>,
+    pub(super) template: OldTemplate<'a>,
+}
+
+impl Old<'_> {
+    /// Whether it is an object of a cluster, and not the previous state of a manifest: the server
+    /// has judged it and dropped what it does not honour.
+    const fn is_stored(&self) -> bool {
+        self.metadata.uid.is_some()
+    }
+}
+
+/// `ValidateStatefulSet` or `ValidateStatefulSetUpdate`, without the metadata. Returns what is
+/// wrong with the pod template and let pass since the stored object has faults too.
+pub(super) fn validate<'a>(
+    object: &Object<'_>,
+    spec: &StatefulSetSpec,
+    old: Option<Old<'a>>,
+    update: bool,
+    cluster: &'a Cluster,
+    found: &mut Findings,
+) -> Vec<Finding> {
+    let kruise = object.resource.is_kruise();
+    let judge = Judge { cluster, update, old, kruise };
+    judge.own_fields(spec, &spec.template, found);
+    let before_template = found.len();
+    judge.pod_template(spec, &spec.template, found);
+    let mut tolerated = Vec::new();
+    if found.len() > before_template
+        && let Some(old) = old.filter(Old::is_stored)
+        && judge.had_faults(old)
+    {
+        tolerated = found.split_off(before_template);
+    }
+    if let Some(old) = old
+        && !only_mutable_fields_differ(spec, old.spec, kruise)
+    {
+        let message = if kruise { kruise::IMMUTABLE } else { IMMUTABLE };
+        found.forbidden(&Path::new("spec"), message);
+    }
+    tolerated
+}
+
+struct Judge<'a> {
+    cluster: &'a Cluster,
+    update: bool,
+    old: Option<Old<'a>>,
+    kruise: bool,
+}
+
+impl Judge<'_> {
+    /// `ValidateStatefulSetSpec` without the spec of the pod template.
+    fn own_fields<T>(
+        &self,
+        spec: &StatefulSetSpec<T>,
+        template: &PodTemplateSpec,
+        found: &mut Findings,
+    ) {
+        let path = Path::new("spec");
+        let policy = spec.pod_management_policy.as_deref().unwrap_or_default();
+        if !["OrderedReady", "Parallel"].contains(&policy) {
+            let detail = "must be 'OrderedReady' or 'Parallel'";
+            found.invalid(&path.child("podManagementPolicy"), Value::json(&policy), detail);
+        }
+        if let Some(strategy) = &spec.update_strategy {
+            self.update_strategy(strategy, &path.child("updateStrategy"), found);
+        }
+        if let Some(policy) = &spec.persistent_volume_claim_retention_policy {
+            retention(policy, &path.child("persistentVolumeClaimRetentionPolicy"), found);
+        }
+        // Neither can change, so old faults in them are tolerated.
+        if !self.update {
+            if self.cluster.has(since::CLAIM_TEMPLATES_VALIDATED) {
+                let path = path.child("volumeClaimTemplates");
+                for (i, claim) in spec.volume_claim_templates.iter().flatten().enumerate() {
+                    claims::validate(claim, self.cluster, &path.index(i).child("spec"), found);
+                }
+            }
+            let service = spec.service_name.as_deref().filter(|name| !name.is_empty());
+            for message in service.map(names::dns1123_label).unwrap_or_default() {
+                found.invalid(&path.child("serviceName"), service.unwrap_or_default(), message);
+            }
+        }
+        at_least_0(spec.replicas, &path.child("replicas"), found);
+        at_least_0(spec.min_ready_seconds, &path.child("minReadySeconds"), found);
+        let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start);
+        at_least_0(start, &path.child("ordinals").child("start"), found);
+        self.selector_and_template(spec.selector.as_ref(), template, &path, found);
+    }
+
+    fn selector_and_template(
+        &self,
+        selector: Option<&LabelSelector>,
+        template: &PodTemplateSpec,
+        path: &Path<'_>,
+        found: &mut Findings,
+    ) {
+        let selector_path = path.child("selector");
+        match selector {
+            None => found.required(&selector_path, ""),
+            Some(one) => {
+                selector::validate(one, &|| false, &selector_path, found);
+                if selector::is_empty(one) {
+                    let detail = "empty selector is invalid for statefulset";
+                    found.invalid(&selector_path, selector::to_value(selector), detail);
+                }
+            }
+        }
+        let path = path.child("template");
+        if selector.is_some_and(|one| !selector::parses(one)) {
+            found.invalid(&selector_path, selector::to_value(selector), "");
+        } else {
+            if !selector.is_some_and(selector::is_empty) {
+                template::matches(selector, template, &path, found);
+            }
+            template::metadata(template, &|| self.old_template(), &path, found);
+        }
+        template::restrictions(Kind::StatefulSet, template, &path, found);
+    }
+
+    fn old_template(&self) -> Option<&PodTemplateSpec> {
+        (self.old?.template)()
+    }
+
+    /// `ValidatePodTemplateSpec` as far as an invalid old object switches it off.
+    fn pod_template<T>(
+        &self,
+        spec: &StatefulSetSpec<T>,
+        template: &PodTemplateSpec,
+        found: &mut Findings,
+    ) {
+        let selector_parses = spec.selector.as_ref().is_none_or(selector::parses);
+        if !(selector_parses && self.cluster.has(since::STATEFUL_SET_TEMPLATE_VALIDATED)) {
+            return;
+        }
+        let path = Path::new("spec");
+        let path = path.child("template");
+        template::no_ephemeral_containers(template, &path, found);
+        let Some(pod) = &template.spec else { return };
+        let claims: Vec<&str> = spec
+            .volume_claim_templates
+            .iter()
+            .flatten()
+            .map(|claim| claim.metadata.name.as_deref().unwrap_or_default())
+            .collect();
+        let opts = pod_template::PodOptions {
+            cluster: self.cluster,
+            claims: &claims,
+            old: &|| self.old_template()?.spec.as_ref(),
+        };
+        // Its controller gives each pod its own: what the template says is not looked at.
+        let named = pod.hostname.is_some() || pod.subdomain.is_some();
+        let nameless = named.then(|| PodSpec { hostname: None, subdomain: None, ..pod.clone() });
+        let pod = nameless.as_ref().unwrap_or(pod);
+        let annotations = template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
+        found.set_rule(POD_TEMPLATE_VALIDATION);
+        pod_template::validate_pod_spec(pod, annotations, &path.child("spec"), &opts, found);
+        found.set_rule(API_VALIDATION);
+    }
+
+    /// Whether the old object would be refused by the rules for an UPDATE; then the new pod
+    /// template is not judged at all.
+    fn had_faults(&self, old: Old<'_>) -> bool {
+        let Some(template) = (old.template)() else { return false };
+        let mut faults = Findings::of(API_VALIDATION);
+        self.own_fields(old.spec, template, &mut faults);
+        self.pod_template(old.spec, template, &mut faults);
+        !faults.is_empty()
+    }
+
+    fn update_strategy(
+        &self,
+        strategy: &StatefulSetUpdateStrategy,
+        path: &Path<'_>,
+        found: &mut Findings,
+    ) {
+        match (strategy.type_.as_deref(), &strategy.rolling_update) {
+            (Some("RollingUpdate" | "OnDelete"), None) => {}
+            (Some("RollingUpdate"), Some(rolling)) => {
+                self.rolling_update(rolling, &path.child("rollingUpdate"), found);
+            }
+            (Some("OnDelete"), Some(rolling)) => {
+                let detail = "only allowed for updateStrategy 'RollingUpdate'";
+                let value = Value::json(&self.in_go(rolling));
+                found.invalid(&path.child("rollingUpdate"), value, detail);
+            }
+            (type_, rolling) => {
+                let rolling = rolling.as_ref().map(|rolling| self.in_go(rolling));
+                let value = Value::json(&json!({"Type": type_, "RollingUpdate": rolling}));
+                found.invalid(path, value, "must be 'RollingUpdate' or 'OnDelete'");
+            }
+        }
+    }
+
+    /// `validateRollingUpdateStatefulSet`.
+    fn rolling_update(
+        &self,
+        rolling: &RollingUpdateStatefulSetStrategy,
+        path: &Path<'_>,
+        found: &mut Findings,
+    ) {
+        at_least_0(rolling.partition, &path.child("partition"), found);
+        let kept = |_: &&_| self.keeps_max_unavailable();
+        if let Some(value) = rolling.max_unavailable.as_ref().filter(kept) {
+            let path = path.child("maxUnavailable");
+            int_or_percent::validate(value, &path, found);
+            if int_or_percent::number(value) == 0 {
+                found.invalid(&path, int_or_percent::to_value(value), "cannot be 0");
+            }
+            if !self.kruise {
+                int_or_percent::not_more_than_100_percent(value, &path, found);
+            }
+        }
+    }
+
+    /// Whether `maxUnavailable` is there when it is judged: with its gate off it is dropped before,
+    /// unless the old object has it (`dropStatefulSetDisabledFields`). An old object that was never
+    /// stored, such as the previous state of a manifest, would have lost it too.
+    fn keeps_max_unavailable(&self) -> bool {
+        let in_use = |old: Old<'_>| {
+            let strategy = old.spec.update_strategy.as_ref();
+            let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
+            old.is_stored() && rolling.is_some_and(|r| r.max_unavailable.is_some())
+        };
+        self.cluster.enabled("MaxUnavailableStatefulSet") || self.old.is_some_and(in_use)
+    }
+
+    /// As the API server prints it: its internal type has no JSON names.
+    fn in_go(&self, rolling: &RollingUpdateStatefulSetStrategy) -> serde_json::Value {
+        let max_unavailable =
+            rolling.max_unavailable.as_ref().filter(|_| self.keeps_max_unavailable());
+        json!({"Partition": rolling.partition.unwrap_or(0), "MaxUnavailable": max_unavailable})
+    }
+}
+
+/// `ValidatePersistentVolumeClaimRetentionPolicy`.
+fn retention(
+    policy: &StatefulSetPersistentVolumeClaimRetentionPolicy,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    for (name, value) in
+        [("whenDeleted", &policy.when_deleted), ("whenScaled", &policy.when_scaled)]
+    {
+        let value = value.as_deref().unwrap_or_default();
+        if !["Retain", "Delete"].contains(&value) {
+            found.not_supported(&path.child(name), Value::json(&value), &["Retain", "Delete"]);
+        }
+    }
+}
+
+/// The end of `ValidateStatefulSetUpdate`.
+fn only_mutable_fields_differ<T>(
+    new: &StatefulSetSpec,
+    old: &StatefulSetSpec<T>,
+    kruise: bool,
+) -> bool {
+    let absent = String::new();
+    let (service, old_service) = (new.service_name.as_ref(), old.service_name.as_ref());
+    selector::same(new.selector.as_ref(), old.selector.as_ref())
+        && service.unwrap_or(&absent) == old_service.unwrap_or(&absent)
+        && new.pod_management_policy == old.pod_management_policy
+        && (kruise
+            || claims::same(
+                new.volume_claim_templates.as_deref().unwrap_or_default(),
+                old.volume_claim_templates.as_deref().unwrap_or_default(),
+            ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+//! S10: a StatefulSet whose Service is not there.
+
+use super::{Found, Inventory, Rule, services};
+use crate::finding::{Meta, Mode, Path, Reason};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "service-missing",
+        summary: "a StatefulSet that names a Service that is not there",
+        why: "\
+A StatefulSet does not make its Service. Without it nothing leads to the pods by name: there is no DNS
+record for `web-0.web`, although each pod believes that this is its name. Members of a cluster that look
+for each other do not find each other. Neither the API server nor the controller looks at Services, and
+`serviceName` cannot be changed later.
+
+Found by `setguard check` where one run is given the StatefulSet and at least one Service of its
+namespace; a run without Services says nothing of them.
+
+Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go; `ShouldSetHostname`,
+endpointslice util/controller_utils.go.",
+        bad: include_str!("examples/service_missing.bad.yaml"),
+        good: include_str!("examples/service_missing.good.yaml"),
+        mode: Mode::Warn,
+        kinds: &["StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    check,
+};
+
+fn check(inventory: &Inventory, found: &mut Found) {
+    services::each(inventory, |it| {
+        if it.services.is_empty() {
+            let path = Path::new("spec");
+            found.report(
+                it.index,
+                &path.child("serviceName"),
+                Reason::NotFound,
+                format!(
+                    "among the Services given for namespace {} there is no {}, so the pods get no \
+                     DNS names",
+                    it.set.namespace(),
+                    it.name
+                ),
+                "add this Service with clusterIP: None, or name the one that there is",
+            );
+        }
+    });
+}

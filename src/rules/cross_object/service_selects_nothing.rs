@@ -1,0 +1,81 @@
+//! S10: a StatefulSet whose Service leads to other pods or to none.
+
+use super::{Found, Inventory, Rule, services};
+use crate::{
+    finding::{Meta, Mode, Path, Reason},
+    inventory::item::{Controller, Service},
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "service-selects-nothing",
+        summary: "a StatefulSet whose Service does not select its pods",
+        why: "\
+A pod gets its DNS name (`web-0.web`) from the EndpointSlices of the Service that the StatefulSet names,
+and it is in there only if the selector of the Service matches its labels. For a Service without a
+selector Kubernetes makes no EndpointSlices at all. The pods run, and nobody finds them.
+
+Seen on a 1.36 control plane, with a StatefulSet whose pod is Ready: the Service that asks for one label
+more has an EndpointSlice without endpoints, the Service without a selector has none.
+
+Found by `setguard check` where one run is given both. Labels that the controller itself puts on each
+pod, such as `statefulset.kubernetes.io/pod-name`, are taken as matching.
+
+Kubernetes: `syncService`, pkg/controller/endpointslice/endpointslice_controller.go;
+`ShouldSetHostname`, endpointslice util/controller_utils.go.",
+        bad: include_str!("examples/service_selects_nothing.bad.yaml"),
+        good: include_str!("examples/service_selects_nothing.good.yaml"),
+        mode: Mode::Warn,
+        kinds: &["StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    check,
+};
+
+/// What the controller puts on each pod.
+///
+/// Kubernetes: `initIdentity`, `updateIdentity` and `setPodRevision`,
+/// pkg/controller/statefulset/stateful_set_utils.go.
+const ADDED: [&str; 3] = [
+    "apps.kubernetes.io/pod-index",
+    "controller-revision-hash",
+    "statefulset.kubernetes.io/pod-name",
+];
+
+fn check(inventory: &Inventory, found: &mut Found) {
+    services::each(inventory, |it| {
+        let mut services = it.services.iter();
+        if let Some((first, service)) = it.services.first()
+            && services.all(|(_, service)| !leads_to(service, it.controller))
+        {
+            let path = Path::new("spec");
+            let message = match missing(service, it.controller) {
+                Some((key, value)) => format!(
+                    "its {first} selects pods with {key}={value}, which these do not have, so they \
+                     get no DNS names"
+                ),
+                None => format!("its {first} has no selector, so the pods get no DNS names"),
+            };
+            found.report(
+                it.index,
+                &path.child("serviceName"),
+                Reason::Invalid,
+                message,
+                "give the Service a selector that matches the labels of the template",
+            );
+        }
+    });
+}
+
+fn leads_to(service: &Service, set: &Controller) -> bool {
+    // What stands for something outside the cluster is not headless, and that is said already.
+    let has_any = service.selector.iter().next().is_some();
+    service.is_external || (has_any && missing(service, set).is_none())
+}
+
+/// The first label that the Service asks for and the pods lack.
+fn missing<'s>(service: &'s Service, set: &Controller) -> Option<(&'s str, &'s str)> {
+    let mut wanted = service.selector.iter();
+    wanted.find(|(key, value)| set.labels.get(key) != Some(value) && !ADDED.contains(key))
+}

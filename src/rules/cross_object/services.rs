@@ -1,0 +1,36 @@
+//! StatefulSets and the Services that they name.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Inventory;
+use crate::inventory::item::{Controller, Item, Service};
+
+/// A StatefulSet that names a Service, and the Services of that name: none, or one, or the same
+/// one in several versions.
+pub(super) struct Governed<'a> {
+    pub(super) index: usize,
+    pub(super) set: &'a Item,
+    pub(super) controller: &'a Controller,
+    pub(super) name: &'a str,
+    pub(super) services: &'a [(&'a Item, &'a Service)],
+}
+
+/// Calls `see` with every StatefulSet that names a Service, if the input knows the Services of its
+/// namespace at all.
+pub(super) fn each(inventory: &Inventory, mut see: impl FnMut(Governed<'_>)) {
+    let mut services: HashMap<_, Vec<(&Item, &Service)>> = HashMap::new();
+    let mut namespaces = HashSet::new();
+    for (_, item) in inventory.items() {
+        if let Some(service) = item.service() {
+            namespaces.insert(item.namespace());
+            services.entry((item.namespace(), item.name())).or_default().push((item, service));
+        }
+    }
+    for (index, set) in inventory.items().filter(|(_, it)| namespaces.contains(it.namespace())) {
+        let Some(controller) = set.controller() else { continue };
+        let Some(name) = controller.service_name.as_deref() else { continue };
+        let services = services.get(&(set.namespace(), name)).map(Vec::as_slice);
+        let services = services.unwrap_or_default();
+        see(Governed { index, set, controller, name, services });
+    }
+}

@@ -1,0 +1,136 @@
+//! S18: metadata of a claim template that no claim can have.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::{cluster::Cluster, names},
+    object::Subject,
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "claim-metadata-invalid",
+        summary: "a claim template with metadata that the API server refuses in a claim",
+        why: "\
+Of a claim template the API server judges only `spec`. Its metadata is copied into each claim that
+the controller makes, and only there it is judged: with a malformed label, annotation or finalizer,
+or with a resourceVersion, no claim can be created, and no pod before its claims. The field cannot
+be changed later.
+
+Seen on a 1.36 control plane, each accepted and then without a single pod: a label and an annotation
+with the key `bad key!` (\"FailedCreate: Create Claim data-web-0 for Pod web-0 … metadata.labels:
+Invalid value\"), a finalizer of that name, and `resourceVersion: \"5\"` (\"resourceVersion should not
+be set on objects to be created\").
+
+Kubernetes: `validateVolumeClaimTemplates`, pkg/apis/apps/validation/validation.go;
+`getPersistentVolumeClaims`, pkg/controller/statefulset/stateful_set_utils.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Deny,
+        kinds: &["StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::stateful_set(&subject.object) else { return };
+    let path = Path::new("spec");
+    let path = path.child("volumeClaimTemplates");
+    for (i, (_, claim)) in read::claims(spec).enumerate() {
+        metadata(&claim.metadata, &path.index(i).child("metadata"), found);
+    }
+}
+
+const KEY: &str = "\
+    a key is up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends, perhaps \
+    with a domain and '/' before it";
+const VALUE: &str = "\
+    a value is up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
+
+fn metadata(metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
+    let mut report = |path: &Path<'_>, what: String, help: &'static str| {
+        let message = format!("no claim, and so no pod, can be created with {what}");
+        found.report(path, Reason::Invalid, message, help);
+    };
+    let labels = path.child("labels");
+    for (key, value) in metadata.labels.iter().flatten() {
+        if !names::label_key(key).is_empty() {
+            report(&labels.key(key), format!("the label key {key:?}"), KEY);
+        } else if !names::is_label_value(value) {
+            report(&labels.key(key), format!("the label value {value:?}"), VALUE);
+        }
+    }
+    let annotations = path.child("annotations");
+    for key in metadata.annotations.iter().flatten().map(|(key, _)| key) {
+        // The syntax of label keys, but in either case.
+        if !names::label_key(&key.to_lowercase()).is_empty() {
+            report(&annotations.key(key), format!("the annotation key {key:?}"), KEY);
+        }
+    }
+    let finalizers = path.child("finalizers");
+    for (i, name) in metadata.finalizers.iter().flatten().enumerate() {
+        if !names::label_key(name).is_empty() {
+            report(&finalizers.index(i), format!("the finalizer {name:?}"), KEY);
+        }
+    }
+    if metadata.resource_version.as_deref().is_some_and(|version| !version.is_empty()) {
+        let path = path.child("resourceVersion");
+        report(&path, "a resourceVersion".to_owned(), "leave it out, the API server sets it");
+    }
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: broker
+spec:
+  serviceName: broker
+  selector:
+    matchLabels: {app: broker}
+  template:
+    metadata:
+      labels: {app: broker}
+    spec:
+      containers:
+        - name: broker
+          image: registry.example.com/broker:3.7.1
+          readinessProbe: {tcpSocket: {port: 9092}}
+          volumeMounts:
+            - {name: data, mountPath: /var/lib/broker}
+  volumeClaimTemplates:
+    - metadata: {name: data, labels: {tier: \"hot data\"}}
+      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 500Gi}}}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: broker
+spec:
+  serviceName: broker
+  selector:
+    matchLabels: {app: broker}
+  template:
+    metadata:
+      labels: {app: broker}
+    spec:
+      containers:
+        - name: broker
+          image: registry.example.com/broker:3.7.1
+          readinessProbe: {tcpSocket: {port: 9092}}
+          volumeMounts:
+            - {name: data, mountPath: /var/lib/broker}
+  volumeClaimTemplates:
+    - metadata: {name: data, labels: {tier: hot-data}}
+      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 500Gi}}}
+";

@@ -1,0 +1,134 @@
+//! D11: an agent of the node that leaves out the control plane.
+
+use k8s_openapi::api::core::v1::{PodSpec, Toleration};
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Reason,
+        rule::{Phase, Trap},
+    },
+    inject,
+    kubernetes::cluster::Cluster,
+    object::{Kind, Subject},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "control-plane-not-tolerated",
+        summary: "a node agent without a toleration for the control plane",
+        why: "\
+A DaemonSet without a toleration of `node-role.kubernetes.io/control-plane` gets no pod on the nodes of the
+control plane; it does not count them as wanted, so it is \"successfully rolled out\". Daemons that look after
+the node itself, such as collectors of logs, are usually meant to be there too. A toleration that a webhook
+puts into pods comes too late: the pod is never made.
+
+Seen on a 1.36 control plane: of three nodes, one of the control plane, a DaemonSet without tolerations wants
+two; with the toleration three.
+
+Found are DaemonSets that reach into the node (`hostPath`, `hostPID`, `hostIPC`), do not choose nodes by
+anything but operating system and architecture, and do not ask setguard for the toleration by the label
+setguard.io/control-plane.
+
+Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Audit,
+        kinds: &["DaemonSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+const TAINT: &str = "node-role.kubernetes.io/control-plane";
+const OLD_TAINT: &str = "node-role.kubernetes.io/master";
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let object = &subject.object;
+    if object.kind() != Kind::DaemonSet
+        || object.metadata.label(inject::CONTROL_PLANE_LABEL) == Some("true")
+    {
+        return;
+    }
+    let Some(spec) = read::pod_spec(object) else { return };
+    let list = spec.tolerations.as_deref().unwrap_or_default();
+    // The old name alone is the matter of legacy-master-toleration.
+    let tolerates = |it: &Toleration| {
+        inject::tolerates(it, TAINT, "NoSchedule") || it.key.as_deref() == Some(OLD_TAINT)
+    };
+    if !is_agent_of_the_node(spec) || chooses_nodes(spec) || list.iter().any(tolerates) {
+        return;
+    }
+    read::at_pod_spec(|path| {
+        let tolerations = path.child("tolerations");
+        found.report(
+            if list.is_empty() { path } else { &tolerations },
+            Reason::Required,
+            format!("no pod runs on the nodes of the control plane, which have the taint {TAINT}"),
+            format!("add {{key: {TAINT}, operator: Exists, effect: NoSchedule}} to tolerations"),
+        );
+    });
+}
+
+fn is_agent_of_the_node(spec: &PodSpec) -> bool {
+    spec.host_pid == Some(true)
+        || spec.host_ipc == Some(true)
+        || spec.volumes.iter().flatten().any(|volume| volume.host_path.is_some())
+}
+
+/// Whether the template is meant for some nodes only.
+fn chooses_nodes(spec: &PodSpec) -> bool {
+    let is_kind_of_machine =
+        |key: &str| key.ends_with("kubernetes.io/os") || key.ends_with("kubernetes.io/arch");
+    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let required =
+        affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+    let terms = required.into_iter().flat_map(|required| &required.node_selector_terms);
+    let mut asked = terms.flat_map(|term| term.match_expressions.iter().flatten());
+    let named = spec.node_name.as_deref().is_some_and(|name| !name.is_empty());
+    named
+        || spec.node_selector.iter().flatten().any(|(key, _)| !is_kind_of_machine(key))
+        || asked.any(|it| !is_kind_of_machine(&it.key))
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      volumes:
+        - name: logs
+          hostPath: {path: /var/log}
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      tolerations:
+        - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
+      volumes:
+        - name: logs
+          hostPath: {path: /var/log}
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";

@@ -1,0 +1,91 @@
+//! S22: pods of a StatefulSet that are gone before they have ended.
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::{Kind, Subject},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "grace-period-zero",
+        summary: "a StatefulSet whose pods are forgotten before they have stopped",
+        why: "\
+With `terminationGracePeriodSeconds: 0` a deleted pod vanishes from the API at once, while its processes
+may go on running. The controller then creates the pod of the same name, perhaps on another node: two
+members with one identity, one volume and one address. That a StatefulSet has at most one pod of each name
+rests on the deletion being waited for; the Kubernetes documentation calls 0 unsafe.
+
+Seen on a 1.36 control plane without any kubelet: the deleted pod is gone at once, and one of the same name
+is bound to a node before anything could have been stopped.
+
+A DaemonSet is left alone: its pods have no identity, and some node agents set 0 on purpose.
+
+Kubernetes: `CheckGracefulDelete`, pkg/registry/core/pod/strategy.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Warn,
+        kinds: &["StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let spec = read::pod_spec(&subject.object);
+    let seconds = spec.and_then(|spec| spec.termination_grace_period_seconds);
+    if subject.object.kind() != Kind::StatefulSet || seconds != Some(0) {
+        return;
+    }
+    read::at_pod_spec(|path| {
+        found.report(
+            &path.child("terminationGracePeriodSeconds"),
+            Reason::Invalid,
+            "a deleted pod is forgotten before its processes have stopped, so two pods may run \
+             with the same name and volumes",
+            "use the seconds that the process needs to stop; without the field it has 30",
+        );
+    });
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: db
+spec:
+  serviceName: db
+  selector:
+    matchLabels: {app: db}
+  template:
+    metadata:
+      labels: {app: db}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+        - {name: db, image: registry.example.com/db:16.4.0}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: db
+spec:
+  serviceName: db
+  selector:
+    matchLabels: {app: db}
+  template:
+    metadata:
+      labels: {app: db}
+    spec:
+      terminationGracePeriodSeconds: 60
+      containers:
+        - {name: db, image: registry.example.com/db:16.4.0}
+";

@@ -1,0 +1,113 @@
+//! S20, S34: what to do instead of a change that is refused.
+
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::{claims, cluster::Cluster, selector},
+    object::Subject,
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "immutable-field",
+        summary: "a change of a field that cannot be changed, and what to do instead",
+        why: "\
+A StatefulSet's selector, serviceName, podManagementPolicy and volumeClaimTemplates and a DaemonSet's
+selector cannot be changed. The API server refuses such an update, for a StatefulSet with a text that
+names the fields that can be changed and not the one that was. This names it and says how to get
+there. It warns before the refusal; `setguard check` knows of it with `--against`.
+
+Seen on a 1.36 control plane: after `kubectl delete --cascade=orphan` and another `kubectl apply` the
+running pods are adopted. With another podManagementPolicy or claim size nothing more is to be done.
+With another serviceName the pods keep the old subdomain until they are restarted. With a claim
+template more, the controller makes the claim but cannot add it to a running pod; the pod has to be
+deleted. With another selector the pods are not adopted, and their names are taken: the new
+StatefulSet gets no pods.
+
+Kubernetes: `ValidateStatefulSetUpdate`, pkg/apis/apps/validation/validation.go; `ValidateUpdate`,
+pkg/registry/apps/daemonset/strategy.go.",
+        bad: include_str!("immutable_field.bad.yaml"),
+        good: include_str!("immutable_field.good.yaml"),
+        mode: Mode::Warn,
+        kinds: &["DaemonSet", "StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::Before,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(old) = subject.old() else { return };
+    let name = subject.object.name();
+    let path = Path::new("spec");
+    if let Some(selector) = subject.object.selector()
+        && !selector::same(Some(selector), old.selector())
+    {
+        found.report(
+            &path.child("selector"),
+            Reason::Forbidden,
+            "the selector cannot be changed, and orphaned pods that it does not match would stay",
+            "use another name, or delete the object with its pods and apply it again",
+        );
+    }
+    let (Some(new), Some(old)) = (read::stateful_set(&subject.object), read::stateful_set(old))
+    else {
+        return;
+    };
+    let mut report = |path: &Path<'_>, what: &str, then: &str| {
+        found.report(
+            path,
+            Reason::Forbidden,
+            format!("{what} cannot be changed"),
+            format!(
+                "run `kubectl delete sts {name} --cascade=orphan`, which leaves the pods \
+                 running, and apply it again{then}"
+            ),
+        );
+    };
+    let (service, old_service) = (new.service_name.as_deref(), old.service_name.as_deref());
+    if service.unwrap_or_default() != old_service.unwrap_or_default() {
+        let written = path.child("serviceName");
+        let field = if new.service_name.is_some() { &written } else { &path };
+        report(field, "serviceName", "; the pods have the old one until they are restarted");
+    }
+    if new.pod_management_policy != old.pod_management_policy {
+        let written = path.child("podManagementPolicy");
+        // OrderedReady is the default: it may not be written down.
+        let parallel = new.pod_management_policy.as_deref() == Some("Parallel");
+        report(if parallel { &written } else { &path }, "podManagementPolicy", "");
+    }
+    let new_claims = new.volume_claim_templates.as_deref().unwrap_or_default();
+    let old_claims = old.volume_claim_templates.as_deref().unwrap_or_default();
+    if claims::same(new_claims, old_claims) {
+        return;
+    }
+    let written = path.child("volumeClaimTemplates");
+    let field = if new.volume_claim_templates.is_some() { &written } else { &path };
+    let (what, then) = if !read::claims(new).map(|c| c.0).eq(read::claims(old).map(|c| c.0)) {
+        let then = "; then delete the pods one by one, a running one cannot exchange its volumes";
+        ("the list of claim templates", then)
+    } else if only_sizes_differ(new_claims.to_vec(), old_claims) {
+        let then = "; claims that are there are grown one by one with `kubectl edit pvc`";
+        ("the size in a claim template", then)
+    } else {
+        ("a claim template", "; claims that are there stay as they are")
+    };
+    report(field, what, then);
+}
+
+/// Whether the claim templates would be the same with the sizes of the old ones.
+fn only_sizes_differ(mut new: Vec<PersistentVolumeClaim>, old: &[PersistentVolumeClaim]) -> bool {
+    for (new, old) in new.iter_mut().zip(old) {
+        if let Some((new, old)) = new.spec.as_mut().zip(old.spec.as_ref()) {
+            new.resources.clone_from(&old.resources);
+        }
+    }
+    claims::same(&new, old)
+}

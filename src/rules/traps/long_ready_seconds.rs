@@ -1,0 +1,116 @@
+//! S29, D18: a rollout that waits for a long time.
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::{DaemonSetSpec, Subject, Workload},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "long-ready-seconds",
+        summary: "minReadySeconds with which a rollout takes very long",
+        why: "\
+A pod counts as available only when it has been ready for `minReadySeconds`, and a rolling update goes on
+to the next ones then. The wait is paid for each step, so ten minutes for one pod are more than a day and a
+half for 250 nodes one at a time, and for that long two versions run beside each other.
+
+Found are more than 600 seconds a step, and more than an hour in all, as far as the number of steps is
+known: from `replicas`, or from the stored status of a DaemonSet.
+
+Kubernetes: `IsPodAvailable`, pkg/api/v1/pod/util.go; `rollingUpdate`, pkg/controller/daemon/update.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Audit,
+        kinds: &["DaemonSet", "StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+const LONG_STEP: i64 = 600;
+const LONG_ROLLOUT: i64 = 3600;
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    if read::strategy(&subject.object) != Some("RollingUpdate") {
+        return;
+    }
+    let (seconds, steps) = match &subject.object.workload {
+        Workload::DaemonSet(spec) => (spec.min_ready_seconds, daemon_steps(subject, spec)),
+        Workload::StatefulSet(spec) => (spec.min_ready_seconds, spec.replicas.map(i64::from)),
+    };
+    let seconds = i64::from(seconds.unwrap_or_default());
+    let steps = steps.unwrap_or(1).max(1);
+    let total = seconds.saturating_mul(steps);
+    if seconds <= LONG_STEP && total <= LONG_ROLLOUT {
+        return;
+    }
+    let path = Path::new("spec");
+    let message = match steps {
+        1 => format!("each step of a rollout waits for {seconds} seconds"),
+        _ => format!(
+            "a rollout has {steps} steps of at least {seconds} seconds each, {} minutes in all",
+            total / 60
+        ),
+    };
+    found.report(
+        &path.child("minReadySeconds"),
+        Reason::Invalid,
+        message,
+        "use as many seconds as a bad version needs to show",
+    );
+}
+
+/// How many times a DaemonSet's rollout waits, if its status tells for how many nodes it is.
+fn daemon_steps(subject: &Subject<'_>, spec: &DaemonSetSpec) -> Option<i64> {
+    let status = match subject.old() {
+        Some(old) => read::daemon_set_status(old),
+        None => read::daemon_set_status(&subject.object),
+    };
+    let desired = status?.desired_number_scheduled;
+    let rolling = spec.update_strategy.as_ref()?.rolling_update.as_ref()?;
+    let at_once = if read::surges(spec) { &rolling.max_surge } else { &rolling.max_unavailable };
+    let at_once = read::scaled(at_once.as_ref()?, desired, true)?.max(1);
+    let desired = i64::from(desired);
+    Some(desired / at_once + i64::from(desired % at_once > 0))
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  minReadySeconds: 3600
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  minReadySeconds: 60
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";

@@ -1,0 +1,130 @@
+//! S7, D16: an update that takes everything down at once.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::{DaemonSetSpec, Subject, Workload},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "max-unavailable-everything",
+        summary: "maxUnavailable so high that an update takes all pods down at once",
+        why: "\
+With `maxUnavailable: 100%` a rolling update deletes all old pods in one go: on every node the log
+collector, the network plugin or the storage driver is gone until its new image is pulled and has
+started, and a bad image is everywhere before anybody sees it. The percentage of a DaemonSet is
+rounded up, so that 60% of 2 nodes is both of them; a number is compared with the pods that the
+DaemonSet had when an update is judged. The percentage of a StatefulSet is rounded down, to 1 at
+least, and only looked at where the feature gate MaxUnavailableStatefulSet is on.
+
+Seen on a 1.36 control plane: a DaemonSet on 2 nodes with 60%, a new image; both ready pods are
+deleted in the same second.
+
+Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go; `getStatefulSetMaxUnavailable`,
+pkg/controller/statefulset/stateful_set_utils.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Warn,
+        kinds: &["DaemonSet", "StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let all = match &subject.object.workload {
+        Workload::DaemonSet(spec) => daemon_set(subject, spec),
+        Workload::StatefulSet(spec) if cluster.enabled(read::MAX_UNAVAILABLE_GATE) => {
+            let replicas = spec.replicas.unwrap_or(1);
+            let at_once = read::max_unavailable(spec).unwrap_or(1);
+            let updates_all = read::partition(spec) == Some(0) && replicas > 1;
+            (updates_all && at_once >= replicas.into()).then(|| format!("all {replicas} pods"))
+        }
+        Workload::StatefulSet(_) => None,
+    };
+    let Some(all) = all else { return };
+    let path = Path::new("spec");
+    let path = path.child("updateStrategy");
+    let path = path.child("rollingUpdate");
+    found.report(
+        &path.child("maxUnavailable"),
+        Reason::Invalid,
+        format!("an update takes {all} down at once, and a bad template takes them all"),
+        "use less, such as 1 or 10%",
+    );
+}
+
+/// Which pods go at once, if it is all of them. Of a number that can only be told when it is known
+/// how many there are.
+fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec) -> Option<String> {
+    let value = max_unavailable(spec)?;
+    if *value == IntOrString::String("100%".to_owned()) {
+        return Some("the pods of all nodes".to_owned());
+    }
+    let old = subject.old()?;
+    let Workload::DaemonSet(old_spec) = &old.workload else { return None };
+    let nodes = read::daemon_set_status(old)?.desired_number_scheduled;
+    let at_once = read::scaled(value, nodes, true)?;
+    let changes = || max_unavailable(old_spec) != Some(value) || read::template_changes(subject);
+    (nodes > 1 && at_once >= nodes.into() && changes())
+        .then(|| format!("the pods of all {nodes} nodes"))
+}
+
+fn max_unavailable<T>(spec: &DaemonSetSpec<T>) -> Option<&IntOrString> {
+    let strategy = spec.update_strategy.as_ref()?;
+    let rolls = strategy.type_.as_deref() == Some("RollingUpdate");
+    strategy.rolling_update.as_ref().filter(|_| rolls)?.max_unavailable.as_ref()
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  updateStrategy:
+    rollingUpdate: {maxUnavailable: 100%}
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      tolerations:
+        - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
+      containers:
+        - name: agent
+          image: registry.example.com/agent:1.0.0
+          readinessProbe: {httpGet: {port: 8080}}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  updateStrategy:
+    rollingUpdate: {maxUnavailable: 10%}
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      tolerations:
+        - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
+      containers:
+        - name: agent
+          image: registry.example.com/agent:1.0.0
+          readinessProbe: {httpGet: {port: 8080}}
+";

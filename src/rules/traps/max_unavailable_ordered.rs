@@ -1,0 +1,117 @@
+//! S6: pods that go together and come one by one.
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::Subject,
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "max-unavailable-ordered",
+        summary: "maxUnavailable above 1 with OrderedReady: pods go together and come one by one",
+        why: "\
+With `maxUnavailable: 3` the controller deletes three pods at once. With podManagementPolicy
+OrderedReady, the default, it then creates the first of them, waits until that is available, creates
+the next, and so on. So three pods are down together for about as long as three updates in a row would
+have taken: capacity is lost and no time is won.
+
+podManagementPolicy cannot be changed later. Only looked at where the feature gate
+MaxUnavailableStatefulSet is on: without it the field has no effect, see max-unavailable-ignored.
+
+Seen on a 1.36 control plane with the gate on: of 4 ready pods 3 are deleted in the same second; one
+is created and the other two are missing until it is ready.
+
+Kubernetes: `updateStatefulSetAfterInvariantEstablished`, `processReplica`,
+pkg/controller/statefulset/stateful_set_control.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Warn,
+        kinds: &["StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::stateful_set(&subject.object) else { return };
+    let parallel = spec.pod_management_policy.as_deref() == Some("Parallel");
+    if parallel || !cluster.enabled(read::MAX_UNAVAILABLE_GATE) {
+        return;
+    }
+    let (Some(at_once), Some(partition)) = (read::max_unavailable(spec), read::partition(spec))
+    else {
+        return;
+    };
+    let updated = spec.replicas.unwrap_or(1).saturating_sub(partition);
+    let at_once = at_once.min(updated.into());
+    if at_once < 2 {
+        return;
+    }
+    let path = Path::new("spec");
+    let path = path.child("updateStrategy");
+    let path = path.child("rollingUpdate");
+    found.report(
+        &path.child("maxUnavailable"),
+        Reason::Invalid,
+        format!(
+            "with podManagementPolicy OrderedReady an update takes {at_once} pods down together \
+             and brings them back one after the other, so more are down and nothing is faster"
+        ),
+        "use maxUnavailable 1, or a new StatefulSet with Parallel",
+    );
+}
+
+const BAD: &str = "\
+# --feature-gates MaxUnavailableStatefulSet=true
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: cache
+spec:
+  serviceName: cache
+  replicas: 6
+  podManagementPolicy: OrderedReady
+  updateStrategy:
+    rollingUpdate: {maxUnavailable: 3}
+  selector:
+    matchLabels: {app: cache}
+  template:
+    metadata:
+      labels: {app: cache}
+    spec:
+      containers:
+        - name: cache
+          image: registry.example.com/cache:1.0.0
+          readinessProbe: {tcpSocket: {port: 8080}}
+";
+
+const GOOD: &str = "\
+# --feature-gates MaxUnavailableStatefulSet=true
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: cache
+spec:
+  serviceName: cache
+  replicas: 6
+  podManagementPolicy: Parallel
+  updateStrategy:
+    rollingUpdate: {maxUnavailable: 3}
+  selector:
+    matchLabels: {app: cache}
+  template:
+    metadata:
+      labels: {app: cache}
+    spec:
+      containers:
+        - name: cache
+          image: registry.example.com/cache:1.0.0
+          readinessProbe: {tcpSocket: {port: 8080}}
+";

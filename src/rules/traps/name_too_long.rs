@@ -1,0 +1,104 @@
+//! S11, D24: a name that leaves no room for what the controller appends to it.
+
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::{Kind, Subject},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "name-too-long",
+        summary: "a name so long that the controller can never create a pod",
+        why: "\
+The controller appends `-` and a hash of up to 10 characters to the name. For a StatefulSet the result
+becomes the label `controller-revision-hash` of each pod, which may have 63 characters: a name of more
+than 52 leaves no room. For a DaemonSet it becomes the name of a ControllerRevision, which may have 253:
+a name of more than 242 leaves no room. The API server accepts up to 63 and 253.
+
+Seen on a 1.36 control plane: StatefulSets with names of 52, 53, 54 and 57 characters are all accepted;
+only the one with 52 gets pods, the others report FailedCreate for ever.
+
+Kubernetes: `setPodRevision`, pkg/controller/statefulset/stateful_set_utils.go;
+`ControllerRevisionName`, pkg/controller/history/controller_history.go; `snapshot`,
+pkg/controller/daemon/update.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Deny,
+        kinds: &["DaemonSet", "StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+/// A hyphen and a hash: 32 bits in decimal.
+const APPENDED: usize = 11;
+/// What the API server appends to `generateName`, cut to [`GENERATED_BASE`] before.
+const GENERATED: usize = 5;
+const GENERATED_BASE: usize = 58;
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let (limit, becomes) = match subject.object.kind() {
+        Kind::StatefulSet => (63 - APPENDED, "the label controller-revision-hash of its pods"),
+        Kind::DaemonSet => (253 - APPENDED, "the name of its ControllerRevisions"),
+    };
+    let metadata = Path::new("metadata");
+    let given = subject.object.metadata.name.as_deref().filter(|name| !name.is_empty());
+    let (field, length, room) = match (given, subject.object.metadata.generate_name.as_deref()) {
+        (Some(name), _) => ("name", name.len(), limit),
+        (None, Some(prefix)) => {
+            ("generateName", prefix.len().min(GENERATED_BASE) + GENERATED, limit - GENERATED)
+        }
+        (None, None) => return,
+    };
+    if length > limit {
+        found.report(
+            &metadata.child(field),
+            Reason::TooLong,
+            format!(
+                "with a name of {length} characters no pod can ever be created: the controller \
+                 makes {becomes} of it by appending a hash, and has room for {limit}"
+            ),
+            format!("use a {field} of at most {room} characters"),
+        );
+    }
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: payment-reconciliation-event-store-production-eu-central
+spec:
+  serviceName: payment-events
+  selector:
+    matchLabels: {app: payment-events}
+  template:
+    metadata:
+      labels: {app: payment-events}
+    spec:
+      containers:
+        - {name: store, image: registry.example.com/event-store:7.0.3}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: payment-events
+spec:
+  serviceName: payment-events
+  selector:
+    matchLabels: {app: payment-events}
+  template:
+    metadata:
+      labels: {app: payment-events}
+    spec:
+      containers:
+        - {name: store, image: registry.example.com/event-store:7.0.3}
+";

@@ -1,0 +1,107 @@
+//! S32, D23: a server that does not say when it is ready.
+
+use k8s_openapi::api::core::v1::Container;
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::Subject,
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "no-readiness-probe",
+        summary: "a server without a readiness probe, whose rollout waits for nothing",
+        why: "\
+A container without a readiness probe counts as ready as soon as it has started. A rolling update, and the
+ordered start of a StatefulSet, go on to the next pod when the last one is ready: a version that starts and
+then fails is rolled out to all of them, and the Services send requests to pods that cannot answer yet.
+
+Found are templates with a container that declares a TCP port, where no container has a readiness probe and
+there are no readiness gates. What has no port has often nothing to ask.
+
+Kubernetes: `isRunningAndReady`, pkg/controller/statefulset/stateful_set_utils.go; `rollingUpdate`,
+pkg/controller/daemon/update.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Audit,
+        kinds: &["DaemonSet", "StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    let inits = spec.init_containers.as_deref().unwrap_or_default().iter();
+    let sidecars = inits.filter(|init| read::is_sidecar(init));
+    let is_asked = sidecars.chain(&spec.containers).any(|it| it.readiness_probe.is_some());
+    let has_gates = spec.readiness_gates.as_ref().is_some_and(|gates| !gates.is_empty());
+    let serves = |container: &Container| {
+        let ports = container.ports.as_deref().unwrap_or_default();
+        ports.iter().any(|port| matches!(port.protocol.as_deref(), None | Some("" | "TCP")))
+    };
+    let Some(i) = spec.containers.iter().position(serves) else { return };
+    if is_asked || has_gates {
+        return;
+    }
+    read::at_pod_spec(|path| {
+        let path = path.child("containers");
+        found.report(
+            &path.index(i),
+            Reason::Required,
+            format!(
+                "container {:?} counts as ready as soon as it has started, so a version that does \
+                 not work is rolled out to all pods",
+                spec.containers[i].name
+            ),
+            "give it a readinessProbe",
+        );
+    });
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      containers:
+        - name: agent
+          image: registry.example.com/agent:1.4.2
+          ports:
+            - {containerPort: 8080}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      containers:
+        - name: agent
+          image: registry.example.com/agent:1.4.2
+          ports:
+            - {containerPort: 8080}
+          readinessProbe:
+            httpGet: {port: 8080, path: /ready}
+";

@@ -1,0 +1,120 @@
+//! S8, D3: a changed template that waits for hands.
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::Subject,
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "on-delete-change",
+        summary: "a changed template under OnDelete, which reaches no pod by itself",
+        why: "\
+With `updateStrategy.type: OnDelete` the controller makes pods from the new template only where a pod is
+missing. Those that run keep the old one until somebody deletes them, and `kubectl rollout status` does not
+wait: it refuses to answer for this strategy. A fix that was applied is easily believed to be live.
+
+Seen on a 1.36 control plane: after a new template both pods of a DaemonSet keep the old one, UP-TO-DATE 0;
+`kubectl rollout status` says \"only available for RollingUpdate strategy type\".
+
+Objects that are owned by a controller are left alone: an operator that chose OnDelete deletes the pods
+itself, in an order of its own.
+
+Kubernetes: `updateDaemonSet`, pkg/controller/daemon/daemon_controller.go; `updateStatefulSet`,
+pkg/controller/statefulset/stateful_set_control.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Warn,
+        kinds: &["DaemonSet", "StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let object = &subject.object;
+    let owners = object.metadata.owner_references.as_deref().unwrap_or_default();
+    let is_owned = owners.iter().any(|owner| owner.controller == Some(true));
+    if is_owned || read::strategy(object) != Some("OnDelete") || !read::template_changes(subject) {
+        return;
+    }
+    let path = Path::new("spec");
+    let path = path.child("updateStrategy");
+    found.report(
+        &path.child("type"),
+        Reason::Invalid,
+        "with OnDelete the changed template reaches a pod only when that pod is deleted by hand",
+        "delete the pods one by one, or use RollingUpdate",
+    );
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  updateStrategy: {type: OnDelete}
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  updateStrategy: {type: OnDelete}
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.5.0}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.5.0}
+";

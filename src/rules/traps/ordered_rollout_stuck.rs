@@ -1,0 +1,94 @@
+//! S4: a repaired template that waits for the broken pod.
+
+use k8s_openapi::api::apps::v1::StatefulSetStatus;
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::{StatefulSetSpec, Subject},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "ordered-rollout-stuck",
+        summary: "a new template for ordered pods of which one is not ready: it waits for that pod",
+        why: "\
+With podManagementPolicy OrderedReady the controller first waits until every existing pod is ready and
+available, and only then begins to replace pods. So after a bad image the good one is not rolled out:
+the controller waits for the broken pod, which only the new template could repair. Somebody has to
+delete that pod; it then comes back with the new template. A pod that is merely starting is no harm.
+
+Seen on a 1.36 control plane: 2 replicas, the second not ready, a new image; nothing happens until the
+pod is deleted, then both pods are updated within seconds.
+
+Kubernetes: `processReplica` and `updateStatefulSet`,
+pkg/controller/statefulset/stateful_set_control.go; \"Forced rollback\" in the documentation of
+StatefulSets.",
+        bad: include_str!("ordered_rollout_stuck.bad.yaml"),
+        good: include_str!("ordered_rollout_stuck.good.yaml"),
+        mode: Mode::Warn,
+        kinds: &["StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some((old, spec)) = subject.old().zip(read::stateful_set(&subject.object)) else { return };
+    let ordered = spec.pod_management_policy.as_deref() != Some("Parallel");
+    if !ordered || read::partition(spec).is_none() {
+        return;
+    }
+    let (Some(old_spec), Some(status)) = (read::stateful_set(old), read::stateful_set_status(old))
+    else {
+        return;
+    };
+    let created = status.replicas;
+    let waiting = created.saturating_sub(status.ready_replicas.unwrap_or(0));
+    let suspect = suspect(old_spec, &status).filter(|_| waiting == 1);
+    // What is scaled away need not become ready.
+    let stays = |ordinal| read::ordinals(spec).contains(&ordinal);
+    if waiting < 1 || !suspect.is_none_or(stays) || !read::template_changes(subject) {
+        return;
+    }
+    let pods = if created == 1 { "pod" } else { "pods" };
+    let is = if waiting == 1 { "is" } else { "are" };
+    found.report(
+        &Path::new("spec").child("template"),
+        Reason::Invalid,
+        format!(
+            "{waiting} of {created} {pods} {is} not ready, and with podManagementPolicy \
+             OrderedReady the new template waits for that, even if it is the cure"
+        ),
+        match suspect {
+            Some(ordinal) => format!(
+                "unless it becomes ready by itself, delete it by hand: {}-{ordinal}, by the status",
+                subject.object.name()
+            ),
+            None => "delete what `kubectl get pods` shows as broken".to_owned(),
+        },
+    );
+}
+
+/// The pod that is not ready, going by the counts: pods are started from the first on, each when
+/// the one before it is ready, and updated from the last down.
+fn suspect<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> Option<i64> {
+    let ordinals = read::ordinals(spec);
+    let wanted = ordinals.end - ordinals.start;
+    let created = i64::from(status.replicas);
+    let updated = status.updated_replicas.map_or(0, i64::from);
+    let updating = status.update_revision != status.current_revision;
+    match (updating, created == wanted) {
+        _ if wanted == 1 => Some(ordinals.start),
+        (false, false) => Some(ordinals.start + created - 1),
+        (true, true) if updated > 0 => Some(ordinals.end - updated),
+        _ => None,
+    }
+    .filter(|ordinal| ordinals.contains(ordinal))
+}

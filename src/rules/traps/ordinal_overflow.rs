@@ -1,0 +1,105 @@
+//! S31: ordinals beyond 32 bits.
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::Subject,
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "ordinal-overflow",
+        summary: "ordinals.start so high that the last pods have no number of 32 bits",
+        why: "\
+The pods are numbered from `ordinals.start` to `start + replicas - 1`, and the controller reads the
+number back from the name of a pod as one of 32 bits. A higher one cannot be read and counts as -1,
+so the pod can never be created; the controller tries for ever and reports nothing but an error in
+its own log.
+
+Seen on a 1.36 control plane: `start: 2147483647` with 2 replicas is accepted. The first pod is
+created, for the second the controller asks for a pod `overflow--1`, which the API server refuses,
+again and again, without an event.
+
+Kubernetes: `getParentNameAndOrdinal`, `updateIdentity`,
+pkg/controller/statefulset/stateful_set_utils.go. Validation only asks that `start` is not negative.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Deny,
+        kinds: &["StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::stateful_set(&subject.object) else { return };
+    let ordinals = read::ordinals(spec);
+    let highest = i64::from(i32::MAX);
+    let last = ordinals.end - 1;
+    if ordinals.is_empty() || last <= highest {
+        return;
+    }
+    let path = Path::new("spec");
+    let path = path.child("ordinals");
+    let start = ordinals.start;
+    let replicas = ordinals.end - start;
+    found.report(
+        &path.child("start"),
+        Reason::Invalid,
+        format!(
+            "pods numbered from {start} on would end with {last}, and a pod with a number above \
+             {highest} can never be created"
+        ),
+        format!("use a start of at most {} for {replicas} replicas", highest + 1 - replicas),
+    );
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: shard
+spec:
+  serviceName: shard
+  replicas: 2
+  ordinals:
+    start: 2147483647
+  selector:
+    matchLabels: {app: shard}
+  template:
+    metadata:
+      labels: {app: shard}
+    spec:
+      containers:
+        - name: shard
+          image: registry.example.com/shard:1.4.0
+          readinessProbe: {tcpSocket: {port: 7000}}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: shard
+spec:
+  serviceName: shard
+  replicas: 2
+  ordinals:
+    start: 1000
+  selector:
+    matchLabels: {app: shard}
+  template:
+    metadata:
+      labels: {app: shard}
+    spec:
+      containers:
+        - name: shard
+          image: registry.example.com/shard:1.4.0
+          readinessProbe: {tcpSocket: {port: 7000}}
+";

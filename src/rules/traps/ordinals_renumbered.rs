@@ -1,0 +1,82 @@
+//! S13: a new start that exchanges pods for others.
+
+use std::ops::Range;
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::Subject,
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "ordinals-renumbered",
+        summary: "ordinals.start changes so that pods go and others with new volumes come",
+        why: "\
+The pods of a StatefulSet are those numbered from `ordinals.start` to `start + replicas - 1`. With
+another start the pods outside that range are deleted and those missing in it are created, each with a
+name, a DNS name and claims of its own: the data stays behind in claims that no pod uses, or is
+deleted with them where `whenScaled` is Delete. A change that only adds pods, or only removes some, is
+left alone: that is how a StatefulSet is moved from one cluster to another.
+
+Seen on a 1.36 control plane: 2 replicas, start 0 to 3: the pods numbered 0 and 1 are deleted, 3 and 4
+come with new, empty claims, and with `whenScaled: Delete` the old claims are gone too.
+
+Kubernetes: `updateStatefulSet` (\"condemned\"), pkg/controller/statefulset/stateful_set_control.go;
+`getPersistentVolumeClaimName`, stateful_set_utils.go.",
+        bad: include_str!("ordinals_renumbered.bad.yaml"),
+        good: include_str!("ordinals_renumbered.good.yaml"),
+        mode: Mode::Warn,
+        kinds: &["StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::stateful_set(&subject.object) else { return };
+    let Some(old) = subject.old().and_then(read::stateful_set) else { return };
+    let (before, after) = (read::ordinals(old), read::ordinals(spec));
+    let Some((gone, new)) = exchanged(&before, &after) else { return };
+    let name = subject.object.name();
+    let path = Path::new("spec");
+    let ordinals = path.child("ordinals");
+    let start = ordinals.child("start");
+    let field = match &spec.ordinals {
+        Some(ordinals) if ordinals.start.is_some() => &start,
+        Some(_) => &ordinals,
+        None => &path,
+    };
+    let with = match read::claims(spec).next() {
+        Some(_) => "with new, empty volumes",
+        None => "which are others to all who know them by name",
+    };
+    found.report(
+        field,
+        Reason::Invalid,
+        format!(
+            "with ordinals.start {} instead of {}, {} will be deleted and {} created, {with}",
+            after.start,
+            before.start,
+            read::pod_names(name, &gone),
+            read::pod_names(name, &new),
+        ),
+        format!("keep ordinals.start {}, or move the data by hand first", before.start),
+    );
+}
+
+/// The ordinals that go and those that come, where there are both.
+fn exchanged(before: &Range<i64>, after: &Range<i64>) -> Option<(Range<i64>, Range<i64>)> {
+    let (gone, new) = if after.start > before.start {
+        (before.start..after.start.min(before.end), before.end.max(after.start)..after.end)
+    } else {
+        (after.end.max(before.start)..before.end, after.start..before.start.min(after.end))
+    };
+    (!gone.is_empty() && !new.is_empty()).then_some((gone, new))
+}

@@ -1,0 +1,109 @@
+//! S1: a partition that no replica is above.
+
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::{Subject, Workload},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "partition-covers-all",
+        summary: "a StatefulSet whose partition is not below its replicas rolls out nothing",
+        why: "\
+A rolling update reaches the pods from index `replicas - 1` down to `partition`. With a partition
+that is not below `replicas` there is none: every new image is accepted and no pod ever gets it,
+`kubectl rollout status` says \"partitioned roll out complete: 0 new pods have been updated\" and exits
+with 0, and a pod that is deleted comes back with the old template.
+
+Seen on a 1.36 control plane: 2 replicas, `partition: 5`, a new image; both pods keep the old one.
+The partition counts from 0 whatever `ordinals.start` says.
+
+Kubernetes: `performUpdate` and `newVersionedStatefulSetPod`,
+pkg/controller/statefulset/stateful_set_control.go and stateful_set_utils.go;
+`StatefulSetStatusViewer`, kubectl pkg/polymorphichelpers/rollout_status.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Warn,
+        kinds: &["StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Workload::StatefulSet(spec) = &subject.object.workload else { return };
+    let Some(strategy) = &spec.update_strategy else { return };
+    let partition = strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition);
+    let (Some(partition), Some(replicas)) = (partition, spec.replicas) else { return };
+    if strategy.type_.as_deref() != Some("RollingUpdate") || replicas < 1 || partition < replicas {
+        return;
+    }
+    let path = Path::new("spec");
+    let path = path.child("updateStrategy");
+    let path = path.child("rollingUpdate");
+    let pods =
+        if replicas == 1 { "the only replica".into() } else { format!("all {replicas} replicas") };
+    let last = replicas - 1;
+    found.report(
+        &path.child("partition"),
+        Reason::Invalid,
+        format!(
+            "partition {partition} covers {pods}, so a changed template reaches no pod and \
+             `kubectl rollout status` still reports success"
+        ),
+        match last {
+            0 => "use partition 0, which updates it".to_owned(),
+            _ => format!("use 0 to update all pods, or up to {last} to update only the last ones"),
+        },
+    );
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: queue
+spec:
+  serviceName: queue
+  replicas: 2
+  updateStrategy:
+    type: RollingUpdate
+    rollingUpdate:
+      partition: 5
+  selector:
+    matchLabels: {app: queue}
+  template:
+    metadata:
+      labels: {app: queue}
+    spec:
+      containers:
+        - {name: queue, image: registry.example.com/queue:2.1.0}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: queue
+spec:
+  serviceName: queue
+  replicas: 2
+  updateStrategy:
+    type: RollingUpdate
+    rollingUpdate:
+      partition: 1
+  selector:
+    matchLabels: {app: queue}
+  template:
+    metadata:
+      labels: {app: queue}
+    spec:
+      containers:
+        - {name: queue, image: registry.example.com/queue:2.1.0}
+";

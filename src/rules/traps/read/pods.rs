@@ -1,0 +1,62 @@
+//! What traps read off the pods of a template.
+
+use k8s_openapi::api::core::v1::{Container, PodAffinityTerm, PodSpec};
+
+use super::{is_sidecar, pod_spec};
+use crate::{kubernetes::selector, object::Object};
+
+/// The required anti-affinity terms of a template by which its own pods keep away from each other.
+pub(crate) fn self_anti_affinity<'a>(
+    object: &'a Object<'_>,
+) -> impl Iterator<Item = (usize, &'a PodAffinityTerm)> {
+    let affinity = pod_spec(object).and_then(|spec| spec.affinity.as_ref());
+    let anti = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
+    let terms = anti.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
+    let labels = object.template().metadata.as_ref().and_then(|m| m.labels.as_ref());
+    let own = object.metadata.namespace.as_deref();
+    terms.into_iter().flatten().enumerate().filter(move |(_, term)| {
+        let named = term.namespaces.as_deref().unwrap_or_default();
+        let here = match &term.namespace_selector {
+            Some(selector) if selector::is_empty(selector) => true,
+            None if named.is_empty() => true,
+            _ => named.iter().any(|name| Some(name.as_str()) == own),
+        };
+        let differ = term.mismatch_label_keys.iter().flatten();
+        let differ = differ.into_iter().any(|key| labels.is_some_and(|l| l.contains_key(key)));
+        let selector = term.label_selector.as_ref().filter(|selector| selector::parses(selector));
+        here && !differ && selector.is_some_and(|s| selector::matches_labels(s, labels))
+    })
+}
+
+/// A port of the node that a pod claims.
+#[derive(Debug)]
+pub(crate) struct NodePort<'a> {
+    /// The container that declares it.
+    pub(crate) container: &'a Container,
+    /// The list that the container is in, and its place there.
+    pub(crate) at: (&'static str, usize),
+    /// The place of the port in the container's list, and whether it says `hostPort`.
+    pub(crate) port: (usize, bool),
+    /// Its number.
+    pub(crate) number: i32,
+}
+
+/// The first port of the node that a pod claims while it runs. With `hostNetwork` every declared
+/// port is one; init containers have gone by then, unless they are sidecars.
+///
+/// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
+/// pkg/apis/core/v1/defaults.go.
+pub(crate) fn node_port(spec: &PodSpec) -> Option<NodePort<'_>> {
+    let host_network = spec.host_network == Some(true);
+    let inits = spec.init_containers.iter().flatten().enumerate();
+    let inits = inits.map(|(i, container)| (container, ("initContainers", i)));
+    let others = spec.containers.iter().enumerate();
+    let others = others.map(|(i, container)| (container, ("containers", i)));
+    inits.filter(|(init, _)| is_sidecar(init)).chain(others).find_map(|(container, at)| {
+        container.ports.iter().flatten().enumerate().find_map(|(j, port)| {
+            let said = port.host_port.filter(|port| *port != 0);
+            let number = said.or(host_network.then_some(port.container_port))?;
+            Some(NodePort { container, at, port: (j, said.is_some()), number })
+        })
+    })
+}

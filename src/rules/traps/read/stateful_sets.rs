@@ -1,0 +1,94 @@
+//! What traps about StatefulSets read off one.
+
+use std::ops::Range;
+
+use k8s_openapi::{
+    api::core::v1::PersistentVolumeClaim, apimachinery::pkg::util::intstr::IntOrString,
+};
+
+use super::{scaled, stateful_set_status, template_changes};
+use crate::object::{Object, StatefulSetSpec, Subject, Workload};
+
+/// Without it a StatefulSet's `maxUnavailable` is dropped, or ignored where it is stored.
+pub(crate) const MAX_UNAVAILABLE_GATE: &str = "MaxUnavailableStatefulSet";
+
+/// The spec of an object that is a StatefulSet.
+pub(crate) fn stateful_set<'a, T>(object: &'a Object<'_, T>) -> Option<&'a StatefulSetSpec<T>> {
+    match &object.workload {
+        Workload::StatefulSet(spec) => Some(spec),
+        Workload::DaemonSet(_) => None,
+    }
+}
+
+/// The ordinals of a StatefulSet's pods.
+///
+/// Kubernetes: `getStartOrdinal`, `getEndOrdinal`, pkg/controller/statefulset/stateful_set_utils.go.
+pub(crate) fn ordinals<T>(spec: &StatefulSetSpec<T>) -> Range<i64> {
+    let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start).unwrap_or(0).into();
+    start..start + i64::from(spec.replicas.unwrap_or(1).max(0))
+}
+
+/// The index below which a rolling update leaves pods alone. `None` without rolling updates.
+pub(crate) fn partition<T>(spec: &StatefulSetSpec<T>) -> Option<i32> {
+    let strategy = spec.update_strategy.as_ref();
+    let strategy = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"))?;
+    Some(strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition).unwrap_or(0))
+}
+
+/// How many pods of a StatefulSet an update may take down at once, if the feature is on. `None`
+/// where nothing is said, and for what the API server refuses.
+///
+/// Kubernetes: `getStatefulSetMaxUnavailable`, pkg/controller/statefulset/stateful_set_utils.go.
+pub(crate) fn max_unavailable(spec: &StatefulSetSpec) -> Option<i64> {
+    partition(spec)?;
+    let value = spec.update_strategy.as_ref()?.rolling_update.as_ref()?.max_unavailable.as_ref()?;
+    if matches!(value, IntOrString::String(_)) && scaled(value, 100, false)? > 100 {
+        return None;
+    }
+    Some(scaled(value, spec.replicas.unwrap_or(1), false)?.max(1))
+}
+
+/// The names of a StatefulSet's pods with these ordinals: `web-1`, `web-1 and web-2`,
+/// `web-1 to web-5`.
+pub(crate) fn pod_names(name: &str, ordinals: &Range<i64>) -> String {
+    let (first, last) = (ordinals.start, ordinals.end - 1);
+    match last - first {
+        ..0 => "no pod".to_owned(),
+        0 => format!("{name}-{first}"),
+        1 => format!("{name}-{first} and {name}-{last}"),
+        2.. => format!("{name}-{first} to {name}-{last}"),
+    }
+}
+
+/// The claim templates of a StatefulSet, with their names.
+pub(crate) fn claims<T>(
+    spec: &StatefulSetSpec<T>,
+) -> impl Iterator<Item = (&str, &PersistentVolumeClaim)> + Clone {
+    let claims = spec.volume_claim_templates.as_deref().unwrap_or_default().iter();
+    claims.map(|claim| (claim.metadata.name.as_deref().unwrap_or_default(), claim))
+}
+
+/// The partition, where it still holds back the last template and an update brings the next one
+/// without touching it.
+pub(crate) fn held_back_again(subject: &Subject<'_>) -> Option<i32> {
+    let (old, spec) = subject.old().zip(stateful_set(&subject.object))?;
+    let replicas = spec.replicas.unwrap_or(1);
+    let partition = partition(spec).filter(|partition| (1..replicas).contains(partition))?;
+    let status = stateful_set_status(old)?;
+    let held_back = status.current_revision != status.update_revision;
+    let untouched = self::partition(stateful_set(old)?) == Some(partition);
+    (held_back && untouched && template_changes(subject)).then_some(partition)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pods_are_named_by_their_ordinals() {
+        assert_eq!(pod_names("web", &(3..3)), "no pod");
+        assert_eq!(pod_names("web", &(3..4)), "web-3");
+        assert_eq!(pod_names("web", &(3..5)), "web-3 and web-4");
+        assert_eq!(pod_names("web", &(0..5)), "web-0 to web-4");
+    }
+}

@@ -1,0 +1,117 @@
+//! S12, D5: a selector on labels that the controller writes itself.
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::{Kind, Subject},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "selector-on-managed-labels",
+        summary: "a selector on a label that the controller itself writes on its pods",
+        why: "\
+The controller writes labels of its own on every pod it makes: `controller-revision-hash` for both kinds,
+`pod-template-generation` for a DaemonSet, `statefulset.kubernetes.io/pod-name` and
+`apps.kubernetes.io/pod-index` for a StatefulSet. The API server matches the selector against the template,
+which does not have them yet or has other values. The pods then do not match; a controller lets go of pods
+that do not match, and a DaemonSet makes others in their place, without end.
+
+Seen on a 1.36 control plane: a DaemonSet with `controller-revision-hash DoesNotExist` made 17, 26 and 40
+pods within 2, 4 and 6 seconds on two nodes, one with `pod-template-generation: \"7\"` 22 and 40 within 2 and
+4. With `pod-template-generation In [\"1\"]` it begins with the first change of the template. A StatefulSet
+makes its pods once, loses them at once and can neither adopt nor replace them.
+
+Kubernetes: `ClaimObject`, pkg/controller/controller_ref_manager.go; `CreatePodTemplate`,
+pkg/controller/daemon/util/daemonset_util.go; `updateIdentity`, `setPodRevision`,
+pkg/controller/statefulset/stateful_set_utils.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Deny,
+        kinds: &["DaemonSet", "StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+const OF_DAEMON_SETS: &[&str] = &["controller-revision-hash", "pod-template-generation"];
+const OF_STATEFUL_SETS: &[&str] = &[
+    "apps.kubernetes.io/pod-index",
+    "controller-revision-hash",
+    "statefulset.kubernetes.io/pod-name",
+];
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(selector) = read::selector(&subject.object) else { return };
+    let (managed, outcome) = match subject.object.kind() {
+        Kind::DaemonSet => (OF_DAEMON_SETS, "makes others in their place, without end"),
+        Kind::StatefulSet => (OF_STATEFUL_SETS, "can neither adopt nor replace them"),
+    };
+    let path = Path::new("spec");
+    let path = path.child("selector");
+    let mut report = |path: &Path<'_>, key: &str| {
+        found.report(
+            path,
+            Reason::Invalid,
+            format!(
+                "the controller writes its own {key} on each pod, so its pods stop matching: it \
+                 lets them go and {outcome}"
+            ),
+            format!("leave {key} out of the selector"),
+        );
+    };
+    let labels = path.child("matchLabels");
+    for key in selector.match_labels.iter().flat_map(|labels| labels.keys()) {
+        if managed.contains(&key.as_str()) {
+            report(&labels.key(key), key);
+        }
+    }
+    let expressions = path.child("matchExpressions");
+    for (i, expression) in selector.match_expressions.iter().flatten().enumerate() {
+        // Exists holds whatever the controller writes.
+        if managed.contains(&expression.key.as_str()) && expression.operator != "Exists" {
+            report(&expressions.index(i), &expression.key);
+        }
+    }
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchExpressions:
+      - {key: app, operator: In, values: [agent]}
+      - {key: controller-revision-hash, operator: DoesNotExist}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchExpressions:
+      - {key: app, operator: In, values: [agent]}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";

@@ -1,0 +1,122 @@
+//! D6: a selector that takes in pods of others.
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::{Kind, Subject},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "selector-too-broad",
+        summary: "a DaemonSet whose selector matches pods that are not its own",
+        why: "\
+A DaemonSet adopts every pod of its namespace that its selector matches and that no other controller owns:
+pods run by hand, tests of a Helm release, pods of an operator that sets no owner. It then deletes those
+that run where it wants none, all but one where several run on a node, and at last all of them, since they
+are not made of its template. The API server refuses the empty selector only.
+
+Seen on a 1.36 control plane: three bare pods, then a DaemonSet with the selector
+`app.kubernetes.io/managed-by: Helm`, a label which all three have; all were adopted and deleted within four
+seconds. The same with a selector of `nope DoesNotExist`.
+
+Found are selectors that only say what a pod is not, that a common label is there, or what many unrelated
+pods have in common.
+
+Kubernetes: `ClaimObject`, pkg/controller/controller_ref_manager.go; `podsShouldBeOnNode`,
+pkg/controller/daemon/daemon_controller.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Warn,
+        kinds: &["DaemonSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+/// Labels that pods of many workloads have with the same value.
+const SHARED: &[&str] = &[
+    "app.kubernetes.io/managed-by",
+    "app.kubernetes.io/part-of",
+    "app.kubernetes.io/version",
+    "env",
+    "environment",
+    "helm.sh/chart",
+    "heritage",
+];
+/// Labels that nearly every pod has, with a value of its own.
+const COMMON: &[&str] = &[
+    "app",
+    "app.kubernetes.io/component",
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/name",
+    "component",
+    "k8s-app",
+    "name",
+];
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    if subject.object.kind() != Kind::DaemonSet {
+        return;
+    }
+    let Some(selector) = read::selector(&subject.object) else { return };
+    let mut labels = selector.match_labels.iter().flatten();
+    let expressions = selector.match_expressions.as_deref().unwrap_or_default();
+    let is_broad = labels.all(|(key, _)| SHARED.contains(&key.as_str()))
+        && expressions.iter().all(|expression| {
+            let key = expression.key.as_str();
+            match expression.operator.as_str() {
+                "In" => SHARED.contains(&key),
+                "Exists" => SHARED.contains(&key) || COMMON.contains(&key),
+                _ => true,
+            }
+        });
+    if is_broad {
+        let path = Path::new("spec");
+        found.report(
+            &path.child("selector"),
+            Reason::Invalid,
+            "the selector matches pods of others too: those without an owner are adopted and \
+             deleted",
+            "select by a label with a value that only these pods have, such as app: NAME",
+        );
+    }
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app.kubernetes.io/managed-by: Helm}
+  template:
+    metadata:
+      labels: {app: agent, app.kubernetes.io/managed-by: Helm}
+    spec:
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent, app.kubernetes.io/managed-by: Helm}
+  template:
+    metadata:
+      labels: {app: agent, app.kubernetes.io/managed-by: Helm}
+    spec:
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";

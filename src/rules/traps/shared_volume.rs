@@ -1,0 +1,117 @@
+//! S33, D20: one volume for all pods.
+
+use k8s_openapi::api::core::v1::{PodSpec, Volume};
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::{Subject, Workload},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "shared-volume",
+        summary: "one claim or disk in the template, which all pods of all nodes share",
+        why: "\
+What stands in `volumes` is the same for every pod. A claim is then one volume for all of them: with
+the access mode ReadWriteOnce the pods on other nodes stay in ContainerCreating (\"Multi-Attach
+error\"), with ReadWriteOncePod all but one stay Pending, and on one node all of them write to the same
+files. It works with ReadWriteMany, which cannot be seen from here. A disk of a cloud or a SAN that is
+not read-only can be attached to one node.
+
+Read-only sources and claims that are only mounted read-only are left alone, and so are StatefulSets
+of one replica. Older releases of Kubernetes refused some of this.
+
+Kubernetes: `PersistentVolumeClaimVolumeSource`, staging/src/k8s.io/api/core/v1/types.go;
+`VolumeRestrictions`, pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.",
+        bad: include_str!("shared_volume.bad.yaml"),
+        good: include_str!("shared_volume.good.yaml"),
+        mode: Mode::Warn,
+        kinds: &["DaemonSet", "StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let (who, instead) = match &subject.object.workload {
+        Workload::DaemonSet(_) => ("the pods of all nodes".to_owned(), "a hostPath or emptyDir"),
+        Workload::StatefulSet(spec) if spec.replicas.unwrap_or(1) > 1 => {
+            let who = format!("all {} replicas", spec.replicas.unwrap_or(1));
+            (who, "volumeClaimTemplates")
+        }
+        Workload::StatefulSet(_) => return,
+    };
+    let Some(pod) = read::pod_spec(&subject.object) else { return };
+    let own = read::stateful_set(&subject.object);
+    let path = Path::new("spec");
+    let path = path.child("template");
+    let path = path.child("spec");
+    let path = path.child("volumes");
+    for (i, volume) in pod.volumes.iter().flatten().enumerate() {
+        // claim-hides-volume speaks of one that no pod has.
+        let hidden =
+            own.is_some_and(|spec| read::claims(spec).any(|(name, _)| name == volume.name));
+        if hidden || only_read(pod, &volume.name) {
+            continue;
+        }
+        let path = path.index(i);
+        if let Some(claim) = volume.persistent_volume_claim.as_ref().filter(|c| writes(c.read_only))
+        {
+            found.report(
+                &path.child("persistentVolumeClaim"),
+                Reason::Invalid,
+                format!(
+                    "{who} share the one claim {:?}, which they can only if its access mode is \
+                     ReadWriteMany",
+                    claim.claim_name
+                ),
+                format!("make sure that it is, or use {instead} for a volume each"),
+            );
+        } else if let Some(source) = disk(volume) {
+            found.report(
+                &path.child(source),
+                Reason::Invalid,
+                format!(
+                    "{who} attach the same {source} for writing, which only one node can at a time"
+                ),
+                format!("set readOnly, or use {instead} for a volume each"),
+            );
+        }
+    }
+}
+
+fn writes(read_only: Option<bool>) -> bool {
+    read_only != Some(true)
+}
+
+/// Whether there are mounts of a volume and all of them are read-only.
+fn only_read(pod: &PodSpec, volume: &str) -> bool {
+    let containers = pod.init_containers.iter().flatten().chain(&pod.containers);
+    let mounts = containers.flat_map(|container| container.volume_mounts.iter().flatten());
+    let mut of_it = mounts.filter(|mount| mount.name == volume).peekable();
+    of_it.peek().is_some() && of_it.all(|mount| mount.read_only == Some(true))
+}
+
+/// The source of a volume, where it is a disk that one node can attach for writing.
+fn disk(volume: &Volume) -> Option<&'static str> {
+    let v = volume;
+    let sources = [
+        ("awsElasticBlockStore", v.aws_elastic_block_store.as_ref().map(|s| s.read_only)),
+        ("azureDisk", v.azure_disk.as_ref().map(|s| s.read_only)),
+        ("cinder", v.cinder.as_ref().map(|s| s.read_only)),
+        ("fc", v.fc.as_ref().map(|s| s.read_only)),
+        ("gcePersistentDisk", v.gce_persistent_disk.as_ref().map(|s| s.read_only)),
+        ("iscsi", v.iscsi.as_ref().map(|s| s.read_only)),
+        ("photonPersistentDisk", v.photon_persistent_disk.as_ref().map(|_| None)),
+        ("rbd", v.rbd.as_ref().map(|s| s.read_only)),
+        ("vsphereVolume", v.vsphere_volume.as_ref().map(|_| None)),
+    ];
+    sources.into_iter().find(|(_, source)| source.is_some_and(writes)).map(|(name, _)| name)
+}

@@ -1,0 +1,146 @@
+//! D19: daemons that keep each other away.
+
+use k8s_openapi::{
+    api::core::v1::PodAffinityTerm, apimachinery::pkg::apis::meta::v1::LabelSelector,
+};
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::{cluster::Cluster, selector},
+    object::Subject,
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "spread-in-daemonset",
+        summary: "a DaemonSet whose pods keep each other off their nodes",
+        why: "\
+The DaemonSet controller makes a pod for every node that the template's node selector, node affinity and
+tolerations allow, and ties it to that node. It does not look at anti-affinity between pods, nor at
+topology spread. Where those forbid the node, the pod has no other, and stays Pending for ever.
+
+Seen on a 1.36 control plane, two nodes in one zone: with required anti-affinity to itself by zone, one of
+two pods is Pending, \"didn't match pod anti-affinity rules\"; the same for spread by zone with
+`nodeAffinityPolicy: Ignore` once a second zone has no pod. Anti-affinity by `kubernetes.io/hostname` does no
+harm, unless `maxSurge` wants two pods on a node: then the new one stays Pending. Spread with the default
+policy, `Honor`, does none: the only node that counts is the pod's own.
+
+Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go;
+`matchNodeInclusionPolicies`, pkg/scheduler/framework/plugins/podtopologyspread/common.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Warn,
+        kinds: &["DaemonSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+const HOSTNAME: &str = "kubernetes.io/hostname";
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::daemon_set(&subject.object) else { return };
+    let Some(pod) = &spec.template.spec else { return };
+    let labels = spec.template.metadata.as_ref().and_then(|metadata| metadata.labels.as_ref());
+    let itself = |selector: &Option<LabelSelector>| {
+        let selector = selector.as_ref().filter(|it| selector::parses(it));
+        selector.is_some_and(|it| selector::matches_labels(it, labels))
+    };
+    read::at_pod_spec(|path| {
+        let spreads = path.child("topologySpreadConstraints");
+        let path = path.child("affinity");
+        let path = path.child("podAntiAffinity");
+        let path = path.child("requiredDuringSchedulingIgnoredDuringExecution");
+        for (i, term) in read::self_anti_affinity(&subject.object) {
+            let key = &term.topology_key;
+            let message = if key != HOSTNAME {
+                format!(
+                    "the pods keep each other away from nodes of the same {key}, but each has one \
+                     node only: all but one stay Pending for ever"
+                )
+            } else if read::surges(spec) && of_all_revisions(term) {
+                String::from(
+                    "the surge pod may not run beside the old one, so it stays Pending and the \
+                     rollout never ends",
+                )
+            } else {
+                continue;
+            };
+            found.report(&path.index(i), Reason::Invalid, message, "leave the term out");
+        }
+        for (i, spread) in pod.topology_spread_constraints.iter().flatten().enumerate() {
+            let ignores = spread.node_affinity_policy.as_deref() == Some("Ignore");
+            let key = &spread.topology_key;
+            if ignores
+                && spread.when_unsatisfiable == "DoNotSchedule"
+                && key != HOSTNAME
+                && itself(&spread.label_selector)
+            {
+                found.report(
+                    &spreads.index(i),
+                    Reason::Invalid,
+                    format!(
+                        "each pod has one node only, so where {key} has more nodes than elsewhere, \
+                         pods stay Pending for ever"
+                    ),
+                    "leave the constraint out, or use whenUnsatisfiable ScheduleAnyway",
+                );
+            }
+        }
+    });
+}
+
+/// Whether a term keeps pods of one template away from those of another.
+fn of_all_revisions(term: &PodAffinityTerm) -> bool {
+    term.match_label_keys.as_ref().is_none_or(|keys| keys.is_empty())
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: topology.kubernetes.io/zone
+              labelSelector:
+                matchLabels: {app: agent}
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector:
+                matchLabels: {app: agent}
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";

@@ -1,0 +1,135 @@
+//! D2: a surge pod that listens where the old one still does.
+
+use k8s_openapi::{
+    api::core::v1::{PodSpec, Probe},
+    apimachinery::pkg::util::intstr::IntOrString,
+};
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::Subject,
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "surge-shared-node-resource",
+        summary: "a DaemonSet with maxSurge whose pods listen on ports of the node undeclared",
+        why: "\
+With `maxSurge` the new pod is started on a node while the old one still runs there. In the network of the
+node (`hostNetwork`) a container that is probed on a port cannot listen there a second time, or its probe
+is answered by the old pod.
+
+Declared ports are the matter of surge-host-port, disks of shared-volume. Files, sockets and processes of
+the node (`hostPath`, `hostPID`) are left alone: many daemons share them without harm.
+
+Kubernetes: `rollingUpdate` and `podsShouldBeOnNode`, pkg/controller/daemon/update.go and
+daemon_controller.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Warn,
+        kinds: &["DaemonSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::daemon_set(&subject.object).filter(|it| read::surges(it)) else {
+        return;
+    };
+    let Some(pod) = &spec.template.spec else { return };
+    let Some(shared) = listener(pod) else { return };
+    let path = Path::new("spec");
+    let path = path.child("updateStrategy");
+    let path = path.child("rollingUpdate");
+    found.report(
+        &path.child("maxSurge"),
+        Reason::Invalid,
+        shared,
+        "use maxSurge 0 and maxUnavailable 1 or more",
+    );
+}
+
+/// What is wrong when a container is probed on a port of the node that is not declared.
+fn listener(pod: &PodSpec) -> Option<String> {
+    if pod.host_network != Some(true) || read::node_port(pod).is_some() {
+        return None;
+    }
+    let inits = pod.init_containers.as_deref().unwrap_or_default().iter();
+    let sidecars = inits.filter(|init| read::is_sidecar(init));
+    sidecars.chain(&pod.containers).find_map(|container| {
+        let probes =
+            [&container.readiness_probe, &container.liveness_probe, &container.startup_probe];
+        let port = probes.into_iter().flatten().find_map(own_port)?;
+        Some(format!(
+            "container {:?} listens on port {port} of the node, which the old pod still holds: the \
+             surge pod cannot listen there, or the old one answers its probes",
+            container.name
+        ))
+    })
+}
+
+/// The port that a probe asks, if it asks the pod itself.
+fn own_port(probe: &Probe) -> Option<i32> {
+    let http = probe.http_get.as_ref().map(|get| (get.host.as_deref(), &get.port));
+    let tcp = probe.tcp_socket.as_ref().map(|socket| (socket.host.as_deref(), &socket.port));
+    let grpc = probe.grpc.as_ref().map(|grpc| grpc.port);
+    match http.or(tcp) {
+        None => grpc,
+        Some((None | Some("" | "localhost" | "127.0.0.1" | "::1"), IntOrString::Int(port))) => {
+            Some(*port)
+        }
+        _ => None,
+    }
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  updateStrategy:
+    rollingUpdate: {maxSurge: 1, maxUnavailable: 0}
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      hostNetwork: true
+      containers:
+        - name: agent
+          image: registry.example.com/agent:1.4.2
+          readinessProbe:
+            httpGet: {port: 9100, path: /ready}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  updateStrategy:
+    rollingUpdate: {maxSurge: 0, maxUnavailable: 1}
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      hostNetwork: true
+      containers:
+        - name: agent
+          image: registry.example.com/agent:1.4.2
+          readinessProbe:
+            httpGet: {port: 9100, path: /ready}
+";

@@ -1,0 +1,112 @@
+//! S26, D21: a template that names the host of its pods.
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::{Subject, Workload},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "template-hostname-ignored",
+        summary: "a template with a hostname, which is ignored or the same for all pods",
+        why: "\
+A StatefulSet gives each pod its own name as hostname and `serviceName` as subdomain. What the template
+says of either is overwritten without a word. A DaemonSet leaves the hostname of its template alone, so the
+pods of all nodes call themselves the same: what reports under its hostname, such as logs and metrics, can
+no longer be told apart.
+
+Seen on a 1.36 control plane: a StatefulSet with `hostname: agent` and `subdomain: other` has a pod with
+the hostname `shn-0` and the subdomain `shn`; two pods of a DaemonSet on two nodes both have `agent`.
+
+Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Warn,
+        kinds: &["DaemonSet", "StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    let hostname = spec.hostname.as_deref().filter(|it| !it.is_empty());
+    let subdomain = spec.subdomain.as_deref().filter(|it| !it.is_empty());
+    read::at_pod_spec(|path| match &subject.object.workload {
+        Workload::StatefulSet(set) => {
+            if let Some(hostname) = hostname {
+                found.report(
+                    &path.child("hostname"),
+                    Reason::Forbidden,
+                    format!("hostname {hostname:?} is ignored: each pod gets its own name instead"),
+                    "leave hostname out",
+                );
+            }
+            let service = set.service_name.as_deref().unwrap_or_default();
+            if let Some(subdomain) = subdomain.filter(|it| *it != service) {
+                found.report(
+                    &path.child("subdomain"),
+                    Reason::Forbidden,
+                    format!(
+                        "subdomain {subdomain:?} is ignored: each pod gets serviceName instead"
+                    ),
+                    "leave subdomain out, and name the Service in spec.serviceName",
+                );
+            }
+        }
+        // In the network of the node a pod has the node's hostname whatever it says.
+        Workload::DaemonSet(_) if spec.host_network != Some(true) => {
+            if let Some(hostname) = hostname {
+                found.report(
+                    &path.child("hostname"),
+                    Reason::Forbidden,
+                    format!("the pods of all nodes have the same hostname, {hostname:?}"),
+                    "leave hostname out: each pod then has its own name",
+                );
+            }
+        }
+        Workload::DaemonSet(_) => {}
+    });
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: db
+spec:
+  serviceName: db
+  selector:
+    matchLabels: {app: db}
+  template:
+    metadata:
+      labels: {app: db}
+    spec:
+      hostname: primary
+      containers:
+        - {name: db, image: registry.example.com/db:16.4.0}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: db
+spec:
+  serviceName: db
+  selector:
+    matchLabels: {app: db}
+  template:
+    metadata:
+      labels: {app: db}
+    spec:
+      containers:
+        - {name: db, image: registry.example.com/db:16.4.0}
+";

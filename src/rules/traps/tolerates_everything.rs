@@ -1,0 +1,92 @@
+//! D14: a toleration of every taint.
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::cluster::Cluster,
+    object::Subject,
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "tolerates-everything",
+        summary: "a toleration of every taint, which no taint can move from a node",
+        why: "\
+`operator: Exists` without a key and an effect tolerates every taint there is and will be. That is right for
+what makes a node work, such as its network. Anything else is then started on nodes that are not ready for
+it, stays on nodes that are drained by a NoExecute taint, and with `node.kubernetes.io/out-of-service`, which
+is how a dead node's volumes are freed, it stays as well.
+
+Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Audit,
+        kinds: &["DaemonSet", "StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let spec = read::pod_spec(&subject.object);
+    let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
+    let empty = |text: &Option<String>| text.as_deref().unwrap_or_default().is_empty();
+    let every = list.iter().position(|it| {
+        empty(&it.key)
+            && empty(&it.effect)
+            && it.operator.as_deref() == Some("Exists")
+            && it.toleration_seconds.is_none()
+    });
+    let Some(i) = every else { return };
+    read::at_pod_spec(|path| {
+        let path = path.child("tolerations");
+        found.report(
+            &path.index(i),
+            Reason::Invalid,
+            "every taint is tolerated, so the pods also stay on nodes that are drained by a taint \
+             or out of service",
+            "name the taints that the pods are to tolerate, or at least the effect",
+        );
+    });
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      tolerations:
+        - {operator: Exists}
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      tolerations:
+        - {operator: Exists, effect: NoSchedule}
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";

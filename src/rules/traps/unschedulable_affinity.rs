@@ -1,0 +1,115 @@
+//! D9: a nodeSelector and node affinity that no node can meet.
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Reason,
+        rule::{Phase, Trap},
+    },
+    kubernetes::{cluster::Cluster, node_selector},
+    object::{Kind, Subject},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "unschedulable-affinity",
+        summary: "node affinity that no node can ever meet",
+        why: "\
+A pod's node must meet the `nodeSelector` and at least one term of the required node affinity. A term that
+contradicts itself or the `nodeSelector`, that compares (`Gt`, `Lt`) with what is no whole number, or that
+is empty, matches no node, whatever its labels. The API server accepts all of these. A DaemonSet then wants
+no pod at all and counts as rolled out; the pods of a StatefulSet stay Pending for ever.
+
+Seen on a 1.36 control plane: DaemonSets with `disk: ssd` beside `disk NotIn [ssd]`, with an empty term, and
+with `cores Gt [8Gi]`, all on nodes with `disk: ssd` and `cores: \"8\"`: desired 0, and
+`kubectl rollout status` says \"successfully rolled out\" and exits with 0. The pod of such a StatefulSet:
+\"didn't match Pod's node affinity/selector\".
+
+Kubernetes: `RequiredNodeAffinity.Match`, component-helpers
+scheduling/corev1/nodeaffinity/nodeaffinity.go; `NodeShouldRunDaemonPod`,
+pkg/controller/daemon/daemon_controller.go.",
+        bad: BAD,
+        good: GOOD,
+        mode: Mode::Warn,
+        kinds: &["DaemonSet", "StatefulSet"],
+        since: "0.1.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    check,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let spec = read::pod_spec(&subject.object);
+    let Some(spec) = spec else { return };
+    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let required =
+        affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+    let terms = required.map(|required| required.node_selector_terms.as_slice());
+    let terms = terms.unwrap_or_default();
+    let why_not = |term| node_selector::why_not(spec.node_selector.as_ref(), term);
+    let Some(reasons) = terms.iter().map(why_not).collect::<Option<Vec<_>>>() else { return };
+    let Some(first) = reasons.first() else { return };
+    let outcome = match subject.object.kind() {
+        Kind::DaemonSet => "no pod is made and `kubectl rollout status` still reports success",
+        Kind::StatefulSet => "the pods stay Pending for ever",
+    };
+    let others = if reasons.len() > 1 { ", and no other term can be met either" } else { "" };
+    read::at_pod_spec(|path| {
+        let path = path.child("affinity");
+        let path = path.child("nodeAffinity");
+        let path = path.child("requiredDuringSchedulingIgnoredDuringExecution");
+        found.report(
+            &path.child("nodeSelectorTerms"),
+            Reason::Invalid,
+            format!("{first}{others}, so {outcome}"),
+            "write at least one term that a node can meet together with the nodeSelector",
+        );
+    });
+}
+
+const BAD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      nodeSelector: {disk: ssd}
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+              - matchExpressions:
+                  - {key: disk, operator: NotIn, values: [ssd, nvme]}
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";
+
+const GOOD: &str = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      nodeSelector: {disk: ssd}
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+              - matchExpressions:
+                  - {key: disk, operator: NotIn, values: [hdd]}
+      containers:
+        - {name: agent, image: registry.example.com/agent:1.4.2}
+";
