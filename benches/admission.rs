@@ -10,8 +10,9 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use setguard::{
     admission::{self, Endpoint, review::Request},
     finding::Findings,
-    inject::Pod,
-    object::{Object, Resource, Subject},
+    inject::pod::Pod,
+    kubernetes::resource::Resource,
+    object::{Object, Subject},
     policy::Policy,
     rules::{api_validation, traps::TRAPS},
 };

@@ -16,8 +16,9 @@ use self::{
 use crate::{
     engine::{self, Context, Door, verdict::Verdict},
     finding::Mode,
-    inject,
-    object::{Object, Resource, Subject, schema},
+    inject::{self, pod::Pod},
+    kubernetes::resource::Resource,
+    object::{Object, Subject, schema},
     policy::Policy,
 };
 
@@ -137,7 +138,7 @@ fn mutate<'a>(
 ) -> Result<(), Rejection> {
     if is_pod(request) {
         if request.operation == Verb::Create {
-            let pod = inject::Pod::parse(object(request)?)?;
+            let pod = Pod::parse(object(request)?)?;
             reply.name(pod.name());
             let injection = inject::pod(&pod, &request.user_info, &policy.injection);
             reply.injection(&injection, policy);

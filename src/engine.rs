@@ -8,22 +8,18 @@ use jiff::civil::Date;
 
 use self::verdict::{Eased, Judged, Verdict};
 use crate::{
-    finding::{
-        Finding, Findings, Mode,
-        rule::{self, Phase, Trap},
-    },
-    inventory::item::Item,
-    object::{Object, Subject},
+    catalogue,
+    finding::{Finding, Findings, Mode},
+    inventory::{Inventory, item::Item},
+    object::{Object, Subject, marks::IGNORE_ANNOTATION},
     policy::Policy,
     rules::{
-        api_validation::{self, POD_TEMPLATE_VALIDATION},
-        cross_object::{self, Inventory},
+        api_validation::{self, metas::POD_TEMPLATE_VALIDATION},
+        cross_object::{self, rule::Found},
+        trap::{Phase, Trap},
         traps::{self, TRAPS},
     },
 };
-
-/// The annotation by which an object asks to be let off warnings: rule ids, separated by commas.
-pub const IGNORE_ANNOTATION: &str = "setguard.io/ignore";
 
 /// By which door an object comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +103,7 @@ pub fn evaluate_together(
     let mut verdicts: BTreeMap<usize, Verdict> = BTreeMap::new();
     for rule in cross_object::RULES.iter().filter(|rule| cx.mode(rule.meta.id) != Mode::Off) {
         let run = |inventory| {
-            let mut found = cross_object::Found::of(rule.meta.id);
+            let mut found = Found::of(rule.meta.id);
             (rule.check)(inventory, &mut found);
             found.into_vec()
         };
@@ -183,7 +179,7 @@ fn take(
 ) {
     let mut mode = cx.mode(finding.rule);
     let mut eased = None;
-    let adjustable = rule::find(finding.rule).is_some_and(|meta| meta.adjustable);
+    let adjustable = catalogue::find(finding.rule).is_some_and(|meta| meta.adjustable);
     if adjustable && mode > Mode::Audit {
         if let Some(reason) = exception(&finding, who, cx, &mut verdict.remarks) {
             mode = Mode::Audit;

@@ -4,129 +4,32 @@
 //! the difference of a typed round trip. A second pass patches nothing.
 
 mod node_pin;
+mod patch;
+pub mod pod;
+pub mod rules;
+pub mod settings;
 mod tolerations;
 
-use std::collections::BTreeMap;
+use json_patch::{Patch, PatchOperation};
 
-use json_patch::{AddOperation, Patch, PatchOperation, jsonptr::PointerBuf};
-use k8s_openapi::api::core::v1::{Affinity, Toleration};
-use serde::Deserialize;
-
-pub(crate) use self::tolerations::{covers, tolerates};
+use self::settings::{Injection as Settings, UnpairedAnnotation};
 use crate::{
-    admission::review::{Rejection, User},
     engine::verdict::{Judged, Verdict},
-    finding::{Finding, Findings, Meta, Mode, Path, Reason},
-    object::{Kind, Metadata, Object, Str},
-    policy::{Injection as Settings, Policy, UnpairedAnnotation},
+    finding::{Finding, Findings, Mode, Path, Reason},
+    inject::{
+        pod::{Pod, PodSpec},
+        rules::{
+            CONTROL_PLANE_INJECTION, NODE_PIN_CONFLICT, TOLERATION_SECONDS_LOOP,
+            UNPAIRED_NODE_ANNOTATION,
+        },
+    },
+    kubernetes::resource::Kind,
+    object::{
+        Object, User,
+        marks::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
+    },
+    policy::Policy,
 };
-
-/// The annotation by which a paired controller names the node that a pod is made for.
-pub const NODE_ANNOTATION: &str = "setguard.io/node";
-/// The label by which a DaemonSet, or its namespace, asks for the control-plane tolerations.
-pub const CONTROL_PLANE_LABEL: &str = "setguard.io/control-plane";
-
-/// Id of the rule that tells of tolerations put into the template of a DaemonSet.
-pub const CONTROL_PLANE_INJECTION: &str = "control-plane-injection";
-/// Id of the rule against a pin that cannot be.
-pub const NODE_PIN_CONFLICT: &str = "node-pin-conflict";
-/// Id of the rule against tolerations that would have the pod evicted. A trap by the same name
-/// looks for them in the template of a DaemonSet.
-pub const TOLERATION_SECONDS_LOOP: &str = "toleration-seconds-loop";
-/// Id of the rule against the annotation of somebody who is not paired.
-pub const UNPAIRED_NODE_ANNOTATION: &str = "unpaired-node-annotation";
-
-/// What the rules of injection say of themselves.
-pub static METAS: [Meta; 3] = [
-    Meta {
-        id: CONTROL_PLANE_INJECTION,
-        summary: "a DaemonSet that setguard brings to the control plane, as it asks for",
-        why: include_str!("inject/control_plane_injection.why.md"),
-        bad: include_str!("inject/control_plane_injection.bad.yaml"),
-        good: include_str!("inject/control_plane_injection.good.yaml"),
-        mode: Mode::Audit,
-        kinds: &["DaemonSet"],
-        since: "0.1.0",
-        adjustable: true,
-    },
-    Meta {
-        id: NODE_PIN_CONFLICT,
-        summary: "a pod made for one node whose own affinity ties it to another",
-        why: include_str!("inject/node_pin_conflict.why.md"),
-        bad: include_str!("inject/node_pin_conflict.bad.yaml"),
-        good: include_str!("inject/node_pin_conflict.good.yaml"),
-        mode: Mode::Deny,
-        kinds: &["Pod"],
-        since: "0.1.0",
-        adjustable: false,
-    },
-    Meta {
-        id: UNPAIRED_NODE_ANNOTATION,
-        summary: "setguard.io/node on a pod of somebody who is not a paired controller",
-        why: include_str!("inject/unpaired_node_annotation.why.md"),
-        bad: include_str!("inject/unpaired_node_annotation.bad.yaml"),
-        good: include_str!("inject/unpaired_node_annotation.good.yaml"),
-        mode: Mode::Warn,
-        kinds: &["Pod"],
-        since: "0.1.0",
-        adjustable: true,
-    },
-];
-
-/// A pod, as far as injection looks at it.
-#[derive(Debug, Deserialize)]
-pub struct Pod<'a> {
-    #[serde(borrow, default)]
-    kind: Option<Str<'a>>,
-    #[serde(borrow, default)]
-    metadata: Option<Metadata<'a>>,
-    #[serde(default)]
-    spec: Option<PodSpec>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PodSpec {
-    affinity: Option<Affinity>,
-    host_network: Option<bool>,
-    node_name: Option<String>,
-    node_selector: Option<BTreeMap<String, String>>,
-    tolerations: Option<Vec<Toleration>>,
-}
-
-impl<'a> Pod<'a> {
-    /// Reads a pod.
-    ///
-    /// # Errors
-    /// When the JSON is not a Pod.
-    pub fn parse(json: &'a str) -> Result<Self, Rejection> {
-        let pod: Pod<'a> = serde_json::from_str(json)?;
-        match pod.kind.as_deref() {
-            Some("Pod") => Ok(pod),
-            kind => Err(Rejection::NotAPod(kind.unwrap_or_default().to_owned())),
-        }
-    }
-
-    /// Its name, or the prefix of the name that it will get.
-    pub fn name(&self) -> &str {
-        let metadata = self.metadata.as_ref();
-        let name = metadata.and_then(|m| m.name.as_deref()).filter(|name| !name.is_empty());
-        name.or(metadata.and_then(|m| m.generate_name.as_deref())).unwrap_or_default()
-    }
-
-    fn annotated_node(&self) -> Option<&str> {
-        self.metadata.as_ref()?.annotation(NODE_ANNOTATION)
-    }
-
-    fn is_owned_by_daemon_set(&self) -> bool {
-        let owners = self.metadata.as_ref().and_then(|m| m.owner_references.as_deref());
-        owners.unwrap_or_default().iter().any(|owner| {
-            owner.controller == Some(true)
-                && owner.kind == "DaemonSet"
-                && matches!(owner.api_version.split('/').next(), Some("apps" | "apps.kruise.io"))
-        })
-    }
-}
 
 /// What is to be injected, what is wrong, and why nothing was done where nothing was.
 #[derive(Clone, Debug, Default)]
@@ -300,16 +203,4 @@ fn unpaired(user: &User<'_>) -> Vec<Finding> {
         "remove it, or list the user in the policy's pairedControllers",
     );
     found.into_vec()
-}
-
-/// `add` of a value at a path, with an optional last step such as `-`.
-fn add(path: &Path<'_>, last: Option<&str>, value: serde_json::Value) -> PatchOperation {
-    let mut pointer = path.to_field().pointer();
-    if let Some(last) = last {
-        pointer.push('/');
-        pointer.push_str(last);
-    }
-    // A pointer that `Field` wrote is a valid one; the root would only make the patch fail.
-    let path = PointerBuf::parse(pointer).unwrap_or_default();
-    PatchOperation::Add(AddOperation { path, value })
 }

@@ -8,15 +8,16 @@ mod file;
 
 use std::collections::BTreeMap;
 
-pub use file::{
-    ExceptionEntry, Injection, Kubernetes, PairedControllers, PolicyFile, PolicyMetadata,
-    TolerationEntry, UnpairedAnnotation, json_schema,
-};
+pub use file::{ExceptionEntry, Kubernetes, PolicyFile, PolicyMetadata, json_schema};
 use jiff::civil::Date;
 
 use crate::{
-    finding::{Field, Mode, Path, rule},
-    inject,
+    catalogue,
+    finding::{Field, Mode, Path},
+    inject::{
+        self,
+        settings::{Injection, TolerationEntry},
+    },
     kubernetes::cluster::{self, Cluster, Version},
     yaml::{self, Problem},
 };
@@ -73,7 +74,7 @@ pub struct Policy {
 impl Default for Policy {
     fn default() -> Self {
         Policy {
-            modes: rule::catalogue().iter().map(|meta| (meta.id, meta.mode)).collect(),
+            modes: catalogue::all().iter().map(|meta| (meta.id, meta.mode)).collect(),
             exceptions: Vec::new(),
             injection: Injection::default(),
             cluster: Cluster::default(),
@@ -170,7 +171,7 @@ impl Problems<'_, '_> {
 
     /// The id of a rule whose mode may be changed.
     fn rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static str> {
-        match rule::find(id) {
+        match catalogue::find(id) {
             Some(meta) if meta.adjustable => Some(meta.id),
             Some(meta) => {
                 let message = format!(
@@ -181,7 +182,7 @@ impl Problems<'_, '_> {
                 None
             }
             None => {
-                let help = rule::nearest(id).map(|near| format!("did you mean {near}?"));
+                let help = catalogue::nearest(id).map(|near| format!("did you mean {near}?"));
                 self.push_name(path, format!("there is no rule {id:?}"), help);
                 None
             }
@@ -192,7 +193,7 @@ impl Problems<'_, '_> {
     /// object's name.
     fn excepted_rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static str> {
         let id = self.rule(path, id)?;
-        if inject::METAS.iter().any(|meta| meta.id == id) {
+        if inject::rules::METAS.iter().any(|meta| meta.id == id) {
             let message = format!("there are no exceptions from {id}, which is about injection");
             self.push(path, message, Some("set its mode under `rules` instead".to_owned()));
         }

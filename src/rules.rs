@@ -2,4 +2,5 @@
 
 pub mod api_validation;
 pub mod cross_object;
+pub mod trap;
 pub mod traps;

@@ -7,6 +7,7 @@ pub mod args;
 pub mod cleanup;
 mod duration;
 pub mod faults;
+mod host;
 mod https;
 pub mod managed;
 pub mod metrics;

@@ -164,7 +164,7 @@ impl<'a> Response<'a> {
 /// API server refuses keeps the API server's own text.
 pub fn cause_text(finding: &Finding) -> String {
     let text = finding.text();
-    if api_validation::METAS.iter().any(|meta| meta.id == finding.rule) {
+    if api_validation::metas::METAS.iter().any(|meta| meta.id == finding.rule) {
         text.into_owned()
     } else {
         format!("{text} (setguard: {})", finding.rule)

@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::object::{DecodeError, Str};
+use crate::object::{DecodeError, Str, User};
 
 /// The only version of the review that is spoken.
 pub const API_VERSION: &str = "admission.k8s.io/v1";
@@ -64,17 +64,6 @@ pub struct Gvk<'a> {
     /// Kind.
     #[serde(borrow, default)]
     pub kind: Str<'a>,
-}
-
-/// Who sent the object.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub struct User<'a> {
-    /// User name.
-    #[serde(borrow, default)]
-    pub username: Str<'a>,
-    /// Groups.
-    #[serde(borrow, default)]
-    pub groups: Option<Vec<Str<'a>>>,
 }
 
 /// What is done to the object.

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::finding::{Meta, rule};
+use crate::{catalogue, finding::Meta};
 
 /// `docs/rules.md`.
 pub fn rules_markdown() -> String {
-    let rules = rule::catalogue();
+    let rules = catalogue::all();
     let mut out = String::from(
         "# Rules\n\n\
          <!-- Written from the registry: UPDATE_GENERATED=1 cargo test --test it generated -->\n\n\

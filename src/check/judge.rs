@@ -12,11 +12,16 @@ use crate::{
     },
     finding::{Mode, Reason},
     inject::{self, Injection},
-    inventory::item::Item,
+    inventory::{Inventory, item::Item},
+    kubernetes::resource::Resource,
     manifests::{document::Manifest, namespaces::Namespaces},
-    object::{Object, Resource, Subject, schema},
+    object::{
+        Object, Subject,
+        marks::{self},
+        schema,
+    },
     policy::Policy,
-    rules::{api_validation::SCHEMA, cross_object::Inventory},
+    rules::api_validation::metas::SCHEMA,
     yaml::{Mark, Node, Problem},
 };
 
@@ -198,7 +203,7 @@ impl<'a> Judge<'a> {
                 Eased::Ratcheted => "not denied: the object had this fault before".to_owned(),
                 Eased::Exception(reason) => format!("excepted by the policy: {reason}"),
                 Eased::Annotation => {
-                    format!("let off by the annotation {}", engine::IGNORE_ANNOTATION)
+                    format!("let off by the annotation {}", marks::IGNORE_ANNOTATION)
                 }
             }),
         })

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 
 use crate::{
-    inventory::item::Item,
+    inventory::{Inventory, item::Item},
     manifests::{
         document::{self, Manifest},
         source::Source,
     },
     object::{Object, schema},
-    rules::cross_object::Inventory,
     yaml::{self, Node},
 };
 

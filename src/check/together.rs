@@ -8,10 +8,12 @@ use super::{
 };
 use crate::{
     finding::Field,
-    inventory::item::{Item, Place},
+    inventory::{
+        Inventory,
+        item::{Item, Place},
+    },
     manifests::{document::Manifest, source::Source},
     report::{Report, Summary},
-    rules::cross_object::Inventory,
     yaml::{Mark, Node},
 };
 

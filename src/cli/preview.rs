@@ -6,10 +6,11 @@ use json_patch::Patch;
 use serde_json::Value;
 
 use crate::{
-    admission::{response, review::User},
-    inject::{self, Injection, Pod},
+    admission::response,
+    inject::{self, Injection, pod::Pod},
+    kubernetes::resource::Resource,
     manifests::namespaces::Namespaces,
-    object::{Object, Resource, Str},
+    object::{Object, Str, User},
     policy::Policy,
     yaml::{self, Problem},
 };

@@ -5,10 +5,7 @@ use std::io::{self, Write};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 
-use crate::{
-    exit::Exit,
-    finding::{Meta, rule},
-};
+use crate::{catalogue, exit::Exit, finding::Meta};
 
 /// List all rules
 #[derive(Debug, Args)]
@@ -37,7 +34,7 @@ pub(super) struct ExplainArgs {
 
 /// `setguard rules`.
 pub(super) fn list(args: &RulesArgs) -> anyhow::Result<Exit> {
-    let rules = rule::catalogue();
+    let rules = catalogue::all();
     let mut out = io::BufWriter::new(io::stdout().lock());
     match args.format {
         Format::Text => table(rules, &mut out)?,
@@ -78,8 +75,8 @@ fn to_json(meta: &Meta) -> serde_json::Value {
 
 /// `setguard explain RULE`.
 pub(super) fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
-    let Some(meta) = rule::find(&args.rule) else {
-        match rule::nearest(&args.rule) {
+    let Some(meta) = catalogue::find(&args.rule) else {
+        match catalogue::nearest(&args.rule) {
             Some(near) => bail!("there is no rule {:?}; did you mean {near}?", args.rule),
             None => bail!("there is no rule {:?}; `setguard rules` lists them all", args.rule),
         }

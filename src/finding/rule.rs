@@ -1,16 +1,8 @@
 //! Rules: what they are called, what they say of themselves, and how strictly they are taken.
 
-use std::{fmt, str::FromStr, sync::LazyLock};
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
-
-use super::Findings;
-use crate::{
-    inject,
-    kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::{api_validation, cross_object, traps::TRAPS},
-};
 
 /// How strictly a rule is taken.
 #[derive(
@@ -107,64 +99,4 @@ pub struct Meta {
     /// Whether a policy may change its mode and make exceptions from it. What the API server
     /// refuses stays refused.
     pub adjustable: bool,
-}
-
-/// When a trap can see what it looks for.
-///
-/// The API server runs mutating webhooks, drops the fields of disabled features, judges the object
-/// itself, and then runs validating webhooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Only before the API server dropped or refused it: `/mutate`, as a warning, and `check`.
-    Before,
-    /// Once the API server has accepted the object: `/validate`, and `check`.
-    After,
-}
-
-/// Something that the API server accepts and that then does not work, or not as meant.
-#[derive(Debug)]
-pub struct Trap {
-    /// What it says of itself.
-    pub meta: Meta,
-    /// When it speaks.
-    pub phase: Phase,
-    /// Looks at an object. Pure: no IO, no clock, no policy.
-    pub check: fn(&Subject<'_>, &Cluster, &mut Findings),
-}
-
-/// What every rule says of itself, in alphabetical order of the ids.
-pub fn catalogue() -> &'static [&'static Meta] {
-    static ALL: LazyLock<Vec<&'static Meta>> = LazyLock::new(|| {
-        let traps = TRAPS.iter().map(|trap| &trap.meta);
-        let together = cross_object::RULES.iter().map(|rule| &rule.meta);
-        let all = api_validation::METAS.iter().chain(inject::METAS.iter());
-        let mut all: Vec<_> = all.chain(traps).chain(together).collect();
-        all.sort_by_key(|meta| meta.id);
-        all
-    });
-    &ALL
-}
-
-/// A rule by its id.
-pub fn find(id: &str) -> Option<&'static Meta> {
-    let all = catalogue();
-    all.binary_search_by_key(&id, |meta| meta.id).ok().map(|i| all[i])
-}
-
-/// The rule whose id is nearest to a misspelt one, if any is near.
-pub fn nearest(id: &str) -> Option<&'static str> {
-    nearest_of(id, catalogue().iter().map(|meta| meta.id))
-}
-
-/// The word nearest to a misspelt one, if any is near enough to be meant.
-pub(crate) fn nearest_of<'a>(
-    word: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().min(word.len()) / 4)
-        .min()
-        .map(|(_, candidate)| candidate)
 }

@@ -7,10 +7,11 @@ use json_patch::PatchOperation;
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
 use serde_json::json;
 
-use super::{NODE_ANNOTATION, PodSpec, add};
+use super::{patch::add, pod::PodSpec};
 use crate::{
     finding::{Findings, Path, Reason},
     kubernetes::{names, node_selector::why_not_node},
+    object::marks::NODE_ANNOTATION,
 };
 
 /// The only field of a node that a node selector can match.

@@ -13,10 +13,7 @@ use super::{
     labels::{Labels, Selector},
     nodes::{Claim, Nodes},
 };
-use crate::{
-    engine::IGNORE_ANNOTATION,
-    object::{Object, Workload},
-};
+use crate::object::{Object, Workload, marks::IGNORE_ANNOTATION};
 
 /// Which kind of interest it is.
 #[derive(Clone, Copy)]
@@ -210,7 +207,7 @@ pub(crate) mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::object::Resource;
+    use crate::kubernetes::resource::Resource;
 
     /// The item of an object of any kind.
     pub(crate) fn item(object: &Value) -> Item {

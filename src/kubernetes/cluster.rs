@@ -5,7 +5,8 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, str::FromStr};
 
-use crate::{finding::rule::nearest_of, object::Resource};
+use super::resource::Resource;
+use crate::finding::nearest_of;
 
 /// A minor release of Kubernetes: 1.36 is `Version { minor: 36 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

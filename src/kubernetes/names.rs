@@ -10,11 +10,10 @@
 
 mod address;
 mod other;
+mod text;
 
-pub use self::{address::ip, other::*};
-
-/// What is wrong with a value, in the API server's words.
-pub type Messages = Vec<&'static str>;
+use self::text::{NO_MORE_THAN_253, config_key_byte, framed, lower_alnum};
+pub use self::{address::ip, other::*, text::Messages};
 
 macro_rules! label_fmt {
     () => {
@@ -43,7 +42,6 @@ macro_rules! key_text {
 }
 
 const NO_MORE_THAN_63: &str = "must be no more than 63 characters";
-const NO_MORE_THAN_253: &str = "must be no more than 253 characters";
 /// A negative number where none may be.
 pub const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
@@ -178,34 +176,6 @@ pub fn is_label_value(value: &str) -> bool {
     value.len() <= 63 && (value.is_empty() || is_label_text(value))
 }
 
-fn unless(good: bool, message: &'static str) -> Messages {
-    if good { Vec::new() } else { vec![message] }
-}
-
-const fn lower_alnum(byte: u8) -> bool {
-    byte.is_ascii_lowercase() || byte.is_ascii_digit()
-}
-
-const fn config_key_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
-}
-
-/// One byte or more, all of one class.
-fn all(value: &str, class: impl Fn(u8) -> bool) -> bool {
-    !value.is_empty() && value.bytes().all(class)
-}
-
-/// First and last byte of one class, all between of another.
-fn framed(value: &str, ends: impl Fn(u8) -> bool, inside: impl Fn(u8) -> bool) -> bool {
-    match value.as_bytes() {
-        [] => false,
-        [only] => ends(*only),
-        [first, middle @ .., last] => {
-            ends(*first) && ends(*last) && middle.iter().copied().all(inside)
-        }
-    }
-}
-
 fn is_label(value: &str) -> bool {
     framed(value, lower_alnum, |b| lower_alnum(b) || b == b'-')
 }
@@ -219,26 +189,8 @@ fn is_label_text(value: &str) -> bool {
 }
 
 #[cfg(test)]
-mod testing {
-    use super::Messages;
-
-    type Check = fn(&str) -> Messages;
-
-    /// Good values pass; the bad ones do not, nor does any good one with a newline behind it.
-    pub(super) fn borders(check: Check, good: &[&str], bad: &[&str]) {
-        for value in good {
-            assert_eq!(check(value), Messages::new(), "{value:?}");
-            assert_ne!(check(&format!("{value}\n")), Messages::new(), "{value:?} and a newline");
-        }
-        for value in bad {
-            assert_ne!(check(value), Messages::new(), "{value:?}");
-        }
-    }
-}
-
-#[cfg(test)]
 mod tests {
-    use super::{testing::borders, *};
+    use super::{text::testing::borders, *};
 
     #[test]
     fn labels_and_subdomains() {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::{
     inventory::item::Item,
-    object::{RESOURCES, Resource},
+    kubernetes::resource::{RESOURCES, Resource},
     yaml::{Document, Key, Mark, Node, Problem, Value},
 };
 

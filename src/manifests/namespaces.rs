@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    inject::CONTROL_PLANE_LABEL,
+    object::marks::CONTROL_PLANE_LABEL,
     yaml::{self, Node, Value},
 };
 

@@ -7,6 +7,7 @@
 //! `pkg/apis/apps/v1/zz_generated.defaults.go`.
 
 mod pod;
+mod shared;
 
 use k8s_openapi::{
     api::{
@@ -16,7 +17,11 @@ use k8s_openapi::{
     apimachinery::pkg::util::intstr::IntOrString,
 };
 
-use super::{DaemonSetSpec, KruiseSpec, StatefulSetSpec};
+use self::shared::{is_empty, text};
+use super::{
+    kruise::KruiseSpec,
+    spec::{DaemonSetSpec, StatefulSetSpec},
+};
 
 /// `SetDefaults_PodSpec` and all below it.
 pub fn template(template: &mut PodTemplateSpec) {
@@ -81,17 +86,6 @@ pub fn stateful_set<T>(spec: &mut StatefulSetSpec<T>) {
     text(&mut retention.when_scaled, "Retain");
     spec.replicas.get_or_insert(1);
     spec.revision_history_limit.get_or_insert(10);
-}
-
-/// Absent and empty are the same for a text that is no pointer upstream.
-fn text(value: &mut Option<String>, default: &str) {
-    if is_empty(value.as_deref()) {
-        *value = Some(default.to_owned());
-    }
-}
-
-fn is_empty(value: Option<&str>) -> bool {
-    value.unwrap_or_default().is_empty()
 }
 
 #[cfg(test)]

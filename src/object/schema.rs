@@ -14,12 +14,18 @@ use serde::{
     de::{DeserializeOwned, IgnoredAny},
 };
 
-use super::{DaemonSetSpec, Kind, KruiseSpec, Resource, StatefulSetSpec};
+use super::{
+    kruise::KruiseSpec,
+    spec::{DaemonSetSpec, StatefulSetSpec},
+};
 use crate::{
-    kubernetes::quantity::Quantity,
+    kubernetes::{
+        quantity::Quantity,
+        resource::{Kind, Resource},
+    },
     yaml::{
         Node, Problem, Value,
-        de::{self, Unknown},
+        de::{self, context::Unknown},
         documents,
         json::{self, float},
     },

@@ -7,64 +7,19 @@
 mod claims;
 mod daemon_set;
 mod kruise;
+pub mod metas;
 mod object_meta;
 pub mod pod;
 mod pod_template;
 mod stateful_set;
 mod template;
 
-use k8s_openapi::api::core::v1::PodTemplateSpec;
-
 use crate::{
-    finding::{Finding, Findings, Meta, Mode, Path},
+    finding::{Finding, Findings},
     kubernetes::cluster::Cluster,
-    kubernetes::names,
     object::{Operation, Subject, Workload},
+    rules::api_validation::metas::API_VALIDATION,
 };
-
-/// Id of the rule for metadata and the workload's own fields.
-pub const API_VALIDATION: &str = "api-validation";
-/// Id of the rule for the rest of the pod template.
-pub const POD_TEMPLATE_VALIDATION: &str = "pod-template-validation";
-/// Id of the rule for documents that do not decode.
-pub const SCHEMA: &str = "schema";
-
-/// What the three rules say of themselves.
-pub static METAS: [Meta; 3] = [
-    Meta {
-        id: API_VALIDATION,
-        summary: "what the API server refuses in metadata and the workload's own fields",
-        why: include_str!("api_validation/meta/api_validation.why.md"),
-        bad: include_str!("api_validation/meta/api_validation.bad.yaml"),
-        good: include_str!("api_validation/meta/api_validation.good.yaml"),
-        mode: Mode::Deny,
-        kinds: &["DaemonSet", "StatefulSet"],
-        since: "0.1.0",
-        adjustable: false,
-    },
-    Meta {
-        id: POD_TEMPLATE_VALIDATION,
-        summary: "what the API server refuses in the spec of the pod template",
-        why: include_str!("api_validation/meta/pod_template_validation.why.md"),
-        bad: include_str!("api_validation/meta/pod_template_validation.bad.yaml"),
-        good: include_str!("api_validation/meta/pod_template_validation.good.yaml"),
-        mode: Mode::Deny,
-        kinds: &["DaemonSet", "StatefulSet"],
-        since: "0.1.0",
-        adjustable: true,
-    },
-    Meta {
-        id: SCHEMA,
-        summary: "a document that does not decode: wrong type, unknown field, duplicate key",
-        why: include_str!("api_validation/meta/schema.why.md"),
-        bad: include_str!("api_validation/meta/schema.bad.yaml"),
-        good: include_str!("api_validation/meta/schema.good.yaml"),
-        mode: Mode::Deny,
-        kinds: &["DaemonSet", "StatefulSet"],
-        since: "0.1.0",
-        adjustable: false,
-    },
-];
 
 /// Finds what the API server would refuse.
 ///
@@ -108,15 +63,5 @@ pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) 
             });
             stateful_set::validate(object, spec, old, update, cluster, found)
         }
-    }
-}
-
-/// The old pod template, which is read when it is asked for.
-type OldTemplate<'a> = &'a dyn Fn() -> Option<&'a PodTemplateSpec>;
-
-/// `ValidateNonnegativeField`.
-fn at_least_0(value: Option<i32>, path: &Path<'_>, found: &mut Findings) {
-    if let Some(value) = value.filter(|value| *value < 0) {
-        found.invalid(path, value, names::NOT_NEGATIVE);
     }
 }

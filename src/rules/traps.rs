@@ -46,7 +46,8 @@ mod toleration_duplicate;
 mod toleration_seconds_loop;
 mod unschedulable_affinity;
 
-use crate::{finding::rule::Trap, object::Object};
+use super::trap::Trap;
+use crate::object::Object;
 
 /// Whether a trap of the built-in controllers is one of this set's controller, too.
 pub(crate) fn holds_for(trap: &Trap, object: &Object<'_>) -> bool {

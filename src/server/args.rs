@@ -2,9 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use rustls::pki_types::ServerName;
-
-use super::{duration, managed::ManagedArgs, telemetry::LogFormat};
+use super::{duration, host::host, managed::ManagedArgs, telemetry::LogFormat};
 use crate::policy::args::PolicyArgs;
 
 /// Answer the API server: an admission webhook
@@ -97,12 +95,4 @@ pub struct ServeArgs {
     /// What is logged, such as debug; without it RUST_LOG decides, and without that info
     #[arg(long, value_name = "FILTER", env = "SETGUARD_LOG_LEVEL")]
     pub log_level: Option<String>,
-}
-
-/// What a certificate can be for.
-pub(crate) fn host(text: &str) -> Result<String, String> {
-    match ServerName::try_from(text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(_) => Err(format!("{text:?} is neither a DNS name nor an IP address")),
-    }
 }

@@ -13,6 +13,7 @@ pub(crate) mod authority;
 mod clock;
 pub(crate) mod cluster;
 mod plan;
+mod time;
 
 use std::{
     net::SocketAddr,

@@ -13,7 +13,8 @@ use prometheus_client::{
 use self::cells::{Counters, Durations, Label};
 use crate::{
     admission::{Endpoint, Record, review::Verb},
-    finding::{Mode, rule},
+    catalogue,
+    finding::Mode,
     kubernetes::cluster::Version,
 };
 
@@ -130,7 +131,7 @@ const RESULTS: [&str; 2] = ["success", "failure"];
 impl Default for Metrics {
     fn default() -> Self {
         let label = |name, values: &[&'static str]| Label { name, values: values.to_vec() };
-        let rules: Vec<&'static str> = rule::catalogue().iter().map(|meta| meta.id).collect();
+        let rules: Vec<&'static str> = catalogue::all().iter().map(|meta| meta.id).collect();
         let modes = [Mode::Audit, Mode::Warn, Mode::Deny].map(Mode::as_str);
         let mut metrics = Metrics {
             registry: Registry::with_prefix("setguard"),
@@ -352,7 +353,7 @@ mod tests {
             kind: "Pod",
             operation: Verb::Create,
             decision: Decision::Patched,
-            findings: vec![(crate::inject::NODE_PIN_CONFLICT, Mode::Warn)],
+            findings: vec![(crate::inject::rules::NODE_PIN_CONFLICT, Mode::Warn)],
             injected: vec!["node-pin"],
             uid: String::new(),
             namespace: String::new(),

@@ -17,8 +17,8 @@ use serde::Serialize;
 
 use crate::{
     admission::Endpoint,
-    inject::CONTROL_PLANE_LABEL,
-    object::{Kind, RESOURCES, Resource},
+    kubernetes::resource::{Kind, RESOURCES, Resource},
+    object::marks::CONTROL_PLANE_LABEL,
 };
 
 /// Only pods into which something could be injected are sent. See `inject::pod`.

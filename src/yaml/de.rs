@@ -9,33 +9,21 @@
 //! is the same as absent, and the zero value where something must be.
 
 mod access;
+pub(crate) mod context;
+mod deserializer;
 mod error;
 mod reader;
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::HashMap,
-};
+use std::collections::HashMap;
 
 use serde::de::DeserializeOwned;
 
+use self::context::{Context, Inspect, Unknown};
 use self::{error::Error, reader::Reader};
-use super::{Node, Problem};
+use super::{node::Node, problem::Problem};
 
 /// How often a tree is read again before the rest is given up.
 const MAX_RUNS: usize = 50;
-
-/// Looks at the nodes of a named newtype before they are read, such as `Quantity`.
-pub(crate) type Inspect = fn(&'static str, &Node<'_>) -> Result<Option<String>, String>;
-
-/// What becomes of fields that the type does not know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unknown {
-    /// Each is a problem.
-    Found,
-    /// They are left out.
-    Ignored,
-}
 
 /// What came of reading.
 pub(crate) struct Read<T> {
@@ -88,43 +76,4 @@ pub(crate) fn read_with<T: DeserializeOwned>(
     problems.extend(cx.missing.into_inner().into_iter().filter_map(|missing| missing.problem));
     problems.sort_by_key(|problem| problem.mark);
     Read { value, problems, instead: cx.instead.into_inner() }
-}
-
-/// What is known of this reading. Nodes are told apart by their addresses: the tree stays put.
-struct Context {
-    inspect: Inspect,
-    unknown: Unknown,
-    /// Found in this run.
-    found: RefCell<Vec<Problem>>,
-    instead: RefCell<HashMap<usize, String>>,
-    /// Nodes that are left out, since no type came of them.
-    broken: RefCell<HashMap<usize, Problem>>,
-    /// Fields that are made up, since their type must have them.
-    missing: RefCell<Vec<Missing>>,
-    gave_up: Cell<bool>,
-}
-
-struct Missing {
-    of: usize,
-    name: &'static str,
-    /// None where the node is no mapping, which is the problem then.
-    problem: Option<Problem>,
-}
-
-impl Default for Context {
-    fn default() -> Self {
-        Context {
-            inspect: |_, _| Ok(None),
-            unknown: Unknown::Found,
-            found: RefCell::default(),
-            instead: RefCell::default(),
-            broken: RefCell::default(),
-            missing: RefCell::default(),
-            gave_up: Cell::default(),
-        }
-    }
-}
-
-fn address(node: &Node<'_>) -> usize {
-    std::ptr::from_ref(node).addr()
 }

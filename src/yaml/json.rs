@@ -4,7 +4,12 @@
 
 use std::borrow::Cow;
 
-use super::{Document, Key, MAX_DEPTH, Mark, Node, Problem, Value, map::Entries, scalar};
+use super::{
+    map::Entries,
+    node::{Document, Key, MAX_DEPTH, Mark, Node, Value},
+    problem::Problem,
+    scalar,
+};
 use crate::finding::Path;
 
 /// Reads the JSON documents of a text that has `line` lines before it, one behind the other.

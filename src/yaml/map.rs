@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use super::{Key, Mark, Node, Problem};
+use super::{
+    node::{Key, Mark, Node},
+    problem::Problem,
+};
 use crate::finding::Field;
 
 /// From this many keys on, an index is kept.

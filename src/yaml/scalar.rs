@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::Value;
+use super::node::Value;
 
 /// A scalar that was not quoted and carries no tag.
 pub(super) fn plain(text: Cow<'_, str>) -> Result<Value<'_>, String> {

@@ -4,7 +4,12 @@
 //! is parsed, as kubectl does: so a fault in one document cannot reach the next, and only one
 //! document is in memory at a time.
 
-use super::{Document, Problem, Value, json, tree};
+use super::{
+    json,
+    node::{Document, Value},
+    problem::Problem,
+    tree,
+};
 
 /// Reads the documents of a stream one after the other; see [`super::parse`].
 pub fn documents(text: &str) -> Documents<'_> {

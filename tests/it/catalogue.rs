@@ -3,10 +3,10 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use setguard::{
-    admission::review::User,
-    finding::{Meta, rule},
-    inject::{self, Injection, Pod},
-    object::{Object, Str},
+    catalogue,
+    finding::Meta,
+    inject::{self, Injection, pod::Pod},
+    object::{Object, Str, User},
     policy::Policy,
     rules::{cross_object::RULES, traps::TRAPS},
 };
@@ -19,7 +19,7 @@ fn root() -> &'static Path {
 
 #[test]
 fn ids_are_unique_sorted_and_kebab_case() {
-    let ids: Vec<_> = rule::catalogue().iter().map(|meta| meta.id).collect();
+    let ids: Vec<_> = catalogue::all().iter().map(|meta| meta.id).collect();
     let unique: BTreeSet<_> = ids.iter().copied().collect();
     assert_eq!(ids, unique.into_iter().collect::<Vec<_>>());
     let traps: Vec<_> = TRAPS.iter().map(|trap| trap.meta.id).collect();
@@ -36,7 +36,7 @@ fn ids_are_unique_sorted_and_kebab_case() {
 
 #[test]
 fn every_rule_says_what_and_why() {
-    for meta in rule::catalogue() {
+    for meta in catalogue::all() {
         let id = meta.id;
         assert!((10..=80).contains(&meta.summary.chars().count()), "{id}: summary");
         assert!(!meta.summary.ends_with('.'), "{id}: summary");
@@ -49,7 +49,7 @@ fn every_rule_says_what_and_why() {
 /// What the rules find in an example. What asks for it goes through injection; pods once as a paired
 /// controller's and once as somebody else's.
 fn run(meta: &Meta, yaml: &str) -> Vec<String> {
-    if meta.id == inject::CONTROL_PLANE_INJECTION {
+    if meta.id == inject::rules::CONTROL_PLANE_INJECTION {
         let json = support::to_json(yaml).remove(0);
         let object = Object::parse(support::resource(&json).unwrap(), &json).unwrap();
         return injected(&inject::template(&object, false, &Policy::default().injection));
@@ -62,7 +62,7 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
     let json = support::to_json(yaml).remove(0);
     let pod = Pod::parse(&json).unwrap();
     let name = match meta.id {
-        inject::UNPAIRED_NODE_ANNOTATION => "alice",
+        inject::rules::UNPAIRED_NODE_ANNOTATION => "alice",
         _ => "system:kube-controller-manager",
     };
     let user = User { username: Str(name.into()), groups: None };
@@ -76,7 +76,7 @@ fn injected(injection: &Injection) -> Vec<String> {
 
 #[test]
 fn every_rule_finds_its_bad_example_and_nothing_in_its_good_one() {
-    for meta in rule::catalogue() {
+    for meta in catalogue::all() {
         let bad = run(meta, meta.bad);
         assert!(!bad.is_empty(), "{}: the bad example is not found", meta.id);
         assert!(bad.iter().all(|id| id == meta.id), "{}: bad example: {bad:?}", meta.id);
@@ -103,7 +103,7 @@ fn every_trap_has_a_file_and_fixtures_of_its_name() {
     }
     for entry in fs::read_dir(&fixtures).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(rule::find(&name).is_some(), "fixtures for {name}, which is no rule");
+        assert!(catalogue::find(&name).is_some(), "fixtures for {name}, which is no rule");
     }
 }
 

@@ -10,8 +10,8 @@ use std::{
 use serde_json::Value;
 use setguard::{
     finding::Findings,
-    kubernetes::cluster::Cluster,
-    object::{Object, Resource, Subject},
+    kubernetes::{cluster::Cluster, resource::Resource},
+    object::{Object, Subject},
     rules::api_validation,
 };
 

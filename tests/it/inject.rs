@@ -4,10 +4,9 @@ use json_patch::Patch;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use setguard::{
-    admission::review::User,
-    inject::{self, Injection, Pod},
-    object::Str,
-    policy::{Injection as Settings, Policy},
+    inject::{self, Injection, pod::Pod, settings::Injection as Settings},
+    object::{Str, User},
+    policy::Policy,
 };
 
 const PAIRED: &str = "system:serviceaccount:kube-system:daemon-set-controller";

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use setguard::{
-    object::{RESOURCES, Resource, schema::strict},
+    kubernetes::resource::{RESOURCES, Resource},
+    object::schema::strict,
     yaml,
 };
 

@@ -6,8 +6,8 @@ use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::Value;
 use setguard::{
     finding::Findings,
-    kubernetes::cluster::Cluster,
-    object::{Object, Resource, Subject},
+    kubernetes::{cluster::Cluster, resource::Resource},
+    object::{Object, Subject},
     rules::api_validation,
 };
 

@@ -6,7 +6,7 @@ use jiff::civil::date;
 use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
-    finding::rule,
+    catalogue,
     policy::Policy,
 };
 
@@ -69,7 +69,7 @@ fn agree(found: &[Found], response: &Value, place: &str) {
         |mode: &'static str| found.iter().filter(move |f| f.mode == mode && is_of_both_doors(f));
     let expected: BTreeSet<(String, String, String)> = of("deny")
         .map(|f| {
-            let adjustable = rule::find(&f.rule).unwrap().adjustable;
+            let adjustable = catalogue::find(&f.rule).unwrap().adjustable;
             let mark = if adjustable { format!(" (setguard: {})", f.rule) } else { String::new() };
             (f.reason.clone(), f.field.clone(), format!("{}{mark}", f.text))
         })

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use setguard::{
+    kubernetes::resource::Resource,
     object::{
-        Object, Resource,
+        Object,
         schema::{read, strict},
     },
     yaml,

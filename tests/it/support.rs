@@ -9,14 +9,18 @@ use jiff::civil::date;
 use serde_json::Value;
 use setguard::{
     engine::{self, Context, Door, verdict::Judged},
-    finding::{Mode, rule::Phase},
-    inventory::item::Item,
-    kubernetes::cluster::{Cluster, parse_gates},
-    object::{Object, Resource, Subject},
+    finding::Mode,
+    inventory::{Inventory, item::Item},
+    kubernetes::{
+        cluster::{Cluster, parse_gates},
+        resource::Resource,
+    },
+    object::{Object, Subject},
     policy::Policy,
     rules::{
-        api_validation::{API_VALIDATION, SCHEMA},
-        cross_object::{self, Inventory},
+        api_validation::metas::{API_VALIDATION, SCHEMA},
+        cross_object,
+        trap::Phase,
         traps::TRAPS,
     },
     yaml,

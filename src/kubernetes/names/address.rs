@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::Messages;
+use super::text::Messages;
 
 /// An IP address in a field that is older than the strict rules: `IsValidIPForLegacyField`
 /// (`util/validation/ip.go`); strict by the gate `StrictIPCIDRValidation`.

@@ -1,6 +1,6 @@
 //! Numbers in text, ports, variables, keys of files, and paths.
 
-use super::{Messages, NO_MORE_THAN_253, all, config_key_byte, lower_alnum, unless};
+use super::text::{Messages, NO_MORE_THAN_253, all, config_key_byte, lower_alnum, unless};
 
 const NO_MORE_THAN_15: &str = "must be no more than 15 characters";
 /// A port number that is none.
@@ -176,7 +176,7 @@ fn dots(value: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kubernetes::names::testing::borders;
+    use crate::kubernetes::names::text::testing::borders;
 
     #[test]
     fn percents_and_integers() {

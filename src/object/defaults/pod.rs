@@ -6,11 +6,12 @@
 //! container ports or requests from limits, a template does not get.
 
 use k8s_openapi::api::core::v1::{
-    Container, ContainerPort, DownwardAPIVolumeFile, EnvVar, EphemeralContainer, HTTPGetAction,
-    Lifecycle, PodSpec, PodTemplateSpec, Probe,
+    Container, ContainerPort, EnvVar, EphemeralContainer, HTTPGetAction, Lifecycle, PodSpec,
+    PodTemplateSpec, Probe,
 };
 
-use super::{is_empty, text};
+use super::shared::text;
+use crate::object::defaults::shared::pull_policy_of;
 
 mod volume;
 
@@ -75,19 +76,6 @@ fn common(
     text(message_policy, "File");
 }
 
-/// `latest`, said or implied, is pulled each time. Upstream knows no tag of an image that it cannot
-/// read; of these only the empty one is told apart here.
-fn pull_policy_of(image: &str) -> &'static str {
-    let (name, digest) = image.split_once('@').map_or((image, None), |(n, d)| (n, Some(d)));
-    let last = name.rsplit('/').next().unwrap_or_default();
-    let tag = last.split_once(':').map(|(_, tag)| tag);
-    match (tag, digest) {
-        (Some("latest"), _) => "Always",
-        (None, None) if !name.is_empty() => "Always",
-        _ => "IfNotPresent",
-    }
-}
-
 fn ports(ports: &mut Option<Vec<ContainerPort>>) {
     for port in ports.iter_mut().flatten() {
         text(&mut port.protocol, "TCP");
@@ -102,13 +90,6 @@ fn environment(env: &mut Option<Vec<EnvVar>>) {
         if let Some(file) = &mut source.file_key_ref {
             file.optional.get_or_insert(false);
         }
-    }
-}
-
-/// `SetDefaults_ObjectFieldSelector`, for files of the downward API.
-fn field_files(files: &mut Option<Vec<DownwardAPIVolumeFile>>) {
-    for field in files.iter_mut().flatten().filter_map(|file| file.field_ref.as_mut()) {
-        text(&mut field.api_version, "v1");
     }
 }
 

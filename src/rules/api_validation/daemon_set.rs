@@ -13,13 +13,16 @@ use k8s_openapi::{
 use serde_json::json;
 
 use super::{
-    API_VALIDATION, OldTemplate, POD_TEMPLATE_VALIDATION, at_least_0, object_meta, pod_template,
-    template,
+    metas::{API_VALIDATION, POD_TEMPLATE_VALIDATION},
+    object_meta,
+    pod::util::non_negative,
+    pod_template,
+    template::{self, OldTemplate},
 };
 use crate::{
     finding::{Findings, Path, Value},
-    kubernetes::{cluster::Cluster, int_or_percent, selector},
-    object::{DaemonSetSpec, Kind, Unread},
+    kubernetes::{cluster::Cluster, int_or_percent, resource::Kind, selector},
+    object::{DaemonSetSpec, Unread},
 };
 
 /// The old object of an UPDATE.
@@ -71,11 +74,11 @@ pub(super) fn validate(
     template::no_ephemeral_containers(&spec.template, &template_path, found);
     template::restrictions(Kind::DaemonSet, &spec.template, &template_path, found);
 
-    at_least_0(spec.min_ready_seconds, &path.child("minReadySeconds"), found);
+    non_negative(spec.min_ready_seconds, &path.child("minReadySeconds"), found);
     if let Some(strategy) = &spec.update_strategy {
         update_strategy(strategy, &path.child("updateStrategy"), found);
     }
-    at_least_0(spec.revision_history_limit, &path.child("revisionHistoryLimit"), found);
+    non_negative(spec.revision_history_limit, &path.child("revisionHistoryLimit"), found);
 }
 
 /// Whether bad label values in the selector's expressions are let pass: on UPDATE, where the old

@@ -9,7 +9,7 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::at_least_0;
+use super::pod::util::non_negative;
 use crate::{
     finding::{Findings, Path},
     kubernetes::int_or_percent,
@@ -54,7 +54,7 @@ fn stateful_set(spec: &StatefulSetSpec, own: &KruiseSpec, path: &Path<'_>, found
     let path = path.child("updateStrategy");
     let path = path.child("rollingUpdate");
     let ready = own.rolling_update().and_then(|rolling| rolling.min_ready_seconds);
-    at_least_0(ready, &path.child("minReadySeconds"), found);
+    non_negative(ready, &path.child("minReadySeconds"), found);
     let at_once = strategy.rolling_update.as_ref().and_then(|it| it.max_unavailable.as_ref());
     if let Some(value) = at_once.filter(|value| **value != IntOrString::Int(1))
         && spec.pod_management_policy.as_deref() != Some("Parallel")

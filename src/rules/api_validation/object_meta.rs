@@ -13,8 +13,8 @@ use serde_json::json;
 
 use crate::{
     finding::{Findings, Path, Value},
-    kubernetes::{labels, names},
-    object::{Kind, Metadata, Str},
+    kubernetes::{labels, names, resource::Kind},
+    object::{Metadata, Str},
 };
 
 /// The text for whatever may not change.

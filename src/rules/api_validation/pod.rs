@@ -3,9 +3,11 @@
 //! Kubernetes: `ValidatePodSpec` and what it calls in `pkg/apis/core/validation/validation.go`.
 
 pub(super) mod affinity;
+pub(super) mod allowances;
 pub(super) mod annotations;
 pub(super) mod consistency;
 pub(super) mod containers;
+pub(super) mod context;
 pub(super) mod dns;
 pub(super) mod dropped;
 pub(super) mod env;

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::PodSpec;
 
 use super::pod::{
-    affinity, annotations, consistency,
-    containers::{self, Context},
+    affinity, annotations, consistency, containers,
+    context::Context,
     dns,
     dropped::{drop_disabled, uses_disabled},
     env, host,

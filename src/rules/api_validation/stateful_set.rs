@@ -16,16 +16,21 @@ use k8s_openapi::{
 use serde_json::json;
 
 use super::{
-    API_VALIDATION, OldTemplate, POD_TEMPLATE_VALIDATION, at_least_0, claims, kruise, pod_template,
-    template,
+    claims, kruise,
+    metas::{API_VALIDATION, POD_TEMPLATE_VALIDATION},
+    pod::util::non_negative,
+    pod_template,
+    template::{self, OldTemplate},
 };
 use crate::{
     finding::{Finding, Findings, Path, Value},
     kubernetes::{
         cluster::{Cluster, since},
-        int_or_percent, names, selector,
+        int_or_percent, names,
+        resource::Kind,
+        selector,
     },
-    object::{Kind, Metadata, Object, StatefulSetSpec, Unread},
+    object::{Metadata, Object, StatefulSetSpec, Unread},
 };
 
 const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', \
@@ -119,10 +124,10 @@ impl Judge<'_> {
                 found.invalid(&path.child("serviceName"), service.unwrap_or_default(), message);
             }
         }
-        at_least_0(spec.replicas, &path.child("replicas"), found);
-        at_least_0(spec.min_ready_seconds, &path.child("minReadySeconds"), found);
+        non_negative(spec.replicas, &path.child("replicas"), found);
+        non_negative(spec.min_ready_seconds, &path.child("minReadySeconds"), found);
         let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start);
-        at_least_0(start, &path.child("ordinals").child("start"), found);
+        non_negative(start, &path.child("ordinals").child("start"), found);
         self.selector_and_template(spec.selector.as_ref(), template, &path, found);
     }
 
@@ -237,7 +242,7 @@ impl Judge<'_> {
         path: &Path<'_>,
         found: &mut Findings,
     ) {
-        at_least_0(rolling.partition, &path.child("partition"), found);
+        non_negative(rolling.partition, &path.child("partition"), found);
         let kept = |_: &&_| self.keeps_max_unavailable();
         if let Some(value) = rolling.max_unavailable.as_ref().filter(kept) {
             let path = path.child("maxUnavailable");

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
 
-use super::OldTemplate;
 use crate::{
     finding::{Findings, Path, Value},
-    kubernetes::{labels, names, selector},
-    object::Kind,
+    kubernetes::{labels, names, resource::Kind, selector},
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
@@ -161,3 +159,6 @@ pub(super) fn no_ephemeral_containers(
 pub(super) fn spec(template: &PodTemplateSpec) -> Option<&PodSpec> {
     template.spec.as_ref()
 }
+
+/// The old pod template, which is read when it is asked for.
+pub(super) type OldTemplate<'a> = &'a dyn Fn() -> Option<&'a PodTemplateSpec>;

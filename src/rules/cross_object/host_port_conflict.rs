@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Found, Inventory, Rule};
+use super::rule::{Found, Rule};
 use crate::{
     finding::{Meta, Mode, Reason},
     inventory::{
+        Inventory,
         item::{Controller, Item},
         nodes::Claim,
     },

@@ -1,7 +1,13 @@
 //! S10: a StatefulSet whose Service has an address of its own.
 
-use super::{Found, Inventory, Rule, services};
-use crate::finding::{Meta, Mode, Path, Reason};
+use super::{
+    rule::{Found, Rule},
+    services,
+};
+use crate::{
+    finding::{Meta, Mode, Path, Reason},
+    inventory::Inventory,
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: Meta {

@@ -1,9 +1,15 @@
 //! S10: a StatefulSet whose Service leads to other pods or to none.
 
-use super::{Found, Inventory, Rule, services};
+use super::{
+    rule::{Found, Rule},
+    services,
+};
 use crate::{
     finding::{Meta, Mode, Path, Reason},
-    inventory::item::{Controller, Service},
+    inventory::{
+        Inventory,
+        item::{Controller, Service},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {

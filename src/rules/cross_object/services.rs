@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Inventory;
-use crate::inventory::item::{Controller, Item, Service};
+use crate::inventory::{
+    Inventory,
+    item::{Controller, Item, Service},
+};
 
 /// A StatefulSet that names a Service, and the Services of that name: none, or one, or the same
 /// one in several versions.

@@ -4,12 +4,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::read;
 use crate::{
-    finding::{
-        Findings, Meta, Mode, Path, Reason,
-        rule::{Phase, Trap},
-    },
+    finding::{Findings, Meta, Mode, Path, Reason},
     kubernetes::{cluster::Cluster, names},
     object::Subject,
+    rules::trap::{Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {

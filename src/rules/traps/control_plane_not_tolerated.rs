@@ -4,13 +4,10 @@ use k8s_openapi::api::core::v1::{PodSpec, Toleration};
 
 use super::read;
 use crate::{
-    finding::{
-        Findings, Meta, Mode, Reason,
-        rule::{Phase, Trap},
-    },
-    inject,
-    kubernetes::cluster::Cluster,
-    object::{Kind, Subject},
+    finding::{Findings, Meta, Mode, Reason},
+    kubernetes::{cluster::Cluster, resource::Kind, tolerations},
+    object::{Subject, marks},
+    rules::trap::{Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -48,7 +45,7 @@ const OLD_TAINT: &str = "node-role.kubernetes.io/master";
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let object = &subject.object;
     if object.kind() != Kind::DaemonSet
-        || object.metadata.label(inject::CONTROL_PLANE_LABEL) == Some("true")
+        || object.metadata.label(marks::CONTROL_PLANE_LABEL) == Some("true")
     {
         return;
     }
@@ -56,7 +53,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let list = spec.tolerations.as_deref().unwrap_or_default();
     // The old name alone is the matter of legacy-master-toleration.
     let tolerates = |it: &Toleration| {
-        inject::tolerates(it, TAINT, "NoSchedule") || it.key.as_deref() == Some(OLD_TAINT)
+        tolerations::tolerates(it, TAINT, "NoSchedule") || it.key.as_deref() == Some(OLD_TAINT)
     };
     if !is_agent_of_the_node(spec) || chooses_nodes(spec) || list.iter().any(tolerates) {
         return;

@@ -4,12 +4,10 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
 use super::read;
 use crate::{
-    finding::{
-        Findings, Meta, Mode, Path, Reason,
-        rule::{Phase, Trap},
-    },
+    finding::{Findings, Meta, Mode, Path, Reason},
     kubernetes::{claims, cluster::Cluster, selector},
     object::Subject,
+    rules::trap::{Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {

@@ -4,13 +4,10 @@ use k8s_openapi::api::core::v1::Toleration;
 
 use super::read;
 use crate::{
-    finding::{
-        Findings, Meta, Mode, Reason,
-        rule::{Phase, Trap},
-    },
-    inject,
-    kubernetes::cluster::Cluster,
+    finding::{Findings, Meta, Mode, Reason},
+    kubernetes::{cluster::Cluster, tolerations},
     object::Subject,
+    rules::trap::{Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -49,7 +46,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(i) = list.iter().position(|it| it.key.as_deref() == Some(OLD)) else { return };
     // Who names the new one, be it with another effect, knows of it.
     let knows = |it: &Toleration| {
-        it.key.as_deref() == Some(NEW) || inject::tolerates(it, NEW, "NoSchedule")
+        it.key.as_deref() == Some(NEW) || tolerations::tolerates(it, NEW, "NoSchedule")
     };
     if list.iter().any(knows) {
         return;

@@ -2,12 +2,10 @@
 
 use super::read;
 use crate::{
-    finding::{
-        Findings, Meta, Mode, Path, Reason,
-        rule::{Phase, Trap},
-    },
+    finding::{Findings, Meta, Mode, Path, Reason},
     kubernetes::cluster::Cluster,
     object::Subject,
+    rules::trap::{Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {

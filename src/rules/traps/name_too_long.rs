@@ -1,12 +1,10 @@
 //! S11, D24: a name that leaves no room for what the controller appends to it.
 
 use crate::{
-    finding::{
-        Findings, Meta, Mode, Path, Reason,
-        rule::{Phase, Trap},
-    },
-    kubernetes::cluster::Cluster,
-    object::{Kind, Subject},
+    finding::{Findings, Meta, Mode, Path, Reason},
+    kubernetes::{cluster::Cluster, resource::Kind},
+    object::Subject,
+    rules::trap::{Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {

@@ -4,12 +4,10 @@ use k8s_openapi::api::core::v1::Container;
 
 use super::read;
 use crate::{
-    finding::{
-        Findings, Meta, Mode, Reason,
-        rule::{Phase, Trap},
-    },
+    finding::{Findings, Meta, Mode, Reason},
     kubernetes::cluster::Cluster,
     object::Subject,
+    rules::trap::{Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {

@@ -4,12 +4,10 @@ use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
 use super::read;
 use crate::{
-    finding::{
-        Findings, Meta, Mode, Path, Reason,
-        rule::{Phase, Trap},
-    },
+    finding::{Findings, Meta, Mode, Path, Reason},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
+    rules::trap::{Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {

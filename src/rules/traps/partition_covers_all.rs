@@ -1,12 +1,10 @@
 //! S1: a partition that no replica is above.
 
 use crate::{
-    finding::{
-        Findings, Meta, Mode, Path, Reason,
-        rule::{Phase, Trap},
-    },
+    finding::{Findings, Meta, Mode, Path, Reason},
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
+    rules::trap::{Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {

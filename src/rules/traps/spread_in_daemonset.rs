@@ -6,12 +6,10 @@ use k8s_openapi::{
 
 use super::read;
 use crate::{
-    finding::{
-        Findings, Meta, Mode, Reason,
-        rule::{Phase, Trap},
-    },
+    finding::{Findings, Meta, Mode, Reason},
     kubernetes::{cluster::Cluster, selector},
     object::Subject,
+    rules::trap::{Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {

@@ -1,12 +1,10 @@
 //! S27, D22: finalizers that every pod gets.
 
 use crate::{
-    finding::{
-        Findings, Meta, Mode, Path, Reason,
-        rule::{Phase, Trap},
-    },
+    finding::{Findings, Meta, Mode, Path, Reason},
     kubernetes::cluster::Cluster,
     object::Subject,
+    rules::trap::{Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {

@@ -4,13 +4,10 @@ use k8s_openapi::api::core::v1::Toleration;
 
 use super::read;
 use crate::{
-    finding::{
-        Findings, Meta, Mode, Reason,
-        rule::{Phase, Trap},
-    },
-    inject::covers,
-    kubernetes::cluster::Cluster,
+    finding::{Findings, Meta, Mode, Reason},
+    kubernetes::{cluster::Cluster, tolerations::covers},
     object::Subject,
+    rules::trap::{Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {

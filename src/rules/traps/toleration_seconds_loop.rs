@@ -4,13 +4,11 @@ use k8s_openapi::api::core::v1::Toleration;
 
 use super::read;
 use crate::{
-    finding::{
-        Findings, Meta, Mode, Reason,
-        rule::{Phase, Trap},
-    },
-    inject::{self, TOLERATION_SECONDS_LOOP},
-    kubernetes::cluster::Cluster,
-    object::{Kind, Subject},
+    finding::{Findings, Meta, Mode, Reason},
+    inject::rules::TOLERATION_SECONDS_LOOP,
+    kubernetes::{cluster::Cluster, resource::Kind, tolerations},
+    object::Subject,
+    rules::trap::{Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -58,7 +56,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             let Some(seconds) = toleration.toleration_seconds else { continue };
             let unlimited = |it: &&Toleration| it.toleration_seconds.is_none();
             let mut before = list[..i].iter().filter(unlimited);
-            if is_replaced(toleration) || before.any(|it| inject::covers(it, toleration)) {
+            if is_replaced(toleration) || before.any(|it| tolerations::covers(it, toleration)) {
                 continue;
             }
             let path = path.index(i);

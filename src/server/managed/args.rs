@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::plan::{Lifetimes, Time};
-use crate::server::{args::host, duration};
+use super::{plan::Lifetimes, time::Time};
+use crate::server::{duration, host::host};
 
 /// What `--tls-managed` needs to know.
 #[derive(Clone, Debug, clap::Args)]

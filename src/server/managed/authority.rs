@@ -12,7 +12,7 @@ use rcgen::{
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use x509_parser::{certificate::X509Certificate, prelude::FromDer};
 
-use super::plan::{BACKDATE, Time};
+use super::time::{BACKDATE, Time};
 
 /// Its name says whose an authority is: of what is in a `caBundle`, only such are kept.
 const NAME: &str = "setguard managed CA";

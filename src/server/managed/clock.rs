@@ -2,7 +2,7 @@
 
 use std::time::{Instant, SystemTime};
 
-use super::plan::Time;
+use super::time::Time;
 
 /// Remembers what time it was for the API server, which is who verifies certificates.
 ///

@@ -27,7 +27,8 @@ use tokio::{sync::Notify, time::timeout};
 
 use super::{
     authority::{self, Authority},
-    plan::{Published, Time, View},
+    plan::{Published, View},
+    time::Time,
 };
 
 /// By this name `managedFields` tell what is ours.

@@ -15,12 +15,7 @@
 use std::collections::HashMap;
 
 use super::authority::Authority;
-
-/// Seconds since 1970.
-pub(crate) type Time = i64;
-
-/// Certificates are valid from so long before they are made: clocks differ.
-pub(crate) const BACKDATE: Time = 3600;
+use crate::server::managed::time::{BACKDATE, Time};
 
 /// So many authorities are taken over from a `caBundle`, lest somebody fills the Secret with them.
 const MOST_ADOPTED: usize = 16;

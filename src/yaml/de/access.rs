@@ -2,10 +2,13 @@
 
 use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess};
 
-use super::{Error, Reader};
+use super::{error::Error, reader::Reader};
 use crate::{
-    finding::{Path, rule::nearest_of},
-    yaml::{Key, Node, Problem, Value},
+    finding::{Path, nearest_of},
+    yaml::{
+        node::{Key, Node, Value},
+        problem::Problem,
+    },
 };
 
 /// The elements of a list.
@@ -58,7 +61,7 @@ impl<'r> Map<'r, '_> {
     }
 
     fn unknown(&self, key: &Key<'_>, fields: &[&'static str]) {
-        if self.reader.cx.unknown == super::Unknown::Ignored {
+        if self.reader.cx.unknown == super::context::Unknown::Ignored {
             return;
         }
         let near = nearest_of(&key.name, fields.iter().copied());

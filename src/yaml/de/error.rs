@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de;
 
-use crate::finding::rule::nearest_of;
+use crate::finding::nearest_of;
 
 #[derive(Debug)]
 pub(super) enum Error {

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Volume;
 
-use super::{field_files, is_empty, pull_policy_of, text};
+use crate::object::defaults::shared::{field_files, is_empty, pull_policy_of, text};
 
 /// For files made of Secrets, ConfigMaps and the like.
 const FILE_MODE: i32 = 0o644;

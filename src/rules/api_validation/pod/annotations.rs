@@ -9,8 +9,11 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{PodSpec, SeccompProfile, Toleration};
 use serde::de::IgnoredAny;
 
-use super::{containers::visit, options::Options, tolerations};
-use crate::finding::{Findings, Path};
+use super::{options::Options, tolerations};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::containers::visit,
+};
 
 const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";

@@ -9,13 +9,13 @@ use std::{cmp::Ordering, collections::BTreeMap};
 use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
 
 use super::{
-    options::{Options, is_sidecar},
+    options::Options,
     resources::{self, Of, ResourceList, named_huge},
     util::list,
 };
 use crate::{
     finding::{Findings, Path},
-    kubernetes::quantity::Quantity,
+    kubernetes::{containers::is_sidecar, quantity::Quantity},
 };
 
 type Sums<'a> = BTreeMap<&'a str, Quantity<'a>>;

@@ -8,42 +8,17 @@ use serde_json::{Value as Json, json};
 
 use super::{
     env, mounts,
-    options::{Options, is_sidecar},
+    options::Options,
     ports, probes,
     resources::{self, Of},
     restart, security_context,
     util::{Seen, go_struct, label, list, named, required_one_of, text},
-    volumes::Volumes,
 };
-use crate::finding::{Findings, Path};
-
-/// What the rules for a container need to know of its pod.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Context<'a> {
-    pub(crate) opts: &'a Options,
-    pub(crate) volumes: &'a Volumes<'a>,
-    pub(crate) claim_names: &'a [&'a str],
-    pub(crate) grace_period: Option<i64>,
-    pub(crate) os: Option<&'a str>,
-    pub(crate) restart_policy: &'a str,
-    pub(crate) host_users: bool,
-}
-
-/// `VisitContainersWithPath`, but for ephemeral containers, which a template cannot have.
-pub(crate) fn visit(
-    spec: &PodSpec,
-    path: &Path<'_>,
-    visitor: &mut dyn FnMut(&Container, &Path<'_>),
-) {
-    let at = path.child("initContainers");
-    for (i, container) in list(&spec.init_containers).iter().enumerate() {
-        visitor(container, &at.index(i));
-    }
-    let at = path.child("containers");
-    for (i, container) in spec.containers.iter().enumerate() {
-        visitor(container, &at.index(i));
-    }
-}
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::containers::is_sidecar,
+    rules::api_validation::pod::{context::Context, util::pull_policy},
+};
 
 /// `validateContainers`.
 pub(crate) fn validate(
@@ -177,11 +152,6 @@ fn common(container: &Container, cx: &Context<'_>, path: &Path<'_>, found: &mut 
         let at = path.child("securityContext");
         security_context::container(context, cx.host_users, &at, found);
     }
-}
-
-/// `validatePullPolicy`.
-pub(crate) fn pull_policy(policy: &str, path: &Path<'_>, found: &mut Findings) {
-    required_one_of(policy, &["Always", "IfNotPresent", "Never"], path, found);
 }
 
 /// `validateEphemeralContainers`. A template may have none, and yet each is judged.

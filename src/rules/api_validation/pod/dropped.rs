@@ -6,11 +6,11 @@ use std::{borrow::Cow, collections::HashSet};
 
 use k8s_openapi::api::core::v1::{Container, PodAffinityTerm, PodSpec, VolumeProjection};
 
-use super::{
-    options::{containers, is_sidecar},
-    util::list,
+use super::util::list;
+use crate::kubernetes::{
+    cluster::Cluster,
+    containers::{containers, is_sidecar},
 };
-use crate::kubernetes::cluster::Cluster;
 
 struct Feature {
     gate: &'static str,

@@ -298,7 +298,7 @@ fn source_name(name: &str, path: &Path<'_>, found: &mut Findings) {
 /// `validateFileKeyRefVolumes`: the volume must be there and be an emptyDir.
 pub(crate) fn file_volumes(spec: &PodSpec, claims: &[&str], path: &Path<'_>, found: &mut Findings) {
     let mut sources = None;
-    super::containers::visit(spec, path, &mut |container, path| {
+    crate::kubernetes::containers::visit(spec, path, &mut |container, path| {
         for (i, var) in list(&container.env).iter().enumerate() {
             let source = var.value_from.as_ref().and_then(|from| from.file_key_ref.as_ref());
             let Some(name) = source.map(|source| source.volume_name.as_str()) else { continue };

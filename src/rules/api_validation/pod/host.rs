@@ -6,11 +6,13 @@
 use k8s_openapi::api::core::v1::PodSpec;
 
 use super::{
-    containers::visit,
     options::Options,
     util::{list, subdomain},
 };
-use crate::finding::{Findings, Path};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::containers::visit,
+};
 
 /// The longest host name that Linux knows.
 const MAX_HOSTNAME: usize = 64;

@@ -5,11 +5,11 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 
-use super::{
-    containers::visit,
-    util::{list, named},
+use super::util::{list, named};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::containers::visit,
 };
-use crate::finding::{Findings, Path};
 
 /// `validateOS` and what follows from the name.
 pub(crate) fn validate(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {

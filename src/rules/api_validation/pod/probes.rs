@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
 };
 
 use super::{
-    containers::Context,
+    context::Context,
     ports::number_or_name,
     util::{each, list, named, non_negative, required, text},
 };

@@ -14,12 +14,12 @@ use k8s_openapi::{
 };
 
 use super::{
-    options::{Options, containers},
+    options::Options,
     util::{label, list, named},
 };
 use crate::{
     finding::{Findings, Path},
-    kubernetes::{names, quantity::Quantity},
+    kubernetes::{containers::containers, names, quantity::Quantity},
 };
 
 pub(crate) type ResourceList = BTreeMap<String, Text>;

@@ -178,6 +178,11 @@ pub(crate) fn go_struct(value: &impl Serialize) -> Value<'static> {
     Value::json(value)
 }
 
+/// `validatePullPolicy`.
+pub(crate) fn pull_policy(policy: &str, path: &Path<'_>, found: &mut Findings) {
+    required_one_of(policy, &["Always", "IfNotPresent", "Never"], path, found);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

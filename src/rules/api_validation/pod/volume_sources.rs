@@ -11,9 +11,8 @@ use k8s_openapi::api::core::v1::{
 };
 
 use super::{
-    containers::pull_policy,
     env::{field_ref, resource_field_ref},
-    util::{each, file_mode, label, list, local_path, one_of, required, text},
+    util::{each, file_mode, label, list, local_path, one_of, pull_policy, required, text},
 };
 use crate::{
     finding::{Findings, Path, Value},

@@ -5,10 +5,10 @@
 
 use k8s_openapi::api::core::v1::{PodSpec, WindowsSecurityContextOptions};
 
-use super::{containers::visit, util::named};
+use super::util::named;
 use crate::{
     finding::{Findings, Path, Value},
-    kubernetes::names,
+    kubernetes::{containers::visit, names},
 };
 
 const MAX_SPEC_KIB: usize = 64;

@@ -2,7 +2,8 @@ use serde_json::Value as Json;
 
 use super::*;
 use crate::{
-    object::{Object, Resource, Subject},
+    kubernetes::resource::Resource,
+    object::{Object, Subject},
     rules::api_validation,
 };
 

@@ -7,13 +7,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Overlap;
-use crate::{
-    inventory::{
-        item::{Controller, Item},
-        labels::{Need, Selector},
-    },
-    rules::cross_object::Inventory,
+use super::overlap::Overlap;
+use crate::inventory::{
+    Inventory,
+    item::{Controller, Item},
+    labels::{Need, Selector},
 };
 
 /// The DaemonSets and StatefulSets that share pods with another, each with the first other in the

@@ -2,8 +2,11 @@
 
 use k8s_openapi::api::core::v1::{Container, PodAffinityTerm, PodSpec};
 
-use super::{is_sidecar, pod_spec};
-use crate::{kubernetes::selector, object::Object};
+use super::pod_spec;
+use crate::{
+    kubernetes::{containers::is_sidecar, selector},
+    object::Object,
+};
 
 /// The required anti-affinity terms of a template by which its own pods keep away from each other.
 pub(crate) fn self_anti_affinity<'a>(

@@ -1,0 +1,82 @@
+//! Values as the API server prints them in its messages.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// A value as it is printed in a message.
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    /// Text, printed in quotes.
+    Str(&'a str),
+    /// A number.
+    Int(i64),
+    /// Anything else, as JSON.
+    Json(String),
+}
+
+impl Value<'_> {
+    /// Any value, printed as JSON the way Go does (`<`, `>`, `&` and the line separators escaped).
+    pub fn json(value: &impl Serialize) -> Value<'static> {
+        let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
+        let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
+        Value::Json(text.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029"))
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(value: &'a str) -> Self {
+        Value::Str(value)
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(value: &'a String) -> Self {
+        Value::Str(value)
+    }
+}
+
+impl From<i32> for Value<'_> {
+    fn from(value: i32) -> Self {
+        Value::Int(value.into())
+    }
+}
+
+impl From<i64> for Value<'_> {
+    fn from(value: i64) -> Self {
+        Value::Int(value)
+    }
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Str(text) => quote(text, f),
+            Value::Int(number) => write!(f, "{number}"),
+            Value::Json(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Quotes text as Go's `%q` does (`strconv.Quote`), since the API server's messages do.
+fn quote(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("\"")?;
+    for c in text.chars() {
+        match c {
+            '"' => f.write_str("\\\"")?,
+            '\\' => f.write_str("\\\\")?,
+            '\x07' => f.write_str("\\a")?,
+            '\x08' => f.write_str("\\b")?,
+            '\x0c' => f.write_str("\\f")?,
+            '\n' => f.write_str("\\n")?,
+            '\r' => f.write_str("\\r")?,
+            '\t' => f.write_str("\\t")?,
+            '\x0b' => f.write_str("\\v")?,
+            c if c.is_ascii_control() => write!(f, "\\x{:02x}", c as u32)?,
+            c if c == ' ' || !(c.is_control() || c.is_whitespace()) => write!(f, "{c}")?,
+            c if (c as u32) < 0x10000 => write!(f, "\\u{:04x}", c as u32)?,
+            c => write!(f, "\\U{:08x}", c as u32)?,
+        }
+    }
+    f.write_str("\"")
+}

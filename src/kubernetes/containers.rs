@@ -1,0 +1,31 @@
+//! The containers of a pod.
+
+use k8s_openapi::api::core::v1::{Container, PodSpec};
+
+use crate::finding::Path;
+
+/// `VisitContainersWithPath`, but for ephemeral containers, which a template cannot have.
+pub(crate) fn visit(
+    spec: &PodSpec,
+    path: &Path<'_>,
+    visitor: &mut dyn FnMut(&Container, &Path<'_>),
+) {
+    let at = path.child("initContainers");
+    for (i, container) in spec.init_containers.iter().flatten().enumerate() {
+        visitor(container, &at.index(i));
+    }
+    let at = path.child("containers");
+    for (i, container) in spec.containers.iter().enumerate() {
+        visitor(container, &at.index(i));
+    }
+}
+
+/// Init containers and containers. A template has no ephemeral ones.
+pub(crate) fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
+    spec.init_containers.iter().flatten().chain(&spec.containers)
+}
+
+/// `IsRestartableInitContainer`.
+pub(crate) fn is_sidecar(container: &Container) -> bool {
+    container.restart_policy.as_deref() == Some("Always")
+}

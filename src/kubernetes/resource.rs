@@ -1,0 +1,94 @@
+//! The resources that setguard judges.
+
+use std::fmt;
+
+/// The two kinds of workload that setguard judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// One pod a node.
+    DaemonSet,
+    /// Pods with an identity each.
+    StatefulSet,
+}
+
+impl Kind {
+    /// The name as it stands in `kind`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Kind::DaemonSet => "DaemonSet",
+            Kind::StatefulSet => "StatefulSet",
+        }
+    }
+
+    /// The name as the API server writes it into some of its texts: `daemonset`.
+    pub const fn lower(self) -> &'static str {
+        match self {
+            Kind::DaemonSet => "daemonset",
+            Kind::StatefulSet => "statefulset",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A resource that setguard judges: what dispatch, webhook registrations and `check` go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// API group.
+    pub group: &'static str,
+    /// Version in the group.
+    pub version: &'static str,
+    /// Plural name.
+    pub resource: &'static str,
+    /// By which rules it is judged; its name is also the resource's `kind`.
+    pub kind: Kind,
+}
+
+/// Every resource that setguard judges.
+pub const RESOURCES: &[Resource] = &[
+    Resource { group: "apps", version: "v1", resource: "daemonsets", kind: Kind::DaemonSet },
+    Resource { group: "apps", version: "v1", resource: "statefulsets", kind: Kind::StatefulSet },
+    Resource { group: KRUISE, version: "v1alpha1", resource: "daemonsets", kind: Kind::DaemonSet },
+    Resource { group: KRUISE, version: "v1beta1", resource: "daemonsets", kind: Kind::DaemonSet },
+    Resource {
+        group: KRUISE,
+        version: "v1beta1",
+        resource: "statefulsets",
+        kind: Kind::StatefulSet,
+    },
+];
+
+/// The API group of OpenKruise's sets, which are judged by the rules of the built-in ones where
+/// their fields mean the same.
+const KRUISE: &str = "apps.kruise.io";
+
+impl Resource {
+    /// The resource of an `apiVersion` and a `kind`, if setguard judges it.
+    pub fn of(api_version: &str, kind: &str) -> Option<&'static Resource> {
+        RESOURCES.iter().find(|r| {
+            r.kind.as_str() == kind
+                && api_version.split_once('/').is_some_and(|(g, v)| g == r.group && v == r.version)
+        })
+    }
+
+    /// The resource of a group, a version and a kind, if setguard judges it.
+    pub fn of_gvk(group: &str, version: &str, kind: &str) -> Option<&'static Resource> {
+        RESOURCES
+            .iter()
+            .find(|r| r.kind.as_str() == kind && r.group == group && r.version == version)
+    }
+
+    /// Whether it is one of OpenKruise's.
+    pub fn is_kruise(&self) -> bool {
+        self.group == KRUISE
+    }
+
+    /// `apps/v1`.
+    pub fn api_version(&self) -> String {
+        format!("{}/{}", self.group, self.version)
+    }
+}

@@ -1,0 +1,16 @@
+//! Who sends an object.
+
+use serde::Deserialize;
+
+use super::metadata::Str;
+
+/// Who sent the object.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct User<'a> {
+    /// User name.
+    #[serde(borrow, default)]
+    pub username: Str<'a>,
+    /// Groups.
+    #[serde(borrow, default)]
+    pub groups: Option<Vec<Str<'a>>>,
+}

@@ -1,0 +1,15 @@
+//! What the rules for a container need to know of its pod.
+
+use super::{options::Options, volumes::Volumes};
+
+/// What the rules for a container need to know of its pod.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) opts: &'a Options,
+    pub(crate) volumes: &'a Volumes<'a>,
+    pub(crate) claim_names: &'a [&'a str],
+    pub(crate) grace_period: Option<i64>,
+    pub(crate) os: Option<&'a str>,
+    pub(crate) restart_policy: &'a str,
+    pub(crate) host_users: bool,
+}

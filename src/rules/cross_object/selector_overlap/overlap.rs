@@ -1,0 +1,45 @@
+//! How two selectors overlap.
+
+use crate::inventory::{
+    item::{Controller, Item},
+    labels::Labels,
+};
+
+/// How two selectors overlap, seen from one of them.
+pub(super) enum Overlap<'a> {
+    /// The other selects the pods of this one.
+    Ours(&'a Labels),
+    /// This one selects the pods of the other.
+    Theirs(&'a Labels),
+    /// Both select pods such as these.
+    Both(Labels),
+}
+
+impl<'a> Overlap<'a> {
+    pub(super) fn of(own: &'a Controller, theirs: &'a Controller) -> Option<Self> {
+        let (selector, other) = own.selector.as_ref().zip(theirs.selector.as_ref())?;
+        if selector.matches(&theirs.labels) {
+            Some(Overlap::Theirs(&theirs.labels))
+        } else if other.matches(&own.labels) {
+            Some(Overlap::Ours(&own.labels))
+        } else if selector.asks_no_more_than(other) || other.asks_no_more_than(selector) {
+            selector.common(other).map(Overlap::Both)
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn message(&self, other: &Item) -> String {
+        match self {
+            Overlap::Theirs(labels) => {
+                format!("this also selects the pods of {other}, which have the labels {labels}")
+            }
+            Overlap::Ours(labels) => {
+                format!("the pods, which have the labels {labels}, are also selected by {other}")
+            }
+            Overlap::Both(labels) => {
+                format!("a pod with the labels {labels} is selected by this and by {other}")
+            }
+        }
+    }
+}
