@@ -14,7 +14,10 @@ use setguard::{
     kubernetes::resource::Resource,
     object::{Object, Subject},
     policy::Policy,
-    rules::{api_validation, traps::TRAPS},
+    rules::{
+        api_validation::{self, meta::API_VALIDATION},
+        traps::TRAPS,
+    },
 };
 
 fn validate(c: &mut Criterion) {
@@ -40,16 +43,16 @@ fn validate(c: &mut Criterion) {
         let subject = Subject::create(Object::parse(resource, json).expect("a DaemonSet"));
         group.bench_function("api-validation", |b| {
             b.iter(|| {
-                let mut found = Findings::default();
+                let mut found = Findings::of(&API_VALIDATION);
                 black_box(api_validation::validate(&subject, &policy.cluster, &mut found));
                 assert!(found.is_empty());
             });
         });
         group.bench_function("traps", |b| {
             b.iter(|| {
-                let mut found = Findings::default();
+                let mut found = Findings::of(&API_VALIDATION);
                 for trap in TRAPS {
-                    (trap.check)(&subject, &policy.cluster, &mut found);
+                    trap.run(&subject, &policy.cluster, &mut found);
                 }
                 black_box(found);
             });

@@ -11,12 +11,12 @@ use serde_json::value::RawValue;
 
 use self::{
     response::{ObjectRef, Response},
-    review::{Rejection, Request, Verb},
+    review::{Operation, Rejection, Request},
 };
 use crate::{
-    engine::{self, Context, Door, verdict::Verdict},
+    engine::{self, Context, Door, Identity, verdict::Verdict},
     finding::Mode,
-    inject::{self, pod::Pod},
+    inject::{self, Injection, pod::Pod},
     kubernetes::resource::Resource,
     object::{Object, Subject, schema},
     policy::Policy,
@@ -72,7 +72,7 @@ pub struct Record {
     /// `DaemonSet`, `StatefulSet`, `Pod` or `other`: a closed set.
     pub kind: &'static str,
     /// What was done.
-    pub operation: Verb,
+    pub operation: Operation,
     /// How it was answered.
     pub decision: Decision,
     /// Every finding's rule, and how it was taken.
@@ -110,46 +110,45 @@ pub fn answer(
 ) -> Result<Answer, Rejection> {
     let request = Request::parse(body)?;
     let mut reply = Reply::new(&request);
+    let cx = Context { policy, door: Door::Serve, today };
     match endpoint {
-        Endpoint::Validate => validate(&request, policy, today, &mut reply)?,
-        Endpoint::Mutate => mutate(&request, policy, today, &mut reply)?,
-        Endpoint::MutateControlPlane => mutate_control_plane(&request, policy, &mut reply)?,
+        Endpoint::Validate => validate(&request, &cx, &mut reply)?,
+        Endpoint::Mutate => mutate(&request, &cx, &mut reply)?,
+        Endpoint::MutateControlPlane => mutate_control_plane(&request, &cx, &mut reply)?,
     }
     reply.finish()
 }
 
 fn validate<'a>(
     request: &'a Request<'a>,
-    policy: &Policy,
-    today: Date,
+    cx: &Context<'_>,
     reply: &mut Reply<'a>,
 ) -> Result<(), Rejection> {
     let Some(subject) = subject(request, reply)? else { return Ok(()) };
-    let verdict = engine::evaluate(&subject, &Context { policy, door: Door::Serve, today });
+    let verdict = engine::evaluate(&subject, cx);
     reply.verdict(&verdict);
     Ok(())
 }
 
 fn mutate<'a>(
     request: &'a Request<'a>,
-    policy: &Policy,
-    today: Date,
+    cx: &Context<'_>,
     reply: &mut Reply<'a>,
 ) -> Result<(), Rejection> {
     if is_pod(request) {
-        if request.operation == Verb::Create {
+        if request.operation == Operation::Create {
             let pod = Pod::parse(object(request)?)?;
             reply.name(pod.name());
-            let injection = inject::pod(&pod, &request.user_info, &policy.injection);
-            reply.injection(&injection, policy);
+            let injection = inject::pod(&pod, &request.user_info, &cx.policy.injection);
+            reply.injection(&injection, &pod, cx);
         }
         return Ok(());
     }
     let Some(subject) = subject(request, reply)? else { return Ok(()) };
-    let verdict = engine::foresee(&subject, &Context { policy, door: Door::Serve, today });
+    let verdict = engine::evaluate_before_validation(&subject, cx);
     reply.verdict(&verdict);
-    let injection = inject::template(&subject.object, false, &policy.injection);
-    reply.injection(&injection, policy);
+    let injection = inject::template(&subject.object, false, &cx.policy.injection);
+    reply.injection(&injection, &subject.object, cx);
     Ok(())
 }
 
@@ -157,12 +156,12 @@ fn mutate<'a>(
 /// namespace's labels, so they reach us by the path.
 fn mutate_control_plane<'a>(
     request: &'a Request<'a>,
-    policy: &Policy,
+    cx: &Context<'_>,
     reply: &mut Reply<'a>,
 ) -> Result<(), Rejection> {
     let Some(subject) = subject(request, reply)? else { return Ok(()) };
-    let injection = inject::template(&subject.object, true, &policy.injection);
-    reply.injection(&injection, policy);
+    let injection = inject::template(&subject.object, true, &cx.policy.injection);
+    reply.injection(&injection, &subject.object, cx);
     Ok(())
 }
 
@@ -173,9 +172,9 @@ fn subject<'a>(
 ) -> Result<Option<Subject<'a>>, Rejection> {
     // A DELETE or CONNECT brings no new state.
     let old = match request.operation {
-        Verb::Create => None,
-        Verb::Update => request.old_object.map(RawValue::get),
-        Verb::Connect | Verb::Delete | Verb::Unknown => return Ok(None),
+        Operation::Create => None,
+        Operation::Update => request.old_object.map(RawValue::get),
+        Operation::Connect | Operation::Delete | Operation::Unknown => return Ok(None),
     };
     let Some(resource) = judged(request, reply) else { return Ok(None) };
     let json = object(request)?;
@@ -183,9 +182,9 @@ fn subject<'a>(
         Ok(object) => (object, old),
         // It may be no more than a null, which the API server takes in many more places.
         Err(error) => {
-            let [new, former] = &request.understood;
-            let Some(json) = understood(json, resource, new) else { return Err(error.into()) };
-            let old = old.map(|old| understood(old, resource, former).unwrap_or(old));
+            let [new, former] = &request.normalized;
+            let Some(json) = normalized(json, resource, new) else { return Err(error.into()) };
+            let old = old.map(|old| normalized(old, resource, former).unwrap_or(old));
             (Object::parse(resource, json).map_err(|_| error)?, old)
         }
     };
@@ -196,13 +195,13 @@ fn subject<'a>(
     }))
 }
 
-fn understood<'a>(
+fn normalized<'a>(
     json: &str,
     resource: &'static Resource,
     keep: &'a OnceCell<String>,
 ) -> Option<&'a str> {
-    let understood = schema::understood(json, resource)?;
-    Some(keep.get_or_init(|| understood))
+    let normalized = schema::normalize(json, resource)?;
+    Some(keep.get_or_init(|| normalized))
 }
 
 /// The resource that is judged. A kind that setguard does not know is let in, and said so; a
@@ -273,12 +272,17 @@ impl<'a> Reply<'a> {
         let kind = &self.request.kind;
         let object = ObjectRef { group: &kind.group, kind: &kind.kind, name: &self.record.name };
         self.response.apply(object, verdict);
-        let findings = verdict.judged.iter().map(|judged| (judged.finding.rule, judged.mode));
+        let findings = verdict.judged.iter().map(|judged| (judged.finding.rule.id, judged.mode));
         self.record.findings.extend(findings);
     }
 
-    fn injection(&mut self, injection: &inject::Injection, policy: &Policy) {
-        self.verdict(&injection.verdict(policy));
+    fn injection<'o>(
+        &mut self,
+        injection: &Injection,
+        object: impl Into<Identity<'o>>,
+        cx: &Context<'_>,
+    ) {
+        self.verdict(&engine::evaluate_injection(injection, object, cx));
         if self.response.allowed() {
             self.patch.clone_from(&injection.patch);
             self.record.injected.clone_from(&injection.injected);

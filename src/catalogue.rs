@@ -1,8 +1,8 @@
-//! Every rule, by id.
+//! Every rule by its id, whichever family it is of.
 
 pub mod markdown;
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use crate::{
     finding::{Meta, nearest_of},
@@ -10,26 +10,39 @@ use crate::{
     rules::{api_validation, cross_object, traps::TRAPS},
 };
 
-/// What every rule says of itself, in alphabetical order of the ids.
-pub fn all() -> &'static [&'static Meta] {
-    static ALL: LazyLock<Vec<&'static Meta>> = LazyLock::new(|| {
-        let traps = TRAPS.iter().map(|trap| &trap.meta);
-        let together = cross_object::RULES.iter().map(|rule| &rule.meta);
-        let all = api_validation::metas::METAS.iter().chain(inject::rules::METAS.iter());
-        let mut all: Vec<_> = all.chain(traps).chain(together).collect();
-        all.sort_by_key(|meta| meta.id);
-        all
+/// A rule, and what it looks at.
+#[derive(Debug)]
+pub struct Rule {
+    /// What it says of itself.
+    pub meta: &'static Meta,
+    /// The kinds of object that it looks at.
+    pub kinds: Vec<&'static str>,
+}
+
+/// Every rule, in alphabetical order of the ids.
+pub fn all() -> &'static [Rule] {
+    static ALL: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+        let api = api_validation::meta::METAS.map(|meta| (meta, api_validation::meta::KINDS));
+        let traps = TRAPS.iter().map(|trap| (&trap.meta, trap.kinds()));
+        let cross_object = cross_object::RULES.iter().map(|rule| (&rule.meta, rule.kinds));
+        let inject = inject::meta::KINDS.iter().copied();
+        // A rule of the traps can be one of injection too.
+        let mut kinds: BTreeMap<&'static Meta, Vec<&'static str>> = BTreeMap::new();
+        for (meta, of) in api.into_iter().chain(traps).chain(cross_object).chain(inject) {
+            kinds.entry(meta).or_default().extend(of);
+        }
+        kinds.into_iter().map(|(meta, kinds)| Rule { meta, kinds }).collect()
     });
     &ALL
 }
 
 /// A rule by its id.
-pub fn find(id: &str) -> Option<&'static Meta> {
+pub fn find(id: &str) -> Option<&'static Rule> {
     let all = all();
-    all.binary_search_by_key(&id, |meta| meta.id).ok().map(|i| all[i])
+    all.binary_search_by_key(&id, |rule| rule.meta.id).ok().map(|i| &all[i])
 }
 
 /// The rule whose id is nearest to a misspelt one, if any is near.
 pub fn nearest(id: &str) -> Option<&'static str> {
-    nearest_of(id, all().iter().map(|meta| meta.id))
+    nearest_of(id, all().iter().map(|rule| rule.meta.id))
 }

@@ -1,8 +1,8 @@
 //! `setguard check`: manifests in, a report out. It translates; the engine judges.
 
-pub(crate) mod judge;
-pub(crate) mod previous;
-mod together;
+mod cross_object;
+mod judge;
+mod previous;
 
 use std::{
     io::{self, Write},
@@ -12,20 +12,22 @@ use std::{
 
 use clap::{Args, ValueEnum, error::ErrorKind};
 
+use self::{
+    cross_object::CrossObject,
+    judge::{Change, Judge},
+    previous::Previous,
+};
 use crate::{
     exit::Exit,
     manifests::{
-        document,
+        document::Objects,
         namespaces::Namespaces,
         source::{self, Source},
     },
-    policy::{Policy, args::PolicyArgs},
-    report::{self, Report, Summary},
+    policy::args::PolicyArgs,
+    report::{self, Report, diagnostic::Summary},
     yaml,
 };
-use judge::{Change, Judge};
-use previous::Previous;
-use together::Together;
 
 /// Judge manifests as the API server and the webhook would, without a cluster
 ///
@@ -86,38 +88,38 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
         return Ok(Exit::Trouble);
     }
-    let Some(policy) = load_policy(&args.policy)? else { return Ok(Exit::Trouble) };
+    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Trouble) };
     let mut trouble = Exit::Clean;
     let mut complain = |message: String| {
         trouble = Exit::Trouble;
         let _ = writeln!(anstream::stderr(), "error: {message}");
     };
-    let (mut asked, mut ask) = (Namespaces::default(), Namespaces::default());
+    let (mut old, mut new) = (Namespaces::default(), Namespaces::default());
     let mut previous = Previous::default();
-    for source in source::looked_through(&args.against, &mut |text| asked.add(text)) {
+    for source in source::looked_through(&args.against, &mut |text| old.add(text)) {
         match source {
             Ok((source, _)) => previous.add(&source).into_iter().for_each(&mut complain),
             Err(message) => complain(message),
         }
     }
 
-    let sources = source::looked_through(&args.paths, &mut |text| ask.add(text));
-    let namespaces = Change { old: asked, new: ask };
+    let sources = source::looked_through(&args.paths, &mut |text| new.add(text));
+    let namespaces = Change { old, new };
     let judge = Judge::new(&policy, &previous, namespaces, args.deny_warnings);
     let mut report = args.format.report();
     let mut summary = Summary::default();
-    let mut together = Together::default();
+    let mut cross_object = CrossObject::default();
     for source in sources {
         match source {
             Ok((source, again)) => {
                 summary.files += 1;
-                check(&source, &judge, &mut together, &mut summary, report.as_mut())?;
-                together.source(again, source);
+                check(&source, &judge, &mut cross_object, &mut summary, report.as_mut())?;
+                cross_object.source(again, source);
             }
             Err(message) => complain(message),
         }
     }
-    together.tell(&judge, &mut summary, report.as_mut())?;
+    cross_object.report(&judge, &mut summary, report.as_mut())?;
     report.finish(&summary)?;
     Ok(trouble.and(summary.exit()))
 }
@@ -126,7 +128,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
 fn check(
     source: &Source,
     judge: &Judge<'_>,
-    together: &mut Together,
+    cross_object: &mut CrossObject,
     summary: &mut Summary,
     report: &mut dyn Report,
 ) -> io::Result<()> {
@@ -134,22 +136,22 @@ fn check(
     for document in yaml::documents(source.text()) {
         match document {
             Ok(document) => {
-                let found = document::manifests(document);
-                summary.others += found.others;
-                for node in &found.related {
-                    together.related(&name, node);
+                let objects = Objects::of(document);
+                summary.others += objects.others;
+                for node in &objects.related {
+                    cross_object.related(&name, node);
                 }
-                for manifest in found.manifests {
-                    let mut judgement = judge.judge(&manifest);
-                    summary.count(&judgement);
-                    report.judgement(source, &judgement)?;
-                    together.judged(&name, &manifest, &mut judgement);
+                for manifest in objects.manifests {
+                    let judged = judge.judge(&manifest);
+                    summary.count(&judged.report);
+                    report.object(source, &judged.report)?;
+                    cross_object.judged(&name, &manifest, judged);
                 }
             }
             Err(problem) => {
                 summary.unreadable += 1;
-                let finding = judge::syntax(problem, source.text());
-                report.unreadable(source, &finding)?;
+                let diagnostic = judge::syntax(problem, source.text());
+                report.unreadable(source, &diagnostic)?;
             }
         }
     }
@@ -162,19 +164,5 @@ impl Format {
             Format::Text => Box::new(report::text::Text::new()),
             Format::Json => Box::new(report::json::Json::default()),
         }
-    }
-}
-
-/// The policy that the flags make. `None` when it is wrong, which the user knows by then.
-pub(crate) fn load_policy(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
-    let source = args.policy.clone().map(|path| Source::File(path).read());
-    let source = source.transpose().map_err(anyhow::Error::msg)?;
-    match (args.parse(source.as_ref().map(Source::text)), source) {
-        (Ok(policy), _) => Ok(Some(policy)),
-        (Err(problems), Some(source)) => {
-            report::text::problems(&source, &problems)?;
-            Ok(None)
-        }
-        (Err(_), None) => Ok(None),
     }
 }

@@ -1,7 +1,6 @@
 //! The command line: what there is to say, and who answers.
 
 mod inject;
-pub mod preview;
 mod rules;
 
 use std::{

@@ -1,4 +1,7 @@
-//! Runs the rules over an object and judges what they find. Pure: the day is an input.
+//! Runs the rules over an object and judges what they find: modes, exceptions and ratcheting are
+//! applied here and nowhere else.
+//!
+//! Pure: the day is an input.
 
 pub mod verdict;
 
@@ -6,18 +9,18 @@ use std::{cell::OnceCell, collections::BTreeMap};
 
 use jiff::civil::Date;
 
-use self::verdict::{Eased, Judged, Verdict};
+use self::verdict::{Downgrade, Judged, Verdict};
 use crate::{
-    catalogue,
-    finding::{Finding, Findings, Mode},
+    finding::{Finding, Findings, Meta, Mode},
+    inject::{Injection, pod::Pod},
     inventory::{Inventory, item::Item},
-    object::{Object, Subject, marks::IGNORE_ANNOTATION},
+    object::{Metadata, Object, Subject, marks::IGNORE_ANNOTATION},
     policy::Policy,
     rules::{
-        api_validation::{self, metas::POD_TEMPLATE_VALIDATION},
-        cross_object::{self, rule::Found},
-        trap::{Phase, Trap},
-        traps::{self, TRAPS},
+        api_validation::{self, meta::API_VALIDATION, meta::POD_TEMPLATE_VALIDATION},
+        cross_object::{RULES, rule::Found},
+        trap::Phase,
+        traps::TRAPS,
     },
 };
 
@@ -26,11 +29,11 @@ use crate::{
 pub enum Door {
     /// The command line: nobody has judged the object yet.
     Check,
-    /// The webhook: the API server has ruled already, and may know fields newer than ours.
+    /// The webhook: the API server has validated the object, and may know fields newer than ours.
     Serve,
 }
 
-/// Everything a verdict depends on beside the object.
+/// Everything that a verdict depends on beside the object.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The policy in force.
@@ -42,10 +45,10 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn mode(&self, rule: &str) -> Mode {
+    fn mode(&self, rule: &Meta) -> Mode {
         let mode = self.policy.mode(rule);
         match self.door {
-            Door::Serve if rule == POD_TEMPLATE_VALIDATION => mode.min(Mode::Audit),
+            Door::Serve if *rule == POD_TEMPLATE_VALIDATION => mode.min(Mode::Audit),
             Door::Check | Door::Serve => mode,
         }
     }
@@ -54,69 +57,77 @@ impl Context<'_> {
 /// Judges an object.
 pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
-    // A manifest can say so of itself; in a cluster it is so.
-    let goes = subject.is_being_deleted();
-    if goes && (cx.door == Door::Serve || subject.was_being_deleted()) {
+    // A manifest can claim that it is being deleted; in a cluster it is true.
+    let trusted = cx.door == Door::Serve || subject.was_being_deleted();
+    if subject.is_being_deleted() && trusted {
         return verdict;
     }
-    let mut findings = Findings::default();
+    let mut findings = Findings::of(&API_VALIDATION);
     let cluster = cx.policy.cluster.as_met_by(subject.object.resource);
     let tolerated = api_validation::validate(subject, &cluster, &mut findings);
     run_traps(subject, cx, |phase| cx.door == Door::Check || phase == Phase::After, &mut findings);
-    for finding in findings.into_vec() {
-        judge(finding, subject, cx, &mut verdict);
-    }
+    judge_all(findings, subject, cx, &mut verdict);
     for finding in tolerated {
         let mode = cx.mode(finding.rule).min(Mode::Warn);
         if mode != Mode::Off {
-            verdict.judged.push(Judged { finding, mode, eased: Some(Eased::Ratcheted) });
+            let downgrade = Some(Downgrade::Ratcheted);
+            verdict.judged.push(Judged { finding, mode, downgrade });
         }
     }
     verdict
 }
 
-/// Says of an object that the API server has not judged yet what nobody can say later. It warns and
-/// never denies: what is to be refused, the API server refuses.
-pub fn foresee(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
+/// Judges an object that the API server has not validated yet, for what can only be seen then. It
+/// warns and never denies: what has to be refused, the API server refuses.
+pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     if subject.is_being_deleted() {
         return verdict;
     }
-    let mut findings = Findings::default();
+    let mut findings = Findings::of(&API_VALIDATION);
     run_traps(subject, cx, |phase| phase == Phase::Before, &mut findings);
-    for finding in findings.into_vec() {
-        judge(finding, subject, cx, &mut verdict);
-    }
+    judge_all(findings, subject, cx, &mut verdict);
     for judged in &mut verdict.judged {
         judged.mode = judged.mode.min(Mode::Warn);
     }
     verdict
 }
 
-/// Judges objects as they bear on each other: the objects at these places of the inventory. `before`
-/// holds the objects as they were, for ratcheting.
-pub fn evaluate_together(
+/// Judges what injection found about the object that it was asked about.
+pub fn evaluate_injection<'a>(
+    injection: &Injection,
+    object: impl Into<Identity<'a>>,
+    cx: &Context<'_>,
+) -> Verdict {
+    let (object, mut verdict) = (object.into(), Verdict::default());
+    for finding in &injection.findings {
+        judge(finding.clone(), &object, |_| false, cx, &mut verdict);
+    }
+    verdict
+}
+
+/// Judges objects by the rules about several objects. The verdicts are by the objects' places in
+/// the inventory; `before` holds the objects as they were, for ratcheting.
+pub fn evaluate_cross_object(
     inventory: &Inventory,
     before: &Inventory,
     cx: &Context<'_>,
 ) -> BTreeMap<usize, Verdict> {
     let mut verdicts: BTreeMap<usize, Verdict> = BTreeMap::new();
-    for rule in cross_object::RULES.iter().filter(|rule| cx.mode(rule.meta.id) != Mode::Off) {
+    for rule in RULES.iter().filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
         let run = |inventory| {
-            let mut found = Found::of(rule.meta.id);
+            let mut found = Found::of(&rule.meta);
             (rule.check)(inventory, &mut found);
             found.into_vec()
         };
         let had = OnceCell::new();
         for (place, finding) in run(inventory) {
             let Some(item) = inventory.get(place) else { continue };
-            let who = Who::from(item);
-            let verdict = verdicts.entry(place).or_default();
             let had_before = |_: &Finding| {
                 let had = had.get_or_init(|| run(before));
                 had.iter().any(|(old, _)| before.get(*old).is_some_and(|old| old.is_same(item)))
             };
-            take(finding, &who, had_before, cx, verdict);
+            judge(finding, &item.into(), had_before, cx, verdicts.entry(place).or_default());
         }
     }
     verdicts
@@ -125,91 +136,105 @@ pub fn evaluate_together(
 fn run_traps(
     subject: &Subject<'_>,
     cx: &Context<'_>,
-    speaks: impl Fn(Phase) -> bool,
+    can_see: impl Fn(Phase) -> bool,
     findings: &mut Findings,
 ) {
-    let object = &subject.object;
-    let cluster = cx.policy.cluster.as_met_by(object.resource);
+    let cluster = cx.policy.cluster.as_met_by(subject.object.resource);
     for trap in TRAPS {
-        if speaks(trap.phase)
-            && traps::holds_for(trap, object)
-            && cx.mode(trap.meta.id) != Mode::Off
+        if can_see(trap.phase)
+            && trap.holds_for(&subject.object)
+            && cx.mode(&trap.meta) != Mode::Off
         {
-            findings.set_rule(trap.meta.id);
-            (trap.check)(subject, &cluster, findings);
+            findings.set_rule(&trap.meta);
+            trap.run(subject, &cluster, findings);
         }
     }
 }
 
-/// Whom a finding is about, as far as policy and exceptions go by that.
-struct Who<'a> {
+/// What the policy's exceptions and an object's own annotation know the object by.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity<'a> {
     namespace: &'a str,
     name: &'a str,
     ignore: Option<&'a str>,
 }
 
-impl<'a> From<&'a Object<'_>> for Who<'a> {
-    fn from(object: &'a Object<'_>) -> Self {
-        Who {
-            namespace: object.metadata.namespace.as_deref().unwrap_or("default"),
-            name: object.name(),
-            ignore: object.metadata.annotation(IGNORE_ANNOTATION),
+impl<'a> From<&'a Metadata<'_>> for Identity<'a> {
+    fn from(metadata: &'a Metadata<'_>) -> Self {
+        Identity {
+            namespace: metadata.namespace(),
+            name: metadata.name(),
+            ignore: metadata.annotation(IGNORE_ANNOTATION),
         }
     }
 }
 
-impl<'a> From<&'a Item> for Who<'a> {
-    fn from(item: &'a Item) -> Self {
-        Who { namespace: item.namespace(), name: item.name(), ignore: item.ignore() }
+impl<'a> From<&'a Object<'_>> for Identity<'a> {
+    fn from(object: &'a Object<'_>) -> Self {
+        Identity::from(&object.metadata)
     }
 }
 
-fn judge(finding: Finding, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
-    let who = Who::from(&subject.object);
-    take(finding, &who, |finding| had_before(finding, subject, cx), cx, verdict);
+impl<'a> From<&'a Pod<'_>> for Identity<'a> {
+    fn from(pod: &'a Pod<'_>) -> Self {
+        Identity::from(&pod.metadata)
+    }
 }
 
-/// Takes a finding as policy, exceptions and the old object would have it.
-fn take(
+impl<'a> From<&'a Item> for Identity<'a> {
+    fn from(item: &'a Item) -> Self {
+        Identity { namespace: item.namespace(), name: item.name(), ignore: item.ignore() }
+    }
+}
+
+fn judge_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
+    let object = Identity::from(&subject.object);
+    for finding in findings.into_vec() {
+        judge(finding, &object, |finding| had_before(finding, subject, cx), cx, verdict);
+    }
+}
+
+/// Adds a finding to a verdict, in the mode that policy, exceptions and the old object give it.
+fn judge(
     finding: Finding,
-    who: &Who<'_>,
+    object: &Identity<'_>,
     had_before: impl Fn(&Finding) -> bool,
     cx: &Context<'_>,
     verdict: &mut Verdict,
 ) {
     let mut mode = cx.mode(finding.rule);
-    let mut eased = None;
-    let adjustable = catalogue::find(finding.rule).is_some_and(|meta| meta.adjustable);
-    if adjustable && mode > Mode::Audit {
-        if let Some(reason) = exception(&finding, who, cx, &mut verdict.remarks) {
+    let mut downgrade = None;
+    if finding.rule.adjustable && mode > Mode::Audit {
+        if let Some(reason) = exception(&finding, object, cx, &mut verdict.remarks) {
             mode = Mode::Audit;
-            eased = Some(Eased::Exception(reason));
-        } else if mode == Mode::Warn && ignores(who, finding.rule) {
+            downgrade = Some(Downgrade::Exception(reason));
+        } else if mode == Mode::Warn && ignores(object, finding.rule) {
             mode = Mode::Audit;
-            eased = Some(Eased::Annotation);
+            downgrade = Some(Downgrade::Annotation);
         } else if mode == Mode::Deny && had_before(&finding) {
             mode = Mode::Warn;
-            eased = Some(Eased::Ratcheted);
+            downgrade = Some(Downgrade::Ratcheted);
         }
     }
     if mode != Mode::Off {
-        verdict.judged.push(Judged { finding, mode, eased });
+        verdict.judged.push(Judged { finding, mode, downgrade });
     }
 }
 
-/// The reason of the exception that covers a finding. One that ran out is remarked upon.
+/// The reason of the exception that covers a finding. One that has expired becomes a remark.
 fn exception(
     finding: &Finding,
-    who: &Who<'_>,
+    object: &Identity<'_>,
     cx: &Context<'_>,
     remarks: &mut Vec<String>,
 ) -> Option<String> {
     let exceptions = cx.policy.exceptions.iter();
-    let covering = exceptions.filter(|e| e.covers(finding.rule, who.namespace, who.name));
+    let covering = exceptions.filter(|e| e.covers(finding.rule, object.namespace, object.name));
     for exception in covering {
         match exception.expires {
             Some(last) if last < cx.today => {
-                let remark = format!("{}: the exception for it ran out on {last}", finding.rule);
+                let rule = finding.rule.id;
+                let remark = format!("{rule}: the exception for it ran out on {last}");
                 if !remarks.contains(&remark) {
                     remarks.push(remark);
                 }
@@ -220,17 +245,17 @@ fn exception(
     None
 }
 
-fn ignores(who: &Who<'_>, rule: &str) -> bool {
-    who.ignore.is_some_and(|ids| ids.split(',').any(|id| id.trim() == rule))
+fn ignores(object: &Identity<'_>, rule: &Meta) -> bool {
+    object.ignore.is_some_and(|ids| ids.split(',').any(|id| id.trim() == rule.id))
 }
 
-/// Whether the old object has this trap's fault too.
+/// Whether the old object has the fault of this trap too.
 fn had_before(finding: &Finding, subject: &Subject<'_>, cx: &Context<'_>) -> bool {
-    let trap: Option<&&Trap> = TRAPS.iter().find(|trap| trap.meta.id == finding.rule);
+    let trap = TRAPS.iter().find(|trap| trap.meta == *finding.rule);
     trap.zip(subject.of_old()).is_some_and(|(trap, old)| {
-        let mut before = Findings::of(trap.meta.id);
+        let mut before = Findings::of(&trap.meta);
         let cluster = cx.policy.cluster.as_met_by(old.object.resource);
-        (trap.check)(&old, &cluster, &mut before);
+        trap.run(&old, &cluster, &mut before);
         !before.is_empty()
     })
 }

@@ -2,10 +2,13 @@
 
 mod field;
 mod findings;
+pub mod paths;
 mod rule;
 mod suggest;
 mod value;
 
+#[cfg(test)]
+pub(crate) use self::rule::TEST_RULE;
 pub(crate) use self::suggest::nearest_of;
 pub use self::{
     field::{Field, Path, Step},

@@ -3,32 +3,31 @@
 //! Reads are typed and minimal; patches are explicit operations on the JSON that came in, never
 //! the difference of a typed round trip. A second pass patches nothing.
 
+pub mod meta;
 mod node_pin;
 mod patch;
 pub mod pod;
-pub mod rules;
 pub mod settings;
 mod tolerations;
 
 use json_patch::{Patch, PatchOperation};
 
-use self::settings::{Injection as Settings, UnpairedAnnotation};
+use self::{
+    meta::{CONTROL_PLANE_INJECTION, NODE_PIN_CONFLICT, UNPAIRED_NODE_ANNOTATION},
+    pod::Pod,
+    settings::Settings,
+};
 use crate::{
-    engine::verdict::{Judged, Verdict},
-    finding::{Finding, Findings, Mode, Path, Reason},
-    inject::{
-        pod::{Pod, PodSpec},
-        rules::{
-            CONTROL_PLANE_INJECTION, NODE_PIN_CONFLICT, TOLERATION_SECONDS_LOOP,
-            UNPAIRED_NODE_ANNOTATION,
-        },
+    finding::{
+        Finding, Findings, Path, Reason,
+        paths::{ANNOTATIONS, POD_SPEC, SPEC, TOLERATIONS},
     },
     kubernetes::resource::Kind,
     object::{
         Object, User,
         marks::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
     },
-    policy::Policy,
+    rules::traps::toleration_seconds_loop,
 };
 
 /// What is to be injected, what is wrong, and why nothing was done where nothing was.
@@ -40,7 +39,8 @@ pub struct Injection {
     pub injected: Vec<&'static str>,
     /// Why nothing was injected, if that is worth a word.
     pub why_not: Option<&'static str>,
-    findings: Vec<Finding>,
+    /// What is wrong with the object, or worth telling of the patch. The engine judges it.
+    pub findings: Vec<Finding>,
 }
 
 impl Injection {
@@ -62,23 +62,6 @@ impl Injection {
         json_patch::patch(&mut object, &Patch(self.patch.clone())).ok()?;
         Some(object.to_string())
     }
-
-    /// The findings as the policy takes them.
-    pub fn verdict(&self, policy: &Policy) -> Verdict {
-        let judged = self.findings.iter().map(|finding| {
-            let mode = match policy.mode(finding.rule) {
-                Mode::Warn
-                    if finding.rule == UNPAIRED_NODE_ANNOTATION
-                        && policy.injection.unpaired_annotation == UnpairedAnnotation::Deny =>
-                {
-                    Mode::Deny
-                }
-                mode => mode,
-            };
-            Judged { finding: finding.clone(), mode, eased: None }
-        });
-        Verdict { judged: judged.filter(|j| j.mode != Mode::Off).collect(), remarks: Vec::new() }
-    }
 }
 
 /// What is injected into a pod that is created by this user.
@@ -95,13 +78,10 @@ pub fn pod(pod: &Pod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
         return injection;
     }
     let mut injection = Injection::default();
-    let mut found = Findings::default();
-    let no_spec = PodSpec::default();
-    let spec = pod.spec.as_ref().unwrap_or(&no_spec);
-    let path = Path::new("spec");
-
+    let spec = &pod.spec;
+    let mut found = Findings::of(&toleration_seconds_loop::TRAP.meta);
     let mut list = tolerations::List::new(spec.tolerations.as_deref().unwrap_or_default());
-    let tolerations_path = path.child("tolerations");
+    let tolerations_path = SPEC.child("tolerations");
     injection.add_control_plane(&mut list, settings, &tolerations_path, &mut found);
     if settings.daemon_tolerations {
         for toleration in tolerations::of_daemons(spec.host_network == Some(true)) {
@@ -109,12 +89,12 @@ pub fn pod(pod: &Pod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
         }
         injection.note("daemon-tolerations", list.take_changed());
     }
-    list.patch(&path, &mut injection.patch);
+    list.patch(&SPEC, &mut injection.patch);
 
     if let Some(node) = node.filter(|_| settings.node_pin) {
-        found.set_rule(NODE_PIN_CONFLICT);
+        found.set_rule(&NODE_PIN_CONFLICT);
         let before = injection.patch.len();
-        node_pin::pin(spec, node, &path, &mut injection.patch, &mut found);
+        node_pin::pin(spec, node, &mut injection.patch, &mut found);
         let pinned = injection.patch.len() > before;
         injection.note("node-pin", pinned);
     }
@@ -138,22 +118,18 @@ pub fn template(object: &Object<'_>, by_namespace: bool, settings: &Settings) ->
     let spec = object.template().spec.as_ref();
     let existing = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
     let mut list = tolerations::List::new(existing);
-    let path = Path::new("spec");
-    let path = path.child("template");
-    let path = path.child("spec");
-    let tolerations_path = path.child("tolerations");
-    let mut found = Findings::default();
-    injection.add_control_plane(&mut list, settings, &tolerations_path, &mut found);
+    let mut found = Findings::of(&toleration_seconds_loop::TRAP.meta);
+    injection.add_control_plane(&mut list, settings, &TOLERATIONS, &mut found);
     let keys = list.added_keys().join(" and ");
-    list.patch(&path, &mut injection.patch);
+    list.patch(&POD_SPEC, &mut injection.patch);
     if injection.patch.is_empty() {
         injection.why_not = Some("the template has all of it already");
         return injection;
     }
-    found.set_rule(CONTROL_PLANE_INJECTION);
+    found.set_rule(&CONTROL_PLANE_INJECTION);
     let who = if asks { "the label" } else { "the namespace's label" };
     found.report(
-        if existing.is_empty() { &path } else { &tolerations_path },
+        if existing.is_empty() { &POD_SPEC } else { &TOLERATIONS },
         Reason::Required,
         format!("setguard adds tolerations of {keys}, as {who} {CONTROL_PLANE_LABEL} asks for"),
         "write them into the template where what is stored must be what was applied",
@@ -170,7 +146,6 @@ impl Injection {
         path: &Path<'_>,
         found: &mut Findings,
     ) {
-        found.set_rule(TOLERATION_SECONDS_LOOP);
         for toleration in &settings.tolerations {
             list.add(toleration.into(), path, found);
         }
@@ -193,11 +168,9 @@ pub fn is_paired(user: &User<'_>, settings: &Settings) -> bool {
 }
 
 fn unpaired(user: &User<'_>) -> Vec<Finding> {
-    let mut found = Findings::of(UNPAIRED_NODE_ANNOTATION);
-    let metadata = Path::new("metadata");
-    let annotations = metadata.child("annotations");
+    let mut found = Findings::of(&UNPAIRED_NODE_ANNOTATION);
     found.report(
-        &annotations.key(NODE_ANNOTATION),
+        &ANNOTATIONS.key(NODE_ANNOTATION),
         Reason::Forbidden,
         format!("{} is not a paired controller: nothing is injected", &*user.username),
         "remove it, or list the user in the policy's pairedControllers",

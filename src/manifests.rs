@@ -1,5 +1,7 @@
-//! Objects of a file, of a folder, of a stream.
+//! Objects of a file, of a folder, of a stream of documents.
 
-pub mod document;
+pub(crate) mod document;
+pub(crate) mod id;
 pub mod namespaces;
-pub mod source;
+pub(crate) mod objects;
+pub(crate) mod source;

@@ -20,20 +20,11 @@ use k8s_openapi::{
     api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 pub use kruise::{KruiseRollingUpdate, KruiseSpec, KruiseUpdateStrategy};
-pub use metadata::{Metadata, Str, StrMap};
+pub use metadata::{Metadata, Str, StrMap, namespace_or_default};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 pub use spec::{DaemonSetSpec, StatefulSetSpec, Unread};
 pub use user::User;
-
-/// What is being done to the object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// It is new.
-    Create,
-    /// It replaces an old one.
-    Update,
-}
 
 /// The spec, by kind.
 #[derive(Clone, Debug)]
@@ -66,14 +57,14 @@ pub enum DecodeError {
     #[error("the object cannot be read as a {kind}: {source}")]
     Json {
         /// What it should have been.
-        kind: Kind,
+        kind: &'static str,
         /// What the parser says.
         source: serde_json::Error,
     },
     /// It is of another kind.
-    #[error("expected a {expected}, got apiVersion {api_version:?}, kind {kind:?}")]
+    #[error("expected {expected}, got apiVersion {api_version:?}, kind {kind:?}")]
     Kind {
-        /// `apps/v1 DaemonSet`.
+        /// `an apps/v1 DaemonSet`.
         expected: String,
         /// What the object says.
         api_version: String,
@@ -139,7 +130,7 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
         json: &'a str,
         workload: impl FnOnce(S, Option<&KruiseSpec>) -> Workload<T>,
     ) -> Result<Self, DecodeError> {
-        let wrong = |source| DecodeError::Json { kind: resource.kind, source };
+        let wrong = |source| DecodeError::Json { kind: resource.kind.as_str(), source };
         let raw: Raw<'a, S> = serde_json::from_str(json).map_err(wrong)?;
         let kruise = if resource.is_kruise() {
             let raw: Raw<'a, KruiseSpec> = serde_json::from_str(json).map_err(wrong)?;
@@ -151,7 +142,7 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
         let kind = raw.kind.unwrap_or_default();
         if Resource::of(&api_version, &kind) != Some(resource) {
             return Err(DecodeError::Kind {
-                expected: format!("{} {}", resource.api_version(), resource.kind),
+                expected: format!("an {} {}", resource.api_version(), resource.kind),
                 api_version: api_version.0.into_owned(),
                 kind: kind.0.into_owned(),
             });
@@ -174,8 +165,7 @@ impl<T> Object<'_, T> {
 
     /// Its name, or the prefix of the name that it will get.
     pub fn name(&self) -> &str {
-        let name = self.metadata.name.as_deref().filter(|name| !name.is_empty());
-        name.or(self.metadata.generate_name.as_deref()).unwrap_or_default()
+        self.metadata.name()
     }
 
     /// The selector, if there is one.
@@ -198,8 +188,8 @@ impl<T> Object<'_, T> {
 /// What rules look at: the object, what is done to it, and what it was before.
 #[derive(Debug)]
 pub struct Subject<'a> {
-    /// What is being done.
-    pub operation: Operation,
+    /// Whether it replaces an old one; if not, it is new.
+    pub is_update: bool,
     /// The object as it shall be.
     pub object: Object<'a>,
     old: Option<Old<'a>>,
@@ -215,13 +205,13 @@ struct Old<'a> {
 impl<'a> Subject<'a> {
     /// An object that is created.
     pub const fn create(object: Object<'a>) -> Self {
-        Subject { operation: Operation::Create, object, old: None }
+        Subject { is_update: false, object, old: None }
     }
 
     /// An object that replaces an old one, given as JSON.
     pub const fn update(object: Object<'a>, old: &'a str) -> Self {
         let old = Old { json: old, parsed: OnceCell::new(), template: OnceCell::new() };
-        Subject { operation: Operation::Update, object, old: Some(old) }
+        Subject { is_update: true, object, old: Some(old) }
     }
 
     /// The object as it was, without its pod template: `None` on CREATE, or when it cannot be read.
@@ -247,7 +237,7 @@ impl<'a> Subject<'a> {
     /// The same question asked of the old object alone, for ratcheting.
     pub(crate) fn of_old(&self) -> Option<Subject<'a>> {
         let object = Object::parse(self.object.resource, self.old.as_ref()?.json).ok()?;
-        Some(Subject { operation: self.operation, object, old: None })
+        Some(Subject { is_update: self.is_update, object, old: None })
     }
 
     /// The object is on its way out: whatever it is, its finalizers must be removable.
@@ -258,6 +248,6 @@ impl<'a> Subject<'a> {
     /// The old object was on its way out already: neither a CREATE nor an UPDATE can begin that.
     pub fn was_being_deleted(&self) -> bool {
         let on_its_way = |old: &Object<'a, _>| old.metadata.deletion_timestamp.is_some();
-        self.operation == Operation::Update && self.old().is_none_or(on_its_way)
+        self.is_update && self.old().is_none_or(on_its_way)
     }
 }

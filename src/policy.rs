@@ -13,10 +13,10 @@ use jiff::civil::Date;
 
 use crate::{
     catalogue,
-    finding::{Field, Mode, Path},
+    finding::{Field, Meta, Mode, Path},
     inject::{
-        self,
-        settings::{Injection, TolerationEntry},
+        meta::{NODE_PIN_CONFLICT, UNPAIRED_NODE_ANNOTATION},
+        settings::{Settings, TolerationEntry, UnpairedAnnotation},
     },
     kubernetes::cluster::{self, Cluster, Version},
     yaml::{self, Problem},
@@ -32,7 +32,7 @@ pub const KIND: &str = "Policy";
 pub struct Exception {
     namespaces: Vec<String>,
     names: Vec<String>,
-    rules: Vec<&'static str>,
+    rules: Vec<&'static Meta>,
     /// Why it was made.
     pub reason: String,
     /// The last day on which it holds.
@@ -41,7 +41,7 @@ pub struct Exception {
 
 impl Exception {
     /// Whether it speaks of this rule for this object, expired or not.
-    pub fn covers(&self, rule: &str, namespace: &str, name: &str) -> bool {
+    pub fn covers(&self, rule: &Meta, namespace: &str, name: &str) -> bool {
         let any = |patterns: &[String], text| {
             patterns.is_empty() || patterns.iter().any(|pattern| glob(pattern, text))
         };
@@ -60,26 +60,16 @@ fn glob(pattern: &str, text: &str) -> bool {
 }
 
 /// What the engine goes by, checked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Policy {
-    modes: BTreeMap<&'static str, Mode>,
+    /// Modes that differ from what the rules say of themselves.
+    modes: BTreeMap<&'static Meta, Mode>,
     /// Exceptions, in the order of the file.
     pub exceptions: Vec<Exception>,
     /// What is injected, and for whom.
-    pub injection: Injection,
+    pub injection: Settings,
     /// The cluster that objects are meant for.
     pub cluster: Cluster,
-}
-
-impl Default for Policy {
-    fn default() -> Self {
-        Policy {
-            modes: catalogue::all().iter().map(|meta| (meta.id, meta.mode)).collect(),
-            exceptions: Vec::new(),
-            injection: Injection::default(),
-            cluster: Cluster::default(),
-        }
-    }
 }
 
 impl Policy {
@@ -95,12 +85,12 @@ impl Policy {
     }
 
     /// How strictly a rule is taken.
-    pub fn mode(&self, rule: &str) -> Mode {
-        self.modes.get(rule).copied().unwrap_or(Mode::Deny)
+    pub fn mode(&self, rule: &Meta) -> Mode {
+        self.modes.get(rule).copied().unwrap_or(rule.mode)
     }
 
     /// Sets how strictly a rule is taken.
-    pub fn set_mode(&mut self, rule: &'static str, mode: Mode) {
+    pub fn set_mode(&mut self, rule: &'static Meta, mode: Mode) {
         self.modes.insert(rule, mode);
     }
 }
@@ -148,6 +138,11 @@ impl Problems<'_, '_> {
         }
         self.tolerations(&file.injection.tolerations);
         policy.injection = file.injection;
+        if policy.injection.unpaired_annotation == UnpairedAnnotation::Deny
+            && policy.mode(&UNPAIRED_NODE_ANNOTATION) == Mode::Warn
+        {
+            policy.set_mode(&UNPAIRED_NODE_ANNOTATION, Mode::Deny);
+        }
         let mut version = Version::NEWEST;
         if let Some(text) = &file.kubernetes.version {
             match text.parse() {
@@ -169,15 +164,18 @@ impl Problems<'_, '_> {
         policy
     }
 
-    /// The id of a rule whose mode may be changed.
-    fn rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static str> {
+    /// A rule whose mode may be changed, and from which exceptions can be made.
+    fn rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static Meta> {
         match catalogue::find(id) {
-            Some(meta) if meta.adjustable => Some(meta.id),
-            Some(meta) => {
-                let message = format!(
-                    "{} cannot be changed: what it finds, the API server refuses anyway",
-                    meta.id
-                );
+            Some(rule) if rule.meta.adjustable => Some(rule.meta),
+            Some(rule) => {
+                // A pin that cannot be is no matter of taste either: the pod would run elsewhere.
+                let why = if *rule.meta == NODE_PIN_CONFLICT {
+                    "a pod whose pin cannot be written would run on another node"
+                } else {
+                    "what it finds, the API server refuses anyway"
+                };
+                let message = format!("{} cannot be changed: {why}", rule.meta.id);
                 self.push_name(path, message, None);
                 None
             }
@@ -187,17 +185,6 @@ impl Problems<'_, '_> {
                 None
             }
         }
-    }
-
-    /// The id of a rule that an exception can be made from. What is injected is not decided by the
-    /// object's name.
-    fn excepted_rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static str> {
-        let id = self.rule(path, id)?;
-        if inject::rules::METAS.iter().any(|meta| meta.id == id) {
-            let message = format!("there are no exceptions from {id}, which is about injection");
-            self.push(path, message, Some("set its mode under `rules` instead".to_owned()));
-        }
-        Some(id)
     }
 
     fn exception(&mut self, path: &Path<'_>, entry: ExceptionEntry) -> Exception {
@@ -212,7 +199,7 @@ impl Problems<'_, '_> {
             .rules
             .iter()
             .enumerate()
-            .filter_map(|(i, id)| self.excepted_rule(&rules_path.index(i), id))
+            .filter_map(|(i, id)| self.rule(&rules_path.index(i), id))
             .collect();
         let expires = entry.expires.as_ref().and_then(|text| match text.parse() {
             Ok(date) => Some(date),

@@ -9,18 +9,22 @@
 //! with `{` is read as JSON first, as kubectl does.
 
 pub(crate) mod de;
-pub(crate) mod json;
+mod document;
+mod json;
 mod map;
 mod node;
 mod problem;
 mod scalar;
 mod stream;
+mod to_json;
 mod tree;
 
 use serde::de::DeserializeOwned;
 
+pub(crate) use self::to_json::Replacements;
 pub use self::{
-    node::{Document, Key, MAX_DEPTH, Mark, Node, Value},
+    document::Document,
+    node::{Key, MAX_DEPTH, Mark, Node, Value},
     problem::Problem,
     stream::{Documents, documents},
 };

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::review::{API_VERSION, KIND};
 use crate::{
-    engine::verdict::{Eased, Verdict},
+    engine::verdict::{Downgrade, Verdict},
     finding::Finding,
-    rules::api_validation,
+    rules::api_validation::meta::METAS,
 };
 
 /// The API server cuts a warning to 256 characters once all of them exceed 4,096.
@@ -102,13 +102,15 @@ impl<'a> Response<'a> {
         }
         let warnings = verdict.warnings().map(|judged| warning(&judged.finding));
         self.warn(warnings.chain(verdict.remarks.iter().cloned()));
-        self.audit("denied", join(verdict.denials().map(|j| j.finding.rule.to_owned())));
-        self.audit("warned", join(verdict.warnings().map(|j| j.finding.rule.to_owned())));
-        self.audit("audited", join(verdict.audits().map(|j| j.finding.rule.to_owned())));
-        let excepted = verdict.judged.iter().filter_map(|judged| match &judged.eased {
-            Some(Eased::Exception(reason)) => Some(format!("{} ({reason})", judged.finding.rule)),
-            Some(Eased::Annotation) => Some(format!("{} (annotation)", judged.finding.rule)),
-            Some(Eased::Ratcheted) | None => None,
+        self.audit("denied", join(verdict.denials().map(|j| j.finding.rule.id.to_owned())));
+        self.audit("warned", join(verdict.warnings().map(|j| j.finding.rule.id.to_owned())));
+        self.audit("audited", join(verdict.audits().map(|j| j.finding.rule.id.to_owned())));
+        let excepted = verdict.judged.iter().filter_map(|judged| match &judged.downgrade {
+            Some(Downgrade::Exception(reason)) => {
+                Some(format!("{} ({reason})", judged.finding.rule.id))
+            }
+            Some(Downgrade::Annotation) => Some(format!("{} (annotation)", judged.finding.rule.id)),
+            Some(Downgrade::Ratcheted) | None => None,
         });
         self.audit("excepted", join(excepted));
     }
@@ -164,10 +166,10 @@ impl<'a> Response<'a> {
 /// API server refuses keeps the API server's own text.
 pub fn cause_text(finding: &Finding) -> String {
     let text = finding.text();
-    if api_validation::metas::METAS.iter().any(|meta| meta.id == finding.rule) {
+    if METAS.contains(&finding.rule) {
         text.into_owned()
     } else {
-        format!("{text} (setguard: {})", finding.rule)
+        format!("{text} (setguard: {})", finding.rule.id)
     }
 }
 
@@ -205,7 +207,7 @@ fn denial(object: ObjectRef<'_>, verdict: &Verdict) -> Status {
 /// A finding as a warning: the rule first, so that the user can look it up. Where not all of it can
 /// be said, what to do is said whole and what is wrong is cut: `explain` tells the rest.
 pub fn warning(finding: &Finding) -> String {
-    let whole = format!("{}: {}: {}", finding.rule, finding.field, finding.text());
+    let whole = format!("{}: {}: {}", finding.rule.id, finding.field, finding.text());
     let Some(help) = &finding.help else { return whole };
     let excess = whole.chars().count().saturating_sub(WARNING_CHARS);
     let message = finding.message.chars().count();
@@ -213,7 +215,7 @@ pub fn warning(finding: &Finding) -> String {
         return whole;
     }
     let kept: String = finding.message.chars().take(message - excess - 1).collect();
-    format!("{}: {}: {}…; {help}", finding.rule, finding.field, kept.trim_end())
+    format!("{}: {}: {}…; {help}", finding.rule.id, finding.field, kept.trim_end())
 }
 
 /// The API server drops a warning that has a control character, and cuts a long one.
@@ -252,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_long_warning_still_says_what_to_do() {
-        let mut found = crate::finding::Findings::of("some-rule");
+        let mut found = crate::finding::Findings::of(&crate::finding::TEST_RULE);
         let path = crate::finding::Path::new("spec");
         found.report(&path, crate::finding::Reason::Invalid, "é".repeat(300), "use less");
         let text = warning(&found.into_vec()[0]);

@@ -33,9 +33,6 @@ pub enum Rejection {
     /// The body is not UTF-8.
     #[error("the body is not UTF-8 from byte {0} on")]
     NotUtf8(usize),
-    /// A review of a Pod that holds something else.
-    #[error("expected a Pod, got kind {0:?}")]
-    NotAPod(String),
     /// The object is not what the review says.
     #[error(transparent)]
     Object(#[from] DecodeError),
@@ -69,7 +66,7 @@ pub struct Gvk<'a> {
 /// What is done to the object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Verb {
+pub enum Operation {
     /// It connects to a subresource.
     Connect,
     /// It is new.
@@ -84,15 +81,15 @@ pub enum Verb {
     Unknown,
 }
 
-impl Verb {
+impl Operation {
     /// As it stands in the review.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Verb::Connect => "CONNECT",
-            Verb::Create => "CREATE",
-            Verb::Delete => "DELETE",
-            Verb::Unknown => "UNKNOWN",
-            Verb::Update => "UPDATE",
+            Operation::Connect => "CONNECT",
+            Operation::Create => "CREATE",
+            Operation::Delete => "DELETE",
+            Operation::Unknown => "UNKNOWN",
+            Operation::Update => "UPDATE",
         }
     }
 }
@@ -118,7 +115,7 @@ pub struct Request<'a> {
     pub namespace: Str<'a>,
     /// What is done.
     #[serde(default)]
-    pub operation: Verb,
+    pub operation: Operation,
     /// By whom.
     #[serde(borrow, default)]
     pub user_info: User<'a>,
@@ -133,7 +130,7 @@ pub struct Request<'a> {
     pub dry_run: Option<bool>,
     /// The two objects as the API server understands them, where they cannot be read as they are.
     #[serde(skip)]
-    pub understood: [OnceCell<String>; 2],
+    pub normalized: [OnceCell<String>; 2],
 }
 
 #[derive(Deserialize)]

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::{catalogue, finding::Meta};
+use super::{Rule, all};
 
 /// `docs/rules.md`.
 pub fn rules_markdown() -> String {
-    let rules = catalogue::all();
+    let rules = all();
     let mut out = String::from(
         "# Rules\n\n\
          <!-- Written from the registry: UPDATE_GENERATED=1 cargo test --test it generated -->\n\n\
@@ -15,7 +15,7 @@ pub fn rules_markdown() -> String {
          | rule | default | kinds | what it finds |\n\
          |---|---|---|---|\n",
     );
-    for meta in rules {
+    for Rule { meta, kinds } in rules {
         let fixed = if meta.adjustable { "" } else { " *fixed*" };
         // Writing to a String cannot fail.
         let _ = writeln!(
@@ -23,17 +23,17 @@ pub fn rules_markdown() -> String {
             "| [`{id}`](#{id}) | {mode}{fixed} | {kinds} | {summary} |",
             id = meta.id,
             mode = meta.mode,
-            kinds = meta.kinds.join(", "),
+            kinds = kinds.join(", "),
             summary = meta.summary,
         );
     }
-    for meta in rules {
-        section(&mut out, meta);
+    for rule in rules {
+        section(&mut out, rule);
     }
     out
 }
 
-fn section(out: &mut String, meta: &Meta) {
+fn section(out: &mut String, Rule { meta, kinds }: &Rule) {
     let _ = write!(
         out,
         "\n## {id}\n\n{summary}. Default: `{mode}`; kinds: {kinds}; since {since}.\n\n{why}\n\n\
@@ -41,7 +41,7 @@ fn section(out: &mut String, meta: &Meta) {
         id = meta.id,
         summary = capitalised(meta.summary),
         mode = meta.mode,
-        kinds = meta.kinds.join(", "),
+        kinds = kinds.join(", "),
         since = meta.since,
         why = meta.why.trim_end(),
         bad = meta.bad.trim_end(),

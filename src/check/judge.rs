@@ -4,77 +4,31 @@ use std::collections::BTreeMap;
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
-use super::previous::{Id, Previous};
+use super::previous::Previous;
 use crate::{
     engine::{
         self, Context, Door,
-        verdict::{Eased, Judged, Verdict},
+        verdict::{Downgrade, Judged, Verdict},
     },
-    finding::{Mode, Reason},
+    finding::{Mode, Path, Reason},
     inject::{self, Injection},
     inventory::{Inventory, item::Item},
     kubernetes::resource::Resource,
-    manifests::{document::Manifest, namespaces::Namespaces},
-    object::{
-        Object, Subject,
-        marks::{self},
-        schema,
-    },
+    manifests::{document::Manifest, id::ObjectId, namespaces::Namespaces},
+    object::{Object, Subject, marks, schema},
     policy::Policy,
-    rules::api_validation::metas::SCHEMA,
+    report::diagnostic::{Diagnostic, ObjectReport, Severity},
+    rules::api_validation::meta::SCHEMA,
     yaml::{Mark, Node, Problem},
 };
 
-/// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Severity {
-    /// Worth knowing.
-    Note,
-    /// Accepted, and not as meant.
-    Warning,
-    /// Refused.
-    Error,
-}
-
-impl Severity {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
-    }
-}
-
-/// One thing to say, and where.
+/// An object that was judged.
 #[derive(Debug)]
-pub(crate) struct Said {
-    pub(crate) rule: &'static str,
-    pub(crate) severity: Severity,
-    pub(crate) mark: Mark,
-    pub(crate) field: String,
-    pub(crate) reason: Reason,
-    pub(crate) message: String,
-    pub(crate) help: Option<String>,
-    /// Why it is taken less strictly than its rule is.
-    pub(crate) eased: Option<String>,
-}
-
-/// All that is to be said of an object.
-#[derive(Debug)]
-pub(crate) struct Judgement {
-    pub(crate) id: Id,
-    pub(crate) said: Vec<Said>,
-    /// Of the policy, not of the object.
-    pub(crate) remarks: Vec<String>,
+pub(crate) struct JudgedObject {
+    /// What is to be reported.
+    pub(crate) report: ObjectReport,
     /// What it is to others, if it could be read.
     pub(crate) item: Option<Item>,
-}
-
-impl Judgement {
-    pub(crate) fn worst(&self) -> Option<Severity> {
-        self.said.iter().map(|said| said.severity).max()
-    }
 }
 
 /// The namespaces that ask for the control plane, as they were and as they shall be.
@@ -105,85 +59,83 @@ impl<'a> Judge<'a> {
         Judge { namespaces, policy, previous, deny_warnings, today }
     }
 
-    pub(crate) fn judge(&self, manifest: &Manifest<'_>) -> Judgement {
-        let id = Id::of(&manifest.node);
-        let mut judgement = Judgement { id, said: Vec::new(), remarks: Vec::new(), item: None };
-        for problem in &manifest.problems {
-            let field = problem.field.to_string();
-            let field = field.strip_prefix(&manifest.prefix).unwrap_or(&field).to_owned();
-            judgement.said.push(schema(problem.clone(), field));
-        }
+    pub(crate) fn judge(&self, manifest: &Manifest<'_>) -> JudgedObject {
+        let id = ObjectId::of(&manifest.node);
+        let report = ObjectReport { id, diagnostics: Vec::new(), remarks: Vec::new() };
+        let mut object = JudgedObject { report, item: None };
+        let problems = manifest.problems.iter().cloned();
+        object.report.diagnostics.extend(problems.map(schema));
         match manifest.resource {
-            Some(resource) => self.decode(&manifest.node, resource, &mut judgement),
-            None => judgement.said.push(not_served(&manifest.node)),
+            Some(resource) => self.decode(&manifest.node, resource, &mut object),
+            None => object.report.diagnostics.push(not_served(&manifest.node)),
         }
-        judgement
+        object
     }
 
-    fn decode(&self, node: &Node<'_>, resource: &'static Resource, judgement: &mut Judgement) {
+    fn decode(&self, node: &Node<'_>, resource: &'static Resource, judged: &mut JudgedObject) {
         let reading = schema::read(node, resource);
         let json = reading.json(node);
         let decodes = reading.problems.is_empty();
-        for problem in reading.problems {
-            let field = problem.field.to_string();
-            judgement.said.push(schema(problem, field));
-        }
+        judged.report.diagnostics.extend(reading.problems.into_iter().map(schema));
         // An unknown field does not keep the rest from being judged; a wrong type does.
         match Object::parse(resource, &json) {
             Ok(object) => {
-                let injection = self.injection(&object, judgement, &self.namespaces.new);
+                let id = &judged.report.id;
+                let injection = self.injection(&object, id, &self.namespaces.new);
+                let of_injection = engine::evaluate_injection(&injection, &object, &self.context());
                 let after = injection.applied(&json);
                 let after = after.as_deref().and_then(|json| Object::parse(resource, json).ok());
-                self.evaluate(after.unwrap_or(object), node, judgement);
-                self.say_all(injection.verdict(self.policy), node, judgement);
+                self.evaluate(after.unwrap_or(object), node, judged);
+                self.report(of_injection, node, judged);
             }
             Err(error) if decodes => {
                 let problem = Problem::at(node.mark, error.to_string());
-                judgement.said.push(schema(problem, String::new()));
+                judged.report.diagnostics.push(schema(problem));
             }
             Err(_) => {}
         }
     }
 
     /// What the webhook would put into the template: the API server judges what comes out.
-    fn injection(&self, object: &Object<'_>, of: &Judgement, namespaces: &Namespaces) -> Injection {
-        inject::template(object, namespaces.ask(&of.id.namespace), &self.policy.injection)
+    fn injection(&self, object: &Object<'_>, id: &ObjectId, namespaces: &Namespaces) -> Injection {
+        inject::template(object, namespaces.contains(&id.namespace), &self.policy.injection)
     }
 
-    fn evaluate(&self, object: Object<'_>, node: &Node<'_>, judgement: &mut Judgement) {
-        judgement.item = Item::of(&object);
-        let old = self.previous.get(&judgement.id);
+    fn evaluate(&self, object: Object<'_>, node: &Node<'_>, judged: &mut JudgedObject) {
+        judged.item = Item::of(&object);
+        let id = &judged.report.id;
+        let old = self.previous.get(id);
         let old_after = old.and_then(|json| {
             let object = Object::parse(object.resource, json).ok()?;
-            self.injection(&object, judgement, &self.namespaces.old).applied(json)
+            self.injection(&object, id, &self.namespaces.old).applied(json)
         });
         let subject = match old_after.as_deref().or(old) {
             Some(old) => Subject::update(object, old),
             None => Subject::create(object),
         };
-        self.say_all(engine::evaluate(&subject, &self.context()), node, judgement);
+        self.report(engine::evaluate(&subject, &self.context()), node, judged);
     }
 
-    fn say_all(&self, verdict: Verdict, node: &Node<'_>, judgement: &mut Judgement) {
-        judgement.remarks.extend(verdict.remarks);
-        judgement.said.extend(verdict.judged.into_iter().filter_map(|judged| {
+    fn report(&self, verdict: Verdict, node: &Node<'_>, object: &mut JudgedObject) {
+        object.report.remarks.extend(verdict.remarks);
+        object.report.diagnostics.extend(verdict.judged.into_iter().filter_map(|judged| {
             let mark = node.locate(&judged.finding.field);
-            self.say(judged, mark)
+            self.diagnostic(judged, mark)
         }));
     }
 
-    /// Judges the objects at these places of the inventory as they bear on each other.
-    pub(crate) fn judge_together(&self, inventory: &Inventory) -> BTreeMap<usize, Verdict> {
-        engine::evaluate_together(inventory, &self.previous.inventory, &self.context())
+    /// Judges objects by the rules about several objects.
+    pub(crate) fn judge_cross_object(&self, inventory: &Inventory) -> BTreeMap<usize, Verdict> {
+        engine::evaluate_cross_object(inventory, &self.previous.inventory, &self.context())
     }
 
     const fn context(&self) -> Context<'a> {
         Context { policy: self.policy, door: Door::Check, today: self.today }
     }
 
-    /// In the words of a report. `None` if there is nothing to be said.
-    pub(crate) fn say(&self, judged: Judged, mark: Mark) -> Option<Said> {
-        let Judged { finding, mode, eased } = judged;
+    /// A judged finding as a report shows it. `None` if its rule is off.
+    pub(crate) fn diagnostic(&self, judged: Judged, mark: Mark) -> Option<Diagnostic> {
+        let Judged { finding, mode, downgrade } = judged;
         let severity = match mode {
             Mode::Off => return None,
             Mode::Audit => Severity::Note,
@@ -191,7 +143,7 @@ impl<'a> Judge<'a> {
             Mode::Warn => Severity::Warning,
             Mode::Deny => Severity::Error,
         };
-        Some(Said {
+        Some(Diagnostic {
             rule: finding.rule,
             severity,
             mark,
@@ -199,10 +151,10 @@ impl<'a> Judge<'a> {
             reason: finding.reason,
             message: finding.message,
             help: finding.help.map(Into::into),
-            eased: eased.map(|eased| match eased {
-                Eased::Ratcheted => "not denied: the object had this fault before".to_owned(),
-                Eased::Exception(reason) => format!("excepted by the policy: {reason}"),
-                Eased::Annotation => {
+            downgrade: downgrade.map(|downgrade| match downgrade {
+                Downgrade::Ratcheted => "not denied: the object had this fault before".to_owned(),
+                Downgrade::Exception(reason) => format!("excepted by the policy: {reason}"),
+                Downgrade::Annotation => {
                     format!("let off by the annotation {}", marks::IGNORE_ANNOTATION)
                 }
             }),
@@ -210,37 +162,37 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn schema(problem: Problem, field: String) -> Said {
-    Said {
-        rule: SCHEMA,
+fn schema(problem: Problem) -> Diagnostic {
+    Diagnostic {
+        rule: &SCHEMA,
         severity: Severity::Error,
         mark: problem.mark,
-        field,
+        field: problem.field.to_string(),
         reason: Reason::Invalid,
         message: problem.message,
         help: problem.help,
-        eased: None,
+        downgrade: None,
     }
 }
 
-/// A kind of ours in a version that no cluster serves any more.
-fn not_served(node: &Node<'_>) -> Said {
+/// A DaemonSet or StatefulSet in a version that no cluster serves any more.
+fn not_served(node: &Node<'_>) -> Diagnostic {
     let text = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
-    let mut problem = Problem::at(
-        node.get("apiVersion").map_or(node.mark, |node| node.mark),
-        format!("no cluster since Kubernetes 1.16 serves a {kind} of {api_version}"),
-    );
-    problem.help = Some("write apps/v1, and a selector".to_owned());
-    schema(problem, "apiVersion".to_owned())
+    schema(Problem {
+        field: Path::new("apiVersion").to_field(),
+        mark: node.get("apiVersion").map_or(node.mark, |node| node.mark),
+        message: format!("no cluster since Kubernetes 1.16 serves a {kind} of {api_version}"),
+        help: Some("write apps/v1, and a selector".to_owned()),
+    })
 }
 
 /// A document that is not YAML.
-pub(crate) fn syntax(mut problem: Problem, text: &str) -> Said {
+pub(crate) fn syntax(mut problem: Problem, text: &str) -> Diagnostic {
     if problem.help.is_none() && text.contains("{{") {
         let help = "if this is a Helm template, judge what it comes to: \
                     helm template CHART | setguard check -";
         problem.help = Some(help.to_owned());
     }
-    schema(problem, String::new())
+    schema(problem)
 }

@@ -1,18 +1,22 @@
 //! `setguard inject`.
 
+mod stream;
+
 use std::{
     io::{self, Write},
     path::PathBuf,
 };
 
 use clap::Args;
+use jiff::{Timestamp, tz::TimeZone};
 
-use super::preview;
+use self::stream::Preview;
 use crate::{
-    check,
+    engine::{Context, Door},
     exit::Exit,
     manifests::{namespaces::Namespaces, source},
     policy::args::PolicyArgs,
+    report,
 };
 
 /// Print objects as they would be stored after injection
@@ -43,7 +47,7 @@ pub(super) struct InjectArgs {
 }
 
 pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
-    let Some(policy) = check::load_policy(&args.policy)? else { return Ok(Exit::Trouble) };
+    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Trouble) };
     let first = policy.injection.paired_controllers.users.first();
     let user = args.user.as_ref().or(first).map(String::as_str).unwrap_or_default();
     let mut exit = Exit::Clean;
@@ -51,6 +55,9 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let mut out = io::stdout().lock();
     let mut namespaces = Namespaces::default();
     let sources = source::looked_through(&args.paths, &mut |text| namespaces.add(text));
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let context = Context { policy: &policy, door: Door::Check, today };
+    let preview = Preview::new(user, &namespaces, context);
     for (i, source) in sources.enumerate() {
         let source = match source {
             Ok((source, _)) => source,
@@ -63,8 +70,7 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
         if i > 0 {
             out.write_all(b"---\n")?;
         }
-        let outcome =
-            preview::run(source.text(), user, &policy, &namespaces, &mut out, &mut notes)?;
+        let outcome = preview.print(source.text(), &mut out, &mut notes)?;
         for problem in &outcome.problems {
             let (name, mark) = (source.name(), problem.mark);
             writeln!(notes, "error: {name}:{}:{}: {}", mark.line, mark.column, problem.message)?;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 
-use crate::{catalogue, exit::Exit, finding::Meta};
+use crate::{catalogue, catalogue::Rule, exit::Exit};
 
 /// List all rules
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub(super) fn list(args: &RulesArgs) -> anyhow::Result<Exit> {
     match args.format {
         Format::Text => table(rules, &mut out)?,
         Format::Json => {
-            let rules: Vec<_> = rules.iter().map(|meta| to_json(meta)).collect();
+            let rules: Vec<_> = rules.iter().map(to_json).collect();
             serde_json::to_writer_pretty(&mut out, &rules).map_err(io::Error::from)?;
             writeln!(out)?;
         }
@@ -48,25 +48,27 @@ pub(super) fn list(args: &RulesArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Clean)
 }
 
-fn table(rules: &[&Meta], out: &mut impl Write) -> io::Result<()> {
-    let width = |of: fn(&Meta) -> usize, head: &str| {
-        rules.iter().map(|meta| of(meta)).max().unwrap_or(0).max(head.len())
+fn table(rules: &[Rule], out: &mut impl Write) -> io::Result<()> {
+    let width = |of: fn(&Rule) -> usize, head: &str| {
+        rules.iter().map(of).max().unwrap_or(0).max(head.len())
     };
-    let id = width(|meta| meta.id.len(), "RULE");
-    let kinds = width(|meta| meta.kinds.join(", ").len(), "KINDS");
+    let id = width(|rule| rule.meta.id.len(), "RULE");
+    let kinds = width(|rule| rule.kinds.join(", ").len(), "KINDS");
     writeln!(out, "{:id$}  {:5}  {:kinds$}  SUMMARY", "RULE", "MODE", "KINDS")?;
-    for meta in rules {
-        let (mode, list) = (meta.mode, meta.kinds.join(", "));
+    for rule in rules {
+        let (meta, list) = (rule.meta, rule.kinds.join(", "));
+        let mode = meta.mode;
         writeln!(out, "{:id$}  {mode:5}  {list:kinds$}  {}", meta.id, meta.summary)?;
     }
     Ok(())
 }
 
-fn to_json(meta: &Meta) -> serde_json::Value {
+fn to_json(rule: &Rule) -> serde_json::Value {
+    let meta = rule.meta;
     serde_json::json!({
         "id": meta.id,
         "mode": meta.mode,
-        "kinds": meta.kinds,
+        "kinds": rule.kinds,
         "summary": meta.summary,
         "adjustable": meta.adjustable,
         "since": meta.since,
@@ -75,17 +77,18 @@ fn to_json(meta: &Meta) -> serde_json::Value {
 
 /// `setguard explain RULE`.
 pub(super) fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
-    let Some(meta) = catalogue::find(&args.rule) else {
+    let Some(rule) = catalogue::find(&args.rule) else {
         match catalogue::nearest(&args.rule) {
             Some(near) => bail!("there is no rule {:?}; did you mean {near}?", args.rule),
             None => bail!("there is no rule {:?}; `setguard rules` lists them all", args.rule),
         }
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
+    let meta = rule.meta;
     let adjustable = if meta.adjustable { "" } else { " (a policy cannot change that)" };
     writeln!(out, "{}: {}\n", meta.id, meta.summary)?;
     writeln!(out, "Mode:   {}{adjustable}", meta.mode)?;
-    writeln!(out, "Kinds:  {}", meta.kinds.join(", "))?;
+    writeln!(out, "Kinds:  {}", rule.kinds.join(", "))?;
     writeln!(out, "Since:  {}", meta.since)?;
     for (title, text) in [("Why", meta.why), ("Bad", meta.bad), ("Good", meta.good)] {
         if !text.trim().is_empty() {

@@ -10,12 +10,12 @@ pub struct Judged {
     /// How it is taken, after policy, ratcheting and exceptions.
     pub mode: Mode,
     /// Why it is taken less strictly than its rule's mode says.
-    pub eased: Option<Eased>,
+    pub downgrade: Option<Downgrade>,
 }
 
 /// Why a finding is taken less strictly than its rule's mode says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Eased {
+pub enum Downgrade {
     /// The object had this fault before: existing objects stay editable.
     Ratcheted,
     /// The policy makes an exception, for this reason.

@@ -86,6 +86,12 @@ impl Field {
         })
     }
 
+    /// The rest of the address behind a prefix; `None` if it does not begin with that.
+    pub fn strip_prefix(&self, prefix: &Field) -> Option<Field> {
+        let steps = self.steps.strip_prefix(prefix.steps.as_slice())?;
+        Some(Field { steps: steps.to_vec() })
+    }
+
     /// The address as a JSON Pointer (RFC 6901): `/spec/containers/0/image`.
     pub fn pointer(&self) -> String {
         let mut out = String::new();
@@ -140,6 +146,15 @@ mod tests {
         let image = first.child("image");
         assert_eq!(image.to_field().to_string(), "spec.containers[0].image");
         assert_eq!(image.to_field().pointer(), "/spec/containers/0/image");
+    }
+
+    #[test]
+    fn a_prefix_is_whole_steps() {
+        let field = |index| Path::new("items").index(index).child("spec").to_field();
+        let prefix = |index| Path::new("items").index(index).to_field();
+        assert_eq!(field(1).strip_prefix(&prefix(1)), Some(Path::new("spec").to_field()));
+        assert_eq!(field(12).strip_prefix(&prefix(1)), None);
+        assert_eq!(field(1).strip_prefix(&Field::default()), Some(field(1)));
     }
 
     #[test]

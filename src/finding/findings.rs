@@ -7,6 +7,7 @@ use std::{borrow::Cow, fmt};
 
 use super::{
     field::{Field, Path},
+    rule::Meta,
     value::Value,
 };
 
@@ -61,8 +62,8 @@ impl Reason {
 /// One thing that is wrong, at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The id of the rule that found it.
-    pub rule: &'static str,
+    /// The rule that found it.
+    pub rule: &'static Meta,
     /// Where.
     pub field: Field,
     /// In one word of the API server's vocabulary.
@@ -84,20 +85,20 @@ impl Finding {
 }
 
 /// Where rules put what they find. Nothing stops at the first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Findings {
-    rule: &'static str,
+    rule: &'static Meta,
     list: Vec<Finding>,
 }
 
 impl Findings {
-    /// An empty list whose findings will carry this rule's id.
-    pub const fn of(rule: &'static str) -> Self {
+    /// An empty list of findings by this rule.
+    pub const fn of(rule: &'static Meta) -> Self {
         Findings { rule, list: Vec::new() }
     }
 
-    /// From here on, findings carry this rule's id.
-    pub fn set_rule(&mut self, rule: &'static str) {
+    /// From here on, findings are by this rule.
+    pub const fn set_rule(&mut self, rule: &'static Meta) {
         self.rule = rule;
     }
 
@@ -239,7 +240,7 @@ mod tests {
 
     #[test]
     fn constructors_choose_the_words() {
-        let mut found = Findings::of("api-validation");
+        let mut found = Findings::of(&super::super::rule::TEST_RULE);
         let spec = Path::new("spec");
         found.required(&spec.child("selector"), "");
         found.invalid(&spec.child("replicas"), -1, "must be greater than or equal to 0");

@@ -1,6 +1,6 @@
 //! Rules: what they are called, what they say of themselves, and how strictly they are taken.
 
-use std::{fmt, str::FromStr};
+use std::{cmp::Ordering, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for Mode {
     }
 }
 
-/// What a rule says of itself.
+/// What a rule says of itself. Two are equal if they have the same id.
 #[derive(Debug)]
 pub struct Meta {
     /// Kebab-case and never changed: file, fixture folder, docs anchor, policy key, metric label
@@ -92,11 +92,40 @@ pub struct Meta {
     pub good: &'static str,
     /// How strictly it is taken unless the policy says otherwise.
     pub mode: Mode,
-    /// Which kinds of object it looks at.
-    pub kinds: &'static [&'static str],
     /// The release of setguard that brought it.
     pub since: &'static str,
     /// Whether a policy may change its mode and make exceptions from it. What the API server
     /// refuses stays refused.
     pub adjustable: bool,
 }
+
+impl PartialEq for Meta {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+impl Eq for Meta {}
+
+impl PartialOrd for Meta {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Meta {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.id.cmp(other.id)
+    }
+}
+
+/// For tests of what reports findings by whatever rule.
+#[cfg(test)]
+pub(crate) static TEST_RULE: Meta = Meta {
+    id: "some-rule",
+    summary: "",
+    why: "",
+    bad: "",
+    good: "",
+    mode: Mode::Deny,
+    since: "",
+    adjustable: true,
+};

@@ -9,7 +9,10 @@ use serde_json::json;
 
 use super::{patch::add, pod::PodSpec};
 use crate::{
-    finding::{Findings, Path, Reason},
+    finding::{
+        Findings, Path, Reason,
+        paths::{ANNOTATIONS, SPEC},
+    },
     kubernetes::{names, node_selector::why_not_node},
     object::marks::NODE_ANNOTATION,
 };
@@ -17,20 +20,23 @@ use crate::{
 /// The only field of a node that a node selector can match.
 const NAME: &str = "metadata.name";
 
+/// Where a pod's own node affinity stands.
+static AFFINITY: Path<'static> = SPEC.child("affinity");
+static NODE_AFFINITY: Path<'static> = AFFINITY.child("nodeAffinity");
+static REQUIRED: Path<'static> = NODE_AFFINITY.child(REQUIRED_NAME);
+static TERMS: Path<'static> = REQUIRED.child("nodeSelectorTerms");
+const REQUIRED_NAME: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+
 /// Adds what pins a pod to a node, or reports why it cannot be pinned.
 pub(super) fn pin(
     spec: &PodSpec,
     node: &str,
-    path: &Path<'_>,
     patch: &mut Vec<PatchOperation>,
     found: &mut Findings,
 ) {
-    let metadata = Path::new("metadata");
-    let annotations = metadata.child("annotations");
-    let annotation = annotations.key(NODE_ANNOTATION);
     if let Some(problem) = names::dns1123_subdomain(node).first() {
         return found.report(
-            &annotation,
+            &ANNOTATIONS.key(NODE_ANNOTATION),
             Reason::Invalid,
             format!("{node:?} cannot be the name of a node: {problem}"),
             "write the name of a Node into the annotation",
@@ -39,7 +45,7 @@ pub(super) fn pin(
     if let Some(name) = spec.node_name.as_deref().filter(|name| !name.is_empty()) {
         if name != node {
             found.report(
-                &path.child("nodeName"),
+                &SPEC.child("nodeName"),
                 Reason::Invalid,
                 format!("the pod is bound to node {name:?}, but made for node {node:?}"),
                 "leave nodeName out: the scheduler places the pod",
@@ -47,44 +53,57 @@ pub(super) fn pin(
         }
         return;
     }
-    let affinity_path = path.child("affinity");
-    let node_affinity_path = affinity_path.child("nodeAffinity");
-    let required_path = node_affinity_path.child("requiredDuringSchedulingIgnoredDuringExecution");
-    let terms_path = required_path.child("nodeSelectorTerms");
+    let affinity = spec.affinity.as_ref();
+    let node_affinity = affinity.and_then(|affinity| affinity.node_affinity.as_ref());
+    let required = node_affinity
+        .and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+    match required.map(|required| required.node_selector_terms.as_slice()) {
+        None => {
+            let is_there = (affinity.is_some(), node_affinity.is_some());
+            patch.push(add_required(node, is_there));
+        }
+        // No term at all is for the API server to refuse; a term of ours would make it valid.
+        Some([]) => {}
+        Some(terms) if terms.iter().all(|term| why_not(spec, term, node).is_some()) => {
+            conflict(spec, terms, node, found);
+        }
+        Some(terms) => add_to_each(terms, node, patch),
+    }
+}
 
+/// Adds a required node affinity to a pod that has none. Whether it has an affinity, and in that a
+/// node affinity, decides from where on it has to be written.
+fn add_required(node: &str, (has_affinity, has_node_affinity): (bool, bool)) -> PatchOperation {
     let required = json!({ "nodeSelectorTerms": [{ "matchFields": [requirement(node)] }] });
-    let Some(affinity) = &spec.affinity else {
-        let node_affinity = json!({ "requiredDuringSchedulingIgnoredDuringExecution": required });
-        return patch.push(add(&affinity_path, None, json!({ "nodeAffinity": node_affinity })));
-    };
-    let Some(node_affinity) = &affinity.node_affinity else {
-        let node_affinity = json!({ "requiredDuringSchedulingIgnoredDuringExecution": required });
-        return patch.push(add(&node_affinity_path, None, node_affinity));
-    };
-    let Some(selector) = &node_affinity.required_during_scheduling_ignored_during_execution else {
-        return patch.push(add(&required_path, None, required));
-    };
-    let terms = &selector.node_selector_terms;
-    // No term at all is for the API server to refuse; a term of ours would make it valid.
-    if terms.is_empty() {
-        return;
+    if has_node_affinity {
+        return add(&REQUIRED, None, required);
     }
-    let selects = |term| why_not_node(spec.node_selector.as_ref(), term, node).is_none();
-    if !terms.iter().any(selects) {
-        return conflict(spec, terms, node, &terms_path, found);
+    let node_affinity = json!({ REQUIRED_NAME: required });
+    if has_affinity {
+        return add(&NODE_AFFINITY, None, node_affinity);
     }
+    add(&AFFINITY, None, json!({ "nodeAffinity": node_affinity }))
+}
+
+/// Pins every term to the node, unless it is pinned already.
+fn add_to_each(terms: &[NodeSelectorTerm], node: &str, patch: &mut Vec<PatchOperation>) {
     for (i, term) in terms.iter().enumerate() {
         // An empty term selects nothing; with a pin in it, it would select the node.
         if is_empty(term) || is_pinned_to(term, node) {
             continue;
         }
-        let term_path = terms_path.index(i);
+        let term_path = TERMS.index(i);
         let fields_path = term_path.child("matchFields");
         patch.push(match term.match_fields.as_deref() {
             None | Some([]) => add(&fields_path, None, json!([requirement(node)])),
             Some(_) => add(&fields_path, Some("-"), requirement(node)),
         });
     }
+}
+
+/// Why a term never selects the node, given the pod's `nodeSelector`.
+fn why_not(spec: &PodSpec, term: &NodeSelectorTerm, node: &str) -> Option<String> {
+    why_not_node(spec.node_selector.as_ref(), term, node)
 }
 
 fn requirement(node: &str) -> serde_json::Value {
@@ -110,15 +129,9 @@ fn is_pinned_to(term: &NodeSelectorTerm, node: &str) -> bool {
 }
 
 /// Every term excludes the node: each is named, with what in it does.
-fn conflict(
-    spec: &PodSpec,
-    terms: &[NodeSelectorTerm],
-    node: &str,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn conflict(spec: &PodSpec, terms: &[NodeSelectorTerm], node: &str, found: &mut Findings) {
     for (i, term) in terms.iter().enumerate() {
-        let term_path = path.index(i);
+        let term_path = TERMS.index(i);
         let other = fields(term).iter().find_map(|field| {
             let values = field.values.as_deref().unwrap_or_default();
             let is_other = field.key == NAME && field.operator == "In";
@@ -129,8 +142,7 @@ fn conflict(
                 format!("the pod is pinned to node {other:?}, but made for node {node:?}")
             }
             None => {
-                let why = why_not_node(spec.node_selector.as_ref(), term, node);
-                let why = why.unwrap_or_default();
+                let why = why_not(spec, term, node).unwrap_or_default();
                 format!("the term never selects node {node:?}, which the pod is made for: {why}")
             }
         };

@@ -5,20 +5,14 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Affinity, Toleration};
 use serde::Deserialize;
 
-use crate::{
-    admission::review::Rejection,
-    object::{Metadata, Str, marks::NODE_ANNOTATION},
-};
+use crate::object::{DecodeError, Metadata, Str, marks::NODE_ANNOTATION};
 
 /// A pod, as far as injection looks at it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 pub struct Pod<'a> {
-    #[serde(borrow, default)]
-    pub(super) kind: Option<Str<'a>>,
-    #[serde(borrow, default)]
-    pub(super) metadata: Option<Metadata<'a>>,
-    #[serde(default)]
-    pub(super) spec: Option<PodSpec>,
+    /// Its metadata.
+    pub metadata: Metadata<'a>,
+    pub(super) spec: PodSpec,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -31,33 +25,49 @@ pub(super) struct PodSpec {
     pub(super) tolerations: Option<Vec<Toleration>>,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Raw<'a> {
+    #[serde(borrow, default)]
+    api_version: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    kind: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    metadata: Option<Metadata<'a>>,
+    #[serde(default)]
+    spec: Option<PodSpec>,
+}
+
 impl<'a> Pod<'a> {
     /// Reads a pod.
     ///
     /// # Errors
-    /// When the JSON is not a Pod.
-    pub fn parse(json: &'a str) -> Result<Self, Rejection> {
-        let pod: Pod<'a> = serde_json::from_str(json)?;
-        match pod.kind.as_deref() {
-            Some("Pod") => Ok(pod),
-            kind => Err(Rejection::NotAPod(kind.unwrap_or_default().to_owned())),
+    /// When the JSON does not decode or is not a Pod.
+    pub fn parse(json: &'a str) -> Result<Self, DecodeError> {
+        let wrong = |source| DecodeError::Json { kind: "Pod", source };
+        let pod: Raw<'a> = serde_json::from_str(json).map_err(wrong)?;
+        if pod.kind.as_deref() != Some("Pod") {
+            return Err(DecodeError::Kind {
+                expected: "a Pod".to_owned(),
+                api_version: pod.api_version.unwrap_or_default().0.into_owned(),
+                kind: pod.kind.unwrap_or_default().0.into_owned(),
+            });
         }
+        Ok(Pod { metadata: pod.metadata.unwrap_or_default(), spec: pod.spec.unwrap_or_default() })
     }
 
     /// Its name, or the prefix of the name that it will get.
     pub fn name(&self) -> &str {
-        let metadata = self.metadata.as_ref();
-        let name = metadata.and_then(|m| m.name.as_deref()).filter(|name| !name.is_empty());
-        name.or(metadata.and_then(|m| m.generate_name.as_deref())).unwrap_or_default()
+        self.metadata.name()
     }
 
     pub(super) fn annotated_node(&self) -> Option<&str> {
-        self.metadata.as_ref()?.annotation(NODE_ANNOTATION)
+        self.metadata.annotation(NODE_ANNOTATION)
     }
 
     pub(super) fn is_owned_by_daemon_set(&self) -> bool {
-        let owners = self.metadata.as_ref().and_then(|m| m.owner_references.as_deref());
-        owners.unwrap_or_default().iter().any(|owner| {
+        let owners = self.metadata.owner_references.as_deref().unwrap_or_default();
+        owners.iter().any(|owner| {
             owner.controller == Some(true)
                 && owner.kind == "DaemonSet"
                 && matches!(owner.api_version.split('/').next(), Some("apps" | "apps.kruise.io"))

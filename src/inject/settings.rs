@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// What is injected into pods, and for whom.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Injection {
+#[schemars(rename = "Injection")]
+pub struct Settings {
     /// Who may have pods injected.
     pub paired_controllers: PairedControllers,
     /// The tolerations that bring a daemon to the control plane.
@@ -75,7 +76,7 @@ impl Default for PairedControllers {
     }
 }
 
-impl Default for Injection {
+impl Default for Settings {
     fn default() -> Self {
         let control_plane = |key: &str| TolerationEntry {
             key: key.to_owned(),
@@ -83,7 +84,7 @@ impl Default for Injection {
             value: None,
             effect: Some("NoSchedule".to_owned()),
         };
-        Injection {
+        Settings {
             paired_controllers: PairedControllers::default(),
             tolerations: vec![
                 control_plane("node-role.kubernetes.io/control-plane"),

@@ -5,12 +5,8 @@ use std::{fmt, sync::Arc};
 use super::{
     labels::{Labels, Selector},
     nodes::{Claim, Nodes},
-    read,
 };
-use crate::{
-    finding::{Field, Path},
-    object::Object,
-};
+use crate::finding::{Field, Path};
 
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,22 +67,6 @@ pub(crate) struct Service {
 }
 
 impl Item {
-    /// A DaemonSet or StatefulSet; `None` if it is on its way out.
-    pub fn of(object: &Object<'_>) -> Option<Item> {
-        read::object(object)
-    }
-
-    /// An object of another kind, from JSON; `None` if no rule wants to know of it, or if it cannot
-    /// be read.
-    pub fn of_json(json: &str) -> Option<Item> {
-        read::json(json)
-    }
-
-    /// Whether rules want to know of a kind that is neither a DaemonSet nor a StatefulSet.
-    pub fn is_of_interest(api_version: &str, kind: &str) -> bool {
-        read::kind(api_version, kind).is_some()
-    }
-
     /// Its kind.
     pub const fn kind(&self) -> &'static str {
         self.kind

@@ -15,6 +15,24 @@ use super::{
 };
 use crate::object::{Object, Workload, marks::IGNORE_ANNOTATION};
 
+impl Item {
+    /// A DaemonSet or StatefulSet; `None` if it is on its way out.
+    pub fn of(object: &Object<'_>) -> Option<Item> {
+        self::object(object)
+    }
+
+    /// An object of another kind, from JSON; `None` if no rule wants to know of it, or if it cannot
+    /// be read.
+    pub fn of_json(json: &str) -> Option<Item> {
+        self::json(json)
+    }
+
+    /// Whether rules want to know of a kind that is neither a DaemonSet nor a StatefulSet.
+    pub fn is_of_interest(api_version: &str, kind: &str) -> bool {
+        self::kind(api_version, kind).is_some()
+    }
+}
+
 /// Which kind of interest it is.
 #[derive(Clone, Copy)]
 pub(crate) enum Reader {

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn texts(value: &IntOrString) -> Vec<String> {
-        let mut found = Findings::of("test");
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
         let path = Path::new("maxUnavailable");
         validate(value, &path, &mut found);
         not_more_than_100_percent(value, &path, &mut found);

@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn annotations_take_keys_in_either_case_and_any_value() {
         let count = |key: &str, value: &str| {
-            let mut found = Findings::of("test");
+            let mut found = Findings::of(&crate::finding::TEST_RULE);
             annotations(Some(&map(key, value)), &Path::new("annotations"), &mut found);
             found.len()
         };
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn keys_and_values_of_labels_are_told_apart() {
-        let mut found = Findings::of("test");
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
         labels(Some(&map("Example.com/a", "b c")), &Path::new("labels"), &mut found);
         let messages: Vec<_> = found.into_vec().into_iter().map(|f| f.message).collect();
         assert_eq!(messages.len(), 2);

@@ -182,7 +182,7 @@ mod tests {
         selector(json!({"matchExpressions": [one]}))
     }
     fn found(selector: &LabelSelector, any_value: bool) -> Vec<String> {
-        let mut found = Findings::of("test");
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
         validate(selector, &|| any_value, &Path::new("selector"), &mut found);
         found.into_vec().into_iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }

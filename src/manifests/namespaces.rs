@@ -1,47 +1,37 @@
-//! Namespaces whose DaemonSets are brought to the control plane.
+//! Namespaces whose DaemonSets get the control-plane tolerations.
 
 use std::collections::BTreeSet;
 
+use super::objects::Object;
 use crate::{
     object::marks::CONTROL_PLANE_LABEL,
-    yaml::{self, Node, Value},
+    yaml::{self, Node},
 };
 
-/// The namespaces that carry the label, as far as manifests tell. In a cluster they come by way of
-/// a webhook's selector.
+/// The namespaces that carry the label, as far as manifests tell. In a cluster a webhook's
+/// namespaceSelector knows them.
 #[derive(Clone, Debug, Default)]
 pub struct Namespaces(BTreeSet<String>);
 
 impl Namespaces {
     /// Takes up the Namespace objects of a stream of documents, also those in a List.
     pub fn add(&mut self, text: &str) {
-        // Rarely any asks, and then nothing needs to be read.
+        // The label is rare, and without it nothing needs to be read.
         if text.contains(CONTROL_PLANE_LABEL) {
-            for document in yaml::documents(text).flatten() {
-                self.take(&document.root);
-            }
-        }
-    }
-
-    /// Whether a namespace asks.
-    pub fn ask(&self, name: &str) -> bool {
-        self.0.contains(name)
-    }
-
-    fn take(&mut self, node: &Node<'_>) {
-        let metadata = node.get("metadata");
-        let label = metadata.and_then(|it| it.get("labels")?.get(CONTROL_PLANE_LABEL)?.as_str());
-        let name = metadata.and_then(|it| it.get("name")?.as_str());
-        match (node.get("kind").and_then(Node::as_str), label, name) {
-            (Some("Namespace"), Some("true"), Some(name)) => {
-                self.0.insert(name.to_owned());
-            }
-            (Some(kind), ..) if kind.ends_with("List") => {
-                if let Some(Value::Seq(items)) = node.get("items").map(|items| &items.value) {
-                    items.iter().for_each(|item| self.take(item));
+            let objects = yaml::documents(text).flatten();
+            for object in objects.flat_map(|document| Object::all(document.root)) {
+                let metadata = object.node.get("metadata");
+                let label = metadata.and_then(|it| it.get("labels")?.get(CONTROL_PLANE_LABEL));
+                if object.kind() == "Namespace" && label.and_then(Node::as_str) == Some("true") {
+                    let name = metadata.and_then(|it| it.get("name")?.as_str());
+                    self.0.extend(name.map(str::to_owned));
                 }
             }
-            _ => {}
         }
+    }
+
+    /// Whether a namespace carries the label.
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains(name)
     }
 }

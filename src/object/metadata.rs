@@ -70,6 +70,17 @@ pub struct Metadata<'a> {
 }
 
 impl Metadata<'_> {
+    /// The name, or the prefix of the name that the API server will make.
+    pub fn name(&self) -> &str {
+        let name = self.name.as_deref().filter(|name| !name.is_empty());
+        name.or(self.generate_name.as_deref()).unwrap_or_default()
+    }
+
+    /// The namespace; `default` where the object does not say, as for kubectl.
+    pub fn namespace(&self) -> &str {
+        namespace_or_default(self.namespace.as_deref())
+    }
+
     /// The value of an annotation.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations.as_ref()?.get(key).map(|value| &**value)
@@ -79,4 +90,9 @@ impl Metadata<'_> {
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels.as_ref()?.get(key).map(|value| &**value)
     }
+}
+
+/// A namespace, or `default` where none is given: that is where kubectl puts such an object.
+pub fn namespace_or_default(namespace: Option<&str>) -> &str {
+    namespace.filter(|namespace| !namespace.is_empty()).unwrap_or("default")
 }

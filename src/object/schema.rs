@@ -3,8 +3,6 @@
 //!
 //! k8s-openapi's types hand the full list of their fields to serde, so its types are the schema.
 
-use std::collections::HashMap;
-
 use k8s_openapi::{
     api::apps::v1::{DaemonSetStatus, StatefulSetStatus},
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
@@ -24,10 +22,9 @@ use crate::{
         resource::{Kind, Resource},
     },
     yaml::{
-        Node, Problem, Value,
+        Node, Problem, Replacements, Value,
         de::{self, context::Unknown},
         documents,
-        json::{self, float},
     },
 };
 
@@ -41,7 +38,7 @@ pub fn strict(node: &Node<'_>, resource: &'static Resource) -> Vec<Problem> {
 pub struct Reading {
     /// What is wrong with it, in the order of the text.
     pub problems: Vec<Problem>,
-    instead: HashMap<usize, String>,
+    instead: Replacements,
 }
 
 impl Reading {
@@ -49,17 +46,13 @@ impl Reading {
     /// wanted is text, null where there must be a value is the zero value. `node` must be the node
     /// that was read.
     pub fn json(&self, node: &Node<'_>) -> String {
-        let mut out = String::new();
-        json::write(node, &mut out, &|node| {
-            self.instead.get(&std::ptr::from_ref(node).addr()).map(String::as_str)
-        });
-        out
+        node.to_json_with(&self.instead)
     }
 }
 
-/// An object as the API server understands it, if it is JSON at all: see [`Reading::json`]. The
-/// API server takes null where a type has none, such as in a list of texts, and our types do not.
-pub fn understood(json: &str, resource: &'static Resource) -> Option<String> {
+/// An object as the API server reads it, if it is JSON at all: see [`Reading::json`]. The API server
+/// takes null where a type has none, such as in a list of texts, and our types do not.
+pub fn normalize(json: &str, resource: &'static Resource) -> Option<String> {
     let document = documents(json).next()?.ok()?;
     Some(read(&document.root, resource).json(&document.root))
 }
@@ -129,7 +122,7 @@ fn quantity(node: &Node<'_>) -> Result<String, String> {
         Value::Null => return Ok("0".to_owned()),
         Value::Int(number) => number.to_string(),
         Value::UInt(number) => number.to_string(),
-        Value::Float(number) => float(*number),
+        Value::Float(number) => serde_json::json!(number).to_string(),
         Value::Str(text) => text.trim().to_owned(),
         Value::Bool(_) | Value::Seq(_) | Value::Map(_) => {
             return Err("expected a quantity such as 100m or 1Gi".to_owned());

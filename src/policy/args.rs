@@ -1,20 +1,21 @@
 //! The flags that make a policy, the same for every command.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 use super::Policy;
 use crate::{
     kubernetes::cluster::{self, Version},
+    manifests::source::Source,
     yaml::Problem,
 };
 
-/// Where the policy is, and what goes before it.
+/// Where the policy is, and what overrides it.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PolicyArgs {
     /// The policy: modes of rules, exceptions, injection, the cluster
     #[arg(long, value_name = "FILE", env = "SETGUARD_POLICY")]
     pub policy: Option<PathBuf>,
-    /// The release of the cluster that objects are meant for, such as 1.36; goes before the policy's
+    /// The Kubernetes release that the objects are meant for, such as 1.36; overrides the policy's
     #[arg(long, value_name = "VERSION", env = "SETGUARD_KUBE_VERSION")]
     pub kube_version: Option<Version>,
     /// Feature gates of that cluster that differ from the release's defaults: A=true,B=false
@@ -27,13 +28,69 @@ pub struct PolicyArgs {
     pub feature_gates: Option<BTreeMap<String, bool>>,
 }
 
+/// Why there is no policy.
+#[derive(Debug)]
+pub enum PolicyError {
+    /// The file cannot be read: which one, and why.
+    Read(String),
+    /// The file is not a policy.
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// What is in it.
+        text: String,
+        /// Everything that is wrong with it.
+        problems: Vec<Problem>,
+    },
+}
+
+impl std::error::Error for PolicyError {}
+
+/// Everything that is wrong, each with its file, line and field.
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PolicyError::Read(error) => f.write_str(error),
+            PolicyError::Wrong { path, problems, .. } => {
+                let path = path.display();
+                write!(f, "{path}: the policy cannot be used")?;
+                problems.iter().try_for_each(|problem| write!(f, "\n  {path}:{problem}"))
+            }
+        }
+    }
+}
+
 impl PolicyArgs {
+    /// The policy that the flags ask for.
+    ///
+    /// # Errors
+    /// When its file cannot be read, or is not a policy.
+    pub fn load(&self) -> Result<Policy, PolicyError> {
+        self.parse(self.read()?)
+    }
+
+    /// The text of the policy's file, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(&self) -> Result<Option<String>, PolicyError> {
+        let Some(path) = &self.policy else { return Ok(None) };
+        let source = Source::File(path.clone()).read().map_err(PolicyError::Read)?;
+        Ok(Some(source.text().to_owned()))
+    }
+
     /// The policy that the text of its file makes, or the default one.
     ///
     /// # Errors
-    /// Everything that is wrong with the text.
-    pub fn parse(&self, text: Option<&str>) -> Result<Policy, Vec<Problem>> {
-        let mut policy = text.map_or_else(|| Ok(Policy::default()), Policy::parse)?;
+    /// When the text is not a policy.
+    pub fn parse(&self, text: Option<String>) -> Result<Policy, PolicyError> {
+        let mut policy = match text {
+            None => Policy::default(),
+            Some(text) => Policy::parse(&text).map_err(|problems| {
+                let path = self.policy.clone().unwrap_or_default();
+                PolicyError::Wrong { path, text, problems }
+            })?,
+        };
         if let Some(version) = self.kube_version {
             policy.cluster.version = version;
         }

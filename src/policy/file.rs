@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{finding::Mode, inject::settings::Injection};
+use crate::{finding::Mode, inject::settings::Settings};
 
 /// A setguard policy: one file, read by `setguard serve` and by `setguard check`.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -26,7 +26,7 @@ pub struct PolicyFile {
     pub exceptions: Vec<ExceptionEntry>,
     /// What is injected into pods, and for whom.
     #[serde(default)]
-    pub injection: Injection,
+    pub injection: Settings,
     /// The cluster that the objects are meant for.
     #[serde(default)]
     pub kubernetes: Kubernetes,

@@ -4,14 +4,11 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Report, Summary};
-use crate::{
-    check::{
-        judge::{Judgement, Said},
-        previous::Id,
-    },
-    manifests::source::Source,
+use super::{
+    Report,
+    diagnostic::{Diagnostic, ObjectReport, Summary},
 };
+use crate::manifests::{id::ObjectId, source::Source};
 
 /// The report, gathered.
 #[derive(Debug, Default)]
@@ -53,7 +50,7 @@ struct FindingV1 {
     field: String,
     reason: &'static str,
     message: String,
-    /// Why it is taken less strictly than its rule is.
+    /// Why it is less severe than its rule's mode says.
     #[serde(skip_serializing_if = "Option::is_none")]
     eased: Option<String>,
 }
@@ -74,40 +71,44 @@ struct RemarkV1 {
     message: String,
 }
 
-impl From<&Id> for ObjectV1 {
-    fn from(id: &Id) -> Self {
-        let Id { api_version, kind, namespace, name, .. } = id.clone();
+impl From<&ObjectId> for ObjectV1 {
+    fn from(id: &ObjectId) -> Self {
+        let ObjectId { api_version, kind, namespace, name, .. } = id.clone();
         ObjectV1 { api_version, kind, namespace, name }
     }
 }
 
 impl FindingV1 {
-    fn new(source: &Source, id: Option<&Id>, said: &Said) -> Self {
-        let message = match &said.help {
-            Some(help) => format!("{}; {help}", said.message),
-            None => said.message.clone(),
+    fn new(source: &Source, id: Option<&ObjectId>, diagnostic: &Diagnostic) -> Self {
+        let message = match &diagnostic.help {
+            Some(help) => format!("{}; {help}", diagnostic.message),
+            None => diagnostic.message.clone(),
         };
         FindingV1 {
-            rule: said.rule,
-            severity: said.severity.as_str(),
+            rule: diagnostic.rule.id,
+            severity: diagnostic.severity.as_str(),
             file: source.name().to_owned(),
-            line: said.mark.line,
-            column: said.mark.column,
+            line: diagnostic.mark.line,
+            column: diagnostic.mark.column,
             object: id.map(ObjectV1::from),
-            field: said.field.clone(),
-            reason: said.reason.as_str(),
+            field: diagnostic.field.clone(),
+            reason: diagnostic.reason.as_str(),
             message,
-            eased: said.eased.clone(),
+            eased: diagnostic.downgrade.clone(),
         }
     }
 }
 
 impl Report for Json {
-    fn judgement(&mut self, source: &Source, judgement: &Judgement) -> io::Result<()> {
-        let id = &judgement.id;
-        self.findings
-            .extend(judgement.said.iter().map(|said| FindingV1::new(source, Some(id), said)));
-        self.remarks.extend(judgement.remarks.iter().map(|message| RemarkV1 {
+    fn object(&mut self, source: &Source, object: &ObjectReport) -> io::Result<()> {
+        let id = &object.id;
+        self.findings.extend(
+            object
+                .diagnostics
+                .iter()
+                .map(|diagnostic| FindingV1::new(source, Some(id), diagnostic)),
+        );
+        self.remarks.extend(object.remarks.iter().map(|message| RemarkV1 {
             file: source.name().to_owned(),
             object: id.into(),
             message: message.clone(),
@@ -115,8 +116,8 @@ impl Report for Json {
         Ok(())
     }
 
-    fn unreadable(&mut self, source: &Source, said: &Said) -> io::Result<()> {
-        self.findings.push(FindingV1::new(source, None, said));
+    fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
+        self.findings.push(FindingV1::new(source, None, diagnostic));
         Ok(())
     }
 

@@ -8,13 +8,12 @@ use std::{
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::{AutoStream, ColorChoice};
 
-use super::{Report, Summary};
+use super::{
+    Report,
+    diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
+};
 use crate::{
-    check::{
-        judge::{Judgement, Said, Severity},
-        previous::Id,
-    },
-    manifests::source::Source,
+    manifests::{id::ObjectId, source::Source},
     yaml::{Mark, Problem},
 };
 
@@ -40,28 +39,33 @@ impl Text {
         Text { renderer: renderer(choice), out }
     }
 
-    fn print(&mut self, source: &Source, id: Option<&Id>, said: &Said) -> io::Result<()> {
-        let level = match said.severity {
+    fn print(
+        &mut self,
+        source: &Source,
+        id: Option<&ObjectId>,
+        diagnostic: &Diagnostic,
+    ) -> io::Result<()> {
+        let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
             Severity::Note => Level::NOTE,
         };
-        let title = if said.field.is_empty() {
-            said.message.clone()
+        let title = if diagnostic.field.is_empty() {
+            diagnostic.message.clone()
         } else {
-            format!("{}: {}", said.field, said.message)
+            format!("{}: {}", diagnostic.field, diagnostic.message)
         };
         let title = shorten(&title);
-        let mut group = Group::with_title(level.primary_title(title).id(said.rule));
-        group = place(group, source, said.mark);
+        let mut group = Group::with_title(level.primary_title(title).id(diagnostic.rule.id));
+        group = place(group, source, diagnostic.mark);
         if let Some(id) = id {
             let name = format!("{} {}/{}", id.kind, id.namespace, id.name);
             group = group.element(Level::NOTE.with_name("in").message(clean(&name)));
         }
-        if let Some(eased) = &said.eased {
-            group = group.element(Level::NOTE.message(clean(eased)));
+        if let Some(downgrade) = &diagnostic.downgrade {
+            group = group.element(Level::NOTE.message(clean(downgrade)));
         }
-        if let Some(help) = &said.help {
+        if let Some(help) = &diagnostic.help {
             group = group.element(Level::HELP.message(clean(help)));
         }
         writeln!(self.out, "{}\n", self.renderer.render(&[group]))
@@ -69,18 +73,18 @@ impl Text {
 }
 
 impl Report for Text {
-    fn judgement(&mut self, source: &Source, judgement: &Judgement) -> io::Result<()> {
-        for said in &judgement.said {
-            self.print(source, Some(&judgement.id), said)?;
+    fn object(&mut self, source: &Source, object: &ObjectReport) -> io::Result<()> {
+        for diagnostic in &object.diagnostics {
+            self.print(source, Some(&object.id), diagnostic)?;
         }
-        for remark in &judgement.remarks {
+        for remark in &object.remarks {
             writeln!(self.out, "note: {}: {}\n", clean(source.name()), clean(remark))?;
         }
-        if judgement.said.is_empty() { Ok(()) } else { self.out.flush() }
+        if object.diagnostics.is_empty() { Ok(()) } else { self.out.flush() }
     }
 
-    fn unreadable(&mut self, source: &Source, said: &Said) -> io::Result<()> {
-        self.print(source, None, said)?;
+    fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
+        self.print(source, None, diagnostic)?;
         self.out.flush()
     }
 
@@ -100,7 +104,7 @@ impl Report for Text {
     }
 }
 
-/// Prints what is wrong with a policy to standard error.
+/// Prints what is wrong with the text of a policy to standard error.
 pub(crate) fn problems(source: &Source, problems: &[Problem]) -> io::Result<()> {
     let stderr = io::stderr();
     let choice = AutoStream::choice(&stderr);

@@ -7,7 +7,7 @@
 mod claims;
 mod daemon_set;
 mod kruise;
-pub mod metas;
+pub mod meta;
 mod object_meta;
 pub mod pod;
 mod pod_template;
@@ -17,8 +17,8 @@ mod template;
 use crate::{
     finding::{Finding, Findings},
     kubernetes::cluster::Cluster,
-    object::{Operation, Subject, Workload},
-    rules::api_validation::metas::API_VALIDATION,
+    object::{Subject, Workload},
+    rules::api_validation::meta::API_VALIDATION,
 };
 
 /// Finds what the API server would refuse.
@@ -30,9 +30,9 @@ use crate::{
 /// strategies in `pkg/registry/apps`. Upstream reports faults of metadata twice on UPDATE, here
 /// they are reported once.
 pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) -> Vec<Finding> {
-    found.set_rule(API_VALIDATION);
+    found.set_rule(&API_VALIDATION);
     let object = &subject.object;
-    let update = subject.operation == Operation::Update;
+    let update = subject.is_update;
     let old = if update { subject.old() } else { None };
     // What it was is asked for only where something is found that it could ease.
     let old_template = &|| if update { subject.old_template() } else { None };

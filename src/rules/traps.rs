@@ -43,37 +43,10 @@ mod template_node_name;
 mod template_scheduling_gates;
 mod tolerates_everything;
 mod toleration_duplicate;
-mod toleration_seconds_loop;
+pub(crate) mod toleration_seconds_loop;
 mod unschedulable_affinity;
 
 use super::trap::Trap;
-use crate::object::Object;
-
-/// Whether a trap of the built-in controllers is one of this set's controller, too.
-pub(crate) fn holds_for(trap: &Trap, object: &Object<'_>) -> bool {
-    let Some(own) = &object.kruise else { return true };
-    let is_one_of = |traps: &[&Trap]| traps.iter().any(|other| other.meta.id == trap.meta.id);
-    let differs = is_one_of(NOT_OF_KRUISE);
-    !(differs || own.goes_its_own_way() && is_one_of(GO_BY_ORDINALS))
-}
-
-/// What OpenKruise refuses itself, or does in its own way.
-const NOT_OF_KRUISE: &[&Trap] = &[
-    &immutable_field::TRAP,
-    &max_unavailable_ignored::TRAP,
-    &max_unavailable_ordered::TRAP,
-    &ordered_rollout_stuck::TRAP,
-];
-
-/// What takes a StatefulSet's pods to be numbered, and updated, without gaps.
-const GO_BY_ORDINALS: &[&Trap] = &[
-    &canary_ordinals::TRAP,
-    &claims_deleted_on_scale_down::TRAP,
-    &ordinals_renumbered::TRAP,
-    &partition_is_an_index::TRAP,
-    &partition_left_set::TRAP,
-];
-
 /// Every trap, in alphabetical order.
 pub static TRAPS: &[&Trap] = &[
     &canary_ordinals::TRAP,

@@ -12,7 +12,7 @@ use prometheus_client::{
 
 use self::cells::{Counters, Durations, Label};
 use crate::{
-    admission::{Endpoint, Record, review::Verb},
+    admission::{Endpoint, Record, review::Operation},
     catalogue,
     finding::Mode,
     kubernetes::cluster::Version,
@@ -125,20 +125,26 @@ impl HandshakeFailure {
 const DECISIONS: [&str; 6] = ["allowed", "denied", "patched", "rejected", "fault", "timeout"];
 const ENDPOINTS: [Endpoint; 3] =
     [Endpoint::Mutate, Endpoint::MutateControlPlane, Endpoint::Validate];
-const VERBS: [Verb; 5] = [Verb::Connect, Verb::Create, Verb::Delete, Verb::Unknown, Verb::Update];
+const OPERATIONS: [Operation; 5] = [
+    Operation::Connect,
+    Operation::Create,
+    Operation::Delete,
+    Operation::Unknown,
+    Operation::Update,
+];
 const RESULTS: [&str; 2] = ["success", "failure"];
 
 impl Default for Metrics {
     fn default() -> Self {
         let label = |name, values: &[&'static str]| Label { name, values: values.to_vec() };
-        let rules: Vec<&'static str> = catalogue::all().iter().map(|meta| meta.id).collect();
+        let rules: Vec<&'static str> = catalogue::all().iter().map(|rule| rule.meta.id).collect();
         let modes = [Mode::Audit, Mode::Warn, Mode::Deny].map(Mode::as_str);
         let mut metrics = Metrics {
             registry: Registry::with_prefix("setguard"),
             requests: Counters::new([
                 label("endpoint", &ENDPOINTS.map(Endpoint::path)),
                 label("kind", &["DaemonSet", "StatefulSet", "Pod", NO_KIND]),
-                label("operation", &VERBS.map(Verb::as_str)),
+                label("operation", &OPERATIONS.map(Operation::as_str)),
                 label("decision", &DECISIONS),
             ]),
             durations: Durations::default(),
@@ -284,7 +290,7 @@ impl Metrics {
 
     /// Counts a request that got no answer: `rejected`, `fault` or `timeout`.
     pub fn unanswered(&self, endpoint: Endpoint, decision: &str) {
-        self.requests.inc([endpoint.path(), NO_KIND, Verb::Unknown.as_str(), decision]);
+        self.requests.inc([endpoint.path(), NO_KIND, Operation::Unknown.as_str(), decision]);
     }
 
     /// Counts a request as in flight until the guard goes.
@@ -351,9 +357,9 @@ mod tests {
     fn record() -> Record {
         Record {
             kind: "Pod",
-            operation: Verb::Create,
+            operation: Operation::Create,
             decision: Decision::Patched,
-            findings: vec![(crate::inject::rules::NODE_PIN_CONFLICT, Mode::Warn)],
+            findings: vec![(crate::inject::meta::NODE_PIN_CONFLICT.id, Mode::Warn)],
             injected: vec!["node-pin"],
             uid: String::new(),
             namespace: String::new(),

@@ -1,74 +1,20 @@
 //! The policy: read before the port is bound, read again when its file changes.
 
-use std::{fmt, fs, io, path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use super::app::App;
-use crate::{
-    policy::{Policy, args::PolicyArgs},
-    yaml::Problem,
+use crate::policy::{
+    Policy,
+    args::{PolicyArgs, PolicyError},
 };
-
-/// Why there is no policy.
-#[derive(Debug)]
-pub enum PolicyError {
-    /// The file cannot be read.
-    Read(PathBuf, io::Error),
-    /// The file is not a policy.
-    Problems(PathBuf, Vec<Problem>),
-}
-
-impl std::error::Error for PolicyError {}
-
-impl fmt::Display for PolicyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PolicyError::Read(path, error) => {
-                write!(f, "{}: cannot be read: {error}", path.display())
-            }
-            PolicyError::Problems(path, problems) => {
-                write!(f, "{}: the policy cannot be used", path.display())?;
-                for problem in problems {
-                    write!(f, "\n  {}:{}", path.display(), line(problem))?;
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-/// `line:column: field: message (help)`.
-fn line(problem: &Problem) -> String {
-    let mut text = format!("{}:{}: ", problem.mark.line, problem.mark.column);
-    let field = problem.field.to_string();
-    if !field.is_empty() {
-        text.push_str(&field);
-        text.push_str(": ");
-    }
-    text.push_str(&problem.message);
-    if let Some(help) = &problem.help {
-        text.push_str(&format!(" ({help})"));
-    }
-    text
-}
-
-fn read(args: &PolicyArgs) -> Result<Option<String>, PolicyError> {
-    let Some(path) = &args.policy else { return Ok(None) };
-    let text = fs::read_to_string(path);
-    text.map(Some).map_err(|error| PolicyError::Read(path.clone(), error))
-}
-
-fn parse(args: &PolicyArgs, text: Option<&str>) -> Result<Policy, PolicyError> {
-    let path = args.policy.clone().unwrap_or_default();
-    args.parse(text).map_err(|problems| PolicyError::Problems(path, problems))
-}
 
 /// Reads the policy for the first time.
 ///
 /// # Errors
 /// Everything that is wrong with it, with its lines.
 pub fn load(args: PolicyArgs) -> Result<(Policy, Reloader), PolicyError> {
-    let text = read(&args)?;
-    let policy = parse(&args, text.as_deref())?;
+    let text = args.read()?;
+    let policy = args.parse(text.clone())?;
     Ok((policy, Reloader { args, seen: Ok(text) }))
 }
 
@@ -76,7 +22,7 @@ pub fn load(args: PolicyArgs) -> Result<(Policy, Reloader), PolicyError> {
 #[derive(Debug)]
 pub struct Reloader {
     args: PolicyArgs,
-    /// What was seen last, good or bad: each change is tried, and spoken of, once.
+    /// What was seen last, good or bad: each change is tried, and logged, once.
     seen: Result<Option<String>, String>,
 }
 
@@ -84,13 +30,13 @@ impl Reloader {
     /// Takes up what has changed since the last look. What is wrong is logged and counted, and the
     /// old policy stays.
     pub fn poll(&mut self, app: &App) {
-        let read = read(&self.args);
+        let read = self.args.read();
         let now = read.as_ref().map(Clone::clone).map_err(ToString::to_string);
         if now == self.seen {
             return;
         }
         self.seen = now;
-        match read.and_then(|text| parse(&self.args, text.as_deref())) {
+        match read.and_then(|text| self.args.parse(text)) {
             Ok(policy) => {
                 app.policy.store(Arc::new(policy));
                 app.metrics.policy_reloaded(true);
@@ -98,9 +44,9 @@ impl Reloader {
             }
             Err(error) => {
                 app.metrics.policy_reloaded(false);
-                if let PolicyError::Problems(path, problems) = &error {
+                if let PolicyError::Wrong { path, problems, .. } = &error {
                     for problem in problems {
-                        let at = format!("{}:{}", path.display(), line(problem));
+                        let at = format!("{}:{problem}", path.display());
                         tracing::error!(at, "the policy is wrong");
                     }
                 }

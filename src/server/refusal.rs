@@ -63,9 +63,7 @@ impl Refusal {
                 let (line, column) = (error.line(), error.column());
                 return format!("the JSON cannot be read at line {line} column {column}");
             }
-            Refusal::Review(Rejection::Object(_) | Rejection::NotAPod(_)) => {
-                "the object is not what the review says"
-            }
+            Refusal::Review(Rejection::Object(_)) => "the object is not what the review says",
             Refusal::Review(Rejection::Version { .. }) => "not an admission.k8s.io/v1 review",
             other => return other.to_string(),
         };

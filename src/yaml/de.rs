@@ -14,13 +14,11 @@ mod deserializer;
 mod error;
 mod reader;
 
-use std::collections::HashMap;
-
 use serde::de::DeserializeOwned;
 
 use self::context::{Context, Inspect, Unknown};
 use self::{error::Error, reader::Reader};
-use super::{node::Node, problem::Problem};
+use super::{node::Node, problem::Problem, to_json::Replacements};
 
 /// How often a tree is read again before the rest is given up.
 const MAX_RUNS: usize = 50;
@@ -32,7 +30,7 @@ pub(crate) struct Read<T> {
     /// What is wrong, in the order of the text.
     pub(crate) problems: Vec<Problem>,
     /// By the address of a node: the JSON that its type takes instead of it.
-    pub(crate) instead: HashMap<usize, String>,
+    pub(crate) instead: Replacements,
 }
 
 /// Reads a tree into a type.

@@ -1,12 +1,13 @@
-//! JSON, read into the same tree and written from it.
+//! JSON, read into the same tree.
 //!
 //! YAML is said to contain JSON, but YAML 1.1 knows neither `\/` nor surrogate pairs.
 
 use std::borrow::Cow;
 
 use super::{
+    document::Document,
     map::Entries,
-    node::{Document, Key, MAX_DEPTH, Mark, Node, Value},
+    node::{Key, MAX_DEPTH, Mark, Node, Value},
     problem::Problem,
     scalar,
 };
@@ -273,72 +274,4 @@ impl<'a> Reader<'a> {
         self.at += 4;
         u32::from_str_radix(digits, 16).map_err(|_| Stop::NotJson)
     }
-}
-
-/// Writes a node as compact JSON. `instead` gives the text that shall stand for a node instead.
-pub(crate) fn write<'n>(
-    node: &'n Node<'_>,
-    out: &mut String,
-    instead: &impl Fn(&'n Node<'_>) -> Option<&'n str>,
-) {
-    if let Some(text) = instead(node) {
-        out.push_str(text);
-        return;
-    }
-    match &node.value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(on) => out.push_str(if *on { "true" } else { "false" }),
-        Value::Int(number) => out.push_str(&number.to_string()),
-        Value::UInt(number) => out.push_str(&number.to_string()),
-        Value::Float(number) => out.push_str(&float(*number)),
-        Value::Str(text) => string(text, out),
-        Value::Seq(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write(item, out, instead);
-            }
-            out.push(']');
-        }
-        Value::Map(entries) => {
-            out.push('{');
-            for (i, (key, item)) in entries.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                string(&key.name, out);
-                out.push(':');
-                write(item, out, instead);
-            }
-            out.push('}');
-        }
-    }
-}
-
-/// A float as JSON writes it.
-pub(crate) fn float(number: f64) -> String {
-    serde_json::Number::from_f64(number).map_or_else(|| "0".to_owned(), |number| number.to_string())
-}
-
-/// Text as JSON writes it.
-pub(crate) fn string(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c < ' ' => {
-                let code = u32::from(c);
-                out.push_str("\\u00");
-                out.extend([code >> 4, code & 15].map(|d| char::from_digit(d, 16).unwrap_or('0')));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }

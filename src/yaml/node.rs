@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::{json, problem::Problem};
 use crate::finding::{Field, Step};
 
 /// How deep mappings and lists may be nested: far deeper than any manifest, and shallow enough
@@ -59,16 +58,12 @@ pub enum Value<'a> {
     Map(Vec<(Key<'a>, Node<'a>)>),
 }
 
-/// One document of a stream.
-#[derive(Clone, Debug)]
-pub struct Document<'a> {
-    /// Its root.
-    pub root: Node<'a>,
-    /// What is wrong with it although it could be read, such as a duplicate key.
-    pub problems: Vec<Problem>,
-}
-
 impl<'a> Node<'a> {
+    /// What tells this node from all others, as long as the tree stays where it is.
+    pub(crate) fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     /// The value of a key of this mapping.
     pub fn get(&self, key: &str) -> Option<&Node<'a>> {
         self.entry(key).map(|(_, node)| node)
@@ -111,13 +106,6 @@ impl<'a> Node<'a> {
             }
         }
         at
-    }
-
-    /// The tree as compact JSON, keys in the order of the text.
-    pub fn to_json(&self) -> String {
-        let mut out = String::new();
-        json::write(self, &mut out, &|_| None);
-        out
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is wrong with a document.
 
+use std::fmt;
+
 use super::node::Mark;
 use crate::finding::Field;
 
@@ -20,5 +22,21 @@ impl Problem {
     /// A problem of the text at this place, not of a field.
     pub fn at(mark: Mark, message: impl Into<String>) -> Self {
         Problem { field: Field::default(), mark, message: message.into(), help: None }
+    }
+}
+
+/// `line:column: field: message (help)`
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: ", self.mark.line, self.mark.column)?;
+        let field = self.field.to_string();
+        if !field.is_empty() {
+            write!(f, "{field}: ")?;
+        }
+        f.write_str(&self.message)?;
+        match &self.help {
+            Some(help) => write!(f, " ({help})"),
+            None => Ok(()),
+        }
     }
 }

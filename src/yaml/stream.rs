@@ -4,12 +4,7 @@
 //! is parsed, as kubectl does: so a fault in one document cannot reach the next, and only one
 //! document is in memory at a time.
 
-use super::{
-    json,
-    node::{Document, Value},
-    problem::Problem,
-    tree,
-};
+use super::{document::Document, json, node::Value, problem::Problem, tree};
 
 /// Reads the documents of a stream one after the other; see [`super::parse`].
 pub fn documents(text: &str) -> Documents<'_> {

@@ -5,8 +5,9 @@ use std::{borrow::Cow, collections::HashMap};
 use granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 
 use super::{
+    document::Document,
     map::{self, Entries},
-    node::{Document, Key, MAX_DEPTH, Mark, Node, Value},
+    node::{Key, MAX_DEPTH, Mark, Node, Value},
     problem::Problem,
     scalar,
 };

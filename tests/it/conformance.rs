@@ -12,7 +12,7 @@ use setguard::{
     finding::Findings,
     kubernetes::{cluster::Cluster, resource::Resource},
     object::{Object, Subject},
-    rules::api_validation,
+    rules::api_validation::{self, meta::API_VALIDATION},
 };
 
 use crate::corpus::{Bases, Case, Cause, bases, cases};
@@ -118,7 +118,7 @@ fn judge(bases: &Bases, case: &Case, cluster: &Cluster) -> BTreeSet<Cause> {
         Some(old) => Subject::update(object, old),
     };
     assert_eq!(old.is_some(), subject.old().is_some(), "{}: the old object", case.id);
-    let mut found = Findings::default();
+    let mut found = Findings::of(&API_VALIDATION);
     api_validation::validate(&subject, cluster, &mut found);
     found
         .into_vec()

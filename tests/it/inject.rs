@@ -1,10 +1,11 @@
 //! What injection must never do: widen where a pod may run, or patch twice.
 
+use crate::support;
 use json_patch::Patch;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use setguard::{
-    inject::{self, Injection, pod::Pod, settings::Injection as Settings},
+    inject::{self, Injection, pod::Pod, settings::Settings},
     object::{Str, User},
     policy::Policy,
 };
@@ -38,7 +39,7 @@ fn pod(node: &str, spec: Value) -> Value {
 }
 
 fn denials(injection: &Injection) -> Vec<String> {
-    let verdict = injection.verdict(&Policy::default());
+    let verdict = support::judge_injection(injection);
     verdict.denials().map(|j| format!("{}: {}", j.finding.field, j.finding.message)).collect()
 }
 
@@ -286,8 +287,8 @@ fn the_patch_is_minimal() {
 fn nobody_else_gets_anything() {
     let injection = inject(&pod("worker-0", json!({})), "alice");
     assert_eq!(injection.patch, vec![]);
-    let verdict = injection.verdict(&Policy::default());
-    let warned: Vec<_> = verdict.warnings().map(|j| j.finding.rule).collect();
+    let verdict = support::judge_injection(&injection);
+    let warned: Vec<_> = verdict.warnings().map(|j| j.finding.rule.id).collect();
     assert_eq!(warned, ["unpaired-node-annotation"]);
     assert!(verdict.allowed());
 }
@@ -346,8 +347,8 @@ fn a_limited_toleration_of_the_control_plane_is_overtaken_with_a_warning() {
     let injection = inject::pod(&Pod::parse(&before).unwrap(), &user(PAIRED), &policy.injection);
     let after = serde_json::from_str(&injection.applied(&before).unwrap()).unwrap();
     assert_eq!(stays(&after, key, "NoExecute"), Some(None));
-    let verdict = injection.verdict(&policy);
-    let warned: Vec<_> = verdict.warnings().map(|j| j.finding.rule).collect();
+    let verdict = support::judge_injection(&injection);
+    let warned: Vec<_> = verdict.warnings().map(|j| j.finding.rule.id).collect();
     assert_eq!(warned, ["toleration-seconds-loop"]);
 }
 

@@ -69,7 +69,7 @@ fn agree(found: &[Found], response: &Value, place: &str) {
         |mode: &'static str| found.iter().filter(move |f| f.mode == mode && is_of_both_doors(f));
     let expected: BTreeSet<(String, String, String)> = of("deny")
         .map(|f| {
-            let adjustable = catalogue::find(&f.rule).unwrap().adjustable;
+            let adjustable = catalogue::find(&f.rule).unwrap().meta.adjustable;
             let mark = if adjustable { format!(" (setguard: {})", f.rule) } else { String::new() };
             (f.reason.clone(), f.field.clone(), format!("{}{mark}", f.text))
         })

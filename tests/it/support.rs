@@ -8,17 +8,20 @@ use std::{
 use jiff::civil::date;
 use serde_json::Value;
 use setguard::{
+    engine::verdict::Verdict,
     engine::{self, Context, Door, verdict::Judged},
     finding::Mode,
+    inject::Injection,
     inventory::{Inventory, item::Item},
     kubernetes::{
         cluster::{Cluster, parse_gates},
         resource::Resource,
     },
+    object::Metadata,
     object::{Object, Subject},
     policy::Policy,
     rules::{
-        api_validation::metas::{API_VALIDATION, SCHEMA},
+        api_validation::meta::{API_VALIDATION, SCHEMA},
         cross_object,
         trap::Phase,
         traps::TRAPS,
@@ -86,7 +89,7 @@ pub fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster) -> Vec<Found> 
 
 fn flat(judged: &Judged) -> Found {
     Found {
-        rule: judged.finding.rule.to_owned(),
+        rule: judged.finding.rule.id.to_owned(),
         mode: judged.mode.to_string(),
         reason: judged.finding.reason.as_str().to_owned(),
         field: judged.finding.field.to_string(),
@@ -108,8 +111,15 @@ pub fn judge_together(objects: &[String], policy: &Policy) -> Vec<Found> {
         item.map(|item| inventory.add(item));
     }
     let cx = Context { policy, door: Door::Check, today: date(2026, 1, 1) };
-    let verdicts = engine::evaluate_together(&inventory, &Inventory::default(), &cx);
+    let verdicts = engine::evaluate_cross_object(&inventory, &Inventory::default(), &cx);
     verdicts.values().flat_map(|verdict| &verdict.judged).map(flat).collect()
+}
+
+/// What the engine makes of the findings of injection, by the default policy.
+pub fn judge_injection(injection: &Injection) -> Verdict {
+    let policy = Policy::default();
+    let cx = Context { policy: &policy, door: Door::Check, today: date(2026, 1, 1) };
+    engine::evaluate_injection(injection, &Metadata::default(), &cx)
 }
 
 /// The old object of a fixture `NAME.yaml`, if there is a `NAME.old.yaml`.
@@ -158,7 +168,7 @@ fn cluster_of(text: &str) -> Cluster {
 /// Whether a finding may stand in a fixture or an example of another rule: immutable-field says
 /// what to do, beside the API server's refusal.
 pub fn stands_beside(found: &Found, id: &str) -> bool {
-    id == "immutable-field" && found.rule == API_VALIDATION
+    id == "immutable-field" && found.rule == API_VALIDATION.id
 }
 
 /// What `check` finds in an example of a rule. Two documents of one object are the old one and its
@@ -186,7 +196,7 @@ fn schema(document: &yaml::Document<'_>) -> Vec<Found> {
     let problems = document.problems.clone().into_iter();
     let problems = problems.chain(setguard::object::schema::strict(&document.root, resource));
     let found = problems.map(|problem| Found {
-        rule: SCHEMA.to_owned(),
+        rule: SCHEMA.id.to_owned(),
         mode: Mode::Deny.to_string(),
         reason: String::new(),
         field: problem.field.to_string(),

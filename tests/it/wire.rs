@@ -153,7 +153,7 @@ async fn a_malformed_review_is_a_400_that_says_what_is_wrong() {
         ),
         (
             changed(|r| r["request"]["object"]["kind"] = json!("StatefulSet")).into(),
-            "expected a apps/v1 DaemonSet, got apiVersion \"apps/v1\", kind \"StatefulSet\"",
+            "expected an apps/v1 DaemonSet, got apiVersion \"apps/v1\", kind \"StatefulSet\"",
         ),
         (
             changed(|r| r["request"]["object"]["spec"]["minReadySeconds"] = json!("ten")).into(),

@@ -159,7 +159,7 @@ mod tests {
     }
     fn texts(spec: &Json) -> Vec<String> {
         let claim = serde_json::from_value(json!({"spec": spec})).unwrap();
-        let mut found = Findings::of("test");
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
         validate(&claim, &Cluster::default(), &Path::new("spec"), &mut found);
         found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }

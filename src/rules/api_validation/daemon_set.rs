@@ -13,7 +13,7 @@ use k8s_openapi::{
 use serde_json::json;
 
 use super::{
-    metas::{API_VALIDATION, POD_TEMPLATE_VALIDATION},
+    meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION},
     object_meta,
     pod::util::non_negative,
     pod_template,
@@ -66,10 +66,10 @@ pub(super) fn validate(
         let annotations = spec.template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
         let old = &|| old_template()?.spec.as_ref();
         let opts = pod_template::PodOptions { cluster, claims: &[], old };
-        found.set_rule(POD_TEMPLATE_VALIDATION);
+        found.set_rule(&POD_TEMPLATE_VALIDATION);
         let path = template_path.child("spec");
         pod_template::validate_pod_spec(pod, annotations, &path, &opts, found);
-        found.set_rule(API_VALIDATION);
+        found.set_rule(&API_VALIDATION);
     }
     template::no_ephemeral_containers(&spec.template, &template_path, found);
     template::restrictions(Kind::DaemonSet, &spec.template, &template_path, found);
@@ -115,7 +115,7 @@ fn bad_affinity_selector(pod: &PodSpec) -> bool {
 
 /// Whether `ValidatePodAffinityTermSelector` would find anything.
 fn bad_term(term: &PodAffinityTerm) -> bool {
-    let mut found = Findings::default();
+    let mut found = Findings::of(&API_VALIDATION);
     let path = Path::new("term");
     for selector in term.label_selector.iter().chain(&term.namespace_selector) {
         selector::validate(selector, &|| false, &path, &mut found);

@@ -245,12 +245,12 @@ mod tests {
         found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }
     fn created(kind: Kind, json: &str) -> Vec<String> {
-        let mut found = Findings::of("test");
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
         validate_create(kind, &parsed(json), &mut found);
         texts(found)
     }
     fn updated(json: &str, old: &str) -> Vec<String> {
-        let mut found = Findings::of("test");
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
         validate_update(&parsed(json), Some(&parsed(old)), &mut found);
         texts(found)
     }

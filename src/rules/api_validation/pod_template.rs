@@ -220,7 +220,7 @@ mod tests {
     fn judge(spec: &PodSpec, old: Option<&PodSpec>, claims: &[&str], gates: &str) -> Vec<String> {
         let gates = crate::kubernetes::cluster::parse_gates(gates).unwrap();
         let cluster = Cluster::new("1.36".parse().unwrap(), gates);
-        let mut found = Findings::of("test");
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
         let opts = PodOptions { cluster: &cluster, claims, old: &|| old };
         validate_pod_spec(spec, None, &Path::new("spec"), &opts, &mut found);
         found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
@@ -310,7 +310,7 @@ mod tests {
 
     /// The verdict with the old spec read at once: what [`validate_pod_spec`] must come to.
     fn at_once(spec: &PodSpec, old: Option<&PodSpec>, cluster: &Cluster) -> Vec<String> {
-        let mut found = Findings::of("test");
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
         let spec = drop_disabled(spec, old, cluster);
         let opts = Options::of(&spec, old, cluster);
         validate_as(&spec, None, &Path::new("spec"), &opts, &[], &mut found);
@@ -350,7 +350,7 @@ mod tests {
         for (i, new) in specs.iter().enumerate() {
             for old in [0, 1, 977].map(|step| &specs[(i + step) % specs.len()]) {
                 for cluster in &clusters {
-                    let mut found = Findings::of("test");
+                    let mut found = Findings::of(&crate::finding::TEST_RULE);
                     let was_asked = std::cell::Cell::new(false);
                     let ask = || {
                         was_asked.set(true);

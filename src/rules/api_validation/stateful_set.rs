@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::{
     claims, kruise,
-    metas::{API_VALIDATION, POD_TEMPLATE_VALIDATION},
+    meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION},
     pod::util::non_negative,
     pod_template,
     template::{self, OldTemplate},
@@ -196,16 +196,16 @@ impl Judge<'_> {
         let nameless = named.then(|| PodSpec { hostname: None, subdomain: None, ..pod.clone() });
         let pod = nameless.as_ref().unwrap_or(pod);
         let annotations = template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
-        found.set_rule(POD_TEMPLATE_VALIDATION);
+        found.set_rule(&POD_TEMPLATE_VALIDATION);
         pod_template::validate_pod_spec(pod, annotations, &path.child("spec"), &opts, found);
-        found.set_rule(API_VALIDATION);
+        found.set_rule(&API_VALIDATION);
     }
 
     /// Whether the old object would be refused by the rules for an UPDATE; then the new pod
     /// template is not judged at all.
     fn had_faults(&self, old: Old<'_>) -> bool {
         let Some(template) = (old.template)() else { return false };
-        let mut faults = Findings::of(API_VALIDATION);
+        let mut faults = Findings::of(&API_VALIDATION);
         self.own_fields(old.spec, template, &mut faults);
         self.pod_template(old.spec, template, &mut faults);
         !faults.is_empty()

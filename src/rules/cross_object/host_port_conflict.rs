@@ -32,13 +32,13 @@ affinity of both are taken together.
 
 Kubernetes: `Fits`, pkg/scheduler/framework/plugins/nodeports/node_ports.go; `CheckConflict`,
 kube-scheduler framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
-        bad: include_str!("examples/host_port_conflict.bad.yaml"),
-        good: include_str!("examples/host_port_conflict.good.yaml"),
+        bad: include_str!("examples/host-port-conflict.bad.yaml"),
+        good: include_str!("examples/host-port-conflict.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet"],
         since: "0.1.0",
         adjustable: true,
     },
+    kinds: &["DaemonSet"],
     check,
 };
 

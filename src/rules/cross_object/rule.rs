@@ -12,6 +12,8 @@ use crate::{
 pub struct Rule {
     /// What it says of itself.
     pub meta: Meta,
+    /// The kinds that it reports about.
+    pub kinds: &'static [&'static str],
     /// Looks at all objects. Pure: no IO, no clock, no policy.
     pub check: fn(&Inventory, &mut Found),
 }
@@ -19,13 +21,13 @@ pub struct Rule {
 /// Where rules about several objects put what they find.
 #[derive(Debug)]
 pub struct Found {
-    rule: &'static str,
+    rule: &'static Meta,
     list: Vec<(usize, Finding)>,
 }
 
 impl Found {
-    /// An empty list whose findings will carry this rule's id.
-    pub const fn of(rule: &'static str) -> Self {
+    /// An empty list of findings by this rule.
+    pub const fn of(rule: &'static Meta) -> Self {
         Found { rule, list: Vec::new() }
     }
 

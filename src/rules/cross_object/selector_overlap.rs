@@ -1,4 +1,4 @@
-//! D7: two controllers that take the same pods for their own.
+//! Two controllers that take the same pods for their own.
 
 mod index;
 mod overlap;
@@ -33,13 +33,13 @@ Kubernetes makes.
 Kubernetes: `ClaimObject`, pkg/controller/controller_ref_manager.go; `podsShouldBeOnNode`,
 pkg/controller/daemon/daemon_controller.go; `GetResourceReplicas`,
 pkg/controller/podautoscaler/replica_calculator.go.",
-        bad: include_str!("examples/selector_overlap.bad.yaml"),
-        good: include_str!("examples/selector_overlap.good.yaml"),
+        bad: include_str!("examples/selector-overlap.bad.yaml"),
+        good: include_str!("examples/selector-overlap.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
+    kinds: &["DaemonSet", "StatefulSet"],
     check,
 };
 

@@ -1,4 +1,4 @@
-//! S10: a StatefulSet whose Service is not there.
+//! A StatefulSet whose Service is not there.
 
 use super::{
     rule::{Found, Rule},
@@ -24,13 +24,13 @@ namespace; a run without Services says nothing of them.
 
 Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go; `ShouldSetHostname`,
 endpointslice util/controller_utils.go.",
-        bad: include_str!("examples/service_missing.bad.yaml"),
-        good: include_str!("examples/service_missing.good.yaml"),
+        bad: include_str!("examples/service-missing.bad.yaml"),
+        good: include_str!("examples/service-missing.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
+    kinds: &["StatefulSet"],
     check,
 };
 

@@ -1,4 +1,4 @@
-//! S10: a StatefulSet whose Service has an address of its own.
+//! A StatefulSet whose Service has an address of its own.
 
 use super::{
     rule::{Found, Rule},
@@ -28,13 +28,13 @@ headless one, for clients to whom any pod will do.
 
 Kubernetes: DNS specification, \"Records for a Headless Service\";
 `ValidateServiceClusterIPsRelatedFields`, pkg/apis/core/validation/validation.go.",
-        bad: include_str!("examples/service_not_headless.bad.yaml"),
-        good: include_str!("examples/service_not_headless.good.yaml"),
+        bad: include_str!("examples/service-not-headless.bad.yaml"),
+        good: include_str!("examples/service-not-headless.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
+    kinds: &["StatefulSet"],
     check,
 };
 

@@ -1,4 +1,4 @@
-//! S10: a StatefulSet whose Service leads to other pods or to none.
+//! A StatefulSet whose Service leads to other pods or to none.
 
 use super::{
     rule::{Found, Rule},
@@ -29,13 +29,13 @@ pod, such as `statefulset.kubernetes.io/pod-name`, are taken as matching.
 
 Kubernetes: `syncService`, pkg/controller/endpointslice/endpointslice_controller.go;
 `ShouldSetHostname`, endpointslice util/controller_utils.go.",
-        bad: include_str!("examples/service_selects_nothing.bad.yaml"),
-        good: include_str!("examples/service_selects_nothing.good.yaml"),
+        bad: include_str!("examples/service-selects-nothing.bad.yaml"),
+        good: include_str!("examples/service-selects-nothing.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
+    kinds: &["StatefulSet"],
     check,
 };
 

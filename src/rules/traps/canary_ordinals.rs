@@ -2,10 +2,10 @@
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -25,18 +25,18 @@ Lowered to 1: the pods 1 and 2 get the new one.
 
 Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go;
 `newVersionedStatefulSetPod`, stateful_set_utils.go.",
-        bad: include_str!("canary_ordinals.bad.yaml"),
-        good: include_str!("canary_ordinals.good.yaml"),
+        bad: include_str!("examples/canary-ordinals.bad.yaml"),
+        good: include_str!("examples/canary-ordinals.good.yaml"),
         mode: Mode::Audit,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::HoldsInOrder,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+fn check(_: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some((old, spec)) = subject.old().zip(read::stateful_set(&subject.object)) else { return };
     let Some(before) = read::stateful_set(old).and_then(read::partition) else { return };
     let Some(partition) = read::partition(spec) else { return };
@@ -73,11 +73,10 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     } else {
         return;
     };
-    let path = Path::new("spec");
-    let strategy = path.child("updateStrategy");
+    let strategy = SPEC.child("updateStrategy");
     let rolling = strategy.child("rollingUpdate");
     let written = rolling.child("partition");
     // 0 is the default: it may not be written down.
-    let field = if partition > 0 { &written } else { &path };
+    let field = if partition > 0 { &written } else { &SPEC };
     found.report(field, Reason::Invalid, message, help);
 }

@@ -1,11 +1,11 @@
-//! S16: a volume that a claim template takes the place of.
+//! A volume that a claim template takes the place of.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::VOLUMES},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -23,28 +23,23 @@ volume `data`, the claim.
 
 Kubernetes: `updateStorage`, pkg/controller/statefulset/stateful_set_utils.go;
 `ValidateStatefulSetSpec`, pkg/apis/apps/validation/validation.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/claim-hides-volume.bad.yaml"),
+        good: include_str!("examples/claim-hides-volume.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(pod) = read::pod_spec(&subject.object) else { return };
-    let path = Path::new("spec");
-    let path = path.child("template");
-    let path = path.child("spec");
-    let path = path.child("volumes");
     for (i, volume) in pod.volumes.iter().flatten().enumerate() {
         if read::claims(spec).any(|(name, _)| name == volume.name) {
             found.report(
-                &path.index(i).child("name"),
+                &VOLUMES.index(i).child("name"),
                 Reason::Duplicate,
                 format!(
                     "no pod has this volume: the claim template {:?} takes its place",
@@ -55,58 +50,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         }
     }
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: store
-spec:
-  serviceName: store
-  selector:
-    matchLabels: {app: store}
-  template:
-    metadata:
-      labels: {app: store}
-    spec:
-      volumes:
-        - name: data
-          configMap: {name: seed}
-      containers:
-        - name: store
-          image: registry.example.com/store:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: store
-spec:
-  serviceName: store
-  selector:
-    matchLabels: {app: store}
-  template:
-    metadata:
-      labels: {app: store}
-    spec:
-      volumes:
-        - name: seed
-          configMap: {name: seed}
-      containers:
-        - name: store
-          image: registry.example.com/store:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-            - {name: seed, mountPath: /seed}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}
-";

@@ -1,13 +1,13 @@
-//! S18: metadata of a claim template that no claim can have.
+//! Metadata of a claim template that no claim can have.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Path, Reason, paths::CLAIM_TEMPLATES},
     kubernetes::{cluster::Cluster, names},
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -27,23 +27,20 @@ be set on objects to be created\").
 
 Kubernetes: `validateVolumeClaimTemplates`, pkg/apis/apps/validation/validation.go;
 `getPersistentVolumeClaims`, pkg/controller/statefulset/stateful_set_utils.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/claim-metadata-invalid.bad.yaml"),
+        good: include_str!("examples/claim-metadata-invalid.good.yaml"),
         mode: Mode::Deny,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
-    let path = Path::new("spec");
-    let path = path.child("volumeClaimTemplates");
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     for (i, (_, claim)) in read::claims(spec).enumerate() {
-        metadata(&claim.metadata, &path.index(i).child("metadata"), found);
+        metadata(&claim.metadata, &CLAIM_TEMPLATES.index(i).child("metadata"), found);
     }
 }
 
@@ -84,51 +81,3 @@ fn metadata(metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
         report(&path, "a resourceVersion".to_owned(), "leave it out, the API server sets it");
     }
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: broker
-spec:
-  serviceName: broker
-  selector:
-    matchLabels: {app: broker}
-  template:
-    metadata:
-      labels: {app: broker}
-    spec:
-      containers:
-        - name: broker
-          image: registry.example.com/broker:3.7.1
-          readinessProbe: {tcpSocket: {port: 9092}}
-          volumeMounts:
-            - {name: data, mountPath: /var/lib/broker}
-  volumeClaimTemplates:
-    - metadata: {name: data, labels: {tier: \"hot data\"}}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 500Gi}}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: broker
-spec:
-  serviceName: broker
-  selector:
-    matchLabels: {app: broker}
-  template:
-    metadata:
-      labels: {app: broker}
-    spec:
-      containers:
-        - name: broker
-          image: registry.example.com/broker:3.7.1
-          readinessProbe: {tcpSocket: {port: 9092}}
-          volumeMounts:
-            - {name: data, mountPath: /var/lib/broker}
-  volumeClaimTemplates:
-    - metadata: {name: data, labels: {tier: hot-data}}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 500Gi}}}
-";

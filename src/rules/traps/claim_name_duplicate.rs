@@ -1,13 +1,13 @@
-//! S15: two claim templates of one name.
+//! Two claim templates of one name.
 
 use std::collections::BTreeSet;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::CLAIM_TEMPLATES},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -25,26 +25,23 @@ one claim, `data-dup-0`, which has the label of the second.
 
 Kubernetes: `volumesToAddForTemplates`, pkg/apis/apps/validation/validation.go;
 `getPersistentVolumeClaims`, pkg/controller/statefulset/stateful_set_utils.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/claim-name-duplicate.bad.yaml"),
+        good: include_str!("examples/claim-name-duplicate.good.yaml"),
         mode: Mode::Deny,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
-    let path = Path::new("spec");
-    let path = path.child("volumeClaimTemplates");
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let mut names = BTreeSet::new();
     for (i, (name, _)) in read::claims(spec).enumerate() {
         if !names.insert(name) {
             found.report(
-                &path.index(i).child("metadata").child("name"),
+                &CLAIM_TEMPLATES.index(i).child("metadata").child("name"),
                 Reason::Duplicate,
                 format!(
                     "more than one claim template is named {name:?}, and each pod gets one claim \
@@ -55,56 +52,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         }
     }
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: broker
-spec:
-  serviceName: broker
-  selector:
-    matchLabels: {app: broker}
-  template:
-    metadata:
-      labels: {app: broker}
-    spec:
-      containers:
-        - name: broker
-          image: registry.example.com/broker:3.7.1
-          readinessProbe: {tcpSocket: {port: 9092}}
-          volumeMounts:
-            - {name: data, mountPath: /var/lib/broker}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 500Gi}}}
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 20Gi}}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: broker
-spec:
-  serviceName: broker
-  selector:
-    matchLabels: {app: broker}
-  template:
-    metadata:
-      labels: {app: broker}
-    spec:
-      containers:
-        - name: broker
-          image: registry.example.com/broker:3.7.1
-          readinessProbe: {tcpSocket: {port: 9092}}
-          volumeMounts:
-            - {name: data, mountPath: /var/lib/broker}
-            - {name: logs, mountPath: /var/log/broker}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 500Gi}}}
-    - metadata: {name: logs}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 20Gi}}}
-";

@@ -1,11 +1,11 @@
-//! S19: an empty class is not the default class.
+//! An empty class is not the default class.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::CLAIM_TEMPLATES},
     kubernetes::cluster::Cluster,
-    object::{Operation, Subject},
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -25,24 +25,21 @@ set\", the pod stays Pending.
 
 Kubernetes: `DefaultStorageClass`, plugin/pkg/admission/storage/storageclass/setdefault/admission.go;
 `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_controller.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/claim-without-class.bad.yaml"),
+        good: include_str!("examples/claim-without-class.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
-    if subject.operation != Operation::Create {
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    if subject.is_update {
         return;
     }
-    let path = Path::new("spec");
-    let path = path.child("volumeClaimTemplates");
     for (i, (name, claim)) in read::claims(spec).enumerate() {
         let Some(wanted) = &claim.spec else { continue };
         let annotated = claim.metadata.annotations.iter().flatten();
@@ -51,7 +48,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let empty = wanted.storage_class_name.as_deref() == Some("");
         if empty && !named && !annotated && wanted.selector.is_none() {
             found.report(
-                &path.index(i).child("spec").child("storageClassName"),
+                &CLAIM_TEMPLATES.index(i).child("spec").child("storageClassName"),
                 Reason::Invalid,
                 format!(
                     "with an empty class nothing makes a volume for the claim {name:?}, and the \
@@ -65,51 +62,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
 
 /// Kubernetes: `GetPersistentVolumeClaimClass`, pkg/apis/core/helper/helpers.go.
 const OLD_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: store
-spec:
-  serviceName: store
-  selector:
-    matchLabels: {app: store}
-  template:
-    metadata:
-      labels: {app: store}
-    spec:
-      containers:
-        - name: store
-          image: registry.example.com/store:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}, storageClassName: \"\"}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: store
-spec:
-  serviceName: store
-  selector:
-    matchLabels: {app: store}
-  template:
-    metadata:
-      labels: {app: store}
-    spec:
-      containers:
-        - name: store
-          image: registry.example.com/store:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          volumeMounts:
-            - {name: data, mountPath: /data}
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}
-";

@@ -1,11 +1,11 @@
-//! S14: fewer replicas, and their data goes with them.
+//! Fewer replicas, and their data goes with them.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -24,19 +24,18 @@ update; the claim of the second pod is gone with the pod.
 
 Kubernetes: `fixPodClaim` in `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go;
 `updateClaimOwnerRefForSetAndPod`, stateful_set_utils.go.",
-        bad: include_str!("claims_deleted_on_scale_down.bad.yaml"),
-        good: include_str!("claims_deleted_on_scale_down.good.yaml"),
+        bad: include_str!("examples/claims-deleted-on-scale-down.bad.yaml"),
+        good: include_str!("examples/claims-deleted-on-scale-down.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::HoldsInOrder,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(old) = subject.old().and_then(read::stateful_set) else { return };
     let policy = spec.persistent_volume_claim_retention_policy.as_ref();
     let deletes = policy.and_then(|policy| policy.when_scaled.as_deref()) == Some("Delete");
@@ -54,10 +53,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         }
     };
     let first = if low.is_empty() { high.start } else { low.start };
-    let path = Path::new("spec");
-    let path = path.child("persistentVolumeClaimRetentionPolicy");
     found.report(
-        &path.child("whenScaled"),
+        &SPEC.child("persistentVolumeClaimRetentionPolicy").child("whenScaled"),
         Reason::Invalid,
         format!(
             "this update removes {gone}, and with whenScaled Delete the claims of what it removes \

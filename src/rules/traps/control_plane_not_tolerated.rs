@@ -1,13 +1,16 @@
-//! D11: an agent of the node that leaves out the control plane.
+//! An agent of the node that leaves out the control plane.
 
 use k8s_openapi::api::core::v1::{PodSpec, Toleration};
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason},
+    finding::{
+        Findings, Meta, Mode, Reason,
+        paths::{POD_SPEC, TOLERATIONS},
+    },
     kubernetes::{cluster::Cluster, resource::Kind, tolerations},
-    object::{Subject, marks},
-    rules::trap::{Phase, Trap},
+    object::{DaemonSetSpec, Subject, marks},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -28,21 +31,21 @@ anything but operating system and architecture, and do not ask setguard for the 
 setguard.io/control-plane.
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/control-plane-not-tolerated.bad.yaml"),
+        good: include_str!("examples/control-plane-not-tolerated.good.yaml"),
         mode: Mode::Audit,
-        kinds: &["DaemonSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::DaemonSet(check),
 };
 
 const TAINT: &str = "node-role.kubernetes.io/control-plane";
 const OLD_TAINT: &str = "node-role.kubernetes.io/master";
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let object = &subject.object;
     if object.kind() != Kind::DaemonSet
         || object.metadata.label(marks::CONTROL_PLANE_LABEL) == Some("true")
@@ -58,15 +61,12 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if !is_agent_of_the_node(spec) || chooses_nodes(spec) || list.iter().any(tolerates) {
         return;
     }
-    read::at_pod_spec(|path| {
-        let tolerations = path.child("tolerations");
-        found.report(
-            if list.is_empty() { path } else { &tolerations },
-            Reason::Required,
-            format!("no pod runs on the nodes of the control plane, which have the taint {TAINT}"),
-            format!("add {{key: {TAINT}, operator: Exists, effect: NoSchedule}} to tolerations"),
-        );
-    });
+    found.report(
+        if list.is_empty() { &POD_SPEC } else { &TOLERATIONS },
+        Reason::Required,
+        format!("no pod runs on the nodes of the control plane, which have the taint {TAINT}"),
+        format!("add {{key: {TAINT}, operator: Exists, effect: NoSchedule}} to tolerations"),
+    );
 }
 
 fn is_agent_of_the_node(spec: &PodSpec) -> bool {
@@ -89,43 +89,3 @@ fn chooses_nodes(spec: &PodSpec) -> bool {
         || spec.node_selector.iter().flatten().any(|(key, _)| !is_kind_of_machine(key))
         || asked.any(|it| !is_kind_of_machine(&it.key))
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      volumes:
-        - name: logs
-          hostPath: {path: /var/log}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
-      volumes:
-        - name: logs
-          hostPath: {path: /var/log}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

@@ -1,11 +1,11 @@
-//! S22: pods of a StatefulSet that are gone before they have ended.
+//! Pods of a StatefulSet that are gone before they have ended.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, resource::Kind},
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -24,66 +24,28 @@ is bound to a node before anything could have been stopped.
 A DaemonSet is left alone: its pods have no identity, and some node agents set 0 on purpose.
 
 Kubernetes: `CheckGracefulDelete`, pkg/registry/core/pod/strategy.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/grace-period-zero.bad.yaml"),
+        good: include_str!("examples/grace-period-zero.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+fn check(_: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let spec = read::pod_spec(&subject.object);
     let seconds = spec.and_then(|spec| spec.termination_grace_period_seconds);
     if subject.object.kind() != Kind::StatefulSet || seconds != Some(0) {
         return;
     }
-    read::at_pod_spec(|path| {
-        found.report(
-            &path.child("terminationGracePeriodSeconds"),
-            Reason::Invalid,
-            "a deleted pod is forgotten before its processes have stopped, so two pods may run \
-             with the same name and volumes",
-            "use the seconds that the process needs to stop; without the field it has 30",
-        );
-    });
+    found.report(
+        &POD_SPEC.child("terminationGracePeriodSeconds"),
+        Reason::Invalid,
+        "a deleted pod is forgotten before its processes have stopped, so two pods may run \
+         with the same name and volumes",
+        "use the seconds that the process needs to stop; without the field it has 30",
+    );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: db
-spec:
-  serviceName: db
-  selector:
-    matchLabels: {app: db}
-  template:
-    metadata:
-      labels: {app: db}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-        - {name: db, image: registry.example.com/db:16.4.0}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: db
-spec:
-  serviceName: db
-  selector:
-    matchLabels: {app: db}
-  template:
-    metadata:
-      labels: {app: db}
-    spec:
-      terminationGracePeriodSeconds: 60
-      containers:
-        - {name: db, image: registry.example.com/db:16.4.0}
-";

@@ -1,10 +1,10 @@
-//! S30, D28: no old revision to go back to.
+//! No old revision to go back to.
 
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -18,15 +18,15 @@ has reached all pods, there is nothing to undo it with.
 
 Kubernetes: `cleanupHistory`, pkg/controller/daemon/update.go; `truncateHistory`,
 pkg/controller/statefulset/stateful_set_control.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/history-limit-zero.bad.yaml"),
+        good: include_str!("examples/history-limit-zero.good.yaml"),
         mode: Mode::Audit,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -35,46 +35,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         Workload::StatefulSet(spec) => spec.revision_history_limit,
     };
     if limit == Some(0) {
-        let path = Path::new("spec");
         found.report(
-            &path.child("revisionHistoryLimit"),
+            &SPEC.child("revisionHistoryLimit"),
             Reason::Invalid,
             "no old revision is kept, so `kubectl rollout undo` has nothing to go back to",
             "use 1 or more, or leave the field out for 10",
         );
     }
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  revisionHistoryLimit: 0
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  revisionHistoryLimit: 3
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

@@ -1,11 +1,11 @@
-//! S24: more pods than nodes that can take them.
+//! More pods than nodes that can take them.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -25,31 +25,27 @@ ports for the requested pod ports\".
 
 Kubernetes: `NodePorts`, pkg/scheduler/framework/plugins/nodeports/node_ports.go;
 `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/host-port-spread.bad.yaml"),
+        good: include_str!("examples/host-port-spread.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let replicas = spec.replicas.unwrap_or(1);
     if replicas < 2 || read::self_anti_affinity(&subject.object).next().is_some() {
         return;
     }
     let Some(claimed) = read::pod_spec(&subject.object).and_then(read::node_port) else { return };
-    let path = Path::new("spec");
-    let path = path.child("template");
-    let path = path.child("spec");
     let (list, i) = claimed.at;
     let (j, is_host_port) = claimed.port;
-    let host_network = path.child("hostNetwork");
-    let container = path.child(list);
+    let host_network = POD_SPEC.child("hostNetwork");
+    let container = POD_SPEC.child(list);
     let container = container.index(i);
     let ports = container.child("ports");
     let port = ports.index(j);
@@ -65,47 +61,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         "use a Service instead, or say it openly with a required podAntiAffinity by hostname",
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: edge
-spec:
-  serviceName: edge
-  replicas: 3
-  selector:
-    matchLabels: {app: edge}
-  template:
-    metadata:
-      labels: {app: edge}
-    spec:
-      containers:
-        - name: edge
-          image: registry.example.com/edge:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          ports:
-            - {containerPort: 8080, hostPort: 8080}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: edge
-spec:
-  serviceName: edge
-  replicas: 3
-  selector:
-    matchLabels: {app: edge}
-  template:
-    metadata:
-      labels: {app: edge}
-    spec:
-      containers:
-        - name: edge
-          image: registry.example.com/edge:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-          ports:
-            - {containerPort: 8080}
-";

@@ -1,13 +1,13 @@
-//! S20, S34: what to do instead of a change that is refused.
+//! What to do instead of a change that is refused.
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Path, Reason, paths::SPEC},
     kubernetes::{claims, cluster::Cluster, selector},
     object::Subject,
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -29,26 +29,25 @@ StatefulSet gets no pods.
 
 Kubernetes: `ValidateStatefulSetUpdate`, pkg/apis/apps/validation/validation.go; `ValidateUpdate`,
 pkg/registry/apps/daemonset/strategy.go.",
-        bad: include_str!("immutable_field.bad.yaml"),
-        good: include_str!("immutable_field.good.yaml"),
+        bad: include_str!("examples/immutable-field.bad.yaml"),
+        good: include_str!("examples/immutable-field.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::Before,
-    check,
+    openkruise: OpenKruise::DoesNotHold,
+    check: Check::Both(check),
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(old) = subject.old() else { return };
     let name = subject.object.name();
-    let path = Path::new("spec");
     if let Some(selector) = subject.object.selector()
         && !selector::same(Some(selector), old.selector())
     {
         found.report(
-            &path.child("selector"),
+            &SPEC.child("selector"),
             Reason::Forbidden,
             "the selector cannot be changed, and orphaned pods that it does not match would stay",
             "use another name, or delete the object with its pods and apply it again",
@@ -71,23 +70,23 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     };
     let (service, old_service) = (new.service_name.as_deref(), old.service_name.as_deref());
     if service.unwrap_or_default() != old_service.unwrap_or_default() {
-        let written = path.child("serviceName");
-        let field = if new.service_name.is_some() { &written } else { &path };
+        let written = SPEC.child("serviceName");
+        let field = if new.service_name.is_some() { &written } else { &SPEC };
         report(field, "serviceName", "; the pods have the old one until they are restarted");
     }
     if new.pod_management_policy != old.pod_management_policy {
-        let written = path.child("podManagementPolicy");
+        let written = SPEC.child("podManagementPolicy");
         // OrderedReady is the default: it may not be written down.
         let parallel = new.pod_management_policy.as_deref() == Some("Parallel");
-        report(if parallel { &written } else { &path }, "podManagementPolicy", "");
+        report(if parallel { &written } else { &SPEC }, "podManagementPolicy", "");
     }
     let new_claims = new.volume_claim_templates.as_deref().unwrap_or_default();
     let old_claims = old.volume_claim_templates.as_deref().unwrap_or_default();
     if claims::same(new_claims, old_claims) {
         return;
     }
-    let written = path.child("volumeClaimTemplates");
-    let field = if new.volume_claim_templates.is_some() { &written } else { &path };
+    let written = SPEC.child("volumeClaimTemplates");
+    let field = if new.volume_claim_templates.is_some() { &written } else { &SPEC };
     let (what, then) = if !read::claims(new).map(|c| c.0).eq(read::claims(old).map(|c| c.0)) {
         let then = "; then delete the pods one by one, a running one cannot exchange its volumes";
         ("the list of claim templates", then)

@@ -1,13 +1,13 @@
-//! the toleration of the control plane's old name alone.
+//! The toleration of the control plane's old name alone.
 
 use k8s_openapi::api::core::v1::Toleration;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::TOLERATIONS},
     kubernetes::{cluster::Cluster, tolerations},
     object::Subject,
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -26,15 +26,15 @@ one wants two.
 A cluster that still uses the old name needs both; the new one does no harm there.
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/legacy-master-toleration.bad.yaml"),
+        good: include_str!("examples/legacy-master-toleration.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 const OLD: &str = "node-role.kubernetes.io/master";
@@ -51,51 +51,10 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if list.iter().any(knows) {
         return;
     }
-    read::at_pod_spec(|path| {
-        let path = path.child("tolerations");
-        let path = path.index(i);
-        found.report(
-            &path.child("key"),
-            Reason::Invalid,
-            format!("this brings no pod to a control plane whose nodes have the taint {NEW}"),
-            format!("tolerate {NEW} too"),
-        );
-    });
+    found.report(
+        &TOLERATIONS.index(i).child("key"),
+        Reason::Invalid,
+        format!("this brings no pod to a control plane whose nodes have the taint {NEW}"),
+        format!("tolerate {NEW} too"),
+    );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {key: node-role.kubernetes.io/master, operator: Exists, effect: NoSchedule}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {key: node-role.kubernetes.io/master, operator: Exists, effect: NoSchedule}
-        - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

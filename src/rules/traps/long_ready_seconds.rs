@@ -1,11 +1,11 @@
-//! S29, D18: a rollout that waits for a long time.
+//! A rollout that waits for a long time.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject, Workload},
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -21,15 +21,15 @@ Found are more than 600 seconds a step, and more than an hour in all, as far as 
 known: from `replicas`, or from the stored status of a DaemonSet.
 
 Kubernetes: `IsPodAvailable`, pkg/api/v1/pod/util.go; `rollingUpdate`, pkg/controller/daemon/update.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/long-ready-seconds.bad.yaml"),
+        good: include_str!("examples/long-ready-seconds.good.yaml"),
         mode: Mode::Audit,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 const LONG_STEP: i64 = 600;
@@ -49,7 +49,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if seconds <= LONG_STEP && total <= LONG_ROLLOUT {
         return;
     }
-    let path = Path::new("spec");
     let message = match steps {
         1 => format!("each step of a rollout waits for {seconds} seconds"),
         _ => format!(
@@ -58,7 +57,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         ),
     };
     found.report(
-        &path.child("minReadySeconds"),
+        &SPEC.child("minReadySeconds"),
         Reason::Invalid,
         message,
         "use as many seconds as a bad version needs to show",
@@ -78,37 +77,3 @@ fn daemon_steps(subject: &Subject<'_>, spec: &DaemonSetSpec) -> Option<i64> {
     let desired = i64::from(desired);
     Some(desired / at_once + i64::from(desired % at_once > 0))
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  minReadySeconds: 3600
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  minReadySeconds: 60
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

@@ -1,13 +1,13 @@
-//! S7, D16: an update that takes everything down at once.
+//! An update that takes everything down at once.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject, Workload},
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -27,15 +27,15 @@ deleted in the same second.
 
 Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go; `getStatefulSetMaxUnavailable`,
 pkg/controller/statefulset/stateful_set_utils.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/max-unavailable-everything.bad.yaml"),
+        good: include_str!("examples/max-unavailable-everything.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
@@ -50,11 +50,8 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
         Workload::StatefulSet(_) => None,
     };
     let Some(all) = all else { return };
-    let path = Path::new("spec");
-    let path = path.child("updateStrategy");
-    let path = path.child("rollingUpdate");
     found.report(
-        &path.child("maxUnavailable"),
+        &ROLLING_UPDATE.child("maxUnavailable"),
         Reason::Invalid,
         format!("an update takes {all} down at once, and a bad template takes them all"),
         "use less, such as 1 or 10%",
@@ -82,47 +79,3 @@ fn max_unavailable<T>(spec: &DaemonSetSpec<T>) -> Option<&IntOrString> {
     let rolls = strategy.type_.as_deref() == Some("RollingUpdate");
     strategy.rolling_update.as_ref().filter(|_| rolls)?.max_unavailable.as_ref()
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  updateStrategy:
-    rollingUpdate: {maxUnavailable: 100%}
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
-      containers:
-        - name: agent
-          image: registry.example.com/agent:1.0.0
-          readinessProbe: {httpGet: {port: 8080}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  updateStrategy:
-    rollingUpdate: {maxUnavailable: 10%}
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
-      containers:
-        - name: agent
-          image: registry.example.com/agent:1.0.0
-          readinessProbe: {httpGet: {port: 8080}}
-";

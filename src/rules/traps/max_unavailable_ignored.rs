@@ -1,11 +1,11 @@
-//! S5: a field of a feature that is off.
+//! A field of a feature that is off.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -24,28 +24,24 @@ the user is told nothing. Only a mutating webhook gets to see the field.
 
 Kubernetes: `dropStatefulSetDisabledFields`, pkg/registry/apps/statefulset/strategy.go;
 `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/max-unavailable-ignored.bad.yaml"),
+        good: include_str!("examples/max-unavailable-ignored.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::Before,
-    check,
+    openkruise: OpenKruise::DoesNotHold,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let at_once = read::max_unavailable(spec).unwrap_or(1);
     if at_once < 2 || cluster.enabled(read::MAX_UNAVAILABLE_GATE) {
         return;
     }
-    let path = Path::new("spec");
-    let path = path.child("updateStrategy");
-    let path = path.child("rollingUpdate");
     found.report(
-        &path.child("maxUnavailable"),
+        &ROLLING_UPDATE.child("maxUnavailable"),
         Reason::Forbidden,
         format!(
             "it has no effect while the feature gate {} is off, as it is in Kubernetes {}: pods \
@@ -56,47 +52,3 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
         "leave it out, or turn the gate on in kube-apiserver and kube-controller-manager",
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: cache
-spec:
-  serviceName: cache
-  replicas: 6
-  podManagementPolicy: Parallel
-  updateStrategy:
-    rollingUpdate: {maxUnavailable: 3}
-  selector:
-    matchLabels: {app: cache}
-  template:
-    metadata:
-      labels: {app: cache}
-    spec:
-      containers:
-        - name: cache
-          image: registry.example.com/cache:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: cache
-spec:
-  serviceName: cache
-  replicas: 6
-  podManagementPolicy: Parallel
-  selector:
-    matchLabels: {app: cache}
-  template:
-    metadata:
-      labels: {app: cache}
-    spec:
-      containers:
-        - name: cache
-          image: registry.example.com/cache:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-";

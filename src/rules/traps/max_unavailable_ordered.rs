@@ -1,11 +1,11 @@
-//! S6: pods that go together and come one by one.
+//! Pods that go together and come one by one.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -26,19 +26,18 @@ is created and the other two are missing until it is ready.
 
 Kubernetes: `updateStatefulSetAfterInvariantEstablished`, `processReplica`,
 pkg/controller/statefulset/stateful_set_control.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/max-unavailable-ordered.bad.yaml"),
+        good: include_str!("examples/max-unavailable-ordered.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::DoesNotHold,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let parallel = spec.pod_management_policy.as_deref() == Some("Parallel");
     if parallel || !cluster.enabled(read::MAX_UNAVAILABLE_GATE) {
         return;
@@ -52,11 +51,8 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     if at_once < 2 {
         return;
     }
-    let path = Path::new("spec");
-    let path = path.child("updateStrategy");
-    let path = path.child("rollingUpdate");
     found.report(
-        &path.child("maxUnavailable"),
+        &ROLLING_UPDATE.child("maxUnavailable"),
         Reason::Invalid,
         format!(
             "with podManagementPolicy OrderedReady an update takes {at_once} pods down together \
@@ -65,51 +61,3 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
         "use maxUnavailable 1, or a new StatefulSet with Parallel",
     );
 }
-
-const BAD: &str = "\
-# --feature-gates MaxUnavailableStatefulSet=true
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: cache
-spec:
-  serviceName: cache
-  replicas: 6
-  podManagementPolicy: OrderedReady
-  updateStrategy:
-    rollingUpdate: {maxUnavailable: 3}
-  selector:
-    matchLabels: {app: cache}
-  template:
-    metadata:
-      labels: {app: cache}
-    spec:
-      containers:
-        - name: cache
-          image: registry.example.com/cache:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-";
-
-const GOOD: &str = "\
-# --feature-gates MaxUnavailableStatefulSet=true
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: cache
-spec:
-  serviceName: cache
-  replicas: 6
-  podManagementPolicy: Parallel
-  updateStrategy:
-    rollingUpdate: {maxUnavailable: 3}
-  selector:
-    matchLabels: {app: cache}
-  template:
-    metadata:
-      labels: {app: cache}
-    spec:
-      containers:
-        - name: cache
-          image: registry.example.com/cache:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-";

@@ -1,10 +1,10 @@
-//! S11, D24: a name that leaves no room for what the controller appends to it.
+//! A name that leaves no room for what the controller appends to it.
 
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::METADATA},
     kubernetes::{cluster::Cluster, resource::Kind},
     object::Subject,
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -23,15 +23,15 @@ only the one with 52 gets pods, the others report FailedCreate for ever.
 Kubernetes: `setPodRevision`, pkg/controller/statefulset/stateful_set_utils.go;
 `ControllerRevisionName`, pkg/controller/history/controller_history.go; `snapshot`,
 pkg/controller/daemon/update.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/name-too-long.bad.yaml"),
+        good: include_str!("examples/name-too-long.good.yaml"),
         mode: Mode::Deny,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 /// A hyphen and a hash: 32 bits in decimal.
@@ -45,7 +45,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         Kind::StatefulSet => (63 - APPENDED, "the label controller-revision-hash of its pods"),
         Kind::DaemonSet => (253 - APPENDED, "the name of its ControllerRevisions"),
     };
-    let metadata = Path::new("metadata");
     let given = subject.object.metadata.name.as_deref().filter(|name| !name.is_empty());
     let (field, length, room) = match (given, subject.object.metadata.generate_name.as_deref()) {
         (Some(name), _) => ("name", name.len(), limit),
@@ -56,7 +55,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     };
     if length > limit {
         found.report(
-            &metadata.child(field),
+            &METADATA.child(field),
             Reason::TooLong,
             format!(
                 "with a name of {length} characters no pod can ever be created: the controller \
@@ -66,37 +65,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         );
     }
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: payment-reconciliation-event-store-production-eu-central
-spec:
-  serviceName: payment-events
-  selector:
-    matchLabels: {app: payment-events}
-  template:
-    metadata:
-      labels: {app: payment-events}
-    spec:
-      containers:
-        - {name: store, image: registry.example.com/event-store:7.0.3}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: payment-events
-spec:
-  serviceName: payment-events
-  selector:
-    matchLabels: {app: payment-events}
-  template:
-    metadata:
-      labels: {app: payment-events}
-    spec:
-      containers:
-        - {name: store, image: registry.example.com/event-store:7.0.3}
-";

@@ -1,13 +1,13 @@
-//! S32, D23: a server that does not say when it is ready.
+//! A server that does not say when it is ready.
 
 use k8s_openapi::api::core::v1::Container;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::CONTAINERS},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -24,15 +24,15 @@ there are no readiness gates. What has no port has often nothing to ask.
 
 Kubernetes: `isRunningAndReady`, pkg/controller/statefulset/stateful_set_utils.go; `rollingUpdate`,
 pkg/controller/daemon/update.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/no-readiness-probe.bad.yaml"),
+        good: include_str!("examples/no-readiness-probe.good.yaml"),
         mode: Mode::Audit,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -49,57 +49,14 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if is_asked || has_gates {
         return;
     }
-    read::at_pod_spec(|path| {
-        let path = path.child("containers");
-        found.report(
-            &path.index(i),
-            Reason::Required,
-            format!(
-                "container {:?} counts as ready as soon as it has started, so a version that does \
-                 not work is rolled out to all pods",
-                spec.containers[i].name
-            ),
-            "give it a readinessProbe",
-        );
-    });
+    found.report(
+        &CONTAINERS.index(i),
+        Reason::Required,
+        format!(
+            "container {:?} counts as ready as soon as it has started, so a version that does \
+             not work is rolled out to all pods",
+            spec.containers[i].name
+        ),
+        "give it a readinessProbe",
+    );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - name: agent
-          image: registry.example.com/agent:1.4.2
-          ports:
-            - {containerPort: 8080}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - name: agent
-          image: registry.example.com/agent:1.4.2
-          ports:
-            - {containerPort: 8080}
-          readinessProbe:
-            httpGet: {port: 8080, path: /ready}
-";

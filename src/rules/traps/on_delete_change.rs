@@ -1,11 +1,11 @@
-//! S8, D3: a changed template that waits for hands.
+//! A changed template that waits for hands.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::UPDATE_STRATEGY},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -25,15 +25,15 @@ itself, in an order of its own.
 
 Kubernetes: `updateDaemonSet`, pkg/controller/daemon/daemon_controller.go; `updateStatefulSet`,
 pkg/controller/statefulset/stateful_set_control.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/on-delete-change.bad.yaml"),
+        good: include_str!("examples/on-delete-change.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -43,76 +43,10 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if is_owned || read::strategy(object) != Some("OnDelete") || !read::template_changes(subject) {
         return;
     }
-    let path = Path::new("spec");
-    let path = path.child("updateStrategy");
     found.report(
-        &path.child("type"),
+        &UPDATE_STRATEGY.child("type"),
         Reason::Invalid,
         "with OnDelete the changed template reaches a pod only when that pod is deleted by hand",
         "delete the pods one by one, or use RollingUpdate",
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  updateStrategy: {type: OnDelete}
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-
----
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  updateStrategy: {type: OnDelete}
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.5.0}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-
----
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.5.0}
-";

@@ -1,13 +1,12 @@
-//! D4: a rolling update that never is.
+//! A rolling update that never is.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::UPDATE_STRATEGY},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{DaemonSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -26,19 +25,18 @@ Seen on a 1.36 control plane: `type: OnDelete` with `maxUnavailable: 300%` and `
 stored as it is. For a StatefulSet the API server refuses the block.
 
 Kubernetes: `ValidateDaemonSetUpdateStrategy`, pkg/apis/apps/validation/validation.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/on-delete-ignores-rolling-update.bad.yaml"),
+        good: include_str!("examples/on-delete-ignores-rolling-update.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::DaemonSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::daemon_set(&subject.object) else { return };
+fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(strategy) = &spec.update_strategy else { return };
     let Some(rolling) = &strategy.rolling_update else { return };
     let is = |value: &Option<IntOrString>, default| {
@@ -48,50 +46,10 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if strategy.type_.as_deref() != Some("OnDelete") || is_default {
         return;
     }
-    let path = Path::new("spec");
-    let path = path.child("updateStrategy");
     found.report(
-        &path.child("rollingUpdate"),
+        &UPDATE_STRATEGY.child("rollingUpdate"),
         Reason::Forbidden,
         "rollingUpdate is ignored with type OnDelete: a pod is replaced when somebody deletes it",
         "use type RollingUpdate, or leave rollingUpdate out",
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  updateStrategy:
-    type: OnDelete
-    rollingUpdate: {maxUnavailable: 30%, maxSurge: 0}
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  updateStrategy:
-    type: RollingUpdate
-    rollingUpdate: {maxUnavailable: 30%, maxSurge: 0}
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

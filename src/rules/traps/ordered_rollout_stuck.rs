@@ -1,13 +1,13 @@
-//! S4: a repaired template that waits for the broken pod.
+//! A repaired template that waits for the broken pod.
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -26,18 +26,18 @@ pod is deleted, then both pods are updated within seconds.
 Kubernetes: `processReplica` and `updateStatefulSet`,
 pkg/controller/statefulset/stateful_set_control.go; \"Forced rollback\" in the documentation of
 StatefulSets.",
-        bad: include_str!("ordered_rollout_stuck.bad.yaml"),
-        good: include_str!("ordered_rollout_stuck.good.yaml"),
+        bad: include_str!("examples/ordered-rollout-stuck.bad.yaml"),
+        good: include_str!("examples/ordered-rollout-stuck.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::DoesNotHold,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+fn check(_: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some((old, spec)) = subject.old().zip(read::stateful_set(&subject.object)) else { return };
     let ordered = spec.pod_management_policy.as_deref() != Some("Parallel");
     if !ordered || read::partition(spec).is_none() {
@@ -58,7 +58,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let pods = if created == 1 { "pod" } else { "pods" };
     let is = if waiting == 1 { "is" } else { "are" };
     found.report(
-        &Path::new("spec").child("template"),
+        &SPEC.child("template"),
         Reason::Invalid,
         format!(
             "{waiting} of {created} {pods} {is} not ready, and with podManagementPolicy \

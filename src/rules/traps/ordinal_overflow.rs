@@ -1,11 +1,11 @@
-//! S31: ordinals beyond 32 bits.
+//! Ordinals beyond 32 bits.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -24,31 +24,28 @@ again and again, without an event.
 
 Kubernetes: `getParentNameAndOrdinal`, `updateIdentity`,
 pkg/controller/statefulset/stateful_set_utils.go. Validation only asks that `start` is not negative.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/ordinal-overflow.bad.yaml"),
+        good: include_str!("examples/ordinal-overflow.good.yaml"),
         mode: Mode::Deny,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let ordinals = read::ordinals(spec);
     let highest = i64::from(i32::MAX);
     let last = ordinals.end - 1;
     if ordinals.is_empty() || last <= highest {
         return;
     }
-    let path = Path::new("spec");
-    let path = path.child("ordinals");
     let start = ordinals.start;
     let replicas = ordinals.end - start;
     found.report(
-        &path.child("start"),
+        &SPEC.child("ordinals").child("start"),
         Reason::Invalid,
         format!(
             "pods numbered from {start} on would end with {last}, and a pod with a number above \
@@ -57,47 +54,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         format!("use a start of at most {} for {replicas} replicas", highest + 1 - replicas),
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: shard
-spec:
-  serviceName: shard
-  replicas: 2
-  ordinals:
-    start: 2147483647
-  selector:
-    matchLabels: {app: shard}
-  template:
-    metadata:
-      labels: {app: shard}
-    spec:
-      containers:
-        - name: shard
-          image: registry.example.com/shard:1.4.0
-          readinessProbe: {tcpSocket: {port: 7000}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: shard
-spec:
-  serviceName: shard
-  replicas: 2
-  ordinals:
-    start: 1000
-  selector:
-    matchLabels: {app: shard}
-  template:
-    metadata:
-      labels: {app: shard}
-    spec:
-      containers:
-        - name: shard
-          image: registry.example.com/shard:1.4.0
-          readinessProbe: {tcpSocket: {port: 7000}}
-";

@@ -1,13 +1,13 @@
-//! S13: a new start that exchanges pods for others.
+//! A new start that exchanges pods for others.
 
 use std::ops::Range;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -26,30 +26,28 @@ come with new, empty claims, and with `whenScaled: Delete` the old claims are go
 
 Kubernetes: `updateStatefulSet` (\"condemned\"), pkg/controller/statefulset/stateful_set_control.go;
 `getPersistentVolumeClaimName`, stateful_set_utils.go.",
-        bad: include_str!("ordinals_renumbered.bad.yaml"),
-        good: include_str!("ordinals_renumbered.good.yaml"),
+        bad: include_str!("examples/ordinals-renumbered.bad.yaml"),
+        good: include_str!("examples/ordinals-renumbered.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::HoldsInOrder,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(old) = subject.old().and_then(read::stateful_set) else { return };
     let (before, after) = (read::ordinals(old), read::ordinals(spec));
     let Some((gone, new)) = exchanged(&before, &after) else { return };
     let name = subject.object.name();
-    let path = Path::new("spec");
-    let ordinals = path.child("ordinals");
+    let ordinals = SPEC.child("ordinals");
     let start = ordinals.child("start");
     let field = match &spec.ordinals {
         Some(ordinals) if ordinals.start.is_some() => &start,
         Some(_) => &ordinals,
-        None => &path,
+        None => &SPEC,
     };
     let with = match read::claims(spec).next() {
         Some(_) => "with new, empty volumes",

@@ -1,10 +1,10 @@
-//! S1: a partition that no replica is above.
+//! A partition that no replica is above.
 
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
-    object::{Subject, Workload},
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject, Workload},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -23,18 +23,18 @@ The partition counts from 0 whatever `ordinals.start` says.
 Kubernetes: `performUpdate` and `newVersionedStatefulSetPod`,
 pkg/controller/statefulset/stateful_set_control.go and stateful_set_utils.go;
 `StatefulSetStatusViewer`, kubectl pkg/polymorphichelpers/rollout_status.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/partition-covers-all.bad.yaml"),
+        good: include_str!("examples/partition-covers-all.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+fn check(_: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Workload::StatefulSet(spec) = &subject.object.workload else { return };
     let Some(strategy) = &spec.update_strategy else { return };
     let partition = strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition);
@@ -42,14 +42,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if strategy.type_.as_deref() != Some("RollingUpdate") || replicas < 1 || partition < replicas {
         return;
     }
-    let path = Path::new("spec");
-    let path = path.child("updateStrategy");
-    let path = path.child("rollingUpdate");
     let pods =
         if replicas == 1 { "the only replica".into() } else { format!("all {replicas} replicas") };
     let last = replicas - 1;
     found.report(
-        &path.child("partition"),
+        &ROLLING_UPDATE.child("partition"),
         Reason::Invalid,
         format!(
             "partition {partition} covers {pods}, so a changed template reaches no pod and \
@@ -61,47 +58,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         },
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 2
-  updateStrategy:
-    type: RollingUpdate
-    rollingUpdate:
-      partition: 5
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - {name: queue, image: registry.example.com/queue:2.1.0}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 2
-  updateStrategy:
-    type: RollingUpdate
-    rollingUpdate:
-      partition: 1
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - {name: queue, image: registry.example.com/queue:2.1.0}
-";

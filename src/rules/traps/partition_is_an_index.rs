@@ -1,11 +1,11 @@
-//! S2: a partition that reads as an ordinal.
+//! A partition that reads as an ordinal.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -24,19 +24,18 @@ and 8 get it, 5 and 6 keep the old one.
 Kubernetes: the loop down to `updateMin` in `updateStatefulSet`,
 pkg/controller/statefulset/stateful_set_control.go; `newVersionedStatefulSetPod`,
 stateful_set_utils.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/partition-is-an-index.bad.yaml"),
+        good: include_str!("examples/partition-is-an-index.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::HoldsInOrder,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(partition) = read::partition(spec).map(i64::from) else { return };
     let ordinals = read::ordinals(spec);
     let start = ordinals.start;
@@ -47,11 +46,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let name = subject.object.name();
     let held = read::pod_names(name, &(start..start + partition));
     let updated = read::pod_names(name, &(start + partition..ordinals.end));
-    let path = Path::new("spec");
-    let path = path.child("updateStrategy");
-    let path = path.child("rollingUpdate");
     found.report(
-        &path.child("partition"),
+        &ROLLING_UPDATE.child("partition"),
         Reason::Invalid,
         format!(
             "partition {partition} counts pods from 0, whatever ordinals.start says: it holds back \
@@ -60,49 +56,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         format!("use {} if {name}-{partition} and those after it are meant", partition - start),
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 10
-  ordinals: {start: 5}
-  updateStrategy:
-    rollingUpdate: {partition: 6}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: queue
-spec:
-  serviceName: queue
-  replicas: 10
-  ordinals: {start: 5}
-  updateStrategy:
-    rollingUpdate: {partition: 1}
-  selector:
-    matchLabels: {app: queue}
-  template:
-    metadata:
-      labels: {app: queue}
-    spec:
-      containers:
-        - name: queue
-          image: registry.example.com/queue:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-";

@@ -1,11 +1,11 @@
-//! S3: a partition from the rollout before.
+//! A partition from the rollout before.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -23,27 +23,23 @@ one, and come back with it when they are deleted.
 
 Kubernetes: `completeRollingUpdate`, `newVersionedStatefulSetPod`,
 pkg/controller/statefulset/stateful_set_utils.go.",
-        bad: include_str!("partition_left_set.bad.yaml"),
-        good: include_str!("partition_left_set.good.yaml"),
+        bad: include_str!("examples/partition-left-set.bad.yaml"),
+        good: include_str!("examples/partition-left-set.good.yaml"),
         mode: Mode::Audit,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::HoldsInOrder,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(partition) = read::held_back_again(subject) else { return };
     let ordinals = read::ordinals(spec);
     let below = ordinals.start..ordinals.start + i64::from(partition);
-    let path = Path::new("spec");
-    let path = path.child("updateStrategy");
-    let path = path.child("rollingUpdate");
     found.report(
-        &path.child("partition"),
+        &ROLLING_UPDATE.child("partition"),
         Reason::Invalid,
         format!(
             "partition {partition} still holds back the last template from {}, and now this one",

@@ -21,7 +21,7 @@ pub(crate) use self::{
     },
 };
 use crate::{
-    finding::Path,
+    finding::{Path, paths::SPEC},
     kubernetes::selector,
     object::{DaemonSetSpec, Object, Subject, Workload},
 };
@@ -54,7 +54,7 @@ pub(crate) fn is_sidecar(container: &Container) -> bool {
 
 /// Calls `see` with the address of the spec of the template's pods.
 pub(crate) fn at_pod_spec(see: impl FnOnce(&Path<'_>)) {
-    let spec = Path::new("spec");
+    let spec = SPEC;
     let template = spec.child("template");
     see(&template.child("spec"));
 }

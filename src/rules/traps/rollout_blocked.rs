@@ -1,11 +1,11 @@
-//! D17: a rollout for which no pod may become unavailable.
+//! A rollout for which no pod may become unavailable.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{DaemonSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -25,19 +25,18 @@ It is told from the stored status, and only when no rollout is under way: during
 unavailable all the time.
 
 Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/rollout-blocked.bad.yaml"),
+        good: include_str!("examples/rollout-blocked.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::DaemonSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::daemon_set(&subject.object) else { return };
+fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if read::strategy(&subject.object) != Some("RollingUpdate") || read::surges(spec) {
         return;
     }
@@ -56,9 +55,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     {
         return;
     }
-    let path = Path::new("spec");
     found.report(
-        &path.child("template"),
+        &SPEC.child("template"),
         Reason::Invalid,
         format!(
             "{unavailable} of {desired} pods are unavailable and maxUnavailable allows {allowed}, \
@@ -67,75 +65,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         "mend or remove the nodes of those pods, or raise maxUnavailable",
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  updateStrategy:
-    rollingUpdate: {maxUnavailable: 1}
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-
-status: {currentNumberScheduled: 3, desiredNumberScheduled: 3, numberMisscheduled: 0, numberReady: 2, numberAvailable: 2, numberUnavailable: 1, updatedNumberScheduled: 3}
----
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  updateStrategy:
-    rollingUpdate: {maxUnavailable: 1}
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.5.0}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  updateStrategy:
-    rollingUpdate: {maxUnavailable: 1}
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-
-status: {currentNumberScheduled: 3, desiredNumberScheduled: 3, numberMisscheduled: 0, numberReady: 3, numberAvailable: 3, numberUnavailable: 0, updatedNumberScheduled: 3}
----
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  updateStrategy:
-    rollingUpdate: {maxUnavailable: 1}
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.5.0}
-";

@@ -1,11 +1,11 @@
-//! S12, D5: a selector on labels that the controller writes itself.
+//! A selector on labels that the controller writes itself.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Path, Reason, paths::SELECTOR},
     kubernetes::{cluster::Cluster, resource::Kind},
     object::Subject,
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -27,15 +27,15 @@ makes its pods once, loses them at once and can neither adopt nor replace them.
 Kubernetes: `ClaimObject`, pkg/controller/controller_ref_manager.go; `CreatePodTemplate`,
 pkg/controller/daemon/util/daemonset_util.go; `updateIdentity`, `setPodRevision`,
 pkg/controller/statefulset/stateful_set_utils.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/selector-on-managed-labels.bad.yaml"),
+        good: include_str!("examples/selector-on-managed-labels.good.yaml"),
         mode: Mode::Deny,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 const OF_DAEMON_SETS: &[&str] = &["controller-revision-hash", "pod-template-generation"];
@@ -51,8 +51,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         Kind::DaemonSet => (OF_DAEMON_SETS, "makes others in their place, without end"),
         Kind::StatefulSet => (OF_STATEFUL_SETS, "can neither adopt nor replace them"),
     };
-    let path = Path::new("spec");
-    let path = path.child("selector");
     let mut report = |path: &Path<'_>, key: &str| {
         found.report(
             path,
@@ -64,13 +62,13 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             format!("leave {key} out of the selector"),
         );
     };
-    let labels = path.child("matchLabels");
+    let labels = SELECTOR.child("matchLabels");
     for key in selector.match_labels.iter().flat_map(|labels| labels.keys()) {
         if managed.contains(&key.as_str()) {
             report(&labels.key(key), key);
         }
     }
-    let expressions = path.child("matchExpressions");
+    let expressions = SELECTOR.child("matchExpressions");
     for (i, expression) in selector.match_expressions.iter().flatten().enumerate() {
         // Exists holds whatever the controller writes.
         if managed.contains(&expression.key.as_str()) && expression.operator != "Exists" {
@@ -78,38 +76,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         }
     }
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchExpressions:
-      - {key: app, operator: In, values: [agent]}
-      - {key: controller-revision-hash, operator: DoesNotExist}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchExpressions:
-      - {key: app, operator: In, values: [agent]}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

@@ -1,11 +1,11 @@
-//! D6: a selector that takes in pods of others.
+//! A selector that takes in pods of others.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
-    kubernetes::{cluster::Cluster, resource::Kind},
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
+    kubernetes::cluster::Cluster,
+    object::{DaemonSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -27,15 +27,15 @@ pods have in common.
 
 Kubernetes: `ClaimObject`, pkg/controller/controller_ref_manager.go; `podsShouldBeOnNode`,
 pkg/controller/daemon/daemon_controller.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/selector-too-broad.bad.yaml"),
+        good: include_str!("examples/selector-too-broad.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::DaemonSet(check),
 };
 
 /// Labels that pods of many workloads have with the same value.
@@ -59,10 +59,7 @@ const COMMON: &[&str] = &[
     "name",
 ];
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    if subject.object.kind() != Kind::DaemonSet {
-        return;
-    }
+fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(selector) = read::selector(&subject.object) else { return };
     let mut labels = selector.match_labels.iter().flatten();
     let expressions = selector.match_expressions.as_deref().unwrap_or_default();
@@ -76,9 +73,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             }
         });
     if is_broad {
-        let path = Path::new("spec");
         found.report(
-            &path.child("selector"),
+            &SPEC.child("selector"),
             Reason::Invalid,
             "the selector matches pods of others too: those without an owner are adopted and \
              deleted",
@@ -86,35 +82,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         );
     }
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app.kubernetes.io/managed-by: Helm}
-  template:
-    metadata:
-      labels: {app: agent, app.kubernetes.io/managed-by: Helm}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent, app.kubernetes.io/managed-by: Helm}
-  template:
-    metadata:
-      labels: {app: agent, app.kubernetes.io/managed-by: Helm}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

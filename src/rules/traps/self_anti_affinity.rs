@@ -1,11 +1,11 @@
-//! S25: replicas that keep away from each other.
+//! Replicas that keep away from each other.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -23,19 +23,18 @@ Seen on a 1.36 control plane with 2 nodes: 3 replicas; two pods are placed, the 
 with \"2 node(s) didn't match pod anti-affinity rules\".
 
 Kubernetes: `satisfyPodAntiAffinity`, pkg/scheduler/framework/plugins/interpodaffinity/filtering.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/self-anti-affinity.bad.yaml"),
+        good: include_str!("examples/self-anti-affinity.good.yaml"),
         mode: Mode::Audit,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let replicas = spec.replicas.unwrap_or(1);
     // One for a key says it all.
     let Some((i, term)) = read::self_anti_affinity(&subject.object).next() else { return };
@@ -47,14 +46,12 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         "topology.kubernetes.io/zone" => "zone",
         other => other,
     };
-    let path = Path::new("spec");
-    let path = path.child("template");
-    let path = path.child("spec");
-    let path = path.child("affinity");
-    let path = path.child("podAntiAffinity");
-    let path = path.child("requiredDuringSchedulingIgnoredDuringExecution");
     found.report(
-        &path.index(i),
+        &POD_SPEC
+            .child("affinity")
+            .child("podAntiAffinity")
+            .child("requiredDuringSchedulingIgnoredDuringExecution")
+            .index(i),
         Reason::Invalid,
         format!(
             "each of the {replicas} replicas needs a {place} of its own, and those that find none \
@@ -63,53 +60,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         "use topologySpreadConstraints or a preferred term if two may share one",
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: quorum
-spec:
-  serviceName: quorum
-  replicas: 3
-  selector:
-    matchLabels: {app: quorum}
-  template:
-    metadata:
-      labels: {app: quorum}
-    spec:
-      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: kubernetes.io/hostname
-              labelSelector: {matchLabels: {app: quorum}}
-      containers:
-        - name: quorum
-          image: registry.example.com/quorum:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: quorum
-spec:
-  serviceName: quorum
-  replicas: 3
-  selector:
-    matchLabels: {app: quorum}
-  template:
-    metadata:
-      labels: {app: quorum}
-    spec:
-      topologySpreadConstraints:
-        - topologyKey: kubernetes.io/hostname
-          maxSkew: 1
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: quorum}}
-      containers:
-        - name: quorum
-          image: registry.example.com/quorum:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-";

@@ -1,11 +1,11 @@
-//! S9: pods without names in DNS.
+//! Pods without names in DNS.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
-    object::{Operation, Subject},
-    rules::trap::{Phase, Trap},
+    object::{StatefulSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -24,27 +24,25 @@ Seen on a 1.36 control plane: accepted; the pod has a hostname and no subdomain.
 
 Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go;
 `ValidateStatefulSetUpdate`, pkg/apis/apps/validation/validation.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/service-name-empty.bad.yaml"),
+        good: include_str!("examples/service-name-empty.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::StatefulSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::stateful_set(&subject.object) else { return };
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     // A single pod is reached by any Service that selects it.
-    if subject.operation != Operation::Create || spec.replicas.unwrap_or(1) < 2 {
+    if subject.is_update || spec.replicas.unwrap_or(1) < 2 {
         return;
     }
-    let path = Path::new("spec");
-    let written = path.child("serviceName");
+    let written = SPEC.child("serviceName");
     let field = match spec.service_name.as_deref() {
-        None => &path,
+        None => &SPEC,
         Some("") => &written,
         Some(_) => return,
     };
@@ -60,42 +58,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         "set it to the name of the headless Service of these pods",
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: store
-spec:
-  replicas: 3
-  selector:
-    matchLabels: {app: store}
-  template:
-    metadata:
-      labels: {app: store}
-    spec:
-      containers:
-        - name: store
-          image: registry.example.com/store:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: store
-spec:
-  serviceName: store
-  replicas: 3
-  selector:
-    matchLabels: {app: store}
-  template:
-    metadata:
-      labels: {app: store}
-    spec:
-      containers:
-        - name: store
-          image: registry.example.com/store:1.0.0
-          readinessProbe: {tcpSocket: {port: 8080}}
-";

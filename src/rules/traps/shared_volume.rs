@@ -1,13 +1,13 @@
-//! S33, D20: one volume for all pods.
+//! One volume for all pods.
 
 use k8s_openapi::api::core::v1::{PodSpec, Volume};
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::VOLUMES},
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -26,15 +26,15 @@ of one replica. Older releases of Kubernetes refused some of this.
 
 Kubernetes: `PersistentVolumeClaimVolumeSource`, staging/src/k8s.io/api/core/v1/types.go;
 `VolumeRestrictions`, pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.",
-        bad: include_str!("shared_volume.bad.yaml"),
-        good: include_str!("shared_volume.good.yaml"),
+        bad: include_str!("examples/shared-volume.bad.yaml"),
+        good: include_str!("examples/shared-volume.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -48,10 +48,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     };
     let Some(pod) = read::pod_spec(&subject.object) else { return };
     let own = read::stateful_set(&subject.object);
-    let path = Path::new("spec");
-    let path = path.child("template");
-    let path = path.child("spec");
-    let path = path.child("volumes");
     for (i, volume) in pod.volumes.iter().flatten().enumerate() {
         // claim-hides-volume speaks of one that no pod has.
         let hidden =
@@ -59,7 +55,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         if hidden || only_read(pod, &volume.name) {
             continue;
         }
-        let path = path.index(i);
+        let path = VOLUMES.index(i);
         if let Some(claim) = volume.persistent_volume_claim.as_ref().filter(|c| writes(c.read_only))
         {
             found.report(

@@ -1,4 +1,4 @@
-//! D19: daemons that keep each other away.
+//! Daemons that keep each other away.
 
 use k8s_openapi::{
     api::core::v1::PodAffinityTerm, apimachinery::pkg::apis::meta::v1::LabelSelector,
@@ -6,10 +6,10 @@ use k8s_openapi::{
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, selector},
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{DaemonSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -29,116 +29,75 @@ policy, `Honor`, does none: the only node that counts is the pod's own.
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go;
 `matchNodeInclusionPolicies`, pkg/scheduler/framework/plugins/podtopologyspread/common.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/spread-in-daemonset.bad.yaml"),
+        good: include_str!("examples/spread-in-daemonset.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::DaemonSet(check),
 };
 
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::daemon_set(&subject.object) else { return };
+fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(pod) = &spec.template.spec else { return };
     let labels = spec.template.metadata.as_ref().and_then(|metadata| metadata.labels.as_ref());
     let itself = |selector: &Option<LabelSelector>| {
         let selector = selector.as_ref().filter(|it| selector::parses(it));
         selector.is_some_and(|it| selector::matches_labels(it, labels))
     };
-    read::at_pod_spec(|path| {
-        let spreads = path.child("topologySpreadConstraints");
-        let path = path.child("affinity");
-        let path = path.child("podAntiAffinity");
-        let path = path.child("requiredDuringSchedulingIgnoredDuringExecution");
-        for (i, term) in read::self_anti_affinity(&subject.object) {
-            let key = &term.topology_key;
-            let message = if key != HOSTNAME {
+    let spreads = POD_SPEC.child("topologySpreadConstraints");
+    for (i, term) in read::self_anti_affinity(&subject.object) {
+        let key = &term.topology_key;
+        let message = if key != HOSTNAME {
+            format!(
+                "the pods keep each other away from nodes of the same {key}, but each has one \
+                 node only: all but one stay Pending for ever"
+            )
+        } else if read::surges(spec) && of_all_revisions(term) {
+            String::from(
+                "the surge pod may not run beside the old one, so it stays Pending and the \
+                 rollout never ends",
+            )
+        } else {
+            continue;
+        };
+        found.report(
+            &POD_SPEC
+                .child("affinity")
+                .child("podAntiAffinity")
+                .child("requiredDuringSchedulingIgnoredDuringExecution")
+                .index(i),
+            Reason::Invalid,
+            message,
+            "leave the term out",
+        );
+    }
+    for (i, spread) in pod.topology_spread_constraints.iter().flatten().enumerate() {
+        let ignores = spread.node_affinity_policy.as_deref() == Some("Ignore");
+        let key = &spread.topology_key;
+        if ignores
+            && spread.when_unsatisfiable == "DoNotSchedule"
+            && key != HOSTNAME
+            && itself(&spread.label_selector)
+        {
+            found.report(
+                &spreads.index(i),
+                Reason::Invalid,
                 format!(
-                    "the pods keep each other away from nodes of the same {key}, but each has one \
-                     node only: all but one stay Pending for ever"
-                )
-            } else if read::surges(spec) && of_all_revisions(term) {
-                String::from(
-                    "the surge pod may not run beside the old one, so it stays Pending and the \
-                     rollout never ends",
-                )
-            } else {
-                continue;
-            };
-            found.report(&path.index(i), Reason::Invalid, message, "leave the term out");
+                    "each pod has one node only, so where {key} has more nodes than elsewhere, \
+                     pods stay Pending for ever"
+                ),
+                "leave the constraint out, or use whenUnsatisfiable ScheduleAnyway",
+            );
         }
-        for (i, spread) in pod.topology_spread_constraints.iter().flatten().enumerate() {
-            let ignores = spread.node_affinity_policy.as_deref() == Some("Ignore");
-            let key = &spread.topology_key;
-            if ignores
-                && spread.when_unsatisfiable == "DoNotSchedule"
-                && key != HOSTNAME
-                && itself(&spread.label_selector)
-            {
-                found.report(
-                    &spreads.index(i),
-                    Reason::Invalid,
-                    format!(
-                        "each pod has one node only, so where {key} has more nodes than elsewhere, \
-                         pods stay Pending for ever"
-                    ),
-                    "leave the constraint out, or use whenUnsatisfiable ScheduleAnyway",
-                );
-            }
-        }
-    });
+    }
 }
 
 /// Whether a term keeps pods of one template away from those of another.
 fn of_all_revisions(term: &PodAffinityTerm) -> bool {
     term.match_label_keys.as_ref().is_none_or(|keys| keys.is_empty())
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: topology.kubernetes.io/zone
-              labelSelector:
-                matchLabels: {app: agent}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: kubernetes.io/hostname
-              labelSelector:
-                matchLabels: {app: agent}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

@@ -1,11 +1,11 @@
-//! D1: a surge pod beside an old one that holds the same port of the node.
+//! A surge pod beside an old one that holds the same port of the node.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{DaemonSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -24,27 +24,24 @@ Seen on a 1.36 control plane: `maxSurge: 1`, `hostPort: 80`, a new image; the ne
 Kubernetes: no rule in pkg/apis/apps/validation; `NodePorts`,
 pkg/scheduler/framework/plugins/nodeports/node_ports.go; `rollingUpdate`,
 pkg/controller/daemon/update.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/surge-host-port.bad.yaml"),
+        good: include_str!("examples/surge-host-port.good.yaml"),
         mode: Mode::Deny,
-        kinds: &["DaemonSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::DaemonSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if !read::daemon_set(&subject.object).is_some_and(read::surges) {
         return;
     }
     let Some(claimed) = read::pod_spec(&subject.object).and_then(read::node_port) else { return };
-    let path = Path::new("spec");
-    let path = path.child("updateStrategy");
-    let path = path.child("rollingUpdate");
     found.report(
-        &path.child("maxSurge"),
+        &ROLLING_UPDATE.child("maxSurge"),
         Reason::Invalid,
         format!(
             "container {:?} claims port {} of the node, which the old pod still holds, so the \
@@ -54,49 +51,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         "use maxSurge 0 and maxUnavailable 1 or more",
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: ingress
-spec:
-  updateStrategy:
-    rollingUpdate: {maxSurge: 1, maxUnavailable: 0}
-  selector:
-    matchLabels: {app: ingress}
-  template:
-    metadata:
-      labels: {app: ingress}
-    spec:
-      containers:
-        - name: proxy
-          image: registry.example.com/proxy:3.2.0
-          ports:
-            - {containerPort: 80, hostPort: 80}
-          readinessProbe:
-            httpGet: {port: 80, path: /ready}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: ingress
-spec:
-  updateStrategy:
-    rollingUpdate: {maxSurge: 0, maxUnavailable: 1}
-  selector:
-    matchLabels: {app: ingress}
-  template:
-    metadata:
-      labels: {app: ingress}
-    spec:
-      containers:
-        - name: proxy
-          image: registry.example.com/proxy:3.2.0
-          ports:
-            - {containerPort: 80, hostPort: 80}
-          readinessProbe:
-            httpGet: {port: 80, path: /ready}
-";

@@ -1,4 +1,4 @@
-//! D2: a surge pod that listens where the old one still does.
+//! A surge pod that listens where the old one still does.
 
 use k8s_openapi::{
     api::core::v1::{PodSpec, Probe},
@@ -7,10 +7,10 @@ use k8s_openapi::{
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    object::{DaemonSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -27,28 +27,25 @@ the node (`hostPath`, `hostPID`) are left alone: many daemons share them without
 
 Kubernetes: `rollingUpdate` and `podsShouldBeOnNode`, pkg/controller/daemon/update.go and
 daemon_controller.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/surge-shared-node-resource.bad.yaml"),
+        good: include_str!("examples/surge-shared-node-resource.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::DaemonSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::daemon_set(&subject.object).filter(|it| read::surges(it)) else {
         return;
     };
     let Some(pod) = &spec.template.spec else { return };
     let Some(shared) = listener(pod) else { return };
-    let path = Path::new("spec");
-    let path = path.child("updateStrategy");
-    let path = path.child("rollingUpdate");
     found.report(
-        &path.child("maxSurge"),
+        &ROLLING_UPDATE.child("maxSurge"),
         Reason::Invalid,
         shared,
         "use maxSurge 0 and maxUnavailable 1 or more",
@@ -87,47 +84,3 @@ fn own_port(probe: &Probe) -> Option<i32> {
         _ => None,
     }
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  updateStrategy:
-    rollingUpdate: {maxSurge: 1, maxUnavailable: 0}
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      hostNetwork: true
-      containers:
-        - name: agent
-          image: registry.example.com/agent:1.4.2
-          readinessProbe:
-            httpGet: {port: 9100, path: /ready}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  updateStrategy:
-    rollingUpdate: {maxSurge: 0, maxUnavailable: 1}
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      hostNetwork: true
-      containers:
-        - name: agent
-          image: registry.example.com/agent:1.4.2
-          readinessProbe:
-            httpGet: {port: 9100, path: /ready}
-";

@@ -1,10 +1,10 @@
-//! S27, D22: finalizers that every pod gets.
+//! Finalizers that every pod gets.
 
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::TEMPLATE},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -22,15 +22,15 @@ later its pods were still Terminating.
 
 Kubernetes: `getPodsFinalizers`, pkg/controller/controller_utils.go; `isTerminating`,
 pkg/controller/statefulset/stateful_set_utils.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/template-finalizers.bad.yaml"),
+        good: include_str!("examples/template-finalizers.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -39,11 +39,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if finalizers.is_empty() {
         return;
     }
-    let path = Path::new("spec");
-    let path = path.child("template");
-    let path = path.child("metadata");
     found.report(
-        &path.child("finalizers"),
+        &TEMPLATE.child("metadata").child("finalizers"),
         Reason::Forbidden,
         format!(
             "every deleted pod stays Terminating, and its rollout waits, until somebody removes \
@@ -53,36 +50,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         "leave the finalizers out of the template",
     );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-      finalizers: [example.com/hold]
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

@@ -1,11 +1,11 @@
-//! S26, D21: a template that names the host of its pods.
+//! A template that names the host of its pods.
 
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason},
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -22,15 +22,15 @@ Seen on a 1.36 control plane: a StatefulSet with `hostname: agent` and `subdomai
 the hostname `shn-0` and the subdomain `shn`; two pods of a DaemonSet on two nodes both have `agent`.
 
 Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/template-hostname-ignored.bad.yaml"),
+        good: include_str!("examples/template-hostname-ignored.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -73,38 +73,3 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         Workload::DaemonSet(_) => {}
     });
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: db
-spec:
-  serviceName: db
-  selector:
-    matchLabels: {app: db}
-  template:
-    metadata:
-      labels: {app: db}
-    spec:
-      hostname: primary
-      containers:
-        - {name: db, image: registry.example.com/db:16.4.0}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: db
-spec:
-  serviceName: db
-  selector:
-    matchLabels: {app: db}
-  template:
-    metadata:
-      labels: {app: db}
-    spec:
-      containers:
-        - {name: db, image: registry.example.com/db:16.4.0}
-";

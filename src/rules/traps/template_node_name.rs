@@ -1,11 +1,11 @@
-//! S23, D8: a template that names its node.
+//! A template that names its node.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, resource::Kind},
     object::Subject,
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -23,15 +23,15 @@ wants no pod; the pod of a StatefulSet is bound to it in spite of the taint.
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go; `GetPodFromTemplate`,
 pkg/controller/controller_utils.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/template-node-name.bad.yaml"),
+        good: include_str!("examples/template-node-name.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -48,46 +48,10 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
              them or not, and stay Pending when it is missing"
         ),
     };
-    read::at_pod_spec(|path| {
-        found.report(
-            &path.child("nodeName"),
-            Reason::Forbidden,
-            message,
-            "leave nodeName out and choose nodes by nodeSelector or node affinity",
-        );
-    });
+    found.report(
+        &POD_SPEC.child("nodeName"),
+        Reason::Forbidden,
+        message,
+        "leave nodeName out and choose nodes by nodeSelector or node affinity",
+    );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      nodeName: worker-0
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      nodeSelector: {kubernetes.io/hostname: worker-0}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

@@ -1,11 +1,11 @@
-//! S28, D22: gates that every pod waits behind.
+//! Gates that every pod waits behind.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -22,15 +22,15 @@ template stay Pending with the reason SchedulingGated; the DaemonSet says desire
 
 Kubernetes: `SchedulingGates.PreEnqueue`,
 pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/template-scheduling-gates.bad.yaml"),
+        good: include_str!("examples/template-scheduling-gates.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -40,49 +40,13 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         return;
     }
     let names: Vec<_> = gates.iter().map(|gate| gate.name.as_str()).collect();
-    read::at_pod_spec(|path| {
-        found.report(
-            &path.child("schedulingGates"),
-            Reason::Forbidden,
-            format!(
-                "no pod is scheduled until somebody removes {} from it, from each pod anew",
-                names.join(", ")
-            ),
-            "leave the gates out of the template, and let a webhook put them on pods",
-        );
-    });
+    found.report(
+        &POD_SPEC.child("schedulingGates"),
+        Reason::Forbidden,
+        format!(
+            "no pod is scheduled until somebody removes {} from it, from each pod anew",
+            names.join(", ")
+        ),
+        "leave the gates out of the template, and let a webhook put them on pods",
+    );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      schedulingGates:
-        - {name: example.com/wait}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

@@ -1,11 +1,11 @@
-//! D14: a toleration of every taint.
+//! A toleration of every taint.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::TOLERATIONS},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -19,15 +19,15 @@ it, stays on nodes that are drained by a NoExecute taint, and with `node.kuberne
 is how a dead node's volumes are freed, it stays as well.
 
 Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/tolerates-everything.bad.yaml"),
+        good: include_str!("examples/tolerates-everything.good.yaml"),
         mode: Mode::Audit,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -41,50 +41,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             && it.toleration_seconds.is_none()
     });
     let Some(i) = every else { return };
-    read::at_pod_spec(|path| {
-        let path = path.child("tolerations");
-        found.report(
-            &path.index(i),
-            Reason::Invalid,
-            "every taint is tolerated, so the pods also stay on nodes that are drained by a taint \
-             or out of service",
-            "name the taints that the pods are to tolerate, or at least the effect",
-        );
-    });
+    found.report(
+        &TOLERATIONS.index(i),
+        Reason::Invalid,
+        "every taint is tolerated, so the pods also stay on nodes that are drained by a taint \
+         or out of service",
+        "name the taints that the pods are to tolerate, or at least the effect",
+    );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {operator: Exists}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {operator: Exists, effect: NoSchedule}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

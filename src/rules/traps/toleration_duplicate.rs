@@ -1,13 +1,13 @@
-//! D13: a toleration that adds nothing.
+//! A toleration that adds nothing.
 
 use k8s_openapi::api::core::v1::Toleration;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::TOLERATIONS},
     kubernetes::{cluster::Cluster, tolerations::covers},
     object::Subject,
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -22,35 +22,32 @@ does no harm, but it misleads: whoever removes it to keep the pods off some node
 The API server does not look for either.
 
 Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/toleration-duplicate.bad.yaml"),
+        good: include_str!("examples/toleration-duplicate.good.yaml"),
         mode: Mode::Audit,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let spec = read::pod_spec(&subject.object);
     let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
-    read::at_pod_spec(|path| {
-        let path = path.child("tolerations");
-        for (i, toleration) in list.iter().enumerate() {
-            let mut others = (0..list.len()).filter(|j| *j != i);
-            if let Some(j) = others.find(|j| makes_needless(list, i, *j)) {
-                let what = if covers(toleration, &list[j]) { "is the same" } else { "covers it" };
-                found.report(
-                    &path.index(i),
-                    Reason::Duplicate,
-                    format!("the toleration adds nothing: tolerations[{j}] {what}"),
-                    "leave it out",
-                );
-            }
+    for (i, toleration) in list.iter().enumerate() {
+        let mut others = (0..list.len()).filter(|j| *j != i);
+        if let Some(j) = others.find(|j| makes_needless(list, i, *j)) {
+            let what = if covers(toleration, &list[j]) { "is the same" } else { "covers it" };
+            found.report(
+                &TOLERATIONS.index(i),
+                Reason::Duplicate,
+                format!("the toleration adds nothing: tolerations[{j}] {what}"),
+                "leave it out",
+            );
         }
-    });
+    }
 }
 
 /// Whether the toleration at `i` can go because of the one at `j`.
@@ -65,43 +62,3 @@ fn makes_needless(list: &[Toleration], i: usize, j: usize) -> bool {
         || (!covers(narrow, broad)
             && until.iter().chain([broad]).all(|it| it.toleration_seconds.is_none()))
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {effect: NoSchedule, operator: Exists}
-        - {key: CriticalAddonsOnly, operator: Exists, effect: NoSchedule}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {effect: NoSchedule, operator: Exists}
-        - {key: CriticalAddonsOnly, operator: Exists, effect: NoExecute}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-
-";

@@ -1,19 +1,18 @@
-//! D12: a daemon's toleration that ends.
+//! A daemon's toleration that ends.
 
 use k8s_openapi::api::core::v1::Toleration;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason},
-    inject::rules::TOLERATION_SECONDS_LOOP,
-    kubernetes::{cluster::Cluster, resource::Kind, tolerations},
-    object::Subject,
-    rules::trap::{Phase, Trap},
+    finding::{Findings, Meta, Mode, Reason, paths::TOLERATIONS},
+    kubernetes::{cluster::Cluster, tolerations},
+    object::{DaemonSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(crate) static TRAP: Trap = Trap {
     meta: Meta {
-        id: TOLERATION_SECONDS_LOOP,
+        id: "toleration-seconds-loop",
         summary: "a daemon's tolerationSeconds that has it evicted and made again, for ever",
         why: "\
 A toleration with `tolerationSeconds` lets a pod stay on a tainted node for that long. A daemon's pod that
@@ -33,44 +32,38 @@ one with a limit, and warns.
 
 Kubernetes: `AddOrUpdateTolerationInPodSpec`, `GetMatchingTolerations`, pkg/apis/core/v1/helper/helpers.go;
 `processPodOnNode`, pkg/controller/tainteviction/taint_eviction.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/toleration-seconds-loop.bad.yaml"),
+        good: include_str!("examples/toleration-seconds-loop.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet", "Pod"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::DaemonSet(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    if subject.object.kind() != Kind::DaemonSet {
-        return;
-    }
+fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let spec = read::pod_spec(&subject.object);
     let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
-    read::at_pod_spec(|path| {
-        let path = path.child("tolerations");
-        for (i, toleration) in list.iter().enumerate() {
-            let Some(seconds) = toleration.toleration_seconds else { continue };
-            let unlimited = |it: &&Toleration| it.toleration_seconds.is_none();
-            let mut before = list[..i].iter().filter(unlimited);
-            if is_replaced(toleration) || before.any(|it| tolerations::covers(it, toleration)) {
-                continue;
-            }
-            let path = path.index(i);
-            found.report(
-                &path.child("tolerationSeconds"),
-                Reason::Invalid,
-                format!(
-                    "a daemon's pod that leaves a tainted node after {seconds} seconds is made \
-                     again on the same node, and so on"
-                ),
-                "remove tolerationSeconds, or the toleration",
-            );
+    for (i, toleration) in list.iter().enumerate() {
+        let Some(seconds) = toleration.toleration_seconds else { continue };
+        let unlimited = |it: &&Toleration| it.toleration_seconds.is_none();
+        let mut before = list[..i].iter().filter(unlimited);
+        if is_replaced(toleration) || before.any(|it| tolerations::covers(it, toleration)) {
+            continue;
         }
-    });
+        let path = TOLERATIONS.index(i);
+        found.report(
+            &path.child("tolerationSeconds"),
+            Reason::Invalid,
+            format!(
+                "a daemon's pod that leaves a tainted node after {seconds} seconds is made \
+                 again on the same node, and so on"
+            ),
+            "remove tolerationSeconds, or the toleration",
+        );
+    }
 }
 
 /// Whether the controller's own toleration, which has no limit, takes the place of this one.
@@ -82,39 +75,3 @@ fn is_replaced(toleration: &Toleration) -> bool {
         && toleration.operator.as_deref() == Some("Exists")
         && toleration.effect.as_deref() == Some("NoExecute")
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {operator: Exists, effect: NoExecute, tolerationSeconds: 300}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      tolerations:
-        - {operator: Exists, effect: NoExecute}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

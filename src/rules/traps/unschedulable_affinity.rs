@@ -1,11 +1,11 @@
-//! D9: a nodeSelector and node affinity that no node can meet.
+//! A nodeSelector and node affinity that no node can meet.
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, node_selector, resource::Kind},
     object::Subject,
-    rules::trap::{Phase, Trap},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -26,15 +26,15 @@ with `cores Gt [8Gi]`, all on nodes with `disk: ssd` and `cores: \"8\"`: desired
 Kubernetes: `RequiredNodeAffinity.Match`, component-helpers
 scheduling/corev1/nodeaffinity/nodeaffinity.go; `NodeShouldRunDaemonPod`,
 pkg/controller/daemon/daemon_controller.go.",
-        bad: BAD,
-        good: GOOD,
+        bad: include_str!("examples/unschedulable-affinity.bad.yaml"),
+        good: include_str!("examples/unschedulable-affinity.good.yaml"),
         mode: Mode::Warn,
-        kinds: &["DaemonSet", "StatefulSet"],
         since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
-    check,
+    openkruise: OpenKruise::Holds,
+    check: Check::Both(check),
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -53,61 +53,14 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         Kind::StatefulSet => "the pods stay Pending for ever",
     };
     let others = if reasons.len() > 1 { ", and no other term can be met either" } else { "" };
-    read::at_pod_spec(|path| {
-        let path = path.child("affinity");
-        let path = path.child("nodeAffinity");
-        let path = path.child("requiredDuringSchedulingIgnoredDuringExecution");
-        found.report(
-            &path.child("nodeSelectorTerms"),
-            Reason::Invalid,
-            format!("{first}{others}, so {outcome}"),
-            "write at least one term that a node can meet together with the nodeSelector",
-        );
-    });
+    found.report(
+        &POD_SPEC
+            .child("affinity")
+            .child("nodeAffinity")
+            .child("requiredDuringSchedulingIgnoredDuringExecution")
+            .child("nodeSelectorTerms"),
+        Reason::Invalid,
+        format!("{first}{others}, so {outcome}"),
+        "write at least one term that a node can meet together with the nodeSelector",
+    );
 }
-
-const BAD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      nodeSelector: {disk: ssd}
-      affinity:
-        nodeAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            nodeSelectorTerms:
-              - matchExpressions:
-                  - {key: disk, operator: NotIn, values: [ssd, nvme]}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";
-
-const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: agent
-spec:
-  selector:
-    matchLabels: {app: agent}
-  template:
-    metadata:
-      labels: {app: agent}
-    spec:
-      nodeSelector: {disk: ssd}
-      affinity:
-        nodeAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            nodeSelectorTerms:
-              - matchExpressions:
-                  - {key: disk, operator: NotIn, values: [hdd]}
-      containers:
-        - {name: agent, image: registry.example.com/agent:1.4.2}
-";

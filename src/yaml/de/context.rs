@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
 };
 
-use crate::yaml::{node::Node, problem::Problem};
+use crate::yaml::{node::Node, problem::Problem, to_json::Replacements};
 
 /// Looks at the nodes of a named newtype before they are read, such as `Quantity`.
 pub(crate) type Inspect = fn(&'static str, &Node<'_>) -> Result<Option<String>, String>;
@@ -25,7 +25,7 @@ pub(super) struct Context {
     pub(super) unknown: Unknown,
     /// Found in this run.
     pub(super) found: RefCell<Vec<Problem>>,
-    pub(super) instead: RefCell<HashMap<usize, String>>,
+    pub(super) instead: RefCell<Replacements>,
     /// Nodes that are left out, since no type came of them.
     pub(super) broken: RefCell<HashMap<usize, Problem>>,
     /// Fields that are made up, since their type must have them.
@@ -52,8 +52,4 @@ impl Default for Context {
             gave_up: Cell::default(),
         }
     }
-}
-
-pub(super) fn address(node: &Node<'_>) -> usize {
-    std::ptr::from_ref(node).addr()
 }

@@ -5,13 +5,14 @@ use serde::{
     de::{IntoDeserializer, Visitor},
 };
 
+use serde_json::json;
+
 use super::{
     access::{Map, Seq},
-    context::address,
     error::Error,
     reader::Reader,
 };
-use crate::yaml::{json, node::Value};
+use crate::yaml::node::Value;
 
 impl Reader<'_, '_> {
     fn map<'de, V: Visitor<'de>>(
@@ -22,7 +23,7 @@ impl Reader<'_, '_> {
         let entries: &[_] = match &self.node.value {
             Value::Map(entries) => entries,
             Value::Null => {
-                self.zero("{}");
+                self.zero(json!({}));
                 &[]
             }
             _ => {
@@ -30,7 +31,7 @@ impl Reader<'_, '_> {
                 &[]
             }
         };
-        let of = address(self.node);
+        let of = self.node.address();
         let missing = self.cx.missing.borrow();
         let made_up: Vec<_> = missing.iter().filter(|m| m.of == of).map(|m| m.name).collect();
         drop(missing);
@@ -42,7 +43,7 @@ impl Reader<'_, '_> {
         let items: &[_] = match &self.node.value {
             Value::Seq(items) => items,
             Value::Null => {
-                self.zero("[]");
+                self.zero(json!([]));
                 &[]
             }
             _ => {
@@ -59,7 +60,7 @@ impl Reader<'_, '_> {
             Value::Int(number) => i128::from(*number),
             Value::UInt(number) => i128::from(*number),
             Value::Null => {
-                self.zero("0");
+                self.zero(json!(0));
                 return 0;
             }
             _ => {
@@ -78,7 +79,7 @@ impl Reader<'_, '_> {
         match &self.node.value {
             Value::Str(text) => visitor.visit_str(text),
             Value::Null => {
-                self.zero("\"\"");
+                self.zero(json!(""));
                 visitor.visit_str("")
             }
             _ => {
@@ -129,7 +130,7 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
         match &self.node.value {
             Value::Bool(on) => visitor.visit_bool(*on),
             Value::Null => {
-                self.zero("false");
+                self.zero(json!(false));
                 visitor.visit_bool(false)
             }
             _ => {
@@ -179,9 +180,7 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
         match (self.cx.inspect)(name, self.node).map_err(Error::Other)? {
             None => visitor.visit_newtype_struct(self),
             Some(text) => {
-                let mut json = String::new();
-                json::string(&text, &mut json);
-                self.zero(&json);
+                self.zero(text.as_str().into());
                 visitor.visit_newtype_struct(text.into_deserializer())
             }
         }

@@ -1,7 +1,7 @@
 //! Reads one node into whatever its type asks for.
 
 use super::{
-    context::{Context, Missing, address},
+    context::{Context, Missing},
     error::Error,
 };
 use crate::{
@@ -67,8 +67,8 @@ impl Reader<'_, '_> {
     }
 
     /// In the JSON, the zero value of the type must stand here.
-    pub(super) fn zero(&self, json: &str) {
-        self.cx.instead.borrow_mut().insert(address(self.node), json.to_owned());
+    pub(super) fn zero(&self, value: serde_json::Value) {
+        self.cx.instead.borrow_mut().insert(self.node.address(), value);
     }
 
     /// The type must have a field that is not there.
@@ -81,7 +81,7 @@ impl Reader<'_, '_> {
             help: None,
         });
         let mut missing = self.cx.missing.borrow_mut();
-        let of = address(self.node);
+        let of = self.node.address();
         let again = missing.iter().any(|missing| missing.of == of && missing.name == name);
         self.cx.gave_up.set(again);
         if !again {
@@ -97,7 +97,7 @@ impl Reader<'_, '_> {
                 Error::Missing(name) => self.missing(name),
                 Error::Other(message) => {
                     let problem = self.problem_here(message, None);
-                    self.cx.broken.borrow_mut().insert(address(self.node), problem);
+                    self.cx.broken.borrow_mut().insert(self.node.address(), problem);
                 }
             }
             if self.cx.gave_up.get() {
@@ -109,6 +109,6 @@ impl Reader<'_, '_> {
     }
 
     pub(super) fn is_broken(&self) -> bool {
-        self.cx.broken.borrow().contains_key(&address(self.node))
+        self.cx.broken.borrow().contains_key(&self.node.address())
     }
 }

@@ -77,7 +77,7 @@ mod tests {
     fn found(entry: &str) -> Vec<String> {
         let json = format!(r#"{{"managedFields": [{{"apiVersion": "apps/v1", {entry}}}]}}"#);
         let metadata = serde_json::from_str(&json).unwrap();
-        let mut found = Findings::of("test");
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
         validate(&metadata, &Path::new("managedFields"), &mut found);
         found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }

@@ -11,6 +11,7 @@ use crate::{
         names::{self, Messages},
         selector,
     },
+    rules::api_validation::meta::POD_TEMPLATE_VALIDATION,
 };
 
 pub(crate) use crate::kubernetes::labels::label_key;
@@ -168,7 +169,7 @@ pub(crate) fn local_path_messages(value: &str) -> Messages {
 
 /// Whether a rule finds nothing: for what an old object decides by being valid or not.
 pub(crate) fn finds_nothing(rule: impl FnOnce(&Path<'_>, &mut Findings)) -> bool {
-    let mut found = Findings::default();
+    let mut found = Findings::of(&POD_TEMPLATE_VALIDATION);
     rule(&Path::new("spec"), &mut found);
     found.is_empty()
 }

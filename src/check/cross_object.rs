@@ -1,25 +1,25 @@
-//! What only the whole input can tell: gathered while the documents go by, told after the last one.
+//! What only the whole input can tell: gathered while documents are read, reported after the last.
 
 use std::{io, mem, sync::Arc};
 
-use super::{
-    judge::{Judge, Judgement, Severity},
-    previous::Id,
-};
+use super::judge::{Judge, JudgedObject};
 use crate::{
     finding::Field,
     inventory::{
         Inventory,
         item::{Item, Place},
     },
-    manifests::{document::Manifest, source::Source},
-    report::{Report, Summary},
+    manifests::{document::Manifest, id::ObjectId, source::Source},
+    report::{
+        Report,
+        diagnostic::{ObjectReport, Severity, Summary},
+    },
     yaml::{Mark, Node},
 };
 
 /// What is kept of the input: a summary of each object, and how to get at its text again.
 #[derive(Debug, Default)]
-pub(crate) struct Together {
+pub(crate) struct CrossObject {
     inventory: Inventory,
     /// For each object of the inventory that is judged, in the same order.
     kept: Vec<Kept>,
@@ -32,34 +32,34 @@ struct Kept {
     /// Its place in the inventory.
     place: usize,
     source: usize,
-    id: Id,
+    id: ObjectId,
     /// Where the fields stand at which more may be found.
     marks: Box<[Mark]>,
-    /// The worst that was said of it so far.
+    /// The worst that was reported of it so far.
     worst: Option<Severity>,
 }
 
-impl Together {
-    /// Takes an object up that was judged.
+impl CrossObject {
+    /// Adds an object that was judged.
     pub(crate) fn judged(
         &mut self,
         file: &Arc<str>,
         manifest: &Manifest<'_>,
-        judgement: &mut Judgement,
+        JudgedObject { report, item }: JudgedObject,
     ) {
-        let Some(mut item) = judgement.item.take() else { return };
+        let Some(mut item) = item else { return };
         let marks = item.fields().iter().map(|field| manifest.node.locate(field)).collect();
         item.place = Some(Place { file: file.clone(), line: manifest.node.mark.line });
         self.kept.push(Kept {
             place: self.inventory.add(item),
             source: self.sources.len(),
-            id: judgement.id.clone(),
+            worst: report.worst(),
+            id: report.id,
             marks,
-            worst: judgement.worst(),
         });
     }
 
-    /// Takes an object up that others are judged by.
+    /// Adds an object that others are judged by.
     pub(crate) fn related(&mut self, file: &Arc<str>, node: &Node<'_>) {
         if let Some(mut item) = Item::of_json(&node.to_json()) {
             item.place = Some(Place { file: file.clone(), line: node.mark.line });
@@ -67,40 +67,40 @@ impl Together {
         }
     }
 
-    /// Takes a source up whose objects were taken up: whichever form of it is smaller.
+    /// Adds the source of the objects that were added since the last one. Of a source that can be
+    /// read again only its name is kept.
     pub(crate) fn source(&mut self, again: Option<Source>, source: Source) {
         self.sources.push(again.or(Some(source)));
     }
 
-    /// Judges and tells.
-    pub(crate) fn tell(
+    /// Judges and reports.
+    pub(crate) fn report(
         mut self,
         judge: &Judge<'_>,
         summary: &mut Summary,
         report: &mut dyn Report,
     ) -> io::Result<()> {
-        let mut verdicts = judge.judge_together(&self.inventory);
+        let mut verdicts = judge.judge_cross_object(&self.inventory);
         let mut open: Option<(usize, Source)> = None;
         for kept in mem::take(&mut self.kept) {
             let Some(verdict) = verdicts.remove(&kept.place) else { continue };
             let fields = self.inventory.get(kept.place).map(Item::fields).unwrap_or_default();
-            let said = verdict.judged.into_iter().filter_map(|judged| {
+            let diagnostics = verdict.judged.into_iter().filter_map(|judged| {
                 let mark = kept.mark(&fields, &judged.finding.field);
-                judge.say(judged, mark)
+                judge.diagnostic(judged, mark)
             });
-            let judgement = Judgement {
-                said: said.collect(),
+            let object = ObjectReport {
+                diagnostics: diagnostics.collect(),
                 remarks: verdict.remarks,
                 id: kept.id,
-                item: None,
             };
             if open.as_ref().is_none_or(|(index, _)| *index != kept.source) {
                 let source = self.sources.get_mut(kept.source).and_then(Option::take);
                 open = source.map(|source| (kept.source, source.reread()));
             }
             if let Some((_, source)) = &open {
-                summary.count_again(kept.worst, judgement.worst());
-                report.judgement(source, &judgement)?;
+                summary.count_again(kept.worst, object.worst());
+                report.object(source, &object)?;
             }
         }
         Ok(())

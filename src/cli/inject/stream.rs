@@ -1,0 +1,130 @@
+//! A stream of documents, printed as it would be stored after injection.
+
+use std::io::{self, Write};
+
+use json_patch::Patch;
+use serde_json::Value;
+
+use crate::{
+    admission::response,
+    engine::{self, Context, Identity, verdict::Verdict},
+    inject::{self, Injection, pod::Pod},
+    kubernetes::resource::Resource,
+    manifests::{namespaces::Namespaces, objects},
+    object::{self, Str, User},
+    yaml::{self, Problem},
+};
+
+/// What injection goes by.
+pub(super) struct Preview<'a> {
+    pub(super) user: User<'a>,
+    /// The namespaces that ask for the control-plane tolerations.
+    pub(super) namespaces: &'a Namespaces,
+    pub(super) context: Context<'a>,
+}
+
+/// What came of a stream of documents.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// How many objects would be refused.
+    pub(super) denied: usize,
+    /// Documents that could not be read.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// What is to be done with an object.
+struct Change {
+    injection: Injection,
+    verdict: Verdict,
+    name: String,
+}
+
+impl<'a> Preview<'a> {
+    pub(super) fn new(user: &'a str, namespaces: &'a Namespaces, context: Context<'a>) -> Self {
+        let user = User { username: Str(user.into()), groups: Some(groups(user)) };
+        Preview { user, namespaces, context }
+    }
+
+    /// Prints every document of a stream as YAML. Denials and warnings go to `notes`.
+    ///
+    /// # Errors
+    /// When `out` or `notes` cannot be written.
+    pub(super) fn print(
+        &self,
+        text: &str,
+        out: &mut impl Write,
+        notes: &mut impl Write,
+    ) -> io::Result<Outcome> {
+        let mut outcome = Outcome::default();
+        let mut is_first = true;
+        for document in yaml::documents(text) {
+            let root = match document {
+                Ok(document) => document.root,
+                Err(problem) => {
+                    outcome.problems.push(problem);
+                    continue;
+                }
+            };
+            let mut whole: Value = serde_json::from_str(&root.to_json()).unwrap_or_default();
+            if whole.is_null() {
+                continue;
+            }
+            for object in objects::Object::all(root) {
+                let Some(change) = self.change(&object) else { continue };
+                for judged in change.verdict.denials().chain(change.verdict.warnings()) {
+                    let warning = response::warning(&judged.finding);
+                    writeln!(notes, "{}: {}: {warning}", change.name, judged.mode)?;
+                }
+                for remark in &change.verdict.remarks {
+                    writeln!(notes, "{}: note: {remark}", change.name)?;
+                }
+                if !change.verdict.allowed() {
+                    outcome.denied += 1;
+                } else if let Some(object) = whole.pointer_mut(&object.at.pointer()) {
+                    let patch = Patch(change.injection.patch);
+                    json_patch::patch(object, &patch).map_err(io::Error::other)?;
+                }
+            }
+            if !std::mem::take(&mut is_first) {
+                out.write_all(b"---\n")?;
+            }
+            let yaml = serde_saphyr::to_string(&whole).map_err(io::Error::other)?;
+            out.write_all(yaml.as_bytes())?;
+        }
+        Ok(outcome)
+    }
+
+    /// What is injected into an object; `None` for one that nothing is ever injected into.
+    fn change(&self, object: &objects::Object<'_>) -> Option<Change> {
+        let json = object.node.to_json();
+        let settings = &self.context.policy.injection;
+        if (object.api_version(), object.kind()) == ("v1", "Pod") {
+            let pod = Pod::parse(&json).ok()?;
+            let injection = inject::pod(&pod, &self.user, settings);
+            return Some(self.judge(injection, Identity::from(&pod), pod.name()));
+        }
+        let resource = Resource::of(object.api_version(), object.kind())?;
+        let object = object::Object::parse(resource, &json).ok()?;
+        let asks = self.namespaces.contains(object.metadata.namespace());
+        let injection = inject::template(&object, asks, settings);
+        Some(self.judge(injection, Identity::from(&object), object.name()))
+    }
+
+    fn judge(&self, injection: Injection, object: Identity<'_>, name: &str) -> Change {
+        let verdict = engine::evaluate_injection(&injection, object, &self.context);
+        Change { injection, verdict, name: name.to_owned() }
+    }
+}
+
+/// The groups that the API server puts every user, and every service account, into.
+///
+/// Kubernetes: `MakeGroupNames`, staging/src/k8s.io/apiserver/pkg/authentication/serviceaccount/util.go.
+fn groups(user: &str) -> Vec<Str<'static>> {
+    let mut groups = vec![Str("system:authenticated".into())];
+    let account = user.strip_prefix("system:serviceaccount:");
+    if let Some((namespace, _)) = account.and_then(|account| account.split_once(':')) {
+        groups.push(Str("system:serviceaccounts".into()));
+        groups.push(Str(format!("system:serviceaccounts:{namespace}").into()));
+    }
+    groups
+}

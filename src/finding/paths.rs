@@ -1,0 +1,28 @@
+//! The addresses at which many rules begin.
+
+use super::field::Path;
+
+/// `metadata`
+pub static METADATA: Path<'static> = Path::new("metadata");
+/// `metadata.annotations`
+pub static ANNOTATIONS: Path<'static> = METADATA.child("annotations");
+/// `spec`
+pub static SPEC: Path<'static> = Path::new("spec");
+/// `spec.selector`
+pub static SELECTOR: Path<'static> = SPEC.child("selector");
+/// `spec.updateStrategy`
+pub static UPDATE_STRATEGY: Path<'static> = SPEC.child("updateStrategy");
+/// `spec.updateStrategy.rollingUpdate`
+pub static ROLLING_UPDATE: Path<'static> = UPDATE_STRATEGY.child("rollingUpdate");
+/// `spec.volumeClaimTemplates`
+pub static CLAIM_TEMPLATES: Path<'static> = SPEC.child("volumeClaimTemplates");
+/// `spec.template`
+pub static TEMPLATE: Path<'static> = SPEC.child("template");
+/// `spec.template.spec`
+pub static POD_SPEC: Path<'static> = TEMPLATE.child("spec");
+/// `spec.template.spec.containers`
+pub static CONTAINERS: Path<'static> = POD_SPEC.child("containers");
+/// `spec.template.spec.tolerations`
+pub static TOLERATIONS: Path<'static> = POD_SPEC.child("tolerations");
+/// `spec.template.spec.volumes`
+pub static VOLUMES: Path<'static> = POD_SPEC.child("volumes");

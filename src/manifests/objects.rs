@@ -1,0 +1,80 @@
+//! The objects of a document: the document itself, or the items of the lists in it.
+
+use std::borrow::Cow;
+
+use crate::{
+    finding::{Field, Path},
+    yaml::{Key, Mark, Node, Value},
+};
+
+/// An object in a document.
+#[derive(Debug)]
+pub(crate) struct Object<'a> {
+    /// Its tree. An item of a typed list, such as a `DaemonSetList`, need not say what it is; here
+    /// it does.
+    pub(crate) node: Node<'a>,
+    /// Where it stands in the document: nothing for the document itself, or `items[3]`.
+    pub(crate) at: Field,
+}
+
+impl<'a> Object<'a> {
+    /// Its `apiVersion`; empty if it does not say.
+    pub(crate) fn api_version(&self) -> &str {
+        text(&self.node, "apiVersion")
+    }
+
+    /// Its `kind`; empty if it does not say.
+    pub(crate) fn kind(&self) -> &str {
+        text(&self.node, "kind")
+    }
+
+    /// All objects of a document, in the order of the text.
+    pub(crate) fn all(root: Node<'a>) -> Vec<Self> {
+        let mut objects = Vec::new();
+        collect(root, None, &mut objects);
+        objects
+    }
+}
+
+fn collect<'a>(mut node: Node<'a>, at: Option<&Path<'_>>, objects: &mut Vec<Object<'a>>) {
+    let list = text(&node, "kind").strip_suffix("List");
+    let item_kind = list.map(|kind| (text(&node, "apiVersion").to_owned(), kind.to_owned()));
+    if let Some((api_version, kind)) = item_kind
+        && let Some(items) = take_items(&mut node)
+    {
+        let path = at.map_or_else(|| Path::new("items"), |at| at.child("items"));
+        for (i, mut item) in items.into_iter().enumerate() {
+            // The items of a plain `List` are of any kind and say which.
+            if !kind.is_empty() {
+                set_default(&mut item, "apiVersion", &api_version);
+                set_default(&mut item, "kind", &kind);
+            }
+            collect(item, Some(&path.index(i)), objects);
+        }
+    } else {
+        objects.push(Object { node, at: at.map(Path::to_field).unwrap_or_default() });
+    }
+}
+
+fn text<'n>(node: &'n Node<'_>, key: &str) -> &'n str {
+    node.get(key).and_then(Node::as_str).unwrap_or_default()
+}
+
+fn take_items<'a>(node: &mut Node<'a>) -> Option<Vec<Node<'a>>> {
+    let Value::Map(entries) = &mut node.value else { return None };
+    let (_, items) = entries.iter_mut().find(|(key, _)| key.name == "items")?;
+    match &mut items.value {
+        Value::Seq(items) => Some(std::mem::take(items)),
+        _ => None,
+    }
+}
+
+fn set_default(node: &mut Node<'_>, name: &'static str, value: &str) {
+    let mark = Mark { width: 0, ..node.mark };
+    if node.get(name).is_none()
+        && let Value::Map(entries) = &mut node.value
+    {
+        let key = Key { name: Cow::Borrowed(name), mark };
+        entries.push((key, Node { value: Value::Str(value.to_owned().into()), mark }));
+    }
+}

@@ -1,0 +1,107 @@
+//! What a report says, whatever its format.
+
+use crate::{
+    exit::Exit,
+    finding::{Meta, Reason},
+    manifests::id::ObjectId,
+    yaml::Mark,
+};
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Accepted, but not what was meant.
+    Warning,
+    /// Refused.
+    Error,
+}
+
+impl Severity {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// A finding as a report shows it: where it stands in a file, and how bad it is.
+#[derive(Debug)]
+pub(crate) struct Diagnostic {
+    pub(crate) rule: &'static Meta,
+    pub(crate) severity: Severity,
+    pub(crate) mark: Mark,
+    /// Empty for a document that could not be read.
+    pub(crate) field: String,
+    pub(crate) reason: Reason,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+    /// Why it is less severe than its rule's mode says.
+    pub(crate) downgrade: Option<String>,
+}
+
+/// All that a report says of an object.
+#[derive(Debug)]
+pub(crate) struct ObjectReport {
+    pub(crate) id: ObjectId,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// About the policy, not about the object.
+    pub(crate) remarks: Vec<String>,
+}
+
+impl ObjectReport {
+    pub(crate) fn worst(&self) -> Option<Severity> {
+        self.diagnostics.iter().map(|diagnostic| diagnostic.severity).max()
+    }
+}
+
+/// What a run comes to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Summary {
+    pub(crate) files: usize,
+    /// DaemonSets and StatefulSets.
+    pub(crate) objects: usize,
+    /// Objects with an error.
+    pub(crate) denied: usize,
+    /// Objects with a warning, and no error.
+    pub(crate) warned: usize,
+    /// Objects of other kinds.
+    pub(crate) others: usize,
+    /// Documents that could not be read.
+    pub(crate) unreadable: usize,
+}
+
+impl Summary {
+    pub(crate) fn count(&mut self, object: &ObjectReport) {
+        self.objects += 1;
+        if let Some(count) = self.of(object.worst()) {
+            *count += 1;
+        }
+    }
+
+    /// Counts an object anew, of which more was found later.
+    pub(crate) fn count_again(&mut self, before: Option<Severity>, worst: Option<Severity>) {
+        if let Some(count) = self.of(before) {
+            *count -= 1;
+        }
+        if let Some(count) = self.of(before.max(worst)) {
+            *count += 1;
+        }
+    }
+
+    fn of(&mut self, worst: Option<Severity>) -> Option<&mut usize> {
+        match worst? {
+            Severity::Error => Some(&mut self.denied),
+            Severity::Warning => Some(&mut self.warned),
+            Severity::Note => None,
+        }
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        let denied = if self.denied > 0 { Exit::Denied } else { Exit::Clean };
+        denied.and(if self.unreadable > 0 { Exit::Trouble } else { Exit::Clean })
+    }
+}

@@ -1,0 +1,51 @@
+//! A tree written as JSON.
+
+use std::collections::HashMap;
+
+use serde::{Serialize, Serializer};
+
+use super::node::{Node, Value};
+
+/// JSON that is written in the place of some nodes, by their addresses.
+pub(crate) type Replacements = HashMap<usize, serde_json::Value>;
+
+impl Node<'_> {
+    /// The tree as compact JSON, keys in the order of the text.
+    pub fn to_json(&self) -> String {
+        self.to_json_with(&Replacements::new())
+    }
+
+    /// The same, with other values in the place of some nodes of this tree.
+    pub(crate) fn to_json_with(&self, replacements: &Replacements) -> String {
+        // It has neither keys that are not text nor numbers that JSON does not know.
+        serde_json::to_string(&Tree { node: self, replacements }).unwrap_or_default()
+    }
+}
+
+struct Tree<'n, 'a> {
+    node: &'n Node<'a>,
+    replacements: &'n Replacements,
+}
+
+impl Serialize for Tree<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let replacements = self.replacements;
+        if let Some(value) = replacements.get(&self.node.address()) {
+            return value.serialize(serializer);
+        }
+        match &self.node.value {
+            Value::Null => serializer.serialize_unit(),
+            Value::Bool(on) => serializer.serialize_bool(*on),
+            Value::Int(number) => serializer.serialize_i64(*number),
+            Value::UInt(number) => serializer.serialize_u64(*number),
+            Value::Float(number) => serializer.serialize_f64(*number),
+            Value::Str(text) => serializer.serialize_str(text),
+            Value::Seq(items) => {
+                serializer.collect_seq(items.iter().map(|node| Tree { node, replacements }))
+            }
+            Value::Map(entries) => serializer.collect_map(
+                entries.iter().map(|(key, node)| (&*key.name, Tree { node, replacements })),
+            ),
+        }
+    }
+}
