@@ -1,5 +1,6 @@
 //! The vocabulary of Kubernetes: names, labels, selectors, quantities, releases and gates.
 
+pub(crate) mod allowed;
 pub mod claims;
 pub mod cluster;
 pub mod containers;

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, fmt};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use crate::kubernetes::selector;
+use crate::kubernetes::{
+    allowed::{Allowed, Test},
+    selector,
+};
 
 /// Labels, sorted by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,61 +42,19 @@ impl fmt::Display for Labels {
     }
 }
 
-type Values = Box<[Box<str>]>;
-
 /// What a selector asks of one key, all its requirements taken together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// One of these values: at least one.
-    OneOf(Values),
-    /// A value, but none of these.
-    Present(Values),
-    /// No value, or none of these.
-    NotIn(Values),
-    /// No value.
-    Absent,
-}
+pub(crate) type Need = Allowed<Box<str>>;
 
-impl Need {
-    fn holds(&self, value: Option<&str>) -> bool {
-        let listed = |values: &Values, value: &str| values.iter().any(|own| **own == *value);
-        match self {
-            Need::OneOf(values) => value.is_some_and(|value| listed(values, value)),
-            Need::Present(values) => value.is_some_and(|value| !listed(values, value)),
-            Need::NotIn(values) => value.is_none_or(|value| !listed(values, value)),
-            Need::Absent => value.is_none(),
+/// A value that meets a need; `None` if the label may as well be left out.
+fn example(need: &Need) -> Option<Box<str>> {
+    match need {
+        Need::OneOf(values) => values.first().cloned(),
+        Need::Present { not, .. } => {
+            let numbered = (1..).map(|i| format!("any-{i}").into());
+            // Of one value more than are excluded, one is not excluded.
+            std::iter::once("any".into()).chain(numbered).find(|value| !not.contains(value))
         }
-    }
-
-    /// Both at once; `None` if no value, nor the lack of one, can be both.
-    fn and(&self, other: &Need) -> Option<Need> {
-        let union = |a: &Values, b: &Values| {
-            a.iter().chain(b.iter().filter(|value| !a.contains(value))).cloned().collect()
-        };
-        match (self, other) {
-            (Need::OneOf(values), need) | (need, Need::OneOf(values)) => {
-                let left = values.iter().filter(|value| need.holds(Some(value)));
-                let left: Values = left.cloned().collect();
-                (!left.is_empty()).then_some(Need::OneOf(left))
-            }
-            (Need::Absent, need) | (need, Need::Absent) => need.holds(None).then_some(Need::Absent),
-            (Need::Present(a), Need::Present(b) | Need::NotIn(b))
-            | (Need::NotIn(a), Need::Present(b)) => Some(Need::Present(union(a, b))),
-            (Need::NotIn(a), Need::NotIn(b)) => Some(Need::NotIn(union(a, b))),
-        }
-    }
-
-    /// A value that meets it; `None` if the label may as well be left out.
-    fn example(&self) -> Option<Box<str>> {
-        match self {
-            Need::OneOf(values) => values.first().cloned(),
-            Need::Present(not) => {
-                let numbered = (1..).map(|i| format!("any-{i}").into());
-                // Of one value more than are excluded, one is not excluded.
-                std::iter::once("any".into()).chain(numbered).find(|value| !not.contains(value))
-            }
-            Need::NotIn(_) | Need::Absent => None,
-        }
+        Need::NotIn(_) | Need::Absent | Need::Nothing => None,
     }
 }
 
@@ -109,27 +70,26 @@ impl Selector {
             return None;
         }
         let labels = selector.match_labels.iter().flatten();
-        let labels = labels.map(|(key, value)| (key, Need::OneOf([value.as_str().into()].into())));
+        let labels = labels.map(|(key, value)| (key, Test::Is(value)));
         let expressions = selector.match_expressions.iter().flatten().map(|requirement| {
-            let values = requirement.values.iter().flatten();
-            let values = values.map(|value| value.as_str().into()).collect();
-            let need = match requirement.operator.as_str() {
-                "In" => Need::OneOf(values),
-                "NotIn" => Need::NotIn(values),
-                "Exists" => Need::Present(Box::default()),
-                _ => Need::Absent,
+            let values = requirement.values.as_deref().unwrap_or_default();
+            let test = match requirement.operator.as_str() {
+                "In" => Test::OneOf(values),
+                "NotIn" => Test::NoneOf(values),
+                "Exists" => Test::Present,
+                _ => Test::Absent,
             };
-            (&requirement.key, need)
+            (&requirement.key, test)
         });
-        let mut needs: BTreeMap<&str, Need> = BTreeMap::new();
-        for (key, need) in labels.chain(expressions) {
-            let need = match needs.get(key.as_str()) {
-                Some(before) => before.and(&need)?,
-                None => need,
-            };
-            needs.insert(key, need);
+        let mut tests: BTreeMap<&str, Vec<Test<'_>>> = BTreeMap::new();
+        for (key, test) in labels.chain(expressions) {
+            tests.entry(key).or_default().push(test);
         }
-        Some(Selector(needs.into_iter().map(|(key, need)| (key.into(), need)).collect()))
+        let needs = tests.into_iter().map(|(key, tests)| match Need::by(tests) {
+            Need::Nothing => None,
+            need => Some((key.into(), need)),
+        });
+        needs.collect::<Option<_>>().map(Selector)
     }
 
     /// What a plain map of labels asks for; `None` if it is empty.
@@ -140,23 +100,26 @@ impl Selector {
 
     /// Whether labels meet it.
     pub(crate) fn matches(&self, labels: &Labels) -> bool {
-        self.0.iter().all(|(key, need)| need.holds(labels.get(key)))
+        self.0.iter().all(|(key, need)| need.contains(labels.get(key)))
     }
 
     /// Labels that meet both; `None` if there are none.
     pub(crate) fn common(&self, other: &Selector) -> Option<Labels> {
-        let mut example = BTreeMap::new();
+        let mut labels = BTreeMap::new();
         for (key, need) in &self.0 {
             let both = match other.need(key) {
-                Some(its) => need.and(its)?,
+                Some(its) => need.and(its),
                 None => need.clone(),
             };
-            example.extend(both.example().map(|value| (key.clone(), value)));
+            if both == Need::Nothing {
+                return None;
+            }
+            labels.extend(example(&both).map(|value| (key.clone(), value)));
         }
         for (key, need) in other.0.iter().filter(|(key, _)| self.need(key).is_none()) {
-            example.extend(need.example().map(|value| (key.clone(), value)));
+            labels.extend(example(need).map(|value| (key.clone(), value)));
         }
-        Some(Labels(example.into_iter().collect()))
+        Some(Labels(labels.into_iter().collect()))
     }
 
     /// Whether it asks for nothing but keys that another asks for too.

@@ -1,11 +1,10 @@
 //! Whether a node selector term can be met by any node at all, or by the node of a given name.
-//!
-//! Every label may have every value that a label can have, so requirements on different keys do not
-//! bear on each other: a term can be met if the requirements on each key can be met together.
 
 use std::{collections::BTreeMap, fmt};
 
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
+
+use super::allowed::{Allowed, Test};
 
 /// The only field of a node that a term can match.
 const NAME: &str = "metadata.name";
@@ -54,20 +53,6 @@ fn contradiction(
     names.extend(node.map(Need::name));
     let names = std::iter::once(names).filter(|names| !names.is_empty());
     labels.into_values().chain(names).find_map(|needs| culprits(&needs))
-}
-
-/// What is asked of the value of one key.
-#[derive(Clone, Copy)]
-enum Test<'a> {
-    OneOf(&'a [String]),
-    Is(&'a str),
-    NoneOf(&'a [String]),
-    Present,
-    Absent,
-    Above(i64),
-    Below(i64),
-    /// A comparison with what is no number, which holds for no value.
-    Never,
 }
 
 /// A test, and how it was written.
@@ -136,6 +121,9 @@ impl fmt::Display for Need<'_> {
     }
 }
 
+/// With how many others a requirement is compared to find the one that it contradicts.
+const MOST_COMPARED: usize = 100;
+
 /// Why needs of one key cannot be met together, by the fewest of them that cannot.
 fn culprits(needs: &[Need<'_>]) -> Option<String> {
     if can_be_met(needs) {
@@ -148,60 +136,21 @@ fn culprits(needs: &[Need<'_>]) -> Option<String> {
         };
         return Some(format!("{need} {why}"));
     }
-    for (i, one) in needs.iter().enumerate() {
-        if let Some(other) = needs[i + 1..].iter().find(|other| !can_be_met(&[*one, **other])) {
-            return Some(format!("{one} and {other} exclude each other"));
-        }
+    // Of all beginnings that cannot be met the shortest ends with a culprit.
+    let lengths: Vec<usize> = (1..=needs.len()).collect();
+    let shortest = lengths.partition_point(|length| can_be_met(&needs[..*length]));
+    let (last, before) = needs.get(..=shortest).unwrap_or(needs).split_last()?;
+    let mut others = before.iter().take(MOST_COMPARED);
+    if let Some(other) = others.find(|other| !can_be_met(&[**other, *last])) {
+        return Some(format!("{other} and {last} exclude each other"));
     }
-    let all: Vec<_> = needs.iter().map(ToString::to_string).collect();
+    let all: Vec<_> = before.iter().chain([last]).map(ToString::to_string).collect();
     Some(format!("{} exclude each other", all.join(", ")))
 }
 
 /// Whether one value, or the lack of one, passes all tests.
 fn can_be_met(needs: &[Need<'_>]) -> bool {
-    let passes = |value: Option<&str>| needs.iter().all(|need| need.test.holds(value));
-    if passes(None) {
-        return true;
-    }
-    // If some tests list values, it has to be one of the first list.
-    for need in needs {
-        match need.test {
-            Test::OneOf(values) => return values.iter().any(|value| passes(Some(value))),
-            Test::Is(value) => return passes(Some(value)),
-            Test::Absent | Test::Never => return false,
-            _ => {}
-        }
-    }
-    // Otherwise a few values may be forbidden and a range prescribed. A number can be written with
-    // any count of zeros before it, and any other text can be made longer, so what is not listed
-    // never runs out. No label begins with a minus.
-    let (mut lowest, mut highest) = (0, i64::MAX);
-    for need in needs {
-        match need.test {
-            Test::Above(i64::MAX) | Test::Below(i64::MIN) => return false,
-            Test::Above(bound) => lowest = lowest.max(bound.saturating_add(1)),
-            Test::Below(bound) => highest = highest.min(bound.saturating_sub(1)),
-            _ => {}
-        }
-    }
-    lowest <= highest
-}
-
-impl Test<'_> {
-    /// Kubernetes: `Requirement.Matches`, apimachinery pkg/labels/selector.go.
-    fn holds(self, value: Option<&str>) -> bool {
-        let number = || value.and_then(|value| value.parse::<i64>().ok());
-        match self {
-            Test::OneOf(values) => value.is_some_and(|value| values.iter().any(|v| v == value)),
-            Test::Is(only) => value == Some(only),
-            Test::NoneOf(values) => value.is_none_or(|value| values.iter().all(|v| v != value)),
-            Test::Present => value.is_some(),
-            Test::Absent => value.is_none(),
-            Test::Above(bound) => number().is_some_and(|number| number > bound),
-            Test::Below(bound) => number().is_some_and(|number| number < bound),
-            Test::Never => false,
-        }
-    }
+    Allowed::<Box<str>>::by(needs.iter().map(|need| need.test)) != Allowed::Nothing
 }
 
 #[cfg(test)]

@@ -129,8 +129,8 @@ impl<'a> Counts<'a> {
                 let counts = list.iter().filter_map(|value| self.values.get(&(key, &**value)));
                 Some(counts.sum())
             }
-            Need::Present(_) => Some(self.keys.get(key).copied().unwrap_or_default()),
-            Need::NotIn(_) | Need::Absent => None,
+            Need::Present { .. } => Some(self.keys.get(key).copied().unwrap_or_default()),
+            Need::NotIn(_) | Need::Absent | Need::Nothing => None,
         }
     }
 
@@ -157,8 +157,8 @@ fn looks_at<'m>(member: &Member<'m>) -> Vec<Shelf<'m>> {
     for (key, need) in member.selector.needs() {
         match need {
             Need::OneOf(list) => shelves.extend(list.iter().map(|v| Shelf::Value(key, v))),
-            Need::Present(_) | Need::NotIn(_) => shelves.push(Shelf::Key(key)),
-            Need::Absent => {}
+            Need::Present { .. } | Need::NotIn(_) => shelves.push(Shelf::Key(key)),
+            Need::Absent | Need::Nothing => {}
         }
     }
     shelves.push(Shelf::Rest);
