@@ -1,4 +1,8 @@
-//! From the bytes of an AdmissionReview to the bytes of the answer. Pure: the server adds HTTP.
+//! Answers an AdmissionReview: bytes in, bytes out.
+//!
+//! Imports: engine, policy, inject, rules, object, kubernetes, finding.
+//!
+//! Pure: HTTP, the clock and the log are the server's.
 
 pub mod response;
 pub mod review;
@@ -98,16 +102,27 @@ pub struct Answer {
     pub record: Record,
 }
 
+/// Why a review gets no answer. What is wrong with the *object* is in the answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerError {
+    /// The caller's request is malformed.
+    #[error(transparent)]
+    Rejection(#[from] Rejection),
+    /// The answer cannot be written, which is a fault of ours.
+    #[error("the answer cannot be written as JSON: {0}")]
+    Fault(serde_json::Error),
+}
+
 /// Answers a review.
 ///
 /// # Errors
-/// When the request is malformed. What is wrong with the *object* is in the answer.
+/// When the request is malformed, or the answer cannot be written.
 pub fn answer(
     endpoint: Endpoint,
     body: &[u8],
     policy: &Policy,
     today: Date,
-) -> Result<Answer, Rejection> {
+) -> Result<Answer, AnswerError> {
     let request = Request::parse(body)?;
     let mut reply = Reply::new(&request);
     let cx = Context { policy, door: Door::Serve, today };
@@ -116,7 +131,7 @@ pub fn answer(
         Endpoint::Mutate => mutate(&request, &cx, &mut reply)?,
         Endpoint::MutateControlPlane => mutate_control_plane(&request, &cx, &mut reply)?,
     }
-    reply.finish()
+    reply.finish().map_err(AnswerError::Fault)
 }
 
 fn validate<'a>(
@@ -293,7 +308,7 @@ impl<'a> Reply<'a> {
         self.response.audit("not-injected", why_not.to_owned());
     }
 
-    fn finish(mut self) -> Result<Answer, Rejection> {
+    fn finish(mut self) -> serde_json::Result<Answer> {
         self.response.patch(&self.patch)?;
         self.record.decision = match (self.response.allowed(), self.patch.is_empty()) {
             (false, _) => Decision::Denied,

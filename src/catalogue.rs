@@ -1,4 +1,6 @@
-//! Every rule by its id, whichever family it is of.
+//! Every rule by its id, whichever family it belongs to.
+//!
+//! Imports: inject, rules, finding.
 
 pub mod markdown;
 

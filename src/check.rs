@@ -1,4 +1,7 @@
-//! `setguard check`: manifests in, a report out. It translates; the engine judges.
+//! `setguard check`: reads manifests, has the engine judge them, and reports.
+//!
+//! Imports: report, engine, policy, inject, manifests, rules, inventory, object, kubernetes,
+//! yaml, finding, exit.
 
 mod cross_object;
 mod judge;

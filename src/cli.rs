@@ -1,4 +1,7 @@
-//! The command line: what there is to say, and who answers.
+//! The command line: parses what the user typed and calls whoever does it.
+//!
+//! Imports: server, check, report, admission, engine, policy, catalogue, inject, manifests,
+//! object, kubernetes, yaml, exit.
 
 mod inject;
 mod rules;

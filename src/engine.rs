@@ -1,7 +1,8 @@
-//! Runs the rules over an object and judges what they find: modes, exceptions and ratcheting are
-//! applied here and nowhere else.
+//! Runs the rules over an object and judges what they find.
 //!
-//! Pure: the day is an input.
+//! Imports: policy, inject, rules, inventory, object, finding.
+//!
+//! Modes, exceptions and ratcheting are applied here and nowhere else. Pure: the day is an input.
 
 pub mod verdict;
 

@@ -1,4 +1,6 @@
-//! How the process ends: part of the interface, decided in one place.
+//! How the process ends: the exit codes are part of the interface.
+//!
+//! Imports nothing.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,6 @@
-//! What a rule found, where, and what the rule says of itself.
+//! What a rule found, in which field, and what the rule says of itself.
+//!
+//! Imports nothing.
 
 mod field;
 mod findings;

@@ -1,7 +1,9 @@
 //! What is put into pods, and into the templates that ask for it.
 //!
-//! Reads are typed and minimal; patches are explicit operations on the JSON that came in, never
-//! the difference of a typed round trip. A second pass patches nothing.
+//! Imports: rules, object, kubernetes, finding.
+//!
+//! Reads are typed and minimal. Patches are explicit operations on the JSON that came in, never the
+//! difference of a typed round trip. A second pass patches nothing.
 
 pub mod meta;
 mod node_pin;

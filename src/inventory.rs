@@ -1,4 +1,9 @@
-//! Many objects in little memory.
+//! Many objects in little memory, for the rules about several objects.
+//!
+//! Imports: object, kubernetes, finding.
+//!
+//! An [`item::Item`] is what those rules need to know of an object, in a few hundred bytes, so that the
+//! object itself can be dropped.
 
 pub mod item;
 pub(crate) mod labels;

@@ -1,4 +1,7 @@
-//! The vocabulary of Kubernetes: names, labels, selectors, quantities, releases and gates.
+//! The vocabulary of Kubernetes: kinds, names, labels, selectors, quantities, tolerations,
+//! releases and feature gates.
+//!
+//! Imports: finding.
 
 pub(crate) mod allowed;
 pub mod claims;
@@ -6,6 +9,7 @@ pub mod cluster;
 pub mod containers;
 pub mod int_or_percent;
 pub mod labels;
+pub(crate) mod managed_labels;
 pub mod names;
 pub mod node_selector;
 pub mod quantity;

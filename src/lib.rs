@@ -1,12 +1,34 @@
 //! Admission control for Kubernetes DaemonSets, StatefulSets and the pods of node daemons.
 //!
 //! ```text
-//! HTTPS bytes ─▶ review ─▶ subject ─▶ engine ─▶ verdict ─▶ response ─▶ bytes      server
-//!                             ▲         │  api_validation + traps (pure)
-//! YAML files ─▶ manifest ─────┘         └──▶ verdict ─▶ report ─▶ text | json     check
+//! HTTPS bytes ─▶ review ─▶ object ─▶ engine ─▶ verdict ─▶ response ─▶ bytes            admission/
+//!                            ▲         │  rules/ and inject/ (pure)
+//! YAML files ─▶ manifest ────┘         └──▶ verdict ─▶ report ─▶ text, JSON            check/
 //! ```
 //!
-//! Data flows one way. Everything but `server` and `check` is pure: no IO, no clock, no logging.
+//! These are the rooms of the house. An object passes them in one direction, and a room imports only
+//! rooms on the lines below its own; `tests/it/house.rs` reads this map and holds the code to it.
+//!
+//! ```text
+//! cli/          what the user typed
+//! server/       serve: HTTPS, certificates, probes, metrics    check/   manifests in, a report out
+//! report/       findings as text and JSON      admission/   review in, response out
+//! engine/       runs the rules, judges: verdict, exceptions, ratcheting
+//! policy/       the policy file and its flags
+//! catalogue/    every rule by its id
+//! inject/       tolerations and the node pin, for pods and templates
+//! manifests/    the objects in files, folders and streams
+//! rules/        api_validation, traps, cross_object: families that do not import each other
+//! inventory/    many objects in little memory
+//! object/       one object, read once and typed
+//! kubernetes/   names, labels, selectors, quantities, tolerations, releases and gates
+//! yaml/         text to tree to type, with places
+//! finding/      what was found, where, and by which rule
+//! exit/         the exit codes
+//! ```
+//!
+//! Everything below `check` and `server` is synchronous and reads neither files nor the clock, except
+//! `manifests`, which reads files.
 
 pub mod admission;
 pub mod catalogue;

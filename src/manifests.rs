@@ -1,4 +1,6 @@
-//! Objects of a file, of a folder, of a stream of documents.
+//! The objects in files, in folders and on standard input.
+//!
+//! Imports: inventory, object, kubernetes, yaml, finding.
 
 pub(crate) mod document;
 pub(crate) mod id;

@@ -1,9 +1,11 @@
-//! The object that is judged, read once and typed.
+//! One object, read once and typed: metadata, spec, and the API server's defaults.
 //!
-//! Metadata and envelope are borrowed from the JSON they came in (`managedFields` is skipped),
-//! `spec` is k8s-openapi's type, and the old object of an UPDATE is not read before a rule asks
-//! for it, its pod template, which is most of it, not before a rule asks for that. The spec is
-//! defaulted as the API server does before it judges.
+//! Imports: kubernetes, yaml.
+//!
+//! Metadata is borrowed from the JSON that it came in, and `managedFields` is skipped. The spec holds
+//! k8s-openapi's types and is defaulted as the API server defaults it before validation. The old
+//! object of an UPDATE is read when a rule asks for it; its pod template, which is most of it, only
+//! when a rule asks for that.
 
 pub mod defaults;
 mod kruise;

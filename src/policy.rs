@@ -1,7 +1,9 @@
-//! The policy file: modes, exceptions, injection, and what cluster the objects are meant for.
+//! The policy: modes, exceptions, injection, and the cluster that objects are meant for.
 //!
-//! [`PolicyFile`] is what the user writes; [`Policy`] is what the engine needs, checked once and
-//! for all. The server and `check` read the same file.
+//! Imports: catalogue, inject, manifests, kubernetes, yaml, finding.
+//!
+//! [`PolicyFile`] is what the user writes; [`Policy`] is what the engine needs, checked once and for
+//! all. The server and `check` read the same file.
 
 pub mod args;
 mod file;

@@ -1,4 +1,6 @@
-//! Findings as text, as JSON, and as whatever else a pipeline reads.
+//! Findings as text and as JSON, with the lines that they are about.
+//!
+//! Imports: policy, manifests, yaml, finding, exit.
 
 pub(crate) mod diagnostic;
 pub(crate) mod json;

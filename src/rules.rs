@@ -1,4 +1,6 @@
-//! The rules, in families that do not know of each other.
+//! The rules, in families that do not import each other.
+//!
+//! Imports: inventory, object, kubernetes, finding.
 
 pub mod api_validation;
 pub mod cross_object;

@@ -1,4 +1,8 @@
-//! `setguard serve`: the webhook, its probes and its metrics.
+//! `setguard serve`: HTTPS, certificates, probes and metrics around `admission`.
+//!
+//! Imports: admission, policy, catalogue, object, kubernetes, finding.
+
+#![expect(clippy::disallowed_methods, reason = "a server reads files and the clock")]
 
 pub mod accept;
 pub mod admin;
@@ -8,13 +12,13 @@ pub mod cleanup;
 mod duration;
 pub mod faults;
 mod host;
+pub mod http_error;
 mod https;
 pub mod managed;
 pub mod metrics;
 pub mod policy;
 pub mod probe;
 mod record;
-pub mod refusal;
 pub mod routes;
 pub mod shutdown;
 pub mod telemetry;
@@ -33,7 +37,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::{net::TcpListener, sync::oneshot, time::sleep};
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::sleep};
 
 pub use self::args::ServeArgs;
 use self::{
@@ -126,6 +130,16 @@ fn specific(ip: IpAddr) -> Option<IpAddr> {
     (!ip.is_unspecified()).then_some(ip)
 }
 
+/// What answers the API server, and where.
+struct Listening {
+    /// The webhook; it ends when it is told to stop.
+    accepting: JoinHandle<GracefulShutdown>,
+    /// Tells it, when it goes.
+    stop: oneshot::Sender<()>,
+    webhook: SocketAddr,
+    admin: SocketAddr,
+}
+
 async fn serve(
     args: &ServeArgs,
     app: Arc<App>,
@@ -134,18 +148,10 @@ async fn serve(
     managed: Option<(Slot, Arc<Mutex<Reloader>>)>,
 ) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::new().context("signals cannot be received")?;
-    let listener = bind("--listen", args.listen).await?;
-    let admin = bind("--admin-listen", args.admin_listen).await?;
-    let webhook = Acceptor::new(listener, Some(tls), routes::router(app.clone()), app.clone());
-    let admin = Acceptor::new(admin, None, admin::router(app.clone()), app.clone());
-    let (address, admin_address) = (webhook.local_addr()?, admin.local_addr()?);
-
-    let (stop, stopped) = oneshot::channel::<()>();
-    let accepting = tokio::spawn(webhook.run(async { stopped.await.unwrap_or_default() }));
-    // Probes and metrics are answered to the end.
-    tokio::spawn(admin.run(std::future::pending()));
+    let listening = listen(args, &app, tls).await?;
     if let Some((slot, reloader)) = managed {
         app.set_waiting(Some("waiting for a certificate".to_owned()));
+        let address = listening.webhook;
         let manager = Manager {
             app: app.clone(),
             args: args.managed.clone(),
@@ -159,18 +165,38 @@ async fn serve(
     app.set_phase(Phase::Ready);
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
-        webhook = %address,
-        admin = %admin_address,
+        webhook = %listening.webhook,
+        admin = %listening.admin,
         kubernetes = %app.policy.load().cluster.version,
         "listening"
     );
     if let Some(ca) = ca {
-        let host = args.tls_san.first().cloned();
-        let ip = specific(address.ip()).map(|ip| ip.to_string());
-        let host = host.or(ip).unwrap_or_else(|| "127.0.0.1".to_owned());
-        print(&webhooks::yaml(&host, address.port(), ca)?);
+        print_configurations(args, listening.webhook, ca)?;
     }
+    Ok(until_signals(args, &app, &mut signals, listening).await)
+}
 
+async fn listen(args: &ServeArgs, app: &Arc<App>, tls: Arc<Tls>) -> anyhow::Result<Listening> {
+    let listener = bind("--listen", args.listen).await?;
+    let admin = bind("--admin-listen", args.admin_listen).await?;
+    let webhook = Acceptor::new(listener, Some(tls), routes::router(app.clone()), app.clone());
+    let admin = Acceptor::new(admin, None, admin::router(app.clone()), app.clone());
+    let (address, admin_address) = (webhook.local_addr()?, admin.local_addr()?);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let accepting = tokio::spawn(webhook.run(async { stopped.await.unwrap_or_default() }));
+    // Probes and metrics are answered to the end.
+    tokio::spawn(admin.run(std::future::pending()));
+    Ok(Listening { accepting, stop, webhook: address, admin: admin_address })
+}
+
+/// Serves until a signal comes, and then for as long as requests in flight, or a second signal,
+/// take.
+async fn until_signals(
+    args: &ServeArgs,
+    app: &App,
+    signals: &mut Signals,
+    Listening { accepting, stop, .. }: Listening,
+) -> ExitCode {
     let first = signals.next().await;
     app.set_phase(Phase::Draining);
     tracing::info!(signal = ?first, "shutting down; a second signal ends at once");
@@ -180,17 +206,26 @@ async fn serve(
         }
         drop(stop);
         match accepting.await {
-            Ok(graceful) => finish(&app, graceful, args.grace_period).await,
+            Ok(graceful) => finish(app, graceful, args.grace_period).await,
             Err(_) => false,
         }
     };
-    Ok(tokio::select! {
+    tokio::select! {
         second = signals.next() => {
             tracing::warn!(signal = ?second, in_flight = app.metrics.in_flight(), "ending at once");
             ExitCode::from(second.exit_code())
         }
         all = drained => ExitCode::from(u8::from(!all)),
-    })
+    }
+}
+
+/// Prints webhook configurations that trust the self-signed certificate.
+fn print_configurations(args: &ServeArgs, address: SocketAddr, ca: &str) -> anyhow::Result<()> {
+    let host = args.tls_san.first().cloned();
+    let ip = specific(address.ip()).map(|ip| ip.to_string());
+    let host = host.or(ip).unwrap_or_else(|| "127.0.0.1".to_owned());
+    print(&webhooks::yaml(&host, address.port(), ca)?);
+    Ok(())
 }
 
 async fn bind(flag: &str, address: SocketAddr) -> anyhow::Result<TcpListener> {

@@ -1,12 +1,13 @@
-//! YAML as Kubernetes' tools read it, with the line of everything.
+//! YAML as kubectl, kustomize and Helm read it, with the line of everything.
 //!
-//! A document becomes a tree of [`Node`]s that know where they stand. The same tree is turned into
-//! JSON for the engine, read into types (with unknown fields reported, not dropped), and asked for
-//! the place of a [`Field`].
+//! Imports: finding.
 //!
-//! What a scalar means is what sigs.k8s.io/yaml says it means (YAML 1.1: `yes` is true, `0777` is
-//! octal), since that is what kubectl, kustomize and helm send to a cluster. A document that begins
-//! with `{` is read as JSON first, as kubectl does.
+//! A document becomes a tree of [`Node`]s that know where they are in the text. The same tree is
+//! turned into JSON for the engine, read into types (unknown fields are reported, not dropped), and
+//! asked for the place of a field.
+//!
+//! Scalars mean what sigs.k8s.io/yaml says they mean (YAML 1.1: `yes` is true, `0777` is octal). A
+//! document that begins with `{` is read as JSON first, as kubectl does.
 
 pub(crate) mod de;
 mod document;

@@ -4,7 +4,13 @@
 //!
 //! `cargo bench --bench load -- [throughput] [api-server] [check]`
 
-#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a benchmark reads the clock, fails by panicking and prints figures"
+)]
 
 mod api_server;
 mod bare;

@@ -1,5 +1,7 @@
 //! From a manifest to what is to be said of it.
 
+#![expect(clippy::disallowed_methods, reason = "the day comes from here")]
+
 use std::collections::BTreeMap;
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};

@@ -1,5 +1,7 @@
 //! `setguard inject`.
 
+#![expect(clippy::disallowed_methods, reason = "the day comes from here")]
+
 mod stream;
 
 use std::{

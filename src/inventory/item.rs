@@ -6,7 +6,10 @@ use super::{
     labels::{Labels, Selector},
     nodes::{Claim, Nodes},
 };
-use crate::finding::{Field, Path};
+use crate::finding::{
+    Field,
+    paths::{SELECTOR, SPEC},
+};
 
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,13 +93,12 @@ impl Item {
     /// The fields at which a rule may find something, always in the same order.
     pub fn fields(&self) -> Vec<Field> {
         let Role::Controller(controller) = &self.role else { return Vec::new() };
-        let spec = Path::new("spec");
         let mut fields = Vec::new();
         if controller.is_judged && controller.selector.is_some() {
-            fields.push(spec.child("selector").to_field());
+            fields.push(SELECTOR.to_field());
         }
         if controller.service_name.is_some() {
-            fields.push(spec.child("serviceName").to_field());
+            fields.push(SPEC.child("serviceName").to_field());
         }
         for claim in &controller.claims {
             claim.at(|path| fields.push(path.to_field()));

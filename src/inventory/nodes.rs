@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{ContainerPort, NodeSelectorTerm, PodSpec};
 
-use crate::{finding::Path, kubernetes::node_selector};
+use crate::{
+    finding::{Path, paths::POD_SPEC},
+    kubernetes::{containers::is_sidecar, node_selector},
+};
 
 /// The address that stands for all addresses of a node, also if none is written.
 ///
@@ -33,7 +36,7 @@ impl Claim {
     pub(crate) fn all(pod: &PodSpec) -> Box<[Claim]> {
         let host_network = pod.host_network == Some(true);
         let inits = pod.init_containers.iter().flatten().enumerate();
-        let sidecars = inits.filter(|(_, it)| it.restart_policy.as_deref() == Some("Always"));
+        let sidecars = inits.filter(|(_, init)| is_sidecar(init));
         let sidecars = sidecars.map(|(i, container)| ("initContainers", i, container));
         let others = pod.containers.iter().enumerate();
         let others = others.map(|(i, container)| ("containers", i, container));
@@ -83,10 +86,7 @@ impl Claim {
 
     /// Calls `see` with the address of the field.
     pub(crate) fn at(&self, see: impl FnOnce(&Path<'_>)) {
-        let path = Path::new("spec");
-        let path = path.child("template");
-        let path = path.child("spec");
-        let path = path.child(self.list);
+        let path = POD_SPEC.child(self.list);
         let path = path.index(self.container);
         let path = path.child("ports");
         let path = path.index(self.index);

@@ -42,24 +42,19 @@ pub struct Resource {
     pub group: &'static str,
     /// Version in the group.
     pub version: &'static str,
-    /// Plural name.
-    pub resource: &'static str,
+    /// Plural name, as in the URL.
+    pub plural: &'static str,
     /// By which rules it is judged; its name is also the resource's `kind`.
     pub kind: Kind,
 }
 
 /// Every resource that setguard judges.
 pub const RESOURCES: &[Resource] = &[
-    Resource { group: "apps", version: "v1", resource: "daemonsets", kind: Kind::DaemonSet },
-    Resource { group: "apps", version: "v1", resource: "statefulsets", kind: Kind::StatefulSet },
-    Resource { group: KRUISE, version: "v1alpha1", resource: "daemonsets", kind: Kind::DaemonSet },
-    Resource { group: KRUISE, version: "v1beta1", resource: "daemonsets", kind: Kind::DaemonSet },
-    Resource {
-        group: KRUISE,
-        version: "v1beta1",
-        resource: "statefulsets",
-        kind: Kind::StatefulSet,
-    },
+    Resource { group: "apps", version: "v1", plural: "daemonsets", kind: Kind::DaemonSet },
+    Resource { group: "apps", version: "v1", plural: "statefulsets", kind: Kind::StatefulSet },
+    Resource { group: KRUISE, version: "v1alpha1", plural: "daemonsets", kind: Kind::DaemonSet },
+    Resource { group: KRUISE, version: "v1beta1", plural: "daemonsets", kind: Kind::DaemonSet },
+    Resource { group: KRUISE, version: "v1beta1", plural: "statefulsets", kind: Kind::StatefulSet },
 ];
 
 /// The API group of OpenKruise's sets, which are judged by the rules of the built-in ones where

@@ -1,5 +1,7 @@
 //! Where manifests come from.
 
+#![expect(clippy::disallowed_methods, reason = "files are read here")]
+
 use std::{
     cell::OnceCell,
     collections::VecDeque,

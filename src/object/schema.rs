@@ -23,7 +23,7 @@ use crate::{
     },
     yaml::{
         Node, Problem, Replacements, Value,
-        de::{self, context::Unknown},
+        de::{self, progress::Unknown},
         documents,
     },
 };

@@ -2,7 +2,8 @@
 //!
 //! Two rule ids: `api-validation` for metadata and the fields of the DaemonSet or StatefulSet
 //! itself, `pod-template-validation` for the rest of `spec.template.spec`. Each function names the
-//! upstream function it follows. Validation sees a defaulted object ([`defaults`]).
+//! upstream function it follows. Validation sees a defaulted
+//! object ([`crate::object::defaults`]).
 
 mod claims;
 mod daemon_set;

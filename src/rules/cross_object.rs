@@ -1,8 +1,7 @@
-//! Objects that bear on each other, and the rules about them.
+//! Rules about several objects.
 //!
-//! An [`Item`] is what these rules need to know of an object, in a few hundred bytes: the objects
-//! themselves can be let go. A rule looks at all items at once, so no rule may compare every item
-//! with every other.
+//! A rule sees all objects at once, as items of the inventory. There may be many, so no rule
+//! compares every item with every other.
 
 mod host_port_conflict;
 pub mod rule;

@@ -223,8 +223,7 @@ impl State {
             Step::Publish { configuration, bundle } => {
                 self.cluster.publish(seen, configuration, &bundle).await?;
                 self.event(ManagedEvent::BundleWritten);
-                let kind = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"];
-                let kind = kind.get(configuration).copied();
+                let kind = configuration.kind();
                 tracing::info!(kind, authorities = bundle.len(), "the caBundle was written");
             }
         }

@@ -1,6 +1,7 @@
 //! What Prometheus is told. Every label takes its values from a closed set.
 
 mod cells;
+mod events;
 
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use prometheus_client::{
 };
 
 use self::cells::{Counters, Durations, Label};
+pub use self::events::{HandshakeFailure, ManagedEvent};
 use crate::{
     admission::{Endpoint, Record, review::Operation},
     catalogue,
@@ -41,84 +43,6 @@ pub struct Metrics {
     managed: Counters<1>,
     managed_healthy: Gauge,
     authority_expiry: Gauge,
-}
-
-/// What happens to a certificate that is managed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ManagedEvent {
-    /// A new authority was made and stored.
-    AuthorityMade,
-    /// The API server could not be asked, or refused.
-    ApiServerFailed,
-    /// The `caBundle`s of a webhook configuration were written.
-    BundleWritten,
-    /// A leaf was signed.
-    LeafSigned,
-    /// The Secret was gone, or could not be read, and is written again.
-    SecretRestored,
-    /// The server did not get an answer from itself.
-    SelfCheckFailed,
-}
-
-impl ManagedEvent {
-    /// All of them.
-    pub const ALL: [ManagedEvent; 6] = [
-        ManagedEvent::AuthorityMade,
-        ManagedEvent::ApiServerFailed,
-        ManagedEvent::BundleWritten,
-        ManagedEvent::LeafSigned,
-        ManagedEvent::SecretRestored,
-        ManagedEvent::SelfCheckFailed,
-    ];
-
-    /// As a label.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ManagedEvent::AuthorityMade => "authority-made",
-            ManagedEvent::ApiServerFailed => "api-server-failed",
-            ManagedEvent::BundleWritten => "bundle-written",
-            ManagedEvent::LeafSigned => "leaf-signed",
-            ManagedEvent::SecretRestored => "secret-restored",
-            ManagedEvent::SelfCheckFailed => "self-check-failed",
-        }
-    }
-}
-
-/// Why a TLS handshake failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HandshakeFailure {
-    /// The client showed no certificate, or one that is not trusted.
-    ClientCertificate,
-    /// The client went away.
-    Eof,
-    /// Neither of the others: what came was not TLS, or no version and cipher in common.
-    Protocol,
-    /// The client does not trust our certificate.
-    RefusedByClient,
-    /// It took too long.
-    Timeout,
-}
-
-impl HandshakeFailure {
-    /// All of them.
-    pub const ALL: [HandshakeFailure; 5] = [
-        HandshakeFailure::ClientCertificate,
-        HandshakeFailure::Eof,
-        HandshakeFailure::Protocol,
-        HandshakeFailure::RefusedByClient,
-        HandshakeFailure::Timeout,
-    ];
-
-    /// As a label.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            HandshakeFailure::ClientCertificate => "client-certificate",
-            HandshakeFailure::Eof => "eof",
-            HandshakeFailure::Protocol => "protocol",
-            HandshakeFailure::RefusedByClient => "refused-by-client",
-            HandshakeFailure::Timeout => "timeout",
-        }
-    }
 }
 
 /// How a request was decided: the answer's own word, or that there was no answer.
@@ -167,7 +91,6 @@ impl Default for Metrics {
             authority_expiry: Gauge::default(),
         };
         metrics.register();
-        metrics.register_managed();
         metrics
     }
 }
@@ -175,6 +98,17 @@ impl Default for Metrics {
 impl Metrics {
     /// prometheus-client adds the final dot of each help text and the `_total` of each counter.
     fn register(&mut self) {
+        self.register_requests();
+        self.register_files();
+        self.register_managed();
+        let info = Info::new([
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("newest_kubernetes", Version::NEWEST.to_string()),
+        ]);
+        self.registry.register("build", "The version that is running", info);
+    }
+
+    fn register_requests(&mut self) {
         let registry = &mut self.registry;
         registry.register(
             "admission_requests",
@@ -203,6 +137,17 @@ impl Metrics {
             self.in_flight.clone(),
         );
         registry.register(
+            "tls_handshake_failures",
+            "TLS handshakes that failed; 'refused-by-client' means that the webhook \
+             configuration's caBundle does not fit the certificate",
+            self.handshake_failures.clone(),
+        );
+    }
+
+    /// What comes from files: certificate and policy.
+    fn register_files(&mut self) {
+        let registry = &mut self.registry;
+        registry.register(
             "certificate_expiry_seconds",
             "When the serving certificate, or one of its chain, expires: seconds since 1970; \
              subtract time() for the seconds that are left",
@@ -225,17 +170,6 @@ impl Metrics {
             "1 if the policy in force is what its file says, 0 if that could not be taken",
             self.policy_current.clone(),
         );
-        registry.register(
-            "tls_handshake_failures",
-            "TLS handshakes that failed; 'refused-by-client' means that the webhook \
-             configuration's caBundle does not fit the certificate",
-            self.handshake_failures.clone(),
-        );
-        let info = Info::new([
-            ("version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("newest_kubernetes", Version::NEWEST.to_string()),
-        ]);
-        registry.register("build", "The version that is running", info);
     }
 
     /// What there is to tell of a certificate that is managed; of another it stays 0.

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::{app::App, refusal::Refusal};
+use super::{app::App, http_error::HttpError};
 use crate::admission::{Answer, Endpoint};
 
 /// Counts and logs how a request ended.
 pub(crate) fn outcome(
     app: &App,
     endpoint: Endpoint,
-    outcome: &Result<Answer, Refusal>,
+    outcome: &Result<Answer, HttpError>,
     took: Duration,
 ) {
     let duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -34,13 +34,13 @@ pub(crate) fn outcome(
                 "review"
             );
         }
-        Err(refusal) => {
-            app.metrics.unanswered(endpoint, refusal.decision());
+        Err(error) => {
+            app.metrics.unanswered(endpoint, error.decision());
             tracing::warn!(
                 endpoint = endpoint.path(),
-                decision = refusal.decision(),
-                status = refusal.status().as_u16(),
-                why = refusal.log_text(),
+                decision = error.decision(),
+                status = error.status().as_u16(),
+                why = error.log_text(),
                 duration_us,
                 "review"
             );

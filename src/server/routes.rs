@@ -19,8 +19,9 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     app::{App, BODY_BUDGET_KIB, MAX_BODY, Phase},
-    duration, faults, record,
-    refusal::Refusal,
+    duration, faults,
+    http_error::HttpError,
+    record,
 };
 use crate::admission::{self, Answer, Endpoint};
 
@@ -61,12 +62,15 @@ async fn handle(app: &App, endpoint: Endpoint, request: Request<Body>) -> Respon
     let version = request.version();
     let outcome = review(app, endpoint, request, started).await;
     record::outcome(app, endpoint, &outcome, started.elapsed());
+    let unread = outcome.as_ref().is_err_and(HttpError::leaves_body_unread);
     let mut response = match outcome {
         Ok(answer) => ([(header::CONTENT_TYPE, "application/json")], answer.body).into_response(),
-        Err(refusal) => refusal.into_response(),
+        Err(error) => error.into_response(),
     };
-    // Asks the client to go elsewhere before the connection is closed under it. HTTP/2 has GOAWAY.
-    if app.phase() == Phase::Draining && version <= Version::HTTP_11 {
+    // Tells the client before the connection is closed under it. HTTP/2 has GOAWAY, and can refuse
+    // one stream without the others.
+    let closes = unread || app.phase() == Phase::Draining;
+    if closes && version <= Version::HTTP_11 {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
@@ -77,33 +81,33 @@ async fn review(
     endpoint: Endpoint,
     request: Request<Body>,
     started: Instant,
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, HttpError> {
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
-        return Err(Refusal::ContentType);
+        return Err(HttpError::ContentType);
     }
     let deadline = started + timeout(&head.uri);
     let length = content_length(&head.headers).unwrap_or(MAX_BODY);
     if length > MAX_BODY {
-        return Err(Refusal::TooLarge);
+        return Err(HttpError::TooLarge);
     }
     let kib = u32::try_from(length.div_ceil(1024).clamp(1, BODY_BUDGET_KIB)).unwrap_or(u32::MAX);
     let room = timeout_at(deadline, app.body_budget.acquire_many(kib));
-    let _room = room.await.map_err(|_| Refusal::Busy)?;
+    let _room = room.await.map_err(|_| HttpError::Busy)?;
     let body = timeout_at(deadline, Limited::new(body, MAX_BODY).collect());
     let body = match body.await {
-        Err(_) => return Err(Refusal::SlowBody),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(Refusal::TooLarge),
-        Ok(Err(_)) => return Err(Refusal::Body),
+        Err(_) => return Err(HttpError::SlowBody),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(HttpError::TooLarge),
+        Ok(Err(_)) => return Err(HttpError::Body),
         Ok(Ok(body)) => body.to_bytes(),
     };
     if Instant::now() >= deadline {
-        return Err(Refusal::Busy);
+        return Err(HttpError::Busy);
     }
     answer(app, endpoint, body).await
 }
 
-async fn answer(app: &App, endpoint: Endpoint, body: Bytes) -> Result<Answer, Refusal> {
+async fn answer(app: &App, endpoint: Endpoint, body: Bytes) -> Result<Answer, HttpError> {
     if body.len() <= LARGE_BODY {
         return Ok(admission::answer(endpoint, &body, &app.policy.load(), today())?);
     }
@@ -114,7 +118,7 @@ async fn answer(app: &App, endpoint: Endpoint, body: Bytes) -> Result<Answer, Re
         Err(error) => match error.try_into_panic() {
             // As if it had happened here: `faults` answers it.
             Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(Refusal::Busy),
+            Err(_) => Err(HttpError::Busy),
         },
     }
 }

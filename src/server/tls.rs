@@ -3,6 +3,7 @@
 //! Files are polled and compared by content. The kubelet swaps a symlink when a Secret changes, and
 //! watchers of the file go deaf on that.
 
+pub(crate) mod params;
 mod self_signed;
 
 use std::{

@@ -159,7 +159,7 @@ fn rule(group: &str, version: &str, resource: &str, operations: &[&str]) -> Rule
 }
 
 fn workload(r: &Resource) -> RuleWithOperations {
-    rule(r.group, r.version, r.resource, &["CREATE", "UPDATE"])
+    rule(r.group, r.version, r.plural, &["CREATE", "UPDATE"])
 }
 
 /// What is judged: a rule for each of [`RESOURCES`].

@@ -9,14 +9,14 @@
 //! is the same as absent, and the zero value where something must be.
 
 mod access;
-pub(crate) mod context;
 mod deserializer;
 mod error;
+pub(crate) mod progress;
 mod reader;
 
 use serde::de::DeserializeOwned;
 
-use self::context::{Context, Inspect, Unknown};
+use self::progress::{Inspect, Progress, Unknown};
 use self::{error::Error, reader::Reader};
 use super::{node::Node, problem::Problem, to_json::Replacements};
 
@@ -44,12 +44,12 @@ pub(crate) fn read_with<T: DeserializeOwned>(
     inspect: Inspect,
     unknown: Unknown,
 ) -> Read<T> {
-    let cx = Context { inspect, unknown, ..Context::default() };
+    let progress = Progress { inspect, unknown, ..Progress::default() };
     let mut value = None;
     for _ in 0..MAX_RUNS {
-        cx.found.borrow_mut().clear();
-        cx.instead.borrow_mut().clear();
-        let reader = Reader { node: root, path: None, cx: &cx };
+        progress.found.borrow_mut().clear();
+        progress.instead.borrow_mut().clear();
+        let reader = Reader { node: root, path: None, progress: &progress };
         match T::deserialize(reader) {
             Ok(read) => {
                 value = Some(read);
@@ -63,15 +63,16 @@ pub(crate) fn read_with<T: DeserializeOwned>(
             }
             Err(Error::Missing(name)) => {
                 reader.missing(name);
-                if cx.gave_up.get() {
+                if progress.gave_up.get() {
                     break;
                 }
             }
         }
     }
-    let mut problems = cx.found.into_inner();
-    problems.extend(cx.broken.into_inner().into_values());
-    problems.extend(cx.missing.into_inner().into_iter().filter_map(|missing| missing.problem));
+    let mut problems = progress.found.into_inner();
+    problems.extend(progress.broken.into_inner().into_values());
+    problems
+        .extend(progress.missing.into_inner().into_iter().filter_map(|missing| missing.problem));
     problems.sort_by_key(|problem| problem.mark);
-    Read { value, problems, instead: cx.instead.into_inner() }
+    Read { value, problems, instead: progress.instead.into_inner() }
 }

@@ -3,7 +3,13 @@
 //! They need the folder of kube-apiserver, etcd and kubectl in `KUBEBUILDER_ASSETS`, and are
 //! skipped without it. See docs/testing.md.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used
+)]
 
 mod cases;
 mod client;

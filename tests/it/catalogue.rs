@@ -108,6 +108,26 @@ fn every_trap_has_a_file_and_fixtures_of_its_name() {
     }
 }
 
+/// From an id one gets to its examples: `<id>.bad.yaml` and `<id>.good.yaml` beside the family.
+#[test]
+fn every_rule_has_its_examples_in_files_of_its_name() {
+    let folders = ["rules/api_validation", "rules/traps", "rules/cross_object", "inject"];
+    let folders = folders.map(|folder| root().join("src").join(folder).join("examples"));
+    let mut files = BTreeSet::new();
+    for folder in &folders {
+        files.extend(fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+    }
+    for Rule { meta, .. } in catalogue::all() {
+        for (kind, text) in [("bad", meta.bad), ("good", meta.good)] {
+            let name = format!("{}.{kind}.yaml", meta.id);
+            let mut paths = folders.iter().map(|folder| folder.join(&name));
+            let path = paths.find(|path| files.remove(path)).unwrap_or_else(|| panic!("no {name}"));
+            assert_eq!(fs::read_to_string(path).unwrap(), text, "{name}");
+        }
+    }
+    assert!(files.is_empty(), "examples of no rule: {files:?}");
+}
+
 #[test]
 fn every_fixture_has_the_findings_that_its_name_says_and_no_others() {
     let mut seen = 0;

@@ -405,6 +405,64 @@ fn warnings_are_denied_on_demand_and_off_by_policy() {
 }
 
 #[test]
+fn an_exception_reaches_what_is_found_about_a_pod() {
+    let pod = "\
+apiVersion: v1
+kind: Pod
+metadata:
+  generateName: agent-
+  namespace: ops
+  annotations: {setguard.io/node: worker-0}
+spec:
+  containers: [{name: agent, image: a}]
+";
+    let deny = "injection: {unpairedAnnotation: deny}\n";
+    let excepted = "exceptions:\n- rules: [unpaired-node-annotation]\n  namespaces: [ops]\n  \
+                    names: ['agent-*']\n  reason: made by hand\n";
+    let folder = Folder::new([
+        ("pod.yaml", pod),
+        ("deny.yaml", &policy(&[], deny)),
+        ("excepted.yaml", &policy(&[], &format!("{deny}{excepted}"))),
+    ]);
+    let inject =
+        |policy: &str| folder.run(&["inject", "pod.yaml", "--user", "bob", "--policy", policy]);
+    let denied = inject("deny.yaml");
+    assert_eq!(denied.code, 1);
+    assert!(denied.stderr.contains("agent-: deny: unpaired-node-annotation"), "{}", denied.stderr);
+    let excepted = inject("excepted.yaml");
+    assert_eq!((excepted.code, excepted.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn check_and_inject_agree_on_lists_whose_items_do_not_say_their_kind() {
+    let list = "\
+apiVersion: apps/v1
+kind: DaemonSetList
+items:
+- metadata: {name: agent, labels: {setguard.io/control-plane: 'true'}}
+  spec:
+    selector: {matchLabels: {app: agent}}
+    template:
+      metadata: {labels: {app: agent}}
+      spec: {containers: [{name: agent, image: a}]}
+";
+    let folder = Folder::new([("list.yaml", list)]);
+    let (_, report) = folder.json(&["list.yaml"]);
+    assert_eq!(report["summary"]["objects"], 1);
+    let injected = folder.run(&["inject", "list.yaml"]);
+    assert!(
+        injected.stdout.contains("node-role.kubernetes.io/control-plane"),
+        "{}",
+        injected.stdout
+    );
+    assert!(
+        !injected.stdout.contains("kind: DaemonSet\n"),
+        "printed as it was: {}",
+        injected.stdout
+    );
+}
+
+#[test]
 fn a_wrong_policy_is_shown_with_its_lines() {
     let policy = "\
 apiVersion: setguard.io/v1alpha1

@@ -1,5 +1,6 @@
 //! Everything that is tested from outside, in one binary.
 #![allow(
+    clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
@@ -17,6 +18,7 @@ mod chart;
 mod cli;
 mod conformance;
 mod corpus;
+mod cross_object;
 #[cfg(feature = "server")]
 mod daemon;
 mod door;
@@ -24,6 +26,7 @@ mod generated;
 #[cfg(feature = "server")]
 #[path = "../helm.rs"]
 mod helm;
+mod house;
 mod inject;
 mod kruise;
 mod mutations;
@@ -34,7 +37,7 @@ mod serve;
 mod support;
 #[cfg(feature = "server")]
 mod tls;
-mod together;
+
 mod versions;
 #[cfg(feature = "server")]
 mod wire;

@@ -4,7 +4,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use axum::{
     body::Body,
-    http::{Method, Request, header},
+    http::{Method, Request, Version, header},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http_body_util::BodyExt;
@@ -22,6 +22,8 @@ const JSON: &str = "application/json";
 struct Reply {
     status: u16,
     content_type: String,
+    /// Whether it says that the connection ends with it.
+    closes: bool,
     body: Vec<u8>,
 }
 
@@ -40,8 +42,9 @@ async fn send(app: &Arc<App>, request: Request<Body>) -> Reply {
     let status = response.status().as_u16();
     let content_type = response.headers().get(header::CONTENT_TYPE).map(|v| v.to_str().unwrap());
     let content_type = content_type.unwrap_or_default().to_owned();
+    let closes = response.headers().get(header::CONNECTION).is_some_and(|value| value == "close");
     let body = response.into_body().collect().await.unwrap().to_bytes().to_vec();
-    Reply { status, content_type, body }
+    Reply { status, content_type, closes, body }
 }
 
 async fn post(app: &Arc<App>, uri: &str, body: impl Into<Body>) -> Reply {
@@ -211,7 +214,50 @@ async fn a_body_of_nine_mebibytes_is_too_large_with_and_without_its_length() {
     let declared = declared.header(header::CONTENT_TYPE, JSON).body(Body::empty()).unwrap();
     for reply in [post(&app, "/validate", streamed()).await, send(&app, declared).await] {
         assert_eq!(reply.status, 413);
+        assert!(reply.closes, "the rest of the body is not read");
         assert_eq!(reply.text(), "the body is larger than 8388608 bytes\n");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_says_whether_the_connection_goes_on() {
+    let app = app();
+    let request = |content_type: &str, version| {
+        let request = Request::post("/validate").header(header::CONTENT_TYPE, content_type);
+        request.version(version).body(Body::from(changed(|_| {}))).unwrap()
+    };
+    let unread = send(&app, request("application/yaml", Version::HTTP_11)).await;
+    assert_eq!((unread.status, unread.closes), (415, true));
+    // HTTP/2 ends the stream and no more.
+    let unread = send(&app, request("application/yaml", Version::HTTP_2)).await;
+    assert_eq!((unread.status, unread.closes), (415, false));
+    let read = send(&app, request(JSON, Version::HTTP_11)).await;
+    assert_eq!((read.status, read.closes), (200, false));
+    let malformed = post(&app, "/validate", "{}").await;
+    assert_eq!((malformed.status, malformed.closes), (400, false));
+}
+
+#[tokio::test]
+async fn a_pod_that_does_not_decode_is_named_as_a_pod() {
+    let of = |change: fn(&mut Value)| {
+        let text = review("mutate/pod-of-daemonset-controller");
+        let mut review: Value = serde_json::from_str(&text).unwrap();
+        change(&mut review["request"]["object"]);
+        review.to_string()
+    };
+    for (body, text) in [
+        (
+            of(|pod| pod["spec"]["tolerations"] = json!("all")),
+            "the object cannot be read as a Pod: ",
+        ),
+        (
+            of(|pod| pod["kind"] = json!("Node")),
+            "expected a Pod, got apiVersion \"v1\", kind \"Node\"",
+        ),
+    ] {
+        let reply = post(&app(), "/mutate", body).await;
+        assert_eq!(reply.status, 400);
+        assert!(reply.text().starts_with(text), "{}", reply.text());
     }
 }
 

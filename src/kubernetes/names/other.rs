@@ -9,10 +9,14 @@ pub const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
 /// A name as a segment of a URL: `IsPathSegmentName`.
 pub fn path_segment(value: &str) -> Messages {
     match value {
-        "." => return vec!["may not be '.'"],
-        ".." => return vec!["may not be '..'"],
-        _ => {}
+        "." => vec!["may not be '.'"],
+        ".." => vec!["may not be '..'"],
+        _ => path_segment_prefix(value),
     }
+}
+
+/// The beginning of a name as a segment of a URL: `IsPathSegmentPrefix`.
+pub fn path_segment_prefix(value: &str) -> Messages {
     let mut wrong = Vec::new();
     if value.contains('/') {
         wrong.push("may not contain '/'");

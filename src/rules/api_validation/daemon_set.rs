@@ -20,7 +20,10 @@ use super::{
     template::{self, OldTemplate},
 };
 use crate::{
-    finding::{Findings, Path, Value},
+    finding::{
+        Findings, Path, Value,
+        paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
+    },
     kubernetes::{cluster::Cluster, int_or_percent, resource::Kind, selector},
     object::{DaemonSetSpec, Unread},
 };
@@ -40,45 +43,42 @@ pub(super) fn validate(
     cluster: &Cluster,
     found: &mut Findings,
 ) {
-    let path = Path::new("spec");
     let selector = spec.selector.as_ref();
     if let Some(old) = old
         && !selector::same(selector, old.spec.selector.as_ref())
     {
         let value = selector::to_value(selector);
-        found.invalid(&path.child("selector"), value, object_meta::IMMUTABLE);
+        found.invalid(&SELECTOR, value, object_meta::IMMUTABLE);
     }
     if let Some(selector) = selector {
-        selector::validate(selector, &|| any_value(old), &path.child("selector"), found);
+        selector::validate(selector, &|| any_value(old), &SELECTOR, found);
     }
-    let template_path = path.child("template");
     if selector.is_none_or(selector::parses) {
-        template::matches(selector, &spec.template, &template_path, found);
+        template::matches(selector, &spec.template, &TEMPLATE, found);
     }
     if selector.is_some_and(selector::is_empty) {
         let value = selector::to_value(selector);
-        found.invalid(&path.child("selector"), value, "empty selector is invalid for daemonset");
+        found.invalid(&SELECTOR, value, "empty selector is invalid for daemonset");
     }
 
     let old_template = || (old?.template)();
-    template::metadata(&spec.template, &old_template, &template_path, found);
+    template::metadata(&spec.template, &old_template, &TEMPLATE, found);
     if let Some(pod) = &spec.template.spec {
         let annotations = spec.template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
         let old = &|| old_template()?.spec.as_ref();
         let opts = pod_template::PodOptions { cluster, claims: &[], old };
         found.set_rule(&POD_TEMPLATE_VALIDATION);
-        let path = template_path.child("spec");
-        pod_template::validate_pod_spec(pod, annotations, &path, &opts, found);
+        pod_template::validate_pod_spec(pod, annotations, &POD_SPEC, &opts, found);
         found.set_rule(&API_VALIDATION);
     }
-    template::no_ephemeral_containers(&spec.template, &template_path, found);
-    template::restrictions(Kind::DaemonSet, &spec.template, &template_path, found);
+    template::no_ephemeral_containers(&spec.template, &TEMPLATE, found);
+    template::restrictions(Kind::DaemonSet, &spec.template, &TEMPLATE, found);
 
-    non_negative(spec.min_ready_seconds, &path.child("minReadySeconds"), found);
+    non_negative(spec.min_ready_seconds, &SPEC.child("minReadySeconds"), found);
     if let Some(strategy) = &spec.update_strategy {
-        update_strategy(strategy, &path.child("updateStrategy"), found);
+        update_strategy(strategy, &UPDATE_STRATEGY, found);
     }
-    non_negative(spec.revision_history_limit, &path.child("revisionHistoryLimit"), found);
+    non_negative(spec.revision_history_limit, &SPEC.child("revisionHistoryLimit"), found);
 }
 
 /// Whether bad label values in the selector's expressions are let pass: on UPDATE, where the old

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::json;
 
 use crate::{
-    finding::{Findings, Path, Value},
+    finding::{Findings, Path, Value, paths::METADATA},
     kubernetes::{labels, names, resource::Kind},
     object::{Metadata, Str},
 };
@@ -28,7 +28,7 @@ const FOREGROUND: &str = "foregroundDeletion";
 
 /// Metadata of a new object: `ValidateObjectMeta`.
 pub(super) fn validate_create(kind: Kind, metadata: &Metadata<'_>, found: &mut Findings) {
-    let path = Path::new("metadata");
+    let path = &METADATA;
     let check = match kind {
         Kind::DaemonSet => names::dns1123_subdomain,
         // `ValidateStatefulSetName`: each pod's hostname is made of it.
@@ -64,7 +64,7 @@ pub(super) fn validate_create(kind: Kind, metadata: &Metadata<'_>, found: &mut F
             found.invalid(&path.child("namespace"), namespace, message);
         }
     }
-    validate_common(metadata, &path, found);
+    validate_common(metadata, path, found);
 }
 
 /// Metadata of an object that replaces another: `ValidateObjectMetaUpdate`. The name is not judged
@@ -74,15 +74,14 @@ pub(super) fn validate_update(
     old: Option<&Metadata<'_>>,
     found: &mut Findings,
 ) {
-    let path = Path::new("metadata");
-    // `ValidatePathSegmentName`, by `validateCommonFields`.
+    let path = &METADATA;
     let prefix = metadata.generate_name.as_deref().unwrap_or_default();
-    for message in names::path_segment(prefix).into_iter().filter(|m| m.contains("contain")) {
+    for message in names::path_segment_prefix(prefix) {
         found.invalid(&path.child("generateName"), prefix, message);
     }
-    validate_common(metadata, &path, found);
+    validate_common(metadata, path, found);
     if let Some(old) = old {
-        deletion(metadata, old, &path, found);
+        deletion(metadata, old, path, found);
     }
 }
 

@@ -12,6 +12,7 @@ pub(super) mod dns;
 pub(super) mod dropped;
 pub(super) mod env;
 pub(super) mod ephemeral;
+pub(super) mod ephemeral_containers;
 pub(super) mod host;
 pub(super) mod mounts;
 pub(super) mod options;

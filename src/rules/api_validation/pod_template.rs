@@ -9,17 +9,17 @@ use k8s_openapi::api::core::v1::PodSpec;
 
 use super::pod::{
     affinity, annotations, consistency, containers,
-    context::Context,
+    context::PodContext,
     dns,
     dropped::{drop_disabled, uses_disabled},
-    env, host,
+    env, ephemeral_containers, host,
     options::Options,
     os, ports, resource_claims, resources, restart, security_context, spread, tolerations,
     util::{self, Seen, label, label_key, list, subdomain, text},
     volumes, windows,
 };
 use crate::{
-    finding::{Findings, Path},
+    finding::{Findings, Path, Value, paths::TEMPLATE},
     kubernetes::{cluster::Cluster, labels, names},
 };
 
@@ -66,6 +66,7 @@ pub(super) fn validate_pod_spec(
     validate_as(spec, annotations, path, &eased, opts.claims, found);
 }
 
+/// `ValidatePodSpec`, in its order.
 fn validate_as(
     spec: &PodSpec,
     annotations: Option<&BTreeMap<String, String>>,
@@ -75,37 +76,18 @@ fn validate_as(
     found: &mut Findings,
 ) {
     if let Some(annotations) = annotations {
-        let template = Path::new("spec");
-        let template = template.child("template");
-        annotations::tolerations(annotations, opts, &template.child("annotations"), found);
+        annotations::tolerations(annotations, opts, &TEMPLATE.child("annotations"), found);
     }
     if spec.termination_grace_period_seconds.is_none() {
         found.required(&path.child("terminationGracePeriodSeconds"), "");
     }
-    let at = path.child("volumes");
-    let volumes = &volumes::validate(list(&spec.volumes), claims, opts, &at, found);
-    let given_claims = list(&spec.resource_claims);
-    let claim_names = &resource_claims::names(given_claims)[..];
-    resource_claims::validate(given_claims, &path.child("resourceClaims"), found);
-    let restart_policy = text(&spec.restart_policy);
-    let cx = &Context {
-        opts,
-        volumes,
-        claim_names,
-        grace_period: spec.termination_grace_period_seconds,
-        os: spec.os.as_ref().map(|os| os.name.as_str()),
-        restart_policy,
-        host_users: spec.host_users != Some(false),
-    };
-    containers::validate(&spec.containers, cx, &path.child("containers"), found);
-    let init = list(&spec.init_containers);
-    containers::validate_init(init, &spec.containers, cx, &path.child("initContainers"), found);
-    containers::validate_ephemeral(spec, cx, &path.child("ephemeralContainers"), found);
+    let claim_names = resource_claims::names(list(&spec.resource_claims));
+    volumes_and_containers(spec, claims, &claim_names, opts, path, found);
     if opts.pod_level_resources {
-        consistency::validate(spec, claim_names, opts, path, found);
+        consistency::validate(spec, &claim_names, opts, path, found);
     }
     ports::on_host_network(spec, path, found);
-    restart::pod(restart_policy, &path.child("restartPolicy"), found);
+    restart::pod(text(&spec.restart_policy), &path.child("restartPolicy"), found);
     dns::policy(spec, path, found);
     labels::labels(spec.node_selector.as_ref(), &path.child("nodeSelector"), found);
     security_context::pod(spec, opts, path, found);
@@ -121,20 +103,50 @@ fn validate_as(
     host::name_override(spec, path, found);
     scalars(spec, opts, path, found);
     os::validate(spec, path, found);
-    if let Some(group) = &spec.scheduling_group {
-        let path = path.child("schedulingGroup");
-        let path = path.child("podGroupName");
-        match &group.pod_group_name {
-            Some(name) => subdomain(name, &path, found),
-            None => {
-                let value = crate::finding::Value::Json("null".to_owned());
-                found.invalid(&path, value, "must specify one of: `podGroupName`");
-            }
-        }
-    }
+    scheduling_group(spec, path, found);
     env::file_volumes(spec, claims, path, found);
     if let Some(annotations) = annotations {
         annotations::match_fields(annotations, spec, path, found);
+    }
+}
+
+fn volumes_and_containers(
+    spec: &PodSpec,
+    claims: &[&str],
+    claim_names: &[&str],
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let volumes =
+        &volumes::validate(list(&spec.volumes), claims, opts, &path.child("volumes"), found);
+    let resource_claims = list(&spec.resource_claims);
+    resource_claims::validate(resource_claims, &path.child("resourceClaims"), found);
+    let cx = &PodContext {
+        opts,
+        volumes,
+        claim_names,
+        grace_period: spec.termination_grace_period_seconds,
+        os: spec.os.as_ref().map(|os| os.name.as_str()),
+        restart_policy: text(&spec.restart_policy),
+        host_users: spec.host_users != Some(false),
+    };
+    containers::validate(&spec.containers, cx, &path.child("containers"), found);
+    let init = list(&spec.init_containers);
+    containers::validate_init(init, &spec.containers, cx, &path.child("initContainers"), found);
+    ephemeral_containers::validate(spec, cx, &path.child("ephemeralContainers"), found);
+}
+
+fn scheduling_group(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let Some(group) = &spec.scheduling_group else { return };
+    let path = path.child("schedulingGroup");
+    let path = path.child("podGroupName");
+    match &group.pod_group_name {
+        Some(name) => subdomain(name, &path, found),
+        None => {
+            let value = Value::Json("null".to_owned());
+            found.invalid(&path, value, "must specify one of: `podGroupName`");
+        }
     }
 }
 
@@ -318,6 +330,7 @@ mod tests {
     }
 
     /// The pod specs of all recorded cases, by their base.
+    #[expect(clippy::disallowed_methods, reason = "a test reads its cases")]
     fn recorded() -> Vec<PodSpec> {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();

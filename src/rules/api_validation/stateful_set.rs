@@ -23,7 +23,10 @@ use super::{
     template::{self, OldTemplate},
 };
 use crate::{
-    finding::{Finding, Findings, Path, Value},
+    finding::{
+        Finding, Findings, Path, Value,
+        paths::{CLAIM_TEMPLATES, POD_SPEC, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
+    },
     kubernetes::{
         cluster::{Cluster, since},
         int_or_percent, names,
@@ -79,7 +82,7 @@ pub(super) fn validate<'a>(
         && !only_mutable_fields_differ(spec, old.spec, kruise)
     {
         let message = if kruise { kruise::IMMUTABLE } else { IMMUTABLE };
-        found.forbidden(&Path::new("spec"), message);
+        found.forbidden(&SPEC, message);
     }
     tolerated
 }
@@ -99,66 +102,66 @@ impl Judge<'_> {
         template: &PodTemplateSpec,
         found: &mut Findings,
     ) {
-        let path = Path::new("spec");
         let policy = spec.pod_management_policy.as_deref().unwrap_or_default();
         if !["OrderedReady", "Parallel"].contains(&policy) {
             let detail = "must be 'OrderedReady' or 'Parallel'";
-            found.invalid(&path.child("podManagementPolicy"), Value::json(&policy), detail);
+            found.invalid(&SPEC.child("podManagementPolicy"), Value::json(&policy), detail);
         }
         if let Some(strategy) = &spec.update_strategy {
-            self.update_strategy(strategy, &path.child("updateStrategy"), found);
+            self.update_strategy(strategy, &UPDATE_STRATEGY, found);
         }
         if let Some(policy) = &spec.persistent_volume_claim_retention_policy {
-            retention(policy, &path.child("persistentVolumeClaimRetentionPolicy"), found);
+            retention(policy, &SPEC.child("persistentVolumeClaimRetentionPolicy"), found);
         }
         // Neither can change, so old faults in them are tolerated.
         if !self.update {
             if self.cluster.has(since::CLAIM_TEMPLATES_VALIDATED) {
-                let path = path.child("volumeClaimTemplates");
                 for (i, claim) in spec.volume_claim_templates.iter().flatten().enumerate() {
-                    claims::validate(claim, self.cluster, &path.index(i).child("spec"), found);
+                    claims::validate(
+                        claim,
+                        self.cluster,
+                        &CLAIM_TEMPLATES.index(i).child("spec"),
+                        found,
+                    );
                 }
             }
             let service = spec.service_name.as_deref().filter(|name| !name.is_empty());
             for message in service.map(names::dns1123_label).unwrap_or_default() {
-                found.invalid(&path.child("serviceName"), service.unwrap_or_default(), message);
+                found.invalid(&SPEC.child("serviceName"), service.unwrap_or_default(), message);
             }
         }
-        non_negative(spec.replicas, &path.child("replicas"), found);
-        non_negative(spec.min_ready_seconds, &path.child("minReadySeconds"), found);
+        non_negative(spec.replicas, &SPEC.child("replicas"), found);
+        non_negative(spec.min_ready_seconds, &SPEC.child("minReadySeconds"), found);
         let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start);
-        non_negative(start, &path.child("ordinals").child("start"), found);
-        self.selector_and_template(spec.selector.as_ref(), template, &path, found);
+        non_negative(start, &SPEC.child("ordinals").child("start"), found);
+        self.selector_and_template(spec.selector.as_ref(), template, found);
     }
 
     fn selector_and_template(
         &self,
         selector: Option<&LabelSelector>,
         template: &PodTemplateSpec,
-        path: &Path<'_>,
         found: &mut Findings,
     ) {
-        let selector_path = path.child("selector");
         match selector {
-            None => found.required(&selector_path, ""),
+            None => found.required(&SELECTOR, ""),
             Some(one) => {
-                selector::validate(one, &|| false, &selector_path, found);
+                selector::validate(one, &|| false, &SELECTOR, found);
                 if selector::is_empty(one) {
                     let detail = "empty selector is invalid for statefulset";
-                    found.invalid(&selector_path, selector::to_value(selector), detail);
+                    found.invalid(&SELECTOR, selector::to_value(selector), detail);
                 }
             }
         }
-        let path = path.child("template");
         if selector.is_some_and(|one| !selector::parses(one)) {
-            found.invalid(&selector_path, selector::to_value(selector), "");
+            found.invalid(&SELECTOR, selector::to_value(selector), "");
         } else {
             if !selector.is_some_and(selector::is_empty) {
-                template::matches(selector, template, &path, found);
+                template::matches(selector, template, &TEMPLATE, found);
             }
-            template::metadata(template, &|| self.old_template(), &path, found);
+            template::metadata(template, &|| self.old_template(), &TEMPLATE, found);
         }
-        template::restrictions(Kind::StatefulSet, template, &path, found);
+        template::restrictions(Kind::StatefulSet, template, &TEMPLATE, found);
     }
 
     fn old_template(&self) -> Option<&PodTemplateSpec> {
@@ -176,9 +179,7 @@ impl Judge<'_> {
         if !(selector_parses && self.cluster.has(since::STATEFUL_SET_TEMPLATE_VALIDATED)) {
             return;
         }
-        let path = Path::new("spec");
-        let path = path.child("template");
-        template::no_ephemeral_containers(template, &path, found);
+        template::no_ephemeral_containers(template, &TEMPLATE, found);
         let Some(pod) = &template.spec else { return };
         let claims: Vec<&str> = spec
             .volume_claim_templates
@@ -197,7 +198,7 @@ impl Judge<'_> {
         let pod = nameless.as_ref().unwrap_or(pod);
         let annotations = template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
         found.set_rule(&POD_TEMPLATE_VALIDATION);
-        pod_template::validate_pod_spec(pod, annotations, &path.child("spec"), &opts, found);
+        pod_template::validate_pod_spec(pod, annotations, &POD_SPEC, &opts, found);
         found.set_rule(&API_VALIDATION);
     }
 

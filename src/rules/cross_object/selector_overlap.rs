@@ -5,7 +5,7 @@ mod overlap;
 
 use super::rule::{Found, Rule};
 use crate::{
-    finding::{Meta, Mode, Path, Reason},
+    finding::{Meta, Mode, Reason, paths::SELECTOR},
     inventory::Inventory,
     rules::cross_object::selector_overlap::overlap::Overlap,
 };
@@ -48,10 +48,9 @@ fn check(inventory: &Inventory, found: &mut Found) {
         let Some((one, its)) = inventory.get(owner).zip(inventory.get(other)) else { continue };
         let Some((own, theirs)) = one.controller().zip(its.controller()) else { continue };
         let Some(overlap) = Overlap::of(own, theirs) else { continue };
-        let path = Path::new("spec");
         found.report(
             owner,
-            &path.child("selector"),
+            &SELECTOR,
             Reason::Invalid,
             overlap.message(its),
             "give the pods of each a label of their own and put it into its selector; a selector \

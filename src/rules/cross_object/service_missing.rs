@@ -5,7 +5,7 @@ use super::{
     services,
 };
 use crate::{
-    finding::{Meta, Mode, Path, Reason},
+    finding::{Meta, Mode, Reason, paths::SPEC},
     inventory::Inventory,
 };
 
@@ -37,10 +37,9 @@ endpointslice util/controller_utils.go.",
 fn check(inventory: &Inventory, found: &mut Found) {
     services::each(inventory, |it| {
         if it.services.is_empty() {
-            let path = Path::new("spec");
             found.report(
                 it.index,
-                &path.child("serviceName"),
+                &SPEC.child("serviceName"),
                 Reason::NotFound,
                 format!(
                     "among the Services given for namespace {} there is no {}, so the pods get no \

@@ -5,7 +5,7 @@ use super::{
     services,
 };
 use crate::{
-    finding::{Meta, Mode, Path, Reason},
+    finding::{Meta, Mode, Reason, paths::SPEC},
     inventory::Inventory,
 };
 
@@ -44,10 +44,9 @@ fn check(inventory: &Inventory, found: &mut Found) {
         if let Some((first, _)) = it.services.first()
             && services.all(|(_, service)| !service.is_headless)
         {
-            let path = Path::new("spec");
             found.report(
                 it.index,
-                &path.child("serviceName"),
+                &SPEC.child("serviceName"),
                 Reason::Invalid,
                 format!("its {first} is not headless, so the pods may get no DNS names"),
                 "name a Service with clusterIP: None here; neither can be changed later",

@@ -5,11 +5,12 @@ use super::{
     services,
 };
 use crate::{
-    finding::{Meta, Mode, Path, Reason},
+    finding::{Meta, Mode, Reason, paths::SPEC},
     inventory::{
         Inventory,
         item::{Controller, Service},
     },
+    kubernetes::managed_labels::OF_STATEFUL_SETS,
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -39,23 +40,12 @@ Kubernetes: `syncService`, pkg/controller/endpointslice/endpointslice_controller
     check,
 };
 
-/// What the controller puts on each pod.
-///
-/// Kubernetes: `initIdentity`, `updateIdentity` and `setPodRevision`,
-/// pkg/controller/statefulset/stateful_set_utils.go.
-const ADDED: [&str; 3] = [
-    "apps.kubernetes.io/pod-index",
-    "controller-revision-hash",
-    "statefulset.kubernetes.io/pod-name",
-];
-
 fn check(inventory: &Inventory, found: &mut Found) {
     services::each(inventory, |it| {
         let mut services = it.services.iter();
         if let Some((first, service)) = it.services.first()
             && services.all(|(_, service)| !leads_to(service, it.controller))
         {
-            let path = Path::new("spec");
             let message = match missing(service, it.controller) {
                 Some((key, value)) => format!(
                     "its {first} selects pods with {key}={value}, which these do not have, so they \
@@ -65,7 +55,7 @@ fn check(inventory: &Inventory, found: &mut Found) {
             };
             found.report(
                 it.index,
-                &path.child("serviceName"),
+                &SPEC.child("serviceName"),
                 Reason::Invalid,
                 message,
                 "give the Service a selector that matches the labels of the template",
@@ -83,5 +73,6 @@ fn leads_to(service: &Service, set: &Controller) -> bool {
 /// The first label that the Service asks for and the pods lack.
 fn missing<'s>(service: &'s Service, set: &Controller) -> Option<(&'s str, &'s str)> {
     let mut wanted = service.selector.iter();
-    wanted.find(|(key, value)| set.labels.get(key) != Some(value) && !ADDED.contains(key))
+    wanted
+        .find(|(key, value)| set.labels.get(key) != Some(value) && !OF_STATEFUL_SETS.contains(key))
 }

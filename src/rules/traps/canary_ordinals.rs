@@ -36,8 +36,8 @@ Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control
     check: Check::StatefulSet(check),
 };
 
-fn check(_: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some((old, spec)) = subject.old().zip(read::stateful_set(&subject.object)) else { return };
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(old) = subject.old() else { return };
     let Some(before) = read::stateful_set(old).and_then(read::partition) else { return };
     let Some(partition) = read::partition(spec) else { return };
     let ordinals = read::ordinals(spec);

@@ -34,8 +34,8 @@ Kubernetes: `updateStorage`, pkg/controller/statefulset/stateful_set_utils.go;
     check: Check::StatefulSet(check),
 };
 
-fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(pod) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(pod) = spec.template.spec.as_ref() else { return };
     for (i, volume) in pod.volumes.iter().flatten().enumerate() {
         if read::claims(spec).any(|(name, _)| name == volume.name) {
             found.report(

@@ -35,8 +35,8 @@ Kubernetes: `volumeClaimTemplates` in staging/src/k8s.io/api/apps/v1/types.go.",
     check: Check::StatefulSet(check),
 };
 
-fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(pod) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(pod) = spec.template.spec.as_ref() else { return };
     let mut used = BTreeSet::new();
     for container in pod.init_containers.iter().flatten().chain(&pod.containers) {
         used.extend(container.volume_mounts.iter().flatten().map(|mount| mount.name.as_str()));

@@ -2,13 +2,12 @@
 
 use k8s_openapi::api::core::v1::{PodSpec, Toleration};
 
-use super::read;
 use crate::{
     finding::{
         Findings, Meta, Mode, Reason,
         paths::{POD_SPEC, TOLERATIONS},
     },
-    kubernetes::{cluster::Cluster, resource::Kind, tolerations},
+    kubernetes::{cluster::Cluster, tolerations},
     object::{DaemonSetSpec, Subject, marks},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
@@ -45,20 +44,17 @@ Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go
 const TAINT: &str = "node-role.kubernetes.io/control-plane";
 const OLD_TAINT: &str = "node-role.kubernetes.io/master";
 
-fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let object = &subject.object;
-    if object.kind() != Kind::DaemonSet
-        || object.metadata.label(marks::CONTROL_PLANE_LABEL) == Some("true")
-    {
+fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    if subject.object.metadata.label(marks::CONTROL_PLANE_LABEL) == Some("true") {
         return;
     }
-    let Some(spec) = read::pod_spec(object) else { return };
-    let list = spec.tolerations.as_deref().unwrap_or_default();
+    let Some(pod) = &spec.template.spec else { return };
+    let list = pod.tolerations.as_deref().unwrap_or_default();
     // The old name alone is the matter of legacy-master-toleration.
     let tolerates = |it: &Toleration| {
         tolerations::tolerates(it, TAINT, "NoSchedule") || it.key.as_deref() == Some(OLD_TAINT)
     };
-    if !is_agent_of_the_node(spec) || chooses_nodes(spec) || list.iter().any(tolerates) {
+    if !is_agent_of_the_node(pod) || chooses_nodes(pod) || list.iter().any(tolerates) {
         return;
     }
     found.report(

@@ -1,9 +1,8 @@
 //! Pods of a StatefulSet that are gone before they have ended.
 
-use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, resource::Kind},
+    kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
@@ -35,10 +34,9 @@ Kubernetes: `CheckGracefulDelete`, pkg/registry/core/pod/strategy.go.",
     check: Check::StatefulSet(check),
 };
 
-fn check(_: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let spec = read::pod_spec(&subject.object);
-    let seconds = spec.and_then(|spec| spec.termination_grace_period_seconds);
-    if subject.object.kind() != Kind::StatefulSet || seconds != Some(0) {
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let pod = spec.template.spec.as_ref();
+    if pod.and_then(|pod| pod.termination_grace_period_seconds) != Some(0) {
         return;
     }
     found.report(

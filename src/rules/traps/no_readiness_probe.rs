@@ -3,6 +3,7 @@
 use k8s_openapi::api::core::v1::Container;
 
 use super::read;
+use crate::kubernetes::containers::is_sidecar;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::CONTAINERS},
     kubernetes::cluster::Cluster,
@@ -38,7 +39,7 @@ pkg/controller/daemon/update.go.",
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
     let inits = spec.init_containers.as_deref().unwrap_or_default().iter();
-    let sidecars = inits.filter(|init| read::is_sidecar(init));
+    let sidecars = inits.filter(|init| is_sidecar(init));
     let is_asked = sidecars.chain(&spec.containers).any(|it| it.readiness_probe.is_some());
     let has_gates = spec.readiness_gates.as_ref().is_some_and(|gates| !gates.is_empty());
     let serves = |container: &Container| {

@@ -37,8 +37,8 @@ StatefulSets.",
     check: Check::StatefulSet(check),
 };
 
-fn check(_: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some((old, spec)) = subject.old().zip(read::stateful_set(&subject.object)) else { return };
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(old) = subject.old() else { return };
     let ordered = spec.pod_management_policy.as_deref() != Some("Parallel");
     if !ordered || read::partition(spec).is_none() {
         return;

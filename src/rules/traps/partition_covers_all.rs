@@ -3,7 +3,7 @@
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject, Workload},
+    object::{StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
@@ -34,8 +34,7 @@ pkg/controller/statefulset/stateful_set_control.go and stateful_set_utils.go;
     check: Check::StatefulSet(check),
 };
 
-fn check(_: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Workload::StatefulSet(spec) = &subject.object.workload else { return };
+fn check(spec: &StatefulSetSpec, _subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(strategy) = &spec.update_strategy else { return };
     let partition = strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition);
     let (Some(partition), Some(replicas)) = (partition, spec.replicas) else { return };

@@ -3,7 +3,7 @@
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Path, Reason, paths::SELECTOR},
-    kubernetes::{cluster::Cluster, resource::Kind},
+    kubernetes::{cluster::Cluster, managed_labels, resource::Kind},
     object::Subject,
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
@@ -38,18 +38,15 @@ pkg/controller/statefulset/stateful_set_utils.go.",
     check: Check::Both(check),
 };
 
-const OF_DAEMON_SETS: &[&str] = &["controller-revision-hash", "pod-template-generation"];
-const OF_STATEFUL_SETS: &[&str] = &[
-    "apps.kubernetes.io/pod-index",
-    "controller-revision-hash",
-    "statefulset.kubernetes.io/pod-name",
-];
-
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(selector) = read::selector(&subject.object) else { return };
     let (managed, outcome) = match subject.object.kind() {
-        Kind::DaemonSet => (OF_DAEMON_SETS, "makes others in their place, without end"),
-        Kind::StatefulSet => (OF_STATEFUL_SETS, "can neither adopt nor replace them"),
+        Kind::DaemonSet => {
+            (managed_labels::OF_DAEMON_SETS, "makes others in their place, without end")
+        }
+        Kind::StatefulSet => {
+            (managed_labels::OF_STATEFUL_SETS, "can neither adopt nor replace them")
+        }
     };
     let mut report = |path: &Path<'_>, key: &str| {
         found.report(

@@ -35,11 +35,11 @@ pkg/controller/daemon/update.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/def
     check: Check::DaemonSet(check),
 };
 
-fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    if !read::daemon_set(&subject.object).is_some_and(read::surges) {
+fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    if !read::surges(spec) {
         return;
     }
-    let Some(claimed) = read::pod_spec(&subject.object).and_then(read::node_port) else { return };
+    let Some(claimed) = spec.template.spec.as_ref().and_then(read::node_port) else { return };
     found.report(
         &ROLLING_UPDATE.child("maxSurge"),
         Reason::Invalid,

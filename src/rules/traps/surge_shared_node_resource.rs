@@ -6,6 +6,7 @@ use k8s_openapi::{
 };
 
 use super::read;
+use crate::kubernetes::containers::is_sidecar;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
@@ -38,11 +39,8 @@ daemon_controller.go.",
     check: Check::DaemonSet(check),
 };
 
-fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::daemon_set(&subject.object).filter(|it| read::surges(it)) else {
-        return;
-    };
-    let Some(pod) = &spec.template.spec else { return };
+fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(pod) = spec.template.spec.as_ref().filter(|_| read::surges(spec)) else { return };
     let Some(shared) = listener(pod) else { return };
     found.report(
         &ROLLING_UPDATE.child("maxSurge"),
@@ -58,7 +56,7 @@ fn listener(pod: &PodSpec) -> Option<String> {
         return None;
     }
     let inits = pod.init_containers.as_deref().unwrap_or_default().iter();
-    let sidecars = inits.filter(|init| read::is_sidecar(init));
+    let sidecars = inits.filter(|init| is_sidecar(init));
     sidecars.chain(&pod.containers).find_map(|container| {
         let probes =
             [&container.readiness_probe, &container.liveness_probe, &container.startup_probe];

@@ -1,6 +1,7 @@
 //! A template that names the host of its pods.
 
 use super::read;
+use crate::finding::paths::POD_SPEC;
 use crate::{
     finding::{Findings, Meta, Mode, Reason},
     kubernetes::cluster::Cluster,
@@ -37,11 +38,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
     let hostname = spec.hostname.as_deref().filter(|it| !it.is_empty());
     let subdomain = spec.subdomain.as_deref().filter(|it| !it.is_empty());
-    read::at_pod_spec(|path| match &subject.object.workload {
+    match &subject.object.workload {
         Workload::StatefulSet(set) => {
             if let Some(hostname) = hostname {
                 found.report(
-                    &path.child("hostname"),
+                    &POD_SPEC.child("hostname"),
                     Reason::Forbidden,
                     format!("hostname {hostname:?} is ignored: each pod gets its own name instead"),
                     "leave hostname out",
@@ -50,7 +51,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             let service = set.service_name.as_deref().unwrap_or_default();
             if let Some(subdomain) = subdomain.filter(|it| *it != service) {
                 found.report(
-                    &path.child("subdomain"),
+                    &POD_SPEC.child("subdomain"),
                     Reason::Forbidden,
                     format!(
                         "subdomain {subdomain:?} is ignored: each pod gets serviceName instead"
@@ -63,7 +64,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         Workload::DaemonSet(_) if spec.host_network != Some(true) => {
             if let Some(hostname) = hostname {
                 found.report(
-                    &path.child("hostname"),
+                    &POD_SPEC.child("hostname"),
                     Reason::Forbidden,
                     format!("the pods of all nodes have the same hostname, {hostname:?}"),
                     "leave hostname out: each pod then has its own name",
@@ -71,5 +72,5 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             }
         }
         Workload::DaemonSet(_) => {}
-    });
+    }
 }

@@ -2,7 +2,6 @@
 
 use k8s_openapi::api::core::v1::Toleration;
 
-use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::TOLERATIONS},
     kubernetes::{cluster::Cluster, tolerations},
@@ -43,9 +42,9 @@ Kubernetes: `AddOrUpdateTolerationInPodSpec`, `GetMatchingTolerations`, pkg/apis
     check: Check::DaemonSet(check),
 };
 
-fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let spec = read::pod_spec(&subject.object);
-    let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
+fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let pod = spec.template.spec.as_ref();
+    let list = pod.and_then(|pod| pod.tolerations.as_deref()).unwrap_or_default();
     for (i, toleration) in list.iter().enumerate() {
         let Some(seconds) = toleration.toleration_seconds else { continue };
         let unlimited = |it: &&Toleration| it.toleration_seconds.is_none();

@@ -5,14 +5,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, PublicKeyData as _,
-};
+use rcgen::{Issuer, KeyPair, PublicKeyData as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use x509_parser::{certificate::X509Certificate, prelude::FromDer};
 
 use super::time::{BACKDATE, Time};
+use crate::server::tls::params::{self, Validity};
 
 /// Its name says whose an authority is: of what is in a `caBundle`, only such are kept.
 const NAME: &str = "setguard managed CA";
@@ -51,9 +49,7 @@ impl Authority {
     /// A new one, on ECDSA P-256.
     pub(crate) fn make(now: Time, lifetime: Time) -> Result<Self, rcgen::Error> {
         let (not_before, not_after) = (now - BACKDATE, now + lifetime);
-        let mut params = params(&[], NAME, not_before, not_after)?;
-        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        let params = params::authority(NAME, validity(not_before, not_after))?;
         let key = KeyPair::generate()?;
         let cert = params.self_signed(&key)?.der().to_vec();
         Ok(Authority { cert, key: Some(key.serialize_der()), not_before, not_after })
@@ -66,12 +62,9 @@ impl Authority {
         let key = self.key.as_deref().ok_or(rcgen::Error::CouldNotParseKeyPair)?;
         // Name and key identifier are those of `make`: rcgen's feature to read them from the
         // certificate would bring a second version of a crate. `read` takes no others.
-        let issuer = params(&[], NAME, self.not_before, self.not_after)?;
+        let issuer = params::authority(NAME, validity(self.not_before, self.not_after))?;
         let issuer = Issuer::new(issuer, KeyPair::try_from(key)?);
-        let mut leaf = params(names, "setguard", self.not_before, until)?;
-        leaf.use_authority_key_identifier_extension = true;
-        leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let leaf = params::leaf(names, validity(self.not_before, until))?;
         let key = KeyPair::generate()?;
         let cert = leaf.signed_by(&key, &issuer)?;
         Ok(SignedLeaf { cert: cert.pem(), key: key.serialize_pem() })
@@ -102,19 +95,9 @@ impl Authority {
     }
 }
 
-/// rcgen's own default is valid from 1975 to 4096.
-fn params(
-    names: &[String],
-    common_name: &str,
-    not_before: Time,
-    not_after: Time,
-) -> Result<CertificateParams, rcgen::Error> {
-    let mut params = CertificateParams::new(names)?;
-    params.distinguished_name.push(DnType::CommonName, common_name);
-    let at = |time: Time| SystemTime::UNIX_EPOCH + Duration::from_secs(time.unsigned_abs());
-    params.not_before = at(not_before.max(0)).into();
-    params.not_after = at(not_after.max(0)).into();
-    Ok(params)
+fn validity(not_before: Time, not_after: Time) -> Validity {
+    let at = |time: Time| SystemTime::UNIX_EPOCH + Duration::from_secs(time.max(0).unsigned_abs());
+    Validity { not_before: at(not_before), not_after: at(not_after) }
 }
 
 /// The certificates as PEM: what a `caBundle` holds.

@@ -27,7 +27,7 @@ use tokio::{sync::Notify, time::timeout};
 
 use super::{
     authority::{self, Authority},
-    plan::{Published, View},
+    plan::{Configuration, Published, View},
     time::Time,
 };
 
@@ -79,12 +79,13 @@ pub(crate) struct Snapshot {
     /// Whether there is a Secret, whatever it holds.
     pub(crate) has_secret: bool,
     secret_version: Option<String>,
-    configurations: Vec<Option<Configuration>>,
+    validating: Option<Bundles>,
+    mutating: Option<Bundles>,
 }
 
-/// What matters of a webhook configuration.
+/// What matters of a webhook configuration: the `caBundle` of each webhook.
 #[derive(Clone, Debug)]
-struct Configuration {
+struct Bundles {
     version: String,
     bundles: Vec<Vec<u8>>,
 }
@@ -127,18 +128,20 @@ impl Cluster {
         let what = || format!("reading webhook configuration {}", self.configurations);
         let validating = call(what(), self.validating.get_opt(&self.configurations)).await?;
         let mutating = call(what(), self.mutating.get_opt(&self.configurations)).await?;
-        let configurations = vec![
-            validating.map(|it| {
-                let webhooks = it.webhooks.iter().flatten();
-                Configuration::new(&it.metadata, webhooks.map(|webhook| &webhook.client_config))
-            }),
-            mutating.map(|it| {
-                let webhooks = it.webhooks.iter().flatten();
-                Configuration::new(&it.metadata, webhooks.map(|webhook| &webhook.client_config))
-            }),
+        let validating = validating.map(|it| {
+            let webhooks = it.webhooks.iter().flatten();
+            Bundles::new(&it.metadata, webhooks.map(|webhook| &webhook.client_config))
+        });
+        let mutating = mutating.map(|it| {
+            let webhooks = it.webhooks.iter().flatten();
+            Bundles::new(&it.metadata, webhooks.map(|webhook| &webhook.client_config))
+        });
+        let published = [
+            (Configuration::Validating, validating.as_ref()),
+            (Configuration::Mutating, mutating.as_ref()),
         ];
-        let published = configurations.iter().enumerate().flat_map(|(configuration, it)| {
-            it.iter().flat_map(|it| &it.bundles).map(move |bytes| {
+        let published = published.into_iter().flat_map(|(configuration, read)| {
+            read.into_iter().flat_map(|read| &read.bundles).map(move |bytes| {
                 let (ours, clean) = authority::published(bytes);
                 Published { configuration, ours, clean }
             })
@@ -157,11 +160,12 @@ impl Cluster {
             corrupt,
             has_secret: secret.is_some(),
             secret_version: secret.and_then(|secret| secret.metadata.resource_version),
-            configurations,
+            validating,
+            mutating,
         })
     }
 
-    /// What time it is for the API server. HTTP has it say so with each answer, be that a refusal.
+    /// What time it is for the API server. It says so in the `Date` header of each answer, also of an error.
     async fn time(&self) -> Result<Option<Time>, CallError> {
         let request = axum::http::Request::get("/version").body(Body::empty());
         let Ok(request) = request else { return Ok(None) };
@@ -204,10 +208,14 @@ impl Cluster {
     pub(crate) async fn publish(
         &self,
         over: &Snapshot,
-        configuration: usize,
+        configuration: Configuration,
         bundle: &[Authority],
     ) -> Result<(), CallError> {
-        let Some(Some(read)) = over.configurations.get(configuration) else { return Ok(()) };
+        let read = match configuration {
+            Configuration::Validating => &over.validating,
+            Configuration::Mutating => &over.mutating,
+        };
+        let Some(read) = read else { return Ok(()) };
         let value = json!(ByteString(authority::bundle(bundle).into_bytes()));
         let test = TestOperation {
             path: PointerBuf::from_tokens(["metadata", "resourceVersion"]),
@@ -222,12 +230,14 @@ impl Cluster {
         let patch = JsonPatch([PatchOperation::Test(test)].into_iter().chain(add).collect());
         let patch = Patch::<()>::Json(patch);
         let (params, name) = (patch_params(), &self.configurations);
-        if configuration == 0 {
-            let what = format!("writing ValidatingWebhookConfiguration {name}");
-            call(what, self.validating.patch(name, &params, &patch)).await?;
-        } else {
-            let what = format!("writing MutatingWebhookConfiguration {name}");
-            call(what, self.mutating.patch(name, &params, &patch)).await?;
+        let what = format!("writing {} {name}", configuration.kind());
+        match configuration {
+            Configuration::Validating => {
+                call(what, self.validating.patch(name, &params, &patch)).await?;
+            }
+            Configuration::Mutating => {
+                call(what, self.mutating.patch(name, &params, &patch)).await?;
+            }
         }
         Ok(())
     }
@@ -242,13 +252,13 @@ impl Cluster {
     }
 }
 
-impl Configuration {
+impl Bundles {
     fn new<'a>(
         metadata: &ObjectMeta,
         clients: impl Iterator<Item = &'a WebhookClientConfig>,
     ) -> Self {
         let bundle = |client: &WebhookClientConfig| client.ca_bundle.clone().unwrap_or_default().0;
-        Configuration {
+        Bundles {
             version: metadata.resource_version.clone().unwrap_or_default(),
             bundles: clients.map(bundle).collect(),
         }

@@ -41,11 +41,30 @@ pub(crate) struct View {
     pub(crate) published: Vec<Published>,
 }
 
+/// One of the two webhook configurations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Configuration {
+    /// The ValidatingWebhookConfiguration.
+    Validating,
+    /// The MutatingWebhookConfiguration.
+    Mutating,
+}
+
+impl Configuration {
+    /// Its kind.
+    pub(crate) const fn kind(self) -> &'static str {
+        match self {
+            Configuration::Validating => "ValidatingWebhookConfiguration",
+            Configuration::Mutating => "MutatingWebhookConfiguration",
+        }
+    }
+}
+
 /// A `caBundle`.
 #[derive(Clone, Debug)]
 pub(crate) struct Published {
     /// In which of the webhook configurations.
-    pub(crate) configuration: usize,
+    pub(crate) configuration: Configuration,
     /// The authorities of our making in it.
     pub(crate) ours: Vec<Authority>,
     /// Whether that is all that is in it.
@@ -65,7 +84,7 @@ pub(crate) enum Step {
     /// All `caBundle`s of this webhook configuration, with these authorities.
     Publish {
         /// Which.
-        configuration: usize,
+        configuration: Configuration,
         /// Newest first.
         bundle: Vec<Authority>,
     },

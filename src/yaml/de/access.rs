@@ -24,10 +24,10 @@ impl<'de> SeqAccess<'de> for Seq<'_, '_> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, Error> {
-        let cx = self.reader.cx;
+        let progress = self.reader.progress;
         for (i, node) in self.items.by_ref() {
             let path = self.reader.path.map_or_else(|| Path::new(""), |path| path.index(i));
-            let reader = Reader { node, path: Some(&path), cx };
+            let reader = Reader { node, path: Some(&path), progress };
             if !reader.is_broken() {
                 return reader.remember(seed.deserialize(reader)).map(Some);
             }
@@ -61,11 +61,11 @@ impl<'r> Map<'r, '_> {
     }
 
     fn unknown(&self, key: &Key<'_>, fields: &[&'static str]) {
-        if self.reader.cx.unknown == super::context::Unknown::Ignored {
+        if self.reader.progress.unknown == super::progress::Unknown::Ignored {
             return;
         }
         let near = nearest_of(&key.name, fields.iter().copied());
-        self.reader.cx.found.borrow_mut().push(Problem {
+        self.reader.progress.found.borrow_mut().push(Problem {
             field: self.path(&key.name).to_field(),
             mark: key.mark,
             message: format!("unknown field {:?}", key.name),
@@ -87,7 +87,7 @@ impl<'de> MapAccess<'de> for Map<'_, '_> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, Error> {
-        let cx = self.reader.cx;
+        let progress = self.reader.progress;
         while let Some(entry) = self.entries.next() {
             let (key, node) = entry;
             if let Some(fields) = self.fields
@@ -96,7 +96,7 @@ impl<'de> MapAccess<'de> for Map<'_, '_> {
                 self.unknown(key, fields);
                 continue;
             }
-            if !(Reader { node, path: None, cx }).is_broken() {
+            if !(Reader { node, path: None, progress }).is_broken() {
                 self.value = Some(entry);
                 return seed.deserialize(key.name.as_ref().into_deserializer()).map(Some);
             }
@@ -105,19 +105,19 @@ impl<'de> MapAccess<'de> for Map<'_, '_> {
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
-        let cx = self.reader.cx;
+        let progress = self.reader.progress;
         match self.value.take() {
             Some((key, node)) => {
                 let path = self.path(&key.name);
-                let reader = Reader { node, path: Some(&path), cx };
+                let reader = Reader { node, path: Some(&path), progress };
                 reader.remember(seed.deserialize(reader))
             }
             None => {
                 // A field that must be there and is not: null, which reads as its zero value.
                 let node = Node { value: Value::Null, mark: self.reader.node.mark };
-                let made_up = Reader { node: &node, path: None, cx };
+                let made_up = Reader { node: &node, path: None, progress };
                 seed.deserialize(made_up).map_err(|_| {
-                    cx.gave_up.set(true);
+                    progress.gave_up.set(true);
                     Error::Other("is not complete".to_owned())
                 })
             }

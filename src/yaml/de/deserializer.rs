@@ -32,7 +32,7 @@ impl Reader<'_, '_> {
             }
         };
         let of = self.node.address();
-        let missing = self.cx.missing.borrow();
+        let missing = self.progress.missing.borrow();
         let made_up: Vec<_> = missing.iter().filter(|m| m.of == of).map(|m| m.name).collect();
         drop(missing);
         let entries = entries.iter();
@@ -177,7 +177,7 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Error> {
-        match (self.cx.inspect)(name, self.node).map_err(Error::Other)? {
+        match (self.progress.inspect)(name, self.node).map_err(Error::Other)? {
             None => visitor.visit_newtype_struct(self),
             Some(text) => {
                 self.zero(text.as_str().into());

@@ -1,8 +1,8 @@
 //! Reads one node into whatever its type asks for.
 
 use super::{
-    context::{Context, Missing},
     error::Error,
+    progress::{Missing, Progress},
 };
 use crate::{
     finding::{Field, Path},
@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct Reader<'r, 'a> {
     pub(super) node: &'r Node<'a>,
     pub(super) path: Option<&'r Path<'r>>,
-    pub(super) cx: &'r Context,
+    pub(super) progress: &'r Progress,
 }
 
 impl Reader<'_, '_> {
@@ -31,7 +31,7 @@ impl Reader<'_, '_> {
 
     pub(super) fn problem(&self, message: String, help: Option<String>) {
         let problem = self.problem_here(message, help);
-        self.cx.found.borrow_mut().push(problem);
+        self.progress.found.borrow_mut().push(problem);
     }
 
     /// The node is of another type than this. Values are not repeated: they may be secrets.
@@ -68,7 +68,7 @@ impl Reader<'_, '_> {
 
     /// In the JSON, the zero value of the type must stand here.
     pub(super) fn zero(&self, value: serde_json::Value) {
-        self.cx.instead.borrow_mut().insert(self.node.address(), value);
+        self.progress.instead.borrow_mut().insert(self.node.address(), value);
     }
 
     /// The type must have a field that is not there.
@@ -80,10 +80,10 @@ impl Reader<'_, '_> {
             message: "must be there".to_owned(),
             help: None,
         });
-        let mut missing = self.cx.missing.borrow_mut();
+        let mut missing = self.progress.missing.borrow_mut();
         let of = self.node.address();
         let again = missing.iter().any(|missing| missing.of == of && missing.name == name);
-        self.cx.gave_up.set(again);
+        self.progress.gave_up.set(again);
         if !again {
             missing.push(Missing { of, name, problem });
         }
@@ -97,10 +97,10 @@ impl Reader<'_, '_> {
                 Error::Missing(name) => self.missing(name),
                 Error::Other(message) => {
                     let problem = self.problem_here(message, None);
-                    self.cx.broken.borrow_mut().insert(self.node.address(), problem);
+                    self.progress.broken.borrow_mut().insert(self.node.address(), problem);
                 }
             }
-            if self.cx.gave_up.get() {
+            if self.progress.gave_up.get() {
                 Error::Other("is not complete".to_owned())
             } else {
                 Error::Again
@@ -109,6 +109,6 @@ impl Reader<'_, '_> {
     }
 
     pub(super) fn is_broken(&self) -> bool {
-        self.cx.broken.borrow().contains_key(&self.node.address())
+        self.progress.broken.borrow().contains_key(&self.node.address())
     }
 }

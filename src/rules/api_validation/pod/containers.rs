@@ -1,9 +1,9 @@
-//! Containers: regular, init and ephemeral.
+//! Containers, regular and init.
 //!
-//! Kubernetes: `validateContainers`, `validateInitContainers`, `validateEphemeralContainers` and
-//! `validateContainerCommon` in `pkg/apis/core/validation/validation.go`.
+//! Kubernetes: `validateContainers`, `validateInitContainers` and `validateContainerCommon` in
+//! `pkg/apis/core/validation/validation.go`.
 
-use k8s_openapi::api::core::v1::{Container, EphemeralContainer, PodSpec};
+use k8s_openapi::api::core::v1::Container;
 use serde_json::{Value as Json, json};
 
 use super::{
@@ -12,18 +12,18 @@ use super::{
     ports, probes,
     resources::{self, Of},
     restart, security_context,
-    util::{Seen, go_struct, label, list, named, required_one_of, text},
+    util::{Seen, label, list, named, required_one_of, text},
 };
 use crate::{
-    finding::{Findings, Path},
+    finding::{Findings, Path, Value},
     kubernetes::containers::is_sidecar,
-    rules::api_validation::pod::{context::Context, util::pull_policy},
+    rules::api_validation::pod::{context::PodContext, util::pull_policy},
 };
 
 /// `validateContainers`.
 pub(crate) fn validate(
     containers: &[Container],
-    cx: &Context<'_>,
+    cx: &PodContext<'_>,
     path: &Path<'_>,
     found: &mut Findings,
 ) {
@@ -56,7 +56,7 @@ pub(crate) fn validate(
 pub(crate) fn validate_init(
     containers: &[Container],
     regular: &[Container],
-    cx: &Context<'_>,
+    cx: &PodContext<'_>,
     path: &Path<'_>,
     found: &mut Findings,
 ) {
@@ -106,7 +106,7 @@ fn init_resize(container: &Container, opts: &Options, path: &Path<'_>, found: &m
             .iter()
             .map(|p| json!({"ResourceName": p.resource_name, "RestartPolicy": p.restart_policy}))
             .collect();
-        found.invalid(path, go_struct(&value), "must not be set for init containers");
+        found.invalid(path, Value::json(&value), "must not be set for init containers");
     }
     if !is_sidecar(container) && !opts.restart_of_init_on_resize {
         for (i, policy) in policies.iter().enumerate() {
@@ -120,7 +120,12 @@ fn init_resize(container: &Container, opts: &Options, path: &Path<'_>, found: &m
 }
 
 /// `validateContainerCommon`.
-fn common(container: &Container, cx: &Context<'_>, path: &Path<'_>, found: &mut Findings) {
+pub(super) fn common(
+    container: &Container,
+    cx: &PodContext<'_>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
     let at = path.child("name");
     if container.name.is_empty() {
         found.required(&at, "");
@@ -151,100 +156,5 @@ fn common(container: &Container, cx: &Context<'_>, path: &Path<'_>, found: &mut 
     if let Some(context) = &container.security_context {
         let at = path.child("securityContext");
         security_context::container(context, cx.host_users, &at, found);
-    }
-}
-
-/// `validateEphemeralContainers`. A template may have none, and yet each is judged.
-pub(crate) fn validate_ephemeral(
-    spec: &PodSpec,
-    cx: &Context<'_>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
-    const NOT_HERE: &str = "cannot be set for an Ephemeral Container";
-    let ephemeral = list(&spec.ephemeral_containers);
-    let (mut others, mut seen) = (Seen::new(), Seen::new());
-    let all = spec.containers.iter().chain(list(&spec.init_containers));
-    for container in all.filter(|_| !ephemeral.is_empty()) {
-        others.insert(container.name.as_str());
-        seen.insert(container.name.as_str());
-    }
-    for (i, one) in ephemeral.iter().enumerate() {
-        let path = path.index(i);
-        common(&as_container(one), cx, &path, found);
-        let image = text(&one.image);
-        if image.trim().len() != image.len() {
-            let why = "must not have leading or trailing whitespace";
-            found.invalid(&path.child("image"), image, why);
-        }
-        if !seen.insert(one.name.as_str()) {
-            found.duplicate(&path.child("name"), &one.name);
-        }
-        let target = text(&one.target_container_name);
-        if !target.is_empty() && !others.contains(target) {
-            found.not_found(&path.child("targetContainerName"), target);
-        }
-        let resources = one.resources.as_ref();
-        for (field, set) in [
-            ("ports", one.ports.is_some()),
-            (
-                "resources",
-                resources.is_some_and(|r| {
-                    r.limits.is_some() || r.requests.is_some() || r.claims.is_some()
-                }),
-            ),
-            ("resizePolicy", one.resize_policy.is_some()),
-            ("restartPolicy", one.restart_policy.is_some()),
-            ("restartPolicyRules", one.restart_policy_rules.is_some()),
-            ("livenessProbe", one.liveness_probe.is_some()),
-            ("readinessProbe", one.readiness_probe.is_some()),
-            ("startupProbe", one.startup_probe.is_some()),
-            ("lifecycle", one.lifecycle.is_some()),
-        ] {
-            if set {
-                found.forbidden(&path.child(field), NOT_HERE);
-            }
-        }
-        let mounts = path.child("volumeMounts");
-        for (j, mount) in list(&one.volume_mounts).iter().enumerate() {
-            if !text(&mount.sub_path).is_empty() {
-                found.forbidden(&mounts.index(j).child("subPath"), NOT_HERE);
-            }
-            if !text(&mount.sub_path_expr).is_empty() {
-                found.forbidden(&mounts.index(j).child("subPathExpr"), NOT_HERE);
-            }
-        }
-    }
-}
-
-/// The part of an ephemeral container that other containers have too.
-fn as_container(ephemeral: &EphemeralContainer) -> Container {
-    let one = ephemeral.clone();
-    Container {
-        args: one.args,
-        command: one.command,
-        env: one.env,
-        env_from: one.env_from,
-        image: one.image,
-        image_pull_policy: one.image_pull_policy,
-        lifecycle: one.lifecycle,
-        liveness_probe: one.liveness_probe,
-        name: one.name,
-        ports: one.ports,
-        readiness_probe: one.readiness_probe,
-        resize_policy: one.resize_policy,
-        resources: one.resources,
-        restart_policy: one.restart_policy,
-        restart_policy_rules: one.restart_policy_rules,
-        security_context: one.security_context,
-        startup_probe: one.startup_probe,
-        stdin: one.stdin,
-        stdin_once: one.stdin_once,
-        termination_message_path: one.termination_message_path,
-        termination_message_policy: one.termination_message_policy,
-        tty: one.tty,
-        volume_devices: one.volume_devices,
-        volume_mounts: one.volume_mounts,
-        working_dir: one.working_dir,
     }
 }

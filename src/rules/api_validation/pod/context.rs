@@ -4,7 +4,7 @@ use super::{options::Options, volumes::Volumes};
 
 /// What the rules for a container need to know of its pod.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Context<'a> {
+pub(crate) struct PodContext<'a> {
     pub(crate) opts: &'a Options,
     pub(crate) volumes: &'a Volumes<'a>,
     pub(crate) claim_names: &'a [&'a str],

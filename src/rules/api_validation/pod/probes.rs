@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
 };
 
 use super::{
-    context::Context,
+    context::PodContext,
     ports::number_or_name,
     util::{each, list, named, non_negative, required, text},
 };
@@ -72,7 +72,7 @@ fn probe(probe: &Probe, path: &Path<'_>, found: &mut Findings) {
 /// `validateLifecycle`.
 pub(crate) fn lifecycle(
     lifecycle: &Lifecycle,
-    cx: &Context<'_>,
+    cx: &PodContext<'_>,
     path: &Path<'_>,
     found: &mut Findings,
 ) {
@@ -87,7 +87,7 @@ pub(crate) fn lifecycle(
     }
 }
 
-fn hook(hook: &LifecycleHandler, cx: &Context<'_>, path: &Path<'_>, found: &mut Findings) {
+fn hook(hook: &LifecycleHandler, cx: &PodContext<'_>, path: &Path<'_>, found: &mut Findings) {
     let handler = Handler {
         exec: hook.exec.as_ref(),
         http_get: hook.http_get.as_ref(),

@@ -12,8 +12,7 @@ use serde_json::json;
 use super::{
     options::Options,
     util::{
-        Seen, each, file_mode, go_struct, label_selector, list, local_path, local_path_messages,
-        required,
+        Seen, each, file_mode, label_selector, list, local_path, local_path_messages, required,
     },
     volume_sources::{downward_api_file, key_path},
 };
@@ -132,7 +131,7 @@ pub(super) fn has_non_local_token_path(spec: &PodSpec) -> bool {
 fn trust_bundle(bundle: &ClusterTrustBundleProjection, path: &Path<'_>, found: &mut Findings) {
     match (bundle.name.as_deref(), bundle.signer_name.as_deref()) {
         (Some(_), Some(_)) => {
-            let value = go_struct(&json!({
+            let value = Value::json(&json!({
                 "Name": bundle.name,
                 "SignerName": bundle.signer_name,
                 "LabelSelector": bundle.label_selector,

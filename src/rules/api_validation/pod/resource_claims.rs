@@ -5,8 +5,8 @@
 use k8s_openapi::api::core::v1::PodResourceClaim;
 use serde_json::json;
 
-use super::util::{Seen, go_struct, label, subdomain};
-use crate::finding::{Findings, Path};
+use super::util::{Seen, label, subdomain};
+use crate::finding::{Findings, Path, Value};
 
 /// `gatherPodResourceClaimNames`, sorted.
 pub(crate) fn names(claims: &[PodResourceClaim]) -> Vec<&str> {
@@ -42,7 +42,7 @@ pub(crate) fn validate(claims: &[PodResourceClaim], path: &Path<'_>, found: &mut
             _ => None,
         };
         if let Some(why) = wrong {
-            let value = go_struct(&json!({
+            let value = Value::json(&json!({
                 "Name": claim.name,
                 "ResourceClaimName": name,
                 "ResourceClaimTemplateName": template,

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{
     options::Options,
-    util::{Seen, each, go_struct, list, named, one_of},
+    util::{Seen, each, list, named, one_of},
     windows,
 };
 use crate::{
@@ -185,7 +185,7 @@ pub(crate) fn container(
 
 /// The context as Go prints its internal type.
 fn as_go(context: &SecurityContext) -> Value<'static> {
-    go_struct(&json!({
+    Value::json(&json!({
         "Capabilities": context.capabilities.as_ref()
             .map(|c| json!({"Add": c.add, "Drop": c.drop})),
         "Privileged": context.privileged,
@@ -232,7 +232,7 @@ fn seccomp(profile: Option<&SeccompProfile>, path: &Path<'_>, found: &mut Findin
             each(names::local_descending_path(local), local, &at, found);
         }
         (kind, Some(local)) => {
-            let value = go_struct(&json!({"Type": kind, "LocalhostProfile": local}));
+            let value = Value::json(&json!({"Type": kind, "LocalhostProfile": local}));
             found.invalid(&at, value, "can only be set when seccomp type is Localhost");
         }
         (_, None) => {}

@@ -3,7 +3,6 @@
 use std::{collections::HashSet, hash::Hash};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use serde::Serialize;
 
 use crate::{
     finding::{Findings, Path, Value},
@@ -172,11 +171,6 @@ pub(crate) fn finds_nothing(rule: impl FnOnce(&Path<'_>, &mut Findings)) -> bool
     let mut found = Findings::of(&POD_TEMPLATE_VALIDATION);
     rule(&Path::new("spec"), &mut found);
     found.is_empty()
-}
-
-/// JSON of one of Go's internal structs: names in upper case, in the order given.
-pub(crate) fn go_struct(value: &impl Serialize) -> Value<'static> {
-    Value::json(value)
 }
 
 /// `validatePullPolicy`.

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{Container, PodAffinityTerm, PodSpec};
 
-use super::pod_spec;
+use super::object::pod_spec;
 use crate::{
     kubernetes::{containers::is_sidecar, selector},
     object::Object,

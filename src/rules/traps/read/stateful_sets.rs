@@ -6,7 +6,10 @@ use k8s_openapi::{
     api::core::v1::PersistentVolumeClaim, apimachinery::pkg::util::intstr::IntOrString,
 };
 
-use super::{scaled, stateful_set_status, template_changes};
+use super::{
+    object::{stateful_set_status, template_changes},
+    rollout::scaled,
+};
 use crate::object::{Object, StatefulSetSpec, Subject, Workload};
 
 /// Without it a StatefulSet's `maxUnavailable` is dropped, or ignored where it is stored.

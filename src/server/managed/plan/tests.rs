@@ -7,6 +7,8 @@ const DAY: Time = 24 * HOUR;
 const START: Time = 1_800_000_000;
 const LIFETIMES: Lifetimes = Lifetimes { authority: 365 * DAY, leaf: 7 * DAY, settle: HOUR };
 
+const BOTH: [Configuration; 2] = [Configuration::Validating, Configuration::Mutating];
+
 /// A generator of the same numbers each time (xorshift).
 struct Random(u64);
 
@@ -50,12 +52,13 @@ impl<T> Versioned<T> {
 struct Cluster {
     /// None is lost, or corrupt.
     secret: Versioned<Option<Vec<Authority>>>,
+    /// In the order of [`BOTH`].
     configurations: [Versioned<Vec<Authority>>; 2],
 }
 
 impl Cluster {
     fn view(&self) -> View {
-        let published = self.configurations.iter().enumerate().map(|(configuration, it)| {
+        let published = BOTH.into_iter().zip(&self.configurations).map(|(configuration, it)| {
             let ours = it.content.iter().map(|a| Authority { key: None, ..a.clone() }).collect();
             Published { configuration, ours, clean: true }
         });
@@ -150,7 +153,8 @@ impl World {
                     self.stored += u32::from(stored);
                     self.renewed += u32::from(stored && make);
                 }
-                Some(Step::Publish { configuration: at, bundle }) => {
+                Some(Step::Publish { configuration, bundle }) => {
+                    let at = BOTH.iter().position(|it| *it == configuration).unwrap();
                     let version = read.configurations[at].version;
                     self.cluster.configurations[at].write(version, bundle);
                 }
@@ -315,12 +319,12 @@ fn what_others_do_to_a_bundle_is_repaired() {
     let mut view = world.cluster.view();
     let plan = &mut world.replicas[0].plan;
     plan.observe(world.now, &view);
-    let repair = Step::Publish { configuration: 1, bundle: right[0].clone() };
+    let repair = Step::Publish { configuration: Configuration::Mutating, bundle: right[0].clone() };
     assert_eq!(plan.write(world.now, &view), Some(repair.clone()));
     assert_eq!(plan.sign(world.now), None, "there is nothing better to sign by");
     // Foreign things beside ours.
     view.published[1] = Published { clean: false, ..view.published[0].clone() };
-    view.published[1].configuration = 1;
+    view.published[1].configuration = Configuration::Mutating;
     plan.observe(world.now, &view);
     assert_eq!(plan.write(world.now, &view), Some(repair));
 }

@@ -20,7 +20,7 @@ pub(crate) enum Unknown {
 }
 
 /// What is known of this reading. Nodes are told apart by their addresses: the tree stays put.
-pub(super) struct Context {
+pub(super) struct Progress {
     pub(super) inspect: Inspect,
     pub(super) unknown: Unknown,
     /// Found in this run.
@@ -40,9 +40,9 @@ pub(super) struct Missing {
     pub(super) problem: Option<Problem>,
 }
 
-impl Default for Context {
+impl Default for Progress {
     fn default() -> Self {
-        Context {
+        Progress {
             inspect: |_, _| Ok(None),
             unknown: Unknown::Found,
             found: RefCell::default(),

@@ -1,0 +1,16 @@
+//! The labels that the controllers put on each pod, whatever its template says.
+
+/// What the DaemonSet controller puts on its pods.
+///
+/// Kubernetes: `CreatePodTemplate`, pkg/controller/daemon/util/daemonset_util.go.
+pub(crate) const OF_DAEMON_SETS: &[&str] = &["controller-revision-hash", "pod-template-generation"];
+
+/// What the StatefulSet controller puts on its pods.
+///
+/// Kubernetes: `initIdentity`, `updateIdentity` and `setPodRevision`,
+/// pkg/controller/statefulset/stateful_set_utils.go.
+pub(crate) const OF_STATEFUL_SETS: &[&str] = &[
+    "apps.kubernetes.io/pod-index",
+    "controller-revision-hash",
+    "statefulset.kubernetes.io/pod-name",
+];

@@ -1,0 +1,106 @@
+//! Ephemeral containers. A template may have none, and yet the API server judges each.
+//!
+//! Kubernetes: `validateEphemeralContainers` in `pkg/apis/core/validation/validation.go`.
+
+use k8s_openapi::api::core::v1::{Container, EphemeralContainer, PodSpec};
+
+use super::{
+    containers::common,
+    context::PodContext,
+    util::{Seen, list, text},
+};
+use crate::finding::{Findings, Path};
+
+/// `validateEphemeralContainers`.
+pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &Path<'_>, found: &mut Findings) {
+    let ephemeral = list(&spec.ephemeral_containers);
+    let (mut others, mut seen) = (Seen::new(), Seen::new());
+    let all = spec.containers.iter().chain(list(&spec.init_containers));
+    for container in all.filter(|_| !ephemeral.is_empty()) {
+        others.insert(container.name.as_str());
+        seen.insert(container.name.as_str());
+    }
+    for (i, one) in ephemeral.iter().enumerate() {
+        let path = path.index(i);
+        common(&as_container(one), cx, &path, found);
+        let image = text(&one.image);
+        if image.trim().len() != image.len() {
+            let why = "must not have leading or trailing whitespace";
+            found.invalid(&path.child("image"), image, why);
+        }
+        if !seen.insert(one.name.as_str()) {
+            found.duplicate(&path.child("name"), &one.name);
+        }
+        let target = text(&one.target_container_name);
+        if !target.is_empty() && !others.contains(target) {
+            found.not_found(&path.child("targetContainerName"), target);
+        }
+        only_for_others(one, &path, found);
+    }
+}
+
+/// What an ephemeral container cannot have.
+fn only_for_others(one: &EphemeralContainer, path: &Path<'_>, found: &mut Findings) {
+    const NOT_HERE: &str = "cannot be set for an Ephemeral Container";
+    let resources = one.resources.as_ref();
+    for (field, set) in [
+        ("ports", one.ports.is_some()),
+        (
+            "resources",
+            resources
+                .is_some_and(|r| r.limits.is_some() || r.requests.is_some() || r.claims.is_some()),
+        ),
+        ("resizePolicy", one.resize_policy.is_some()),
+        ("restartPolicy", one.restart_policy.is_some()),
+        ("restartPolicyRules", one.restart_policy_rules.is_some()),
+        ("livenessProbe", one.liveness_probe.is_some()),
+        ("readinessProbe", one.readiness_probe.is_some()),
+        ("startupProbe", one.startup_probe.is_some()),
+        ("lifecycle", one.lifecycle.is_some()),
+    ] {
+        if set {
+            found.forbidden(&path.child(field), NOT_HERE);
+        }
+    }
+    let mounts = path.child("volumeMounts");
+    for (j, mount) in list(&one.volume_mounts).iter().enumerate() {
+        if !text(&mount.sub_path).is_empty() {
+            found.forbidden(&mounts.index(j).child("subPath"), NOT_HERE);
+        }
+        if !text(&mount.sub_path_expr).is_empty() {
+            found.forbidden(&mounts.index(j).child("subPathExpr"), NOT_HERE);
+        }
+    }
+}
+
+/// The part of an ephemeral container that other containers have too.
+fn as_container(ephemeral: &EphemeralContainer) -> Container {
+    let one = ephemeral.clone();
+    Container {
+        args: one.args,
+        command: one.command,
+        env: one.env,
+        env_from: one.env_from,
+        image: one.image,
+        image_pull_policy: one.image_pull_policy,
+        lifecycle: one.lifecycle,
+        liveness_probe: one.liveness_probe,
+        name: one.name,
+        ports: one.ports,
+        readiness_probe: one.readiness_probe,
+        resize_policy: one.resize_policy,
+        resources: one.resources,
+        restart_policy: one.restart_policy,
+        restart_policy_rules: one.restart_policy_rules,
+        security_context: one.security_context,
+        startup_probe: one.startup_probe,
+        stdin: one.stdin,
+        stdin_once: one.stdin_once,
+        termination_message_path: one.termination_message_path,
+        termination_message_policy: one.termination_message_policy,
+        tty: one.tty,
+        volume_devices: one.volume_devices,
+        volume_mounts: one.volume_mounts,
+        working_dir: one.working_dir,
+    }
+}

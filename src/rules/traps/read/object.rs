@@ -1,0 +1,43 @@
+//! What traps read off an object of either kind.
+
+use k8s_openapi::{
+    api::{
+        apps::v1::{DaemonSetStatus, StatefulSetStatus},
+        core::v1::PodSpec,
+    },
+    apimachinery::pkg::apis::meta::v1::LabelSelector,
+};
+
+use crate::{
+    kubernetes::selector,
+    object::{Object, Subject},
+};
+
+/// Whether an UPDATE changes the template, which is what starts a rollout. Ask it last: it reads
+/// the old template.
+pub(crate) fn template_changes(subject: &Subject<'_>) -> bool {
+    subject.old_template().is_some_and(|old| old != subject.object.template())
+}
+
+/// The spec of the template's pods.
+pub(crate) fn pod_spec<'a>(object: &'a Object<'_>) -> Option<&'a PodSpec> {
+    object.template().spec.as_ref()
+}
+
+/// The status of a StatefulSet. On the main resource's UPDATE it is the stored one.
+pub(crate) fn stateful_set_status<T>(object: &Object<'_, T>) -> Option<StatefulSetStatus> {
+    serde_json::from_str(object.status?.get()).ok()
+}
+
+/// The status of a DaemonSet. On the main resource's UPDATE it is the stored one.
+pub(crate) fn daemon_set_status<T>(object: &Object<'_, T>) -> Option<DaemonSetStatus> {
+    serde_json::from_str(object.status?.get()).ok()
+}
+
+/// The selector, if the API server accepts it with this template.
+pub(crate) fn selector<'a>(object: &'a Object<'_>) -> Option<&'a LabelSelector> {
+    let labels = object.template().metadata.as_ref().and_then(|meta| meta.labels.as_ref());
+    object.selector().filter(|it| {
+        selector::parses(it) && !selector::is_empty(it) && selector::matches_labels(it, labels)
+    })
+}
