@@ -13,7 +13,7 @@ use super::{
     labels::{Labels, Selector},
     nodes::{Claim, Nodes},
 };
-use crate::object::{Object, Workload, marks::IGNORE_ANNOTATION};
+use crate::object::{Object, Workload, marks::IGNORE_ANNOTATION, namespace_or_default};
 
 impl Item {
     /// A DaemonSet or StatefulSet; `None` if it is on its way out.
@@ -83,7 +83,7 @@ pub(crate) fn object(object: &Object<'_>) -> Option<Item> {
     }
     Some(Item {
         kind: object.kind().as_str(),
-        namespace: namespace(metadata.namespace.as_deref()),
+        namespace: metadata.namespace().into(),
         name: object.name().into(),
         is_generated: metadata.name.as_deref().is_none_or(str::is_empty),
         ignore: metadata.annotation(IGNORE_ANNOTATION).map(Into::into),
@@ -125,7 +125,7 @@ pub(crate) fn json(json: &str) -> Option<Item> {
     let name = metadata.name.filter(|name| !name.is_empty());
     let mut item = Item {
         kind,
-        namespace: namespace(metadata.namespace.as_deref()),
+        namespace: namespace_or_default(metadata.namespace.as_deref()).into(),
         is_generated: name.is_none(),
         name: name.or(metadata.generate_name).unwrap_or_default().into(),
         ignore: None,
@@ -138,10 +138,6 @@ pub(crate) fn json(json: &str) -> Option<Item> {
         controller.selector = None;
     }
     Some(item)
-}
-
-fn namespace(said: Option<&str>) -> Box<str> {
-    said.filter(|said| !said.is_empty()).unwrap_or("default").into()
 }
 
 fn is_controlled(owners: &[OwnerReference]) -> bool {

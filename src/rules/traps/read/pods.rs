@@ -16,13 +16,13 @@ pub(crate) fn self_anti_affinity<'a>(
     let anti = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
     let terms = anti.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
     let labels = object.template().metadata.as_ref().and_then(|m| m.labels.as_ref());
-    let own = object.metadata.namespace.as_deref();
+    let own = object.metadata.namespace();
     terms.into_iter().flatten().enumerate().filter(move |(_, term)| {
         let named = term.namespaces.as_deref().unwrap_or_default();
         let here = match &term.namespace_selector {
             Some(selector) if selector::is_empty(selector) => true,
             None if named.is_empty() => true,
-            _ => named.iter().any(|name| Some(name.as_str()) == own),
+            _ => named.iter().any(|name| name == own),
         };
         let differ = term.mismatch_label_keys.iter().flatten();
         let differ = differ.into_iter().any(|key| labels.is_some_and(|l| l.contains_key(key)));
