@@ -1,4 +1,4 @@
-# `just` lists the recipes. Nobody needs just: each recipe is one or two plain commands.
+# `just` lists the recipes. just is optional: each recipe is one or two plain commands.
 
 # List the recipes
 default:
@@ -18,7 +18,7 @@ clippy:
     cargo clippy --locked --all-targets -- -D warnings
     cargo clippy --locked --lib --no-default-features -- -D warnings
 
-# Run the tests; arguments go to cargo, as in `just test --test it catalogue`
+# Run the tests; arguments are passed to cargo, as in `just test --test it catalogue`
 test *args:
     cargo test --locked {{ args }}
 
@@ -30,7 +30,7 @@ doc:
 deny:
     cargo deny --offline check bans licenses sources
 
-# Write docs/rules.md and whatever else is made from the code
+# Write docs/rules.md and all other files that are generated from the code
 generate:
     UPDATE_GENERATED=1 cargo test --locked --test it generated
 
@@ -38,11 +38,11 @@ generate:
 bench *args:
     cargo bench --locked {{ args }}
 
-# Make a local CA and a serving pair in certs/out; arguments are more names, as in `just certs setguard.setguard.svc`
+# Create a local CA and a serving certificate in certs/out; arguments are additional names, as in `just certs setguard.setguard.svc`
 certs *names:
     certs/generate.sh {{ names }}
 
-# Check the example manifests; arguments go to setguard, as in `just run explain name-too-long`
+# Check the example manifests; arguments are passed to setguard, as in `just run explain name-too-long`
 run *args="check examples/manifests":
     cargo run --locked -- {{ args }}
 

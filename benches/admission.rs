@@ -27,7 +27,7 @@ fn validate(c: &mut Criterion) {
         let body = reviews::daemon_set_update(variables);
         let mut group = c.benchmark_group(format!("validate/{size}"));
         group.throughput(Throughput::Bytes(body.len() as u64));
-        // The envelope and the new object: what no rule can do without.
+        // Only the envelope and the new object, which every rule needs.
         group.bench_function("parse", |b| {
             let resource = Resource::of_gvk("apps", "v1", "DaemonSet").expect("a known resource");
             b.iter(|| {
@@ -36,7 +36,7 @@ fn validate(c: &mut Criterion) {
                 black_box(Object::parse(resource, object.get()).expect("a DaemonSet"));
             });
         });
-        // The rules alone, on an object that was read: what the API server refuses, and the traps.
+        // Only the rules, on a parsed object: the API server's validation, and the traps.
         let request = Request::parse(&body).expect("a review");
         let resource = Resource::of_gvk("apps", "v1", "DaemonSet").expect("a known resource");
         let json = request.object.expect("an object").get();

@@ -1,26 +1,26 @@
-//! AdmissionReviews to measure with: as an API server sent them, grown to a size.
+//! AdmissionReviews for the benchmarks: recorded from an API server, and grown to a size.
 
 #![allow(clippy::expect_used)]
 
 use serde_json::{Value, json};
 
-/// With so many environment variables the review of [`daemon_set_update`] has about 7 KB.
+/// With this many environment variables the review of [`daemon_set_update`] has about 7 KB.
 pub(crate) const SMALL: usize = 5;
-/// With so many it has about 300 KB.
+/// With this many it has about 300 KB.
 #[allow(dead_code, reason = "not every benchmark uses it")]
 pub(crate) const LARGE: usize = 1_240;
 
 /// Environment variables per container.
 const PER_CONTAINER: usize = 20;
 
-/// A pod that the DaemonSet controller creates.
+/// The CREATE of a pod by the DaemonSet controller.
 #[allow(dead_code, reason = "not every benchmark uses it")]
 pub(crate) fn pod_create() -> Vec<u8> {
     include_bytes!("reviews/pod-create.json").trim_ascii().to_vec()
 }
 
-/// The UPDATE of a DaemonSet's image, with environment variables added to its containers, and to
-/// what managedFields says of them, before and after.
+/// The UPDATE of a DaemonSet's image. The old and the new object have this many environment
+/// variables in their containers and managedFields.
 pub(crate) fn daemon_set_update(variables: usize) -> Vec<u8> {
     let text = include_str!("reviews/daemonset-update.json");
     let mut review: Value = serde_json::from_str(text).expect("a recorded review");

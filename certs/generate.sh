@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes a CA and a serving pair for local runs, in certs/out. Run it again at any time: what is there
-# and still good is kept, so that whoever trusts the CA need not be told again.
+# Makes a CA and a serving pair for local runs, in certs/out. You can run it again at any time: it keeps
+# files that are still good, so clients that trust the CA need no change.
 #
-#   certs/generate.sh [NAME|ADDRESS]...     more names than localhost, 127.0.0.1 and ::1
-#   certs/generate.sh --new [NAME]...       a new CA too
+#   certs/generate.sh [NAME|ADDRESS]...     names in addition to localhost, 127.0.0.1 and ::1
+#   certs/generate.sh --new [NAME]...       a new CA as well
 set -euo pipefail
 
 usage() {
@@ -27,7 +27,7 @@ out="$here/out"
 config="$here/openssl.cnf"
 ca_days=3650
 serving_days=365
-# A certificate that ends within this many seconds (30 days) is made anew.
+# A certificate that expires within this many seconds (30 days) is made again.
 soon=2592000
 
 if [ "${1-}" = --new ]; then
@@ -39,7 +39,7 @@ names="DNS:localhost,IP:127.0.0.1,IP:::1"
 for name in "$@"; do
     case "$name" in
         -*)
-            echo "certs/generate.sh: $name is no name" >&2
+            echo "certs/generate.sh: $name is not a name or an address" >&2
             usage >&2
             exit 2
             ;;
@@ -50,7 +50,7 @@ for name in "$@"; do
 done
 export SUBJECT_ALT_NAMES="$names"
 
-# Keys are for their owner only, from the moment they are written.
+# Only the owner may read keys, from the moment they are written.
 umask 077
 mkdir -p "$out"
 cd "$out"
@@ -73,14 +73,14 @@ else
     echo "written  certs/out/ca.crt"
 fi
 
-# names.txt says what the pair was made for; openssl prints the names in words of its own.
+# names.txt holds the names of the pair; openssl would print them in its own format.
 if lasts tls.crt && [ -s tls.key ] && [ "$(cat names.txt 2>/dev/null)" = "$names" ] &&
     openssl verify -CAfile ca.crt tls.crt >/dev/null 2>&1; then
     echo "kept     certs/out/tls.crt"
 else
     new_key tls.key
     openssl req -new -config "$config" -key tls.key -subj "/CN=setguard" -out tls.csr
-    # A random serial number of 128 bits, so that no file has to count.
+    # A random serial number of 128 bits, so that no file has to keep a counter.
     openssl x509 -req -in tls.csr -CA ca.crt -CAkey ca.key -set_serial "0x$(openssl rand -hex 16)" \
         -sha256 -days "$serving_days" -extfile "$config" -extensions serving -out tls.crt 2>/dev/null
     rm -f tls.csr
@@ -88,7 +88,7 @@ else
     openssl verify -CAfile ca.crt tls.crt >/dev/null
     echo "written  certs/out/tls.crt"
 fi
-# One line of base64: what a webhook configuration takes as caBundle.
+# One line of base64, as a webhook configuration needs it for caBundle.
 openssl base64 -A -in ca.crt >ca-bundle.txt
 
 chmod 0644 ca.crt tls.crt ca-bundle.txt

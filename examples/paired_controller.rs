@@ -1,9 +1,9 @@
 //! A small, complete controller that pairs with setguard.
 //!
-//! It takes every PodTemplate labelled `setguard.io/daemon: "true"` and keeps exactly one pod of it
-//! on every node that the template's nodeSelector matches. It never sets affinity, tolerations or
-//! nodeName: it names the node in the annotation `setguard.io/node`, the webhook pins the pod to it
-//! and gives it a daemon's tolerations, and the scheduler places it.
+//! It watches every PodTemplate with the label `setguard.io/daemon: "true"` and keeps exactly one
+//! pod of it on every node that the template's nodeSelector matches. It never sets affinity,
+//! tolerations or nodeName. It names the node in the annotation `setguard.io/node`. The webhook
+//! pins the pod to that node and adds a daemon's tolerations, and the scheduler places the pod.
 //!
 //! ```sh
 //! cargo run --example paired_controller
@@ -31,11 +31,11 @@ use kube::{
     },
 };
 
-/// The label of templates that are ours.
+/// The label that selects the templates of this controller.
 const DAEMON: &str = "setguard.io/daemon";
-/// The label of pods, by the name of their template.
+/// The label of pods that holds the name of their template.
 const TEMPLATE: &str = "setguard.io/daemon-template";
-/// The annotation of pods by which an outdated one is told.
+/// The annotation of pods that shows whether a pod is outdated.
 const GENERATION: &str = "setguard.io/daemon-generation";
 /// The contract with setguard: the node that a pod is made for.
 const NODE: &str = "setguard.io/node";
@@ -46,7 +46,7 @@ type NodeMeta = PartialObjectMeta<Node>;
 enum Error {
     #[error(transparent)]
     Kube(#[from] kube::Error),
-    #[error("setguard did not pin the pod: is its webhook there, and are we on the policy's list?")]
+    #[error("setguard did not pin the pod: is its webhook running, and does its policy list us?")]
     NotPinned,
 }
 
@@ -57,14 +57,14 @@ struct Context {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // kube and its TLS library would each pick a crypto provider of their own.
+    // Otherwise kube and its TLS library would pick different crypto providers.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let with_ansi = std::io::stderr().is_terminal();
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(with_ansi).init();
     let client = Client::try_default().await?;
 
     let (nodes, writer) = reflector::store();
-    // Only metadata is watched.
+    // Watches only metadata.
     let node_changes = watcher(Api::<NodeMeta>::all(client.clone()), watcher::Config::default())
         .default_backoff()
         .modify(|node| node.managed_fields_mut().clear())
@@ -93,8 +93,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Of what happens to nodes, what decides which daemons run where: a kubelet reports its node's
-/// status every few seconds, and that is to wake nobody.
+/// Keeps only the node events that can change which daemons run where. A kubelet reports its node's
+/// status every few seconds, and that must not start a reconciliation.
 fn wakes()
 -> impl FnMut(watcher::Result<Event<NodeMeta>>) -> Ready<Option<watcher::Result<NodeMeta>>> {
     let mut seen = BTreeMap::new();
@@ -117,7 +117,7 @@ fn wakes()
 
 async fn reconcile(template: Arc<PodTemplate>, cx: Arc<Context>) -> Result<Action, Error> {
     if template.meta().deletion_timestamp.is_some() {
-        // The pods' owner references let the garbage collector take them.
+        // The garbage collector deletes the pods by their owner references.
         return Ok(Action::await_change());
     }
     let namespace = template.namespace().unwrap_or_default();
@@ -130,21 +130,21 @@ async fn reconcile(template: Arc<PodTemplate>, cx: Arc<Context>) -> Result<Actio
     let mut failed = None;
     for node in cx.nodes.state().iter().filter(|node| wants(&template, node)) {
         let mut there = on_node.remove(&node.name_any()).unwrap_or_default();
-        // None: create. More than one: all but the oldest go. One: fine, unless the template changed.
+        // No pod: create one. Several: keep the oldest. One: fine, unless the template changed.
         there.sort_by_key(|pod| (pod.creation_timestamp(), pod.name_any()));
         let Some((first, younger)) = there.split_first() else {
             settled = false;
-            // A node that refuses its pod must not keep the others from theirs.
+            // A failure on one node must not keep the other nodes from getting their pods.
             if let Err(error) = create(&pods, &daemon(&template, node)).await {
                 failed = Some(error);
             }
             continue;
         };
         for pod in younger {
-            delete(&pods, pod, "another one is there").await?;
+            delete(&pods, pod, "the node has an older pod").await?;
         }
         if has_ended(first) {
-            delete(&pods, first, "it has ended").await?;
+            delete(&pods, first, "the pod has ended").await?;
         }
         let scheduled = first.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());
         settled &= scheduled && first.meta().deletion_timestamp.is_none();
@@ -152,15 +152,16 @@ async fn reconcile(template: Arc<PodTemplate>, cx: Arc<Context>) -> Result<Actio
             outdated.get_or_insert_with(|| first.clone());
         }
     }
-    // What is left is on nodes that are gone, or that the template does not want any more.
+    // The remaining pods are on nodes that were deleted, or that the template no longer matches.
     for pod in on_node.values().flatten() {
-        delete(&pods, pod, "its node is gone").await?;
+        delete(&pods, pod, "no longer wanted on its node").await?;
     }
-    // One node at a time, and the next when the last pod has been scheduled.
+    // One node at a time, and the next one after the last pod has been scheduled.
     if let Some(pod) = outdated.filter(|_| settled) {
         delete(&pods, &pod, "the template changed").await?;
     }
-    // Again after a while, for what no watch told: a node that went while we were disconnected.
+    // Again after a while, for changes that no watch reported, such as a node that was deleted
+    // while the watch was disconnected.
     failed.map_or_else(|| Ok(Action::requeue(Duration::from_secs(300))), Err)
 }
 
@@ -168,10 +169,10 @@ fn on_error(_: Arc<PodTemplate>, _: &Error, _: Arc<Context>) -> Action {
     Action::requeue(Duration::from_secs(5))
 }
 
-/// The pods of a template, by the node that each was made for.
+/// The pods of a template, by the node that each was created for.
 ///
-/// Listed, not read from a cache: a cache may not know yet the pod we made a moment ago, and we
-/// would make a second one.
+/// They are listed, not read from a cache: a cache may not yet contain a pod that was created a
+/// moment ago, and the controller would create a second one.
 async fn pods_by_node(
     pods: &Api<Pod>,
     template: &PodTemplate,
@@ -179,7 +180,7 @@ async fn pods_by_node(
     let ours = ListParams::default().labels(&format!("{TEMPLATE}={}", template.name_any()));
     let mut on_node: BTreeMap<String, Vec<Pod>> = BTreeMap::new();
     for pod in pods.list(&ours).await?.items {
-        // The label alone is anybody's to set.
+        // Anybody can set the label.
         if pod.owner_references().iter().any(|owner| Some(&owner.uid) == template.uid().as_ref()) {
             let node = pod.annotations().get(NODE).cloned().unwrap_or_default();
             on_node.entry(node).or_default().push(pod);
@@ -196,12 +197,12 @@ fn wants(template: &PodTemplate, node: &NodeMeta) -> bool {
         && selector.into_iter().flatten().all(|(key, value)| node.labels().get(key) == Some(value))
 }
 
-/// A number that the API server raises with every change of the template.
+/// A number that the API server increases with every change of the template.
 fn generation(template: &PodTemplate) -> String {
     template.meta().generation.unwrap_or_default().to_string()
 }
 
-/// A pod of a template, made for a node.
+/// A pod of a template for a node.
 fn daemon(template: &PodTemplate, node: &NodeMeta) -> Pod {
     let inner = template.template.clone().unwrap_or_default();
     let metadata = inner.metadata.unwrap_or_default();
@@ -224,13 +225,13 @@ fn daemon(template: &PodTemplate, node: &NodeMeta) -> Pod {
     }
 }
 
-/// Whether a pod will never run again, such as one that was evicted.
+/// Whether a pod will never run again, for example because it was evicted.
 fn has_ended(pod: &Pod) -> bool {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     matches!(phase, Some("Failed" | "Succeeded"))
 }
 
-/// Creates a pod, once a dry run has shown that setguard pins it: it would run anywhere otherwise.
+/// Creates a pod after a dry run has shown that setguard pins it: otherwise it could run anywhere.
 async fn create(pods: &Api<Pod>, pod: &Pod) -> Result<(), Error> {
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
     let pinned = pods.create(&dry_run, pod).await?;

@@ -2,7 +2,7 @@
 //!
 //! Imports: engine, policy, inject, rules, object, kubernetes, finding.
 //!
-//! Pure: HTTP, the clock and the log are the server's.
+//! It is pure: the server handles HTTP, the clock and the log.
 
 pub mod response;
 pub mod review;
@@ -26,12 +26,12 @@ use crate::{
     policy::Policy,
 };
 
-/// The paths under which a review may come in.
+/// The HTTP paths that accept a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// `/mutate`
     Mutate,
-    /// `/mutate/control-plane`: the namespace asks for control-plane tolerations.
+    /// `/mutate/control-plane`: the namespace requests control-plane tolerations.
     MutateControlPlane,
     /// `/validate`
     Validate,
@@ -51,11 +51,11 @@ impl Endpoint {
 /// How a review was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Let in as it is.
+    /// Allowed unchanged.
     Allowed,
-    /// Refused.
+    /// Denied.
     Denied,
-    /// Let in with a patch.
+    /// Allowed with a patch.
     Patched,
 }
 
@@ -70,16 +70,16 @@ impl Decision {
     }
 }
 
-/// What metrics and logs say of an answer. It never holds an object.
+/// What metrics and logs record about an answer. It never contains an object.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// `DaemonSet`, `StatefulSet`, `Pod` or `other`: a closed set.
     pub kind: &'static str,
-    /// What was done.
+    /// The requested operation.
     pub operation: Operation,
     /// How it was answered.
     pub decision: Decision,
-    /// Every finding's rule, and how it was taken.
+    /// The rule of each finding, and the mode that applied to it.
     pub findings: Vec<(&'static str, Mode)>,
     /// What was injected.
     pub injected: Vec<&'static str>,
@@ -93,7 +93,7 @@ pub struct Record {
     pub dry_run: bool,
 }
 
-/// An answer, and what to say of it.
+/// An answer, and its record.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The AdmissionReview to send back.
@@ -102,13 +102,13 @@ pub struct Answer {
     pub record: Record,
 }
 
-/// Why a review gets no answer. What is wrong with the *object* is in the answer.
+/// Why a review gets no answer. Problems with the *object* are in the answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
     /// The caller's request is malformed.
     #[error(transparent)]
     Rejection(#[from] Rejection),
-    /// The answer cannot be written, which is a fault of ours.
+    /// The answer cannot be written, which is a bug in setguard.
     #[error("the answer cannot be written as JSON: {0}")]
     Fault(serde_json::Error),
 }
@@ -167,8 +167,8 @@ fn mutate<'a>(
     Ok(())
 }
 
-/// For the DaemonSets of a namespace that asks for the control plane: a review does not carry the
-/// namespace's labels, so they reach us by the path.
+/// For the DaemonSets of a namespace that requests the control-plane tolerations. A review does not
+/// contain the namespace's labels, so the path conveys that the label is set.
 fn mutate_control_plane<'a>(
     request: &'a Request<'a>,
     cx: &Context<'_>,
@@ -180,12 +180,12 @@ fn mutate_control_plane<'a>(
     Ok(())
 }
 
-/// What is to be judged: a new state of an object of a kind that setguard knows.
+/// What to judge: a new state of an object of a kind that setguard knows. `None` if there is none.
 fn subject<'a>(
     request: &'a Request<'a>,
     reply: &mut Reply<'a>,
 ) -> Result<Option<Subject<'a>>, Rejection> {
-    // A DELETE or CONNECT brings no new state.
+    // A DELETE or CONNECT has no new state.
     let old = match request.operation {
         Operation::Create => None,
         Operation::Update => request.old_object.map(RawValue::get),
@@ -195,7 +195,7 @@ fn subject<'a>(
     let json = object(request)?;
     let (object, old) = match Object::parse(resource, json) {
         Ok(object) => (object, old),
-        // It may be no more than a null, which the API server takes in many more places.
+        // The cause may be just a null, which the API server accepts in many more places.
         Err(error) => {
             let [new, former] = &request.normalized;
             let Some(json) = normalized(json, resource, new) else { return Err(error.into()) };
@@ -219,14 +219,14 @@ fn normalized<'a>(
     Some(keep.get_or_init(|| normalized))
 }
 
-/// The resource that is judged. A kind that setguard does not know is let in, and said so; a
-/// subresource holds no spec to judge.
+/// The resource to judge. An object of a kind that setguard does not know is allowed with a
+/// warning; a subresource has no spec to judge.
 fn judged<'a>(request: &Request<'a>, reply: &mut Reply<'a>) -> Option<&'static Resource> {
     let kind = &request.kind;
     let resource = Resource::of_gvk(&kind.group, &kind.version, &kind.kind);
     if resource.is_none() && request.sub_resource.is_empty() {
         reply.response.warn([format!(
-            "setguard does not judge {} here: remove it from the rules of this webhook",
+            "setguard does not check {} here: remove it from the rules of this webhook",
             kind.kind
         )]);
     }
@@ -242,7 +242,7 @@ fn object<'a>(request: &Request<'a>) -> Result<&'a str, Rejection> {
     request.object.map(|raw| raw.get()).ok_or(missing)
 }
 
-/// The answer while it is made, with what metrics and logs will say of it.
+/// An answer under construction, with its record for metrics and logs.
 struct Reply<'a> {
     response: Response<'a>,
     request: &'a Request<'a>,
@@ -276,7 +276,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// The object's own word for its name, where the request has none yet.
+    /// Records the object's own name, if the request has none.
     fn name(&mut self, name: &str) {
         if self.record.name.is_empty() {
             name.clone_into(&mut self.record.name);

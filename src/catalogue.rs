@@ -15,9 +15,9 @@ use crate::{
 /// A rule, and what it looks at.
 #[derive(Debug)]
 pub struct Rule {
-    /// What it says of itself.
+    /// Its description.
     pub meta: &'static Meta,
-    /// The kinds of object that it looks at.
+    /// The kinds of objects that it looks at.
     pub kinds: Vec<&'static str>,
 }
 
@@ -28,7 +28,7 @@ pub fn all() -> &'static [Rule] {
         let traps = TRAPS.iter().map(|trap| (&trap.meta, trap.kinds()));
         let cross_object = cross_object::RULES.iter().map(|rule| (&rule.meta, rule.kinds));
         let inject = inject::meta::KINDS.iter().copied();
-        // A rule of the traps can be one of injection too.
+        // A rule can belong to both the traps and injection.
         let mut kinds: BTreeMap<&'static Meta, Vec<&'static str>> = BTreeMap::new();
         for (meta, of) in api.into_iter().chain(traps).chain(cross_object).chain(inject) {
             kinds.entry(meta).or_default().extend(of);
@@ -38,13 +38,13 @@ pub fn all() -> &'static [Rule] {
     &ALL
 }
 
-/// A rule by its id.
+/// Finds a rule by its id.
 pub fn find(id: &str) -> Option<&'static Rule> {
     let all = all();
     all.binary_search_by_key(&id, |rule| rule.meta.id).ok().map(|i| &all[i])
 }
 
-/// The rule whose id is nearest to a misspelt one, if any is near.
+/// The rule id closest to a misspelt one, if any is close enough.
 pub fn nearest(id: &str) -> Option<&'static str> {
     nearest_of(id, all().iter().map(|rule| rule.meta.id))
 }

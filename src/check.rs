@@ -1,4 +1,4 @@
-//! `setguard check`: reads manifests, has the engine judge them, and reports.
+//! `setguard check`: reads manifests, runs the engine on them, and reports what it finds.
 //!
 //! Imports: report, engine, policy, inject, manifests, rules, inventory, object, kubernetes,
 //! yaml, finding, exit.
@@ -32,18 +32,18 @@ use crate::{
     yaml,
 };
 
-/// Judge manifests as the API server and the webhook would, without a cluster
+/// Check manifests as the API server and the webhook would, without a cluster
 ///
-/// Reads files, folders (every .yaml, .yml and .json below them, but not what is hidden) and, as
-/// `-`, standard input. DaemonSets and StatefulSets are judged, also inside a List, each alone and
+/// Reads files, folders (every .yaml, .yml and .json file below them, except hidden ones) and
+/// standard input (`-`). Checks DaemonSets and StatefulSets, also those inside a List: each alone,
 /// then together with each other and with the Services, Deployments, ReplicaSets, Jobs and
-/// ReplicationControllers of the same run; everything else is passed over.
+/// ReplicationControllers of the same run. Skips everything else.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes:
   0  nothing would be denied
   1  at least one object would be denied
-  2  wrong usage, a wrong policy, or input that cannot be read (whatever else was found)
+  2  wrong usage, an invalid policy, or input that cannot be read (whatever else was found)
 
 Examples:
   setguard check daemonset.yaml
@@ -55,16 +55,16 @@ pub struct CheckArgs {
     /// Files and folders; `-` is standard input
     #[arg(value_name = "PATH|-")]
     paths: Vec<PathBuf>,
-    /// How to print what is found
+    /// The output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
     #[command(flatten)]
     policy: PolicyArgs,
-    /// The manifests as they were: what is there too is judged as a change of it, so that what
-    /// cannot be changed is found. May be given more than once
+    /// The previous manifests: an object that is also in them is checked as an update, so that
+    /// changes of immutable fields are found. May be given more than once
     #[arg(long, value_name = "PATH")]
     against: Vec<PathBuf>,
-    /// Deny what would only be warned of
+    /// Treat warnings as denials
     #[arg(long)]
     deny_warnings: bool,
 }
@@ -72,18 +72,18 @@ pub struct CheckArgs {
 /// How the report is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people, with the line marked
+    /// For people, with the affected line
     #[default]
     Text,
-    /// One JSON document for programs: findings in the order of files, objects and discovery, those
-    /// that only the whole input gives last
+    /// One JSON document for programs: findings in the order of files, objects and discovery, and
+    /// last those that need the whole input
     Json,
 }
 
 /// `setguard check`.
 ///
 /// # Errors
-/// When the policy or a gate is wrong, or the report cannot be written.
+/// When the policy or a feature gate is invalid, or the report cannot be written.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     if args.paths.is_empty() {
         let mut command = CheckArgs::augment_args(clap::Command::new("setguard check"));

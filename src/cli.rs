@@ -1,4 +1,4 @@
-//! The command line: parses what the user typed and calls whoever does it.
+//! The command line: parses the arguments and runs the command.
 //!
 //! Imports: server, check, report, admission, engine, policy, catalogue, inject, manifests,
 //! object, kubernetes, yaml, exit.
@@ -19,8 +19,8 @@ use crate::{check, exit::Exit};
 
 /// Admission control for DaemonSets, StatefulSets and the pods of node daemons.
 ///
-/// The rules are the same at every door: what the webhook refuses in a cluster, `setguard check`
-/// finds in a manifest, in the same words.
+/// The rules are the same everywhere: what the webhook denies in a cluster, `setguard check`
+/// reports in a manifest, in the same words.
 #[derive(Debug, Parser)]
 #[command(
     name = "setguard",
@@ -28,9 +28,9 @@ use crate::{check, exit::Exit};
     max_term_width = 100,
     after_help = "\
 Examples:
-  setguard check deploy/                        judge all manifests below a folder
-  helm template . | setguard check -            judge what a chart comes to
-  setguard explain api-validation               what a rule is about, with examples
+  setguard check deploy/                        check all manifests below a folder
+  helm template . | setguard check -            check a rendered chart
+  setguard explain api-validation               explain a rule, with examples
   setguard serve | kubectl apply -f -           guard a cluster that can reach this machine"
 )]
 struct Cli {
@@ -60,16 +60,16 @@ enum Command {
 Example:
   setguard completions bash > /etc/bash_completion.d/setguard")]
 struct CompletionsArgs {
-    /// The shell that shall complete
+    /// The shell that the script is for
     shell: clap_complete::Shell,
 }
 
-/// Does what the command line says.
+/// Runs the command line.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version come this way too. There is nobody to tell when printing fails.
+            // Help and version arrive here too. If printing fails, there is nowhere to report it.
             let _ = error.print();
             return if error.use_stderr() { Exit::Trouble } else { Exit::Clean }.into();
         }
@@ -88,7 +88,7 @@ pub fn main() -> ExitCode {
         Command::Completions(args) => completions(&args).map(Into::into),
     };
     done.unwrap_or_else(|error| {
-        // Whoever closed the pipe (`| head`) knows; but not everything was said, so this is not 0.
+        // A closed pipe (`| head`) needs no message. The output is incomplete, so this is not 0.
         if !is_broken_pipe(&error) {
             let _ = writeln!(anstream::stderr(), "error: {error:#}");
         }

@@ -1,8 +1,9 @@
-//! Runs the rules over an object and judges what they find.
+//! Runs the rules on an object and judges what they find.
 //!
 //! Imports: policy, inject, rules, inventory, object, finding.
 //!
-//! Modes, exceptions and ratcheting are applied here and nowhere else. Pure: the day is an input.
+//! Modes, exceptions and ratcheting are applied here and nowhere else. The engine is pure: today's
+//! date is an input.
 
 pub mod verdict;
 
@@ -25,23 +26,24 @@ use crate::{
     },
 };
 
-/// By which door an object comes in.
+/// The entry point through which an object arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
-    /// The command line: nobody has judged the object yet.
+    /// The command line: nothing has validated the object yet.
     Check,
-    /// The webhook: the API server has validated the object, and may know fields newer than ours.
+    /// The webhook: the API server has validated the object, and may know fields that setguard does
+    /// not know yet.
     Serve,
 }
 
-/// Everything that a verdict depends on beside the object.
+/// Everything that a verdict depends on besides the object.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The policy in force.
     pub policy: &'a Policy,
-    /// By which door the object comes in.
+    /// The entry point through which the object arrives.
     pub door: Door,
-    /// The day, for exceptions that expire.
+    /// Today's date, for exceptions that expire.
     pub today: Date,
 }
 
@@ -58,7 +60,7 @@ impl Context<'_> {
 /// Judges an object.
 pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
-    // A manifest can claim that it is being deleted; in a cluster it is true.
+    // A manifest can merely claim that it is being deleted; in a cluster it is true.
     let trusted = cx.door == Door::Serve || subject.was_being_deleted();
     if subject.is_being_deleted() && trusted {
         return verdict;
@@ -78,8 +80,8 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     verdict
 }
 
-/// Judges an object that the API server has not validated yet, for what can only be seen then. It
-/// warns and never denies: what has to be refused, the API server refuses.
+/// Judges an object before the API server validates it, by the rules that can only work then. It
+/// warns and never denies: the API server itself refuses what must be refused.
 pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     if subject.is_being_deleted() {
@@ -94,7 +96,7 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
     verdict
 }
 
-/// Judges what injection found about the object that it was asked about.
+/// Judges the findings of an injection, for the object that it belongs to.
 pub fn evaluate_injection<'a>(
     injection: &Injection,
     object: impl Into<Identity<'a>>,
@@ -107,8 +109,8 @@ pub fn evaluate_injection<'a>(
     verdict
 }
 
-/// Judges objects by the rules about several objects. The verdicts are by the objects' places in
-/// the inventory; `before` holds the objects as they were, for ratcheting.
+/// Judges objects by the cross-object rules. The key of a verdict is the object's index in the
+/// inventory. `before` contains the previous objects, for ratcheting.
 pub fn evaluate_cross_object(
     inventory: &Inventory,
     before: &Inventory,
@@ -152,7 +154,7 @@ fn run_traps(
     }
 }
 
-/// What the policy's exceptions and an object's own annotation know the object by.
+/// What exceptions depend on: the object's namespace, its name and its own ignore annotation.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
     namespace: &'a str,
@@ -195,7 +197,7 @@ fn judge_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdic
     }
 }
 
-/// Adds a finding to a verdict, in the mode that policy, exceptions and the old object give it.
+/// Adds a finding to a verdict. The policy, its exceptions and the old object determine the mode.
 fn judge(
     finding: Finding,
     object: &Identity<'_>,
@@ -222,7 +224,7 @@ fn judge(
     }
 }
 
-/// The reason of the exception that covers a finding. One that has expired becomes a remark.
+/// The reason of the exception that covers a finding. An expired exception becomes a remark.
 fn exception(
     finding: &Finding,
     object: &Identity<'_>,
@@ -235,7 +237,7 @@ fn exception(
         match exception.expires {
             Some(last) if last < cx.today => {
                 let rule = finding.rule.id;
-                let remark = format!("{rule}: the exception for it ran out on {last}");
+                let remark = format!("{rule}: the exception for it expired on {last}");
                 if !remarks.contains(&remark) {
                     remarks.push(remark);
                 }
@@ -250,7 +252,7 @@ fn ignores(object: &Identity<'_>, rule: &Meta) -> bool {
     object.ignore.is_some_and(|ids| ids.split(',').any(|id| id.trim() == rule.id))
 }
 
-/// Whether the old object has the fault of this trap too.
+/// Whether the old object already had the fault that this finding reports.
 fn had_before(finding: &Finding, subject: &Subject<'_>, cx: &Context<'_>) -> bool {
     let trap = TRAPS.iter().find(|trap| trap.meta == *finding.rule);
     trap.zip(subject.of_old()).is_some_and(|(trap, old)| {

@@ -1,24 +1,24 @@
-//! How the process ends: the exit codes are part of the interface.
+//! The exit codes of the process, which are part of the interface.
 //!
 //! Imports nothing.
 
 use std::process::ExitCode;
 
-/// How the process ends. Of two, the later in this list counts.
+/// How the process ends. If there are two, the later one in this list counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// 0: all is well; in `check`, nothing would be denied.
+    /// 0: success; in `check`, nothing would be denied.
     #[default]
     Clean,
     /// 1: at least one object would be denied.
     Denied,
-    /// 2: wrong usage or configuration, or input that cannot be read. It outranks a denial, since
-    /// not everything was judged.
+    /// 2: wrong usage or configuration, or input that cannot be read. It outranks a denial, because
+    /// not everything was checked.
     Trouble,
 }
 
 impl Exit {
-    /// What both together come to.
+    /// The more severe of the two.
     #[must_use]
     pub fn and(self, other: Exit) -> Exit {
         self.max(other)

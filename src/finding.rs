@@ -1,4 +1,4 @@
-//! What a rule found, in which field, and what the rule says of itself.
+//! What a rule found, in which field, and the description of the rule.
 //!
 //! Imports nothing.
 

@@ -1,8 +1,8 @@
-//! What is put into pods, and into the templates that ask for it.
+//! Injection into pods, and into the templates that request it.
 //!
 //! Imports: rules, object, kubernetes, finding.
 //!
-//! Reads are typed and minimal. Patches are explicit operations on the JSON that came in, never the
+//! Reads are typed and minimal. Patches are explicit operations on the original JSON, never the
 //! difference of a typed round trip. A second pass patches nothing.
 
 pub mod meta;
@@ -32,16 +32,16 @@ use crate::{
     rules::traps::toleration_seconds_loop,
 };
 
-/// What is to be injected, what is wrong, and why nothing was done where nothing was.
+/// What to inject, what is wrong, and, if nothing is injected, why not.
 #[derive(Clone, Debug, Default)]
 pub struct Injection {
-    /// The patch; empty when the object has all of it.
+    /// The patch; empty if nothing is injected.
     pub patch: Vec<PatchOperation>,
-    /// What the patch brings: `control-plane-tolerations`, `daemon-tolerations`, `node-pin`.
+    /// What the patch injects: `control-plane-tolerations`, `daemon-tolerations`, `node-pin`.
     pub injected: Vec<&'static str>,
-    /// Why nothing was injected, if that is worth a word.
+    /// Why nothing was injected; `None` if something was.
     pub why_not: Option<&'static str>,
-    /// What is wrong with the object, or worth telling of the patch. The engine judges it.
+    /// What is wrong with the object, or worth reporting about the patch. The engine judges it.
     pub findings: Vec<Finding>,
 }
 
@@ -55,7 +55,7 @@ impl Injection {
         }
     }
 
-    /// The object with the patch applied to it; `None` when there is nothing to apply.
+    /// The object with the patch applied to it; `None` if there is nothing to apply.
     pub fn applied(&self, json: &str) -> Option<String> {
         if self.patch.is_empty() {
             return None;
@@ -66,7 +66,7 @@ impl Injection {
     }
 }
 
-/// What is injected into a pod that is created by this user.
+/// What is injected into a pod that this user creates.
 pub fn pod(pod: &Pod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
     let node = pod.annotated_node();
     if node.is_none() && !pod.is_owned_by_daemon_set() {
@@ -102,16 +102,16 @@ pub fn pod(pod: &Pod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
     }
     injection.findings = found.into_vec();
     if injection.patch.is_empty() {
-        injection.why_not = Some("the pod has all of it already");
+        injection.why_not = Some("the pod already has everything");
     }
     injection
 }
 
-/// What is injected into the template of a DaemonSet that asks for it, itself or by its namespace.
+/// What is injected into the template of a DaemonSet, if it or its namespace requests it.
 pub fn template(object: &Object<'_>, by_namespace: bool, settings: &Settings) -> Injection {
     let asks = object.metadata.label(CONTROL_PLANE_LABEL) == Some("true");
     if object.kind() != Kind::DaemonSet || !(asks || by_namespace) {
-        return Injection::none("not asked for");
+        return Injection::none("not requested");
     }
     if object.metadata.deletion_timestamp.is_some() {
         return Injection::none("the object is being deleted");
@@ -125,7 +125,7 @@ pub fn template(object: &Object<'_>, by_namespace: bool, settings: &Settings) ->
     let keys = list.added_keys().join(" and ");
     list.patch(&POD_SPEC, &mut injection.patch);
     if injection.patch.is_empty() {
-        injection.why_not = Some("the template has all of it already");
+        injection.why_not = Some("the template already has everything");
         return injection;
     }
     found.set_rule(&CONTROL_PLANE_INJECTION);
@@ -133,8 +133,8 @@ pub fn template(object: &Object<'_>, by_namespace: bool, settings: &Settings) ->
     found.report(
         if existing.is_empty() { &POD_SPEC } else { &TOLERATIONS },
         Reason::Required,
-        format!("setguard adds tolerations of {keys}, as {who} {CONTROL_PLANE_LABEL} asks for"),
-        "write them into the template where what is stored must be what was applied",
+        format!("setguard adds tolerations of {keys}, as {who} {CONTROL_PLANE_LABEL} requests"),
+        "write them into the template if the stored object must be equal to the applied one",
     );
     injection.findings = found.into_vec();
     injection

@@ -6,8 +6,9 @@
 //! YAML files ─▶ manifest ────┘         └──▶ verdict ─▶ report ─▶ text, JSON            check/
 //! ```
 //!
-//! These are the rooms of the house. An object passes them in one direction, and a room imports only
-//! rooms on the lines below its own; `tests/it/house.rs` reads this map and holds the code to it.
+//! The top-level modules form layers. An object passes through them in one direction, and a module
+//! imports only modules on the lines below its own; `tests/it/house.rs` reads this map and checks
+//! the code against it.
 //!
 //! ```text
 //! cli/          what the user typed
@@ -27,8 +28,8 @@
 //! exit/         the exit codes
 //! ```
 //!
-//! Everything below `check` and `server` is synchronous and reads neither files nor the clock, except
-//! `manifests`, which reads files.
+//! Everything below `check` and `server` is synchronous. Only `manifests` reads files, and none of
+//! it reads the clock.
 
 pub mod admission;
 pub mod catalogue;

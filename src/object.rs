@@ -2,10 +2,10 @@
 //!
 //! Imports: kubernetes, yaml.
 //!
-//! Metadata is borrowed from the JSON that it came in, and `managedFields` is skipped. The spec holds
-//! k8s-openapi's types and is defaulted as the API server defaults it before validation. The old
-//! object of an UPDATE is read when a rule asks for it; its pod template, which is most of it, only
-//! when a rule asks for that.
+//! Metadata borrows from the JSON, and `managedFields` is skipped. The spec consists of
+//! k8s-openapi's types and gets the defaults that the API server sets before validation. The old
+//! object of an UPDATE is read only when a rule needs it; its pod template, which is most of it, is
+//! read only when a rule needs the template.
 
 pub mod defaults;
 mod kruise;
@@ -31,46 +31,46 @@ pub use user::User;
 /// The spec, by kind.
 #[derive(Clone, Debug)]
 pub enum Workload<T = PodTemplateSpec> {
-    /// Of a DaemonSet.
+    /// The spec of a DaemonSet.
     DaemonSet(Box<DaemonSetSpec<T>>),
-    /// Of a StatefulSet.
+    /// The spec of a StatefulSet.
     StatefulSet(Box<StatefulSetSpec<T>>),
 }
 
-/// An object that was read, with its pod template or without.
+/// An object that has been read, with or without its pod template.
 #[derive(Debug)]
 pub struct Object<'a, T = PodTemplateSpec> {
-    /// What it is.
+    /// Its resource.
     pub resource: &'static Resource,
     /// Its metadata.
     pub metadata: Metadata<'a>,
-    /// Its spec, defaulted.
+    /// Its spec, with defaults.
     pub workload: Workload<T>,
-    /// What an OpenKruise set has beside that.
+    /// The additional fields of an OpenKruise set.
     pub kruise: Option<KruiseSpec>,
-    /// Its status, unread.
+    /// Its status, as raw JSON.
     pub status: Option<&'a RawValue>,
 }
 
-/// The object does not decode as what it says it is.
+/// The object does not decode as the expected resource.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     /// Not JSON, or a field of the wrong type.
     #[error("the object cannot be read as a {kind}: {source}")]
     Json {
-        /// What it should have been.
+        /// The expected kind.
         kind: &'static str,
-        /// What the parser says.
+        /// The parser's error.
         source: serde_json::Error,
     },
     /// It is of another kind.
     #[error("expected {expected}, got apiVersion {api_version:?}, kind {kind:?}")]
     Kind {
-        /// `an apps/v1 DaemonSet`.
+        /// The expected resource, such as `an apps/v1 DaemonSet`.
         expected: String,
-        /// What the object says.
+        /// The `apiVersion` of the object.
         api_version: String,
-        /// What the object says.
+        /// The `kind` of the object.
         kind: String,
     },
 }
@@ -91,7 +91,7 @@ struct Raw<'a, S> {
 }
 
 impl<'a> Object<'a> {
-    /// Reads an object that is expected to be this resource, and defaults its spec.
+    /// Reads an object that must be of this resource, and sets the defaults of its spec.
     ///
     /// # Errors
     /// When the JSON does not decode or is of another kind.
@@ -106,7 +106,7 @@ impl<'a> Object<'a> {
 }
 
 impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
-    /// Reads an object and defaults all but its template.
+    /// Reads an object and sets all defaults except those of its template.
     fn parse_as(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
         match resource.kind {
             Kind::DaemonSet => {
@@ -118,7 +118,7 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
             }
             Kind::StatefulSet => {
                 Self::read(resource, json, |mut spec: Box<StatefulSetSpec<T>>, own| {
-                    // OpenKruise has it elsewhere, and drops it here.
+                    // OpenKruise has this field in `rollingUpdate`, and drops it here.
                     spec.min_ready_seconds.take_if(|_| own.is_some());
                     defaults::stateful_set(&mut spec);
                     Workload::StatefulSet(spec)
@@ -165,7 +165,7 @@ impl<T> Object<'_, T> {
         self.resource.kind
     }
 
-    /// Its name, or the prefix of the name that it will get.
+    /// Its name, or the prefix of the name that the API server will generate.
     pub fn name(&self) -> &str {
         self.metadata.name()
     }
@@ -187,12 +187,12 @@ impl<T> Object<'_, T> {
     }
 }
 
-/// What rules look at: the object, what is done to it, and what it was before.
+/// What rules look at: the object, the operation on it, and the old object.
 #[derive(Debug)]
 pub struct Subject<'a> {
-    /// Whether it replaces an old one; if not, it is new.
+    /// Whether the operation is an UPDATE; if not, it is a CREATE.
     pub is_update: bool,
-    /// The object as it shall be.
+    /// The new object.
     pub object: Object<'a>,
     old: Option<Old<'a>>,
 }
@@ -210,19 +210,20 @@ impl<'a> Subject<'a> {
         Subject { is_update: false, object, old: None }
     }
 
-    /// An object that replaces an old one, given as JSON.
+    /// An object that replaces an old one, which is given as JSON.
     pub const fn update(object: Object<'a>, old: &'a str) -> Self {
         let old = Old { json: old, parsed: OnceCell::new(), template: OnceCell::new() };
         Subject { is_update: true, object, old: Some(old) }
     }
 
-    /// The object as it was, without its pod template: `None` on CREATE, or when it cannot be read.
+    /// The old object, without its pod template. `None` on CREATE, or if it cannot be read.
     pub fn old(&self) -> Option<&Object<'a, Unread<'a>>> {
         let old = self.old.as_ref()?;
         old.parsed.get_or_init(|| Object::parse_as(self.object.resource, old.json).ok()).as_ref()
     }
 
-    /// The pod template as it was. To read it costs as much as to read the new object: ask last.
+    /// The old pod template. Reading it costs as much as reading the new object, so a rule should
+    /// check everything else first.
     pub fn old_template(&self) -> Option<&PodTemplateSpec> {
         let unread = self.old()?.template();
         let read = || {
@@ -236,18 +237,20 @@ impl<'a> Subject<'a> {
         self.old.as_ref()?.template.get_or_init(read).as_ref()
     }
 
-    /// The same question asked of the old object alone, for ratcheting.
+    /// The old object as the subject, for ratcheting: the same operation, without an old object.
     pub(crate) fn of_old(&self) -> Option<Subject<'a>> {
         let object = Object::parse(self.object.resource, self.old.as_ref()?.json).ok()?;
         Some(Subject { is_update: self.is_update, object, old: None })
     }
 
-    /// The object is on its way out: whatever it is, its finalizers must be removable.
+    /// Whether the object is being deleted. Its finalizers must then be removable, whatever its
+    /// faults.
     pub fn is_being_deleted(&self) -> bool {
         self.object.metadata.deletion_timestamp.is_some()
     }
 
-    /// The old object was on its way out already: neither a CREATE nor an UPDATE can begin that.
+    /// Whether the old object was already being deleted: neither a CREATE nor an UPDATE can start a
+    /// deletion.
     pub fn was_being_deleted(&self) -> bool {
         let on_its_way = |old: &Object<'a, _>| old.metadata.deletion_timestamp.is_some();
         self.is_update && self.old().is_none_or(on_its_way)

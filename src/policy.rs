@@ -2,8 +2,8 @@
 //!
 //! Imports: catalogue, inject, manifests, kubernetes, yaml, finding.
 //!
-//! [`PolicyFile`] is what the user writes; [`Policy`] is what the engine needs, checked once and for
-//! all. The server and `check` read the same file.
+//! [`PolicyFile`] is what the user writes; [`Policy`] is its validated form, which the engine uses.
+//! The server and `check` read the same file.
 
 pub mod args;
 mod file;
@@ -29,7 +29,7 @@ pub const API_VERSION: &str = "setguard.io/v1alpha1";
 /// `kind` of the policy file.
 pub const KIND: &str = "Policy";
 
-/// An exception, checked.
+/// A validated exception.
 #[derive(Clone, Debug)]
 pub struct Exception {
     namespaces: Vec<String>,
@@ -37,12 +37,12 @@ pub struct Exception {
     rules: Vec<&'static Meta>,
     /// Why it was made.
     pub reason: String,
-    /// The last day on which it holds.
+    /// The last day on which it applies.
     pub expires: Option<Date>,
 }
 
 impl Exception {
-    /// Whether it speaks of this rule for this object, expired or not.
+    /// Whether it covers this rule for this object, expired or not.
     pub fn covers(&self, rule: &Meta, namespace: &str, name: &str) -> bool {
         let any = |patterns: &[String], text| {
             patterns.is_empty() || patterns.iter().any(|pattern| glob(pattern, text))
@@ -51,7 +51,7 @@ impl Exception {
     }
 }
 
-/// `*` stands for any text, also none; everything else for itself.
+/// Whether a text matches a pattern, in which `*` stands for any text, also an empty one.
 fn glob(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
@@ -61,14 +61,14 @@ fn glob(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// What the engine goes by, checked.
+/// A validated policy.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// Modes that differ from what the rules say of themselves.
+    /// Modes that differ from the rules' defaults.
     modes: BTreeMap<&'static Meta, Mode>,
     /// Exceptions, in the order of the file.
     pub exceptions: Vec<Exception>,
-    /// What is injected, and for whom.
+    /// What is injected, and for which controllers.
     pub injection: Settings,
     /// The cluster that objects are meant for.
     pub cluster: Cluster,
@@ -78,7 +78,7 @@ impl Policy {
     /// Reads a policy file.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each with field and line.
+    /// All problems of the file, each with its field and line.
     pub fn parse(text: &str) -> Result<Policy, Vec<Problem>> {
         let (file, root) = yaml::read_one::<PolicyFile>(text)?;
         let mut problems = Problems { root: &root, list: Vec::new() };
@@ -86,18 +86,18 @@ impl Policy {
         if problems.list.is_empty() { Ok(policy) } else { Err(problems.list) }
     }
 
-    /// How strictly a rule is taken.
+    /// The mode of a rule.
     pub fn mode(&self, rule: &Meta) -> Mode {
         self.modes.get(rule).copied().unwrap_or(rule.mode)
     }
 
-    /// Sets how strictly a rule is taken.
+    /// Sets the mode of a rule.
     pub fn set_mode(&mut self, rule: &'static Meta, mode: Mode) {
         self.modes.insert(rule, mode);
     }
 }
 
-/// Looks at what the types cannot say, and gathers what is wrong.
+/// Checks what the types cannot express, and collects the problems.
 struct Problems<'a, 'y> {
     root: &'a yaml::Node<'y>,
     list: Vec<Problem>,
@@ -110,7 +110,7 @@ impl Problems<'_, '_> {
         self.list.push(Problem { field, mark, message, help });
     }
 
-    /// The same, of a name: where it is a key, the key is shown.
+    /// Like `push`, for a problem with a name: if the name is a key, the report marks the key.
     fn push_name(&mut self, path: &Path<'_>, message: String, help: Option<String>) {
         let field: Field = path.to_field();
         let mark = self.root.locate_key(&field);
@@ -166,16 +166,17 @@ impl Problems<'_, '_> {
         policy
     }
 
-    /// A rule whose mode may be changed, and from which exceptions can be made.
+    /// Finds a rule whose mode a policy may change and from which it may make exceptions. If the
+    /// policy may not, or there is no such rule, adds a problem.
     fn rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static Meta> {
         match catalogue::find(id) {
             Some(rule) if rule.meta.adjustable => Some(rule.meta),
             Some(rule) => {
-                // A pin that cannot be is no matter of taste either: the pod would run elsewhere.
+                // A conflicting pin must stay denied too: the pod would run on another node.
                 let why = if *rule.meta == NODE_PIN_CONFLICT {
                     "a pod whose pin cannot be written would run on another node"
                 } else {
-                    "what it finds, the API server refuses anyway"
+                    "the API server refuses what it finds anyway"
                 };
                 let message = format!("{} cannot be changed: {why}", rule.meta.id);
                 self.push_name(path, message, None);
@@ -192,7 +193,7 @@ impl Problems<'_, '_> {
     fn exception(&mut self, path: &Path<'_>, entry: ExceptionEntry) -> Exception {
         let rules_path = path.child("rules");
         if entry.rules.is_empty() {
-            self.push(&rules_path, "names no rule, so it excepts from nothing".to_owned(), None);
+            self.push(&rules_path, "names no rule, so it has no effect".to_owned(), None);
         }
         if entry.reason.trim().is_empty() {
             self.push(&path.child("reason"), "an exception needs a reason".to_owned(), None);
@@ -206,7 +207,7 @@ impl Problems<'_, '_> {
         let expires = entry.expires.as_ref().and_then(|text| match text.parse() {
             Ok(date) => Some(date),
             Err(_) => {
-                let message = format!("{text:?} is not a day such as 2027-03-31");
+                let message = format!("{text:?} is not a date such as 2027-03-31");
                 self.push(&path.child("expires"), message, None);
                 None
             }

@@ -12,12 +12,12 @@ use std::io;
 use self::diagnostic::{Diagnostic, ObjectReport, Summary};
 use crate::manifests::source::Source;
 
-/// A format. It is told of each object as soon as that has been judged.
+/// An output format. It receives each object as soon as the object has been judged.
 pub(crate) trait Report {
-    /// Tells of an object.
+    /// Reports an object.
     fn object(&mut self, source: &Source, object: &ObjectReport) -> io::Result<()>;
-    /// Tells of a document that could not be read.
+    /// Reports a document that could not be read.
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()>;
-    /// Tells the end.
+    /// Finishes the report.
     fn finish(&mut self, summary: &Summary) -> io::Result<()>;
 }

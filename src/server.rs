@@ -48,17 +48,17 @@ use self::{
     tls::{Pair, Reloader, SelfSigned, Slot, Tls},
 };
 
-/// Serves until a signal ends it.
+/// Serves until it receives a signal.
 ///
-/// The exit code is 0 when all requests were answered, 1 when some were still in flight at the end
-/// of the grace period, and 130 or 143 when a second signal (SIGINT or SIGTERM) cut it short.
+/// The exit code is 0 if all requests were answered, 1 if some were still in flight at the end of
+/// the grace period, and 130 or 143 if a second signal (SIGINT or SIGTERM) cut the shutdown short.
 ///
 /// # Errors
-/// What is wrong with the flags, the policy, the certificate or the ports: exit code 2.
+/// If the flags, the policy, the certificate or the ports are wrong: exit code 2.
 pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     telemetry::init(args.log_format, args.log_level.as_deref()).map_err(|error| anyhow!(error))?;
     faults::log_panics_by_place();
-    // Another library in the process could bring a second one, and then none would be chosen.
+    // If a dependency compiled in a second crypto provider, rustls would choose neither.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 
     let (policy, mut policy_reloader) = policy::load(args.policy.clone())?;
@@ -73,10 +73,11 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        // For large reviews, which keep a core busy: more threads than cores would not help.
+        // Blocking threads answer large reviews and are CPU-bound: more of them than cores would
+        // not help.
         .max_blocking_threads(thread::available_parallelism().map_or(1, Into::into))
         .build()
-        .context("the runtime cannot be started")?;
+        .context("cannot start the async runtime")?;
 
     let (polled, interval) = (app.clone(), args.poll_interval.max(Duration::from_millis(1)));
     let tls_reloader = reloader.clone();
@@ -87,8 +88,11 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
             policy_reloader.poll(&polled);
         }
     };
-    // A file system that hangs keeps no request waiting there.
-    thread::Builder::new().name("reload".to_owned()).spawn(poll).context("no thread to be had")?;
+    // On its own thread, so that a file system that hangs does not block requests.
+    thread::Builder::new()
+        .name("reload".to_owned())
+        .spawn(poll)
+        .context("cannot start the reload thread")?;
 
     let managed = slot.map(|slot| (slot, reloader));
     let code = runtime.block_on(serve(args, app, tls, ca.as_deref(), managed))?;
@@ -96,7 +100,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// Where the certificate comes from, and the authority of a self-signed one.
+/// The source of the certificate, and the CA certificate if it is self-signed.
 fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<String>)> {
     let client_ca = args.client_ca.clone();
     if let (Some(cert), Some(key)) = (args.tls_cert.clone(), args.tls_key.clone()) {
@@ -112,12 +116,12 @@ fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<String>)>
     names.sort();
     names.dedup();
     let made = SelfSigned::new(&names)
-        .with_context(|| format!("no certificate can be made for {}", names.join(", ")))?;
+        .with_context(|| format!("cannot create a certificate for {}", names.join(", ")))?;
     let ca = made.ca.clone();
     Ok((tls::Source { pair: Pair::SelfSigned(made), client_ca }, Some(ca)))
 }
 
-/// Where to reach what listens on this address.
+/// The address at which to reach a server that listens on `ip`.
 fn reachable(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V4(_) => specific(ip).unwrap_or(Ipv4Addr::LOCALHOST.into()),
@@ -125,16 +129,16 @@ fn reachable(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// The address that is listened on, if it is one.
+/// `ip`, unless it is unspecified (`0.0.0.0` or `::`).
 fn specific(ip: IpAddr) -> Option<IpAddr> {
     (!ip.is_unspecified()).then_some(ip)
 }
 
-/// What answers the API server, and where.
+/// The running listeners and their addresses.
 struct Listening {
-    /// The webhook; it ends when it is told to stop.
+    /// The task that accepts webhook connections until `stop` is dropped.
     accepting: JoinHandle<GracefulShutdown>,
-    /// Tells it, when it goes.
+    /// Stops `accepting` when it is dropped.
     stop: oneshot::Sender<()>,
     webhook: SocketAddr,
     admin: SocketAddr,
@@ -147,7 +151,7 @@ async fn serve(
     ca: Option<&str>,
     managed: Option<(Slot, Arc<Mutex<Reloader>>)>,
 ) -> anyhow::Result<ExitCode> {
-    let mut signals = Signals::new().context("signals cannot be received")?;
+    let mut signals = Signals::new().context("cannot install the signal handlers")?;
     let listening = listen(args, &app, tls).await?;
     if let Some((slot, reloader)) = managed {
         app.set_waiting(Some("waiting for a certificate".to_owned()));
@@ -184,13 +188,13 @@ async fn listen(args: &ServeArgs, app: &Arc<App>, tls: Arc<Tls>) -> anyhow::Resu
     let (address, admin_address) = (webhook.local_addr()?, admin.local_addr()?);
     let (stop, stopped) = oneshot::channel::<()>();
     let accepting = tokio::spawn(webhook.run(async { stopped.await.unwrap_or_default() }));
-    // Probes and metrics are answered to the end.
+    // Probes and metrics are answered until the process exits.
     tokio::spawn(admin.run(std::future::pending()));
     Ok(Listening { accepting, stop, webhook: address, admin: admin_address })
 }
 
-/// Serves until a signal comes, and then for as long as requests in flight, or a second signal,
-/// take.
+/// Serves until a signal arrives, then until all requests in flight are answered, the grace period
+/// is over or a second signal arrives.
 async fn until_signals(
     args: &ServeArgs,
     app: &App,
@@ -199,7 +203,7 @@ async fn until_signals(
 ) -> ExitCode {
     let first = signals.next().await;
     app.set_phase(Phase::Draining);
-    tracing::info!(signal = ?first, "shutting down; a second signal ends at once");
+    tracing::info!(signal = ?first, "shutting down; a second signal exits immediately");
     let drained = async {
         if first == Stop::Terminate {
             sleep(args.drain_delay).await;
@@ -212,7 +216,7 @@ async fn until_signals(
     };
     tokio::select! {
         second = signals.next() => {
-            tracing::warn!(signal = ?second, in_flight = app.metrics.in_flight(), "ending at once");
+            tracing::warn!(signal = ?second, in_flight = app.metrics.in_flight(), "exiting now");
             ExitCode::from(second.exit_code())
         }
         all = drained => ExitCode::from(u8::from(!all)),
@@ -230,17 +234,18 @@ fn print_configurations(args: &ServeArgs, address: SocketAddr, ca: &str) -> anyh
 
 async fn bind(flag: &str, address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.with_context(|| match address.port() {
-        0 => format!("{flag} {address}: cannot listen there"),
-        port => format!("{flag} {address}: cannot listen there; is port {port} in use?"),
+        0 => format!("{flag} {address}: cannot listen on this address"),
+        port => format!("{flag} {address}: cannot listen on this address; is port {port} in use?"),
     })
 }
 
-/// Waits for the requests in flight. Says whether all were answered.
+/// Waits for the requests in flight. Returns whether all were answered.
 async fn finish(app: &App, graceful: GracefulShutdown, grace: Duration) -> bool {
     let quiet = async {
-        // hyper closes idle connections at once, but one on which nothing was ever sent only when
-        // its time is up; Go's client keeps such ones in reserve. What is being sent on them right
-        // now gets this much time to arrive.
+        // hyper closes an idle connection immediately, but one that has never carried a request
+        // only when its idle timeout expires; Go's client keeps such connections in reserve. So
+        // stop after one second without a request in flight: enough time for a request that is
+        // being sent right now to arrive.
         let mut idle_looks = 0;
         while idle_looks < 10 {
             sleep(Duration::from_millis(100)).await;
@@ -256,13 +261,13 @@ async fn finish(app: &App, graceful: GracefulShutdown, grace: Duration) -> bool 
     if in_flight > 0 {
         tracing::error!(in_flight, "the grace period is over; these requests get no answer");
     } else {
-        tracing::info!("all requests are answered");
+        tracing::info!("all requests have been answered");
     }
     in_flight == 0
 }
 
-/// Prints the webhook configurations and lets go of standard output, so that
-/// `setguard serve | kubectl apply -f -` sees its end.
+/// Prints the webhook configurations and closes standard output, so that kubectl in
+/// `setguard serve | kubectl apply -f -` reads the end of its input.
 fn print(yaml: &str) {
     let printed = io::stdout().lock().write_all(yaml.as_bytes()).and_then(|()| {
         io::stdout().flush()?;
@@ -270,6 +275,6 @@ fn print(yaml: &str) {
         Ok(())
     });
     if let Err(error) = printed {
-        tracing::warn!(%error, "the webhook configurations could not be printed");
+        tracing::warn!(%error, "cannot print the webhook configurations");
     }
 }

@@ -1,4 +1,4 @@
-//! Helm, for all tests that want it.
+//! Finds Helm for the tests that need it.
 
 use std::{
     env,
@@ -6,7 +6,8 @@ use std::{
     process::Command,
 };
 
-/// The helm in `HELM`, in PATH or where `.ci/run` puts it. Says so if there is none.
+/// The helm in `HELM` if that is set, else the one in PATH or where `.ci/run` puts it. Prints a
+/// message if there is none.
 pub(crate) fn find() -> Option<PathBuf> {
     let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/helm");
     let named = env::var_os("HELM").map(PathBuf::from);
@@ -16,7 +17,7 @@ pub(crate) fn find() -> Option<PathBuf> {
     };
     let found = candidates.into_iter().find(works);
     if found.is_none() {
-        eprintln!("skipped: there is no helm; put it into PATH or name it in HELM");
+        eprintln!("skipped: helm not found; put it in PATH or set HELM to its path");
     }
     found
 }

@@ -1,4 +1,4 @@
-//! What the webhooks cost a dry-run create at a real API server.
+//! What the webhooks add to a dry-run create at a real API server.
 
 use std::{env, net::SocketAddr, path::Path, time::Instant};
 
@@ -31,7 +31,7 @@ const VALIDATING: Registered = Registered { name: "validating", validating: true
 const BOTH: Registered =
     Registered { name: "mutating and validating", mutating: true, ..VALIDATING };
 
-/// Measures and prints.
+/// Measures and prints the results.
 pub(crate) fn measure(arguments: &Arguments) {
     let Some(assets) = env::var_os(ASSETS) else {
         return println!("\ndry-run create: skipped, {ASSETS} is not set");
@@ -46,7 +46,7 @@ pub(crate) fn measure(arguments: &Arguments) {
     for _ in 0..arguments.rounds {
         for (state, medians) in states.iter().zip(&mut medians) {
             register(&control_plane, &configurations, *state);
-            eventually("the API server takes the change up", || api.has_taken_up(*state));
+            eventually("the API server to apply the change", || api.has_taken_up(*state));
             medians.push(api.round().percentile(50));
         }
     }
@@ -94,13 +94,13 @@ impl Api {
             let sent = Instant::now();
             let (status, _) = self.connection.send(&request).expect("an answer");
             let latency = sent.elapsed();
-            assert_eq!(status, 201, "a good object must be let in");
+            assert_eq!(status, 201, "a good object must be accepted");
             latency
         };
         Latencies((0..REQUESTS).map(once).collect())
     }
 
-    /// Whether exactly the wanted webhooks are called, seen by what they do.
+    /// Whether exactly the wanted webhooks are called, as their effects show.
     fn has_taken_up(&mut self, state: Registered) -> Result<(), String> {
         let (status, body) = self.create(&dry_run("asks", true));
         let mutated = body.contains("node-role.kubernetes.io/control-plane");
@@ -114,8 +114,8 @@ impl Api {
     }
 }
 
-/// A request that creates nothing. The name `bad` brings a fault that setguard denies; a DaemonSet
-/// that `asks` gets tolerations.
+/// A request that creates nothing. With the name `bad` the DaemonSet has a fault that setguard
+/// denies; with `asks` it has the label that gets it tolerations.
 fn dry_run(name: &str, asks: bool) -> Vec<u8> {
     let labels = json!({ "app": "load" });
     let mut set = json!({

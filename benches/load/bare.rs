@@ -1,4 +1,5 @@
-//! The same stack as `setguard serve`, down to how it accepts, answering what it has not read.
+//! The same stack as `setguard serve`, down to how it accepts connections, but it answers a review
+//! without reading it.
 
 use std::{path::PathBuf, sync::Arc};
 

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::{harness::process::Process, numbers::memory};
 
-/// Measures and prints.
+/// Measures and prints the results.
 pub(crate) fn measure() {
-    println!("\nsetguard check on a folder of manifests, one object a file");
+    println!("\nsetguard check on a folder of manifests, one object per file");
     for count in [1_000, 10_000] {
         let folder = tempfile::tempdir().expect("a folder");
         for i in 0..count {
@@ -45,7 +45,7 @@ fn run(folder: &Path, count: u32) {
     println!("{count:6} files  {seconds:.2} s  {peak:.1} MiB at most");
 }
 
-/// A manifest as people write them, with comments, of one kind or the other.
+/// A manifest as people write it, with a comment. Every second one is a DaemonSet.
 fn manifest(i: u32) -> String {
     let name = format!("workload-{i}");
     let (kind, more) = if i.is_multiple_of(2) {

@@ -1,6 +1,6 @@
 //! A plain HTTPS client: one connection, kept alive, one request after the other.
 //!
-//! It does as little as it can, so that what is measured is the server.
+//! It does as little as possible, so that the measurement is about the server.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -40,14 +40,14 @@ pub(crate) fn post(path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// A kept connection.
+/// A connection that is kept alive.
 pub(crate) struct Connection {
     stream: StreamOwned<ClientConnection, TcpStream>,
     received: Vec<u8>,
 }
 
 impl Connection {
-    /// Connects; the handshake comes with the first request.
+    /// Connects. The TLS handshake follows with the first request.
     pub(crate) fn open(address: SocketAddr, tls: &Arc<ClientConfig>) -> io::Result<Self> {
         let socket = TcpStream::connect(address)?;
         socket.set_nodelay(true)?;
@@ -57,7 +57,7 @@ impl Connection {
         Ok(Connection { stream: StreamOwned::new(session, socket), received: Vec::new() })
     }
 
-    /// Sends a request and returns status and body of the answer.
+    /// Sends a request and returns the status and the body of the answer.
     pub(crate) fn send(&mut self, request: &[u8]) -> io::Result<(u16, &[u8])> {
         self.stream.write_all(request)?;
         self.stream.flush()?;
@@ -75,8 +75,7 @@ impl Connection {
             }
             end
         } else {
-            // Chunked. The chunks' own headers stay in: nobody here reads such a body but to
-            // look for a word.
+            // Chunked. The chunk headers stay in the body: callers only search it for a word.
             self.read_until(body, b"0\r\n\r\n")?
         };
         Ok((status, &self.received[body..end]))

@@ -1,6 +1,6 @@
-//! Measures the whole program against something else in the same run: `setguard serve` against the
-//! same stack that answers unread, an API server with and without the webhooks, and
-//! `setguard check` on many files. Only loopback. See docs/performance.md.
+//! Measures the whole program in one run: `setguard serve` against the same stack that answers
+//! without reading, an API server with and without the webhooks, and `setguard check` on many
+//! files. Uses only the loopback interface. See docs/performance.md.
 //!
 //! `cargo bench --bench load -- [throughput] [api-server] [check]`
 
@@ -30,28 +30,28 @@ use std::{
 
 use clap::{Parser, ValueEnum};
 
-/// The core for what is measured, and the one for who measures.
+/// The core for the server that is measured, and the one for the client that measures it.
 const SERVER_CORE: &str = "0";
 const CLIENT_CORE: &str = "1";
 const PINNED: &str = "SETGUARD_LOAD_PINNED";
 
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// What to measure; everything, if nothing is named
+    /// What to measure; everything by default
     sections: Vec<Section>,
-    /// Length of a round
+    /// Length of a round in seconds
     #[arg(long, default_value = "4")]
     seconds: u64,
-    /// Rounds of each side, which take turns
+    /// Rounds per side; the sides take turns
     #[arg(long, default_value = "5")]
     rounds: usize,
-    /// Connections that are kept
+    /// Connections that are kept alive
     #[arg(long, default_value = "8")]
     connections: usize,
     /// Set by `cargo bench`
     #[arg(long, hide = true)]
     bench: bool,
-    /// Internal: be the server that is compared with
+    /// Internal: run the server to compare with
     #[arg(long, hide = true, num_args = 3, value_names = ["ADDR", "CERT", "KEY"])]
     bare: Option<Vec<String>>,
 }
@@ -87,7 +87,7 @@ fn main() {
     }
 }
 
-/// Measures the throughput, in a process of its own on a core of its own where that can be had.
+/// Measures the throughput, with one core for the server and one for the client if possible.
 fn pinned(arguments: &Arguments) {
     if env::var_os(PINNED).is_some() {
         println!("server on core {SERVER_CORE}, load on core {CLIENT_CORE}");
@@ -114,7 +114,7 @@ fn taskset_works() -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// What is measured on.
+/// The machine that the measurements run on.
 fn machine() -> String {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let processors = read("/proc/cpuinfo");

@@ -1,4 +1,4 @@
-//! What is made of measurements.
+//! Statistics, and what the kernel reports about a process.
 
 use std::{fs, time::Duration};
 
@@ -15,14 +15,14 @@ impl Latencies {
     }
 }
 
-/// The middle one.
+/// The median, or the upper one of the two in the middle.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A field of `/proc/PID/status` that is given in kB, in MiB.
+/// A field of `/proc/PID/status` that is in kB there, converted to MiB.
 pub(crate) fn memory(pid: u32, field: &str) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
@@ -33,8 +33,8 @@ pub(crate) fn memory(pid: u32, field: &str) -> Option<f64> {
 /// Seconds of processor time that a process has used.
 pub(crate) fn processor_seconds(pid: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The second field may hold blanks, in parentheses. User and system time are 14 and 15, in
-    // hundredths of a second on every Linux that Rust supports.
+    // The second field is in parentheses and may contain spaces. User and system time are fields
+    // 14 and 15, in hundredths of a second on every Linux that Rust supports.
     let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
     let ticks = after.split_whitespace().skip(11).take(2);
     ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0

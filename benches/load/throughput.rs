@@ -1,4 +1,4 @@
-//! `setguard serve` against the same stack that answers `allowed: true` unread.
+//! `setguard serve` against the same stack that answers `allowed: true` without reading.
 
 use std::{
     env,
@@ -21,10 +21,10 @@ use crate::{
     reviews,
 };
 
-/// After so many requests the memory is read.
+/// The memory is measured again after this many requests.
 const MANY: usize = 1_000_000;
 
-/// A server under load, and what was measured of it.
+/// A server under load, and its measurements.
 struct Side {
     name: &'static str,
     process: Process,
@@ -34,17 +34,17 @@ struct Side {
     rounds: Vec<Round>,
 }
 
-/// One round's numbers.
+/// The results of one round.
 #[derive(Debug)]
 struct Round {
     per_second: f64,
     p50: f64,
     p99: f64,
-    /// Microseconds of the server's processor per request.
+    /// Processor time of the server per request, in microseconds.
     processor: f64,
 }
 
-/// Measures and prints.
+/// Measures and prints the results.
 pub(crate) fn measure(arguments: &Arguments) {
     let folder = tempfile::tempdir().expect("a folder");
     let certificate = folder.path().join("server.crt");
@@ -137,7 +137,7 @@ impl Side {
 
     fn wait(&mut self, tls: &Arc<ClientConfig>, request: &[u8]) {
         let address = self.address;
-        let body = self.process.wait_until("the server answers", || {
+        let body = self.process.wait_until("the server to answer", || {
             let mut connection = Connection::open(address, tls).ok()?;
             let (status, body) = connection.send(request).ok()?;
             (status == 200).then(|| String::from_utf8_lossy(body).into_owned())
@@ -197,7 +197,7 @@ impl Side {
     }
 }
 
-/// One connection's share of a round.
+/// Sends requests over one connection until the round ends. Returns their latencies.
 fn drive(
     address: SocketAddr,
     tls: &Arc<ClientConfig>,

@@ -1,4 +1,4 @@
-//! The answer to an AdmissionReview: the only place that writes one.
+//! The answer to an AdmissionReview. Only this module writes one.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -13,7 +13,7 @@ use crate::{
     rules::api_validation::meta::METAS,
 };
 
-/// The API server cuts a warning to 256 characters once all of them exceed 4,096.
+/// The API server cuts a warning to 256 characters once all warnings together exceed 4,096.
 ///
 /// Kubernetes: `staging/src/k8s.io/apiserver/pkg/endpoints/filters/warning.go`.
 const WARNING_CHARS: usize = 256;
@@ -27,7 +27,7 @@ struct Review<'a> {
     response: &'a Response<'a>,
 }
 
-/// An answer. It takes the request's uid when it is made, so that none can be without.
+/// An answer. It gets the request's uid when it is created, so that no answer can lack it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Response<'a> {
@@ -69,10 +69,10 @@ struct Cause {
     field: String,
 }
 
-/// What the object of an answer is called.
+/// Identifies the object of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectRef<'a> {
-    /// API group; empty for the core.
+    /// API group; empty for the core group.
     pub group: &'a str,
     /// Kind.
     pub kind: &'a str,
@@ -81,7 +81,7 @@ pub struct ObjectRef<'a> {
 }
 
 impl<'a> Response<'a> {
-    /// The object is let in as it is.
+    /// An answer that allows the object unchanged.
     pub const fn allow(uid: &'a str) -> Self {
         Response {
             uid,
@@ -94,7 +94,7 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// Adds what a verdict says: denial, warnings, audit annotations.
+    /// Adds the contents of a verdict: denial, warnings, audit annotations.
     pub fn apply(&mut self, object: ObjectRef<'_>, verdict: &Verdict) {
         if !verdict.allowed() {
             self.allowed = false;
@@ -115,7 +115,7 @@ impl<'a> Response<'a> {
         self.audit("excepted", join(excepted));
     }
 
-    /// Adds warnings, each cut to what the API server passes on.
+    /// Adds warnings, each cut to the length that the API server passes on.
     pub fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
         let mut total: usize = self.warnings.iter().map(|w| w.chars().count()).sum();
         for warning in warnings {
@@ -134,7 +134,7 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// Adds a patch; an empty one is none.
+    /// Adds a patch, unless it is empty or the object is denied.
     ///
     /// # Errors
     /// When the patch cannot be written as JSON.
@@ -146,7 +146,7 @@ impl<'a> Response<'a> {
         Ok(())
     }
 
-    /// Whether the object is let in.
+    /// Whether the object is allowed.
     pub const fn allowed(&self) -> bool {
         self.allowed
     }
@@ -160,10 +160,10 @@ impl<'a> Response<'a> {
     }
 }
 
-/// The text of a finding as a cause carries it.
+/// The text of a finding as it is written in a cause.
 ///
-/// kubectl prints only the causes of a denial, so a trap's cause must say who refuses. What the
-/// API server refuses keeps the API server's own text.
+/// kubectl prints only the causes of a denial, so a trap's cause must name setguard and the rule.
+/// What the API server refuses keeps the API server's own text.
 pub fn cause_text(finding: &Finding) -> String {
     let text = finding.text();
     if METAS.contains(&finding.rule) {
@@ -204,8 +204,8 @@ fn denial(object: ObjectRef<'_>, verdict: &Verdict) -> Status {
     }
 }
 
-/// A finding as a warning: the rule first, so that the user can look it up. Where not all of it can
-/// be said, what to do is said whole and what is wrong is cut: `explain` tells the rest.
+/// A finding as a warning: the rule first, so that the user can look it up. If the text is too
+/// long, the message is cut and the help is kept: `explain` has the details.
 pub fn warning(finding: &Finding) -> String {
     let whole = format!("{}: {}: {}", finding.rule.id, finding.field, finding.text());
     let Some(help) = &finding.help else { return whole };
@@ -218,7 +218,7 @@ pub fn warning(finding: &Finding) -> String {
     format!("{}: {}: {}…; {help}", finding.rule.id, finding.field, kept.trim_end())
 }
 
-/// The API server drops a warning that has a control character, and cuts a long one.
+/// The API server drops a warning that contains a control character, and cuts a long one.
 fn one_line(text: &str) -> String {
     let clean = |c: char| if c.is_control() { ' ' } else { c };
     if text.chars().count() <= WARNING_CHARS {

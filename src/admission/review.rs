@@ -1,7 +1,7 @@
-//! An AdmissionReview that came in.
+//! An incoming AdmissionReview.
 //!
-//! The envelope is read first and borrowed; the objects stay raw until somebody asks. What is
-//! wrong with the *request* is a [`Rejection`] (HTTP 4xx), never a denial.
+//! The envelope is read first and borrows from the body; the objects stay raw JSON until they are
+//! needed. A problem with the *request* is a [`Rejection`] (HTTP 4xx), never a denial.
 
 use std::cell::OnceCell;
 
@@ -10,15 +10,15 @@ use serde_json::value::RawValue;
 
 use crate::object::{DecodeError, Str, User};
 
-/// The only version of the review that is spoken.
+/// The only supported `apiVersion` of a review.
 pub const API_VERSION: &str = "admission.k8s.io/v1";
-/// Its kind.
+/// The `kind` of a review.
 pub const KIND: &str = "AdmissionReview";
 
-/// The caller's request is malformed. The API server's `failurePolicy` decides what follows.
+/// The caller's request is malformed. The webhook's `failurePolicy` decides what happens then.
 #[derive(Debug, thiserror::Error)]
 pub enum Rejection {
-    /// Nothing was sent.
+    /// The body is empty.
     #[error("the body is empty: expected an AdmissionReview")]
     Empty,
     /// The body is not JSON of the right shape.
@@ -27,13 +27,13 @@ pub enum Rejection {
     /// There is no `request`.
     #[error("the AdmissionReview has no request")]
     NoRequest,
-    /// There is no `request.uid`, so no answer could be matched with it.
+    /// There is no `request.uid`, so an answer could not be matched with the request.
     #[error("the AdmissionReview has no request.uid")]
     NoUid,
     /// The body is not UTF-8.
     #[error("the body is not UTF-8 from byte {0} on")]
     NotUtf8(usize),
-    /// The object is not what the review says.
+    /// The object cannot be read as its kind, or is of another kind.
     #[error(transparent)]
     Object(#[from] DecodeError),
     /// A CREATE or UPDATE without an object.
@@ -42,9 +42,9 @@ pub enum Rejection {
     /// Another version or kind.
     #[error("expected {API_VERSION} {KIND}, got apiVersion {api_version:?}, kind {kind:?}")]
     Version {
-        /// What the body says.
+        /// The `apiVersion` of the body.
         api_version: String,
-        /// What the body says.
+        /// The `kind` of the body.
         kind: String,
     },
 }
@@ -52,7 +52,7 @@ pub enum Rejection {
 /// A group, a version and a kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Gvk<'a> {
-    /// API group; empty for the core.
+    /// API group; empty for the core group.
     #[serde(borrow, default)]
     pub group: Str<'a>,
     /// Version in the group.
@@ -63,26 +63,26 @@ pub struct Gvk<'a> {
     pub kind: Str<'a>,
 }
 
-/// What is done to the object.
+/// The operation on the object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Operation {
-    /// It connects to a subresource.
+    /// Connects to a subresource.
     Connect,
-    /// It is new.
+    /// Creates the object.
     Create,
-    /// It goes.
+    /// Deletes the object.
     Delete,
-    /// It replaces an old one.
+    /// Replaces an old object.
     Update,
-    /// Something that this version of setguard does not know.
+    /// An operation that this version of setguard does not know.
     #[default]
     #[serde(other)]
     Unknown,
 }
 
 impl Operation {
-    /// As it stands in the review.
+    /// As written in the review.
     pub const fn as_str(self) -> &'static str {
         match self {
             Operation::Connect => "CONNECT",
@@ -98,37 +98,37 @@ impl Operation {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request<'a> {
-    /// To be repeated in the answer.
+    /// The id that the answer must repeat.
     #[serde(borrow, default)]
     pub uid: Str<'a>,
-    /// What the object is.
+    /// The object's group, version and kind.
     #[serde(borrow, default)]
     pub kind: Gvk<'a>,
     /// `status`, `scale` and the like; empty for the object itself.
     #[serde(borrow, default)]
     pub sub_resource: Str<'a>,
-    /// The object's name; empty where the server is still to make it.
+    /// The object's name; empty if the API server has yet to generate it.
     #[serde(borrow, default)]
     pub name: Str<'a>,
     /// The object's namespace.
     #[serde(borrow, default)]
     pub namespace: Str<'a>,
-    /// What is done.
+    /// The operation.
     #[serde(default)]
     pub operation: Operation,
-    /// By whom.
+    /// The user who sent the request.
     #[serde(borrow, default)]
     pub user_info: User<'a>,
     /// The object, raw.
     #[serde(borrow, default)]
     pub object: Option<&'a RawValue>,
-    /// What it was, raw.
+    /// The old object, raw.
     #[serde(borrow, default)]
     pub old_object: Option<&'a RawValue>,
     /// Whether nothing will be stored.
     #[serde(default)]
     pub dry_run: Option<bool>,
-    /// The two objects as the API server understands them, where they cannot be read as they are.
+    /// The new and the old object as the API server reads them, if they cannot be read as they are.
     #[serde(skip)]
     pub normalized: [OnceCell<String>; 2],
 }

@@ -1,4 +1,4 @@
-//! The pages that are written from the registry, so that they cannot lie.
+//! The pages that are generated from the rules, so that they always match them.
 
 use std::fmt::Write as _;
 
@@ -9,9 +9,10 @@ pub fn rules_markdown() -> String {
     let rules = all();
     let mut out = String::from(
         "# Rules\n\n\
-         <!-- Written from the registry: UPDATE_GENERATED=1 cargo test --test it generated -->\n\n\
-         `deny` refuses, `warn` shows, `audit` counts, `off` is not run; a [policy](policy.md) can\n\
-         change the mode of every rule that is not marked *fixed*.\n\n\
+         <!-- Generated from the rules: UPDATE_GENERATED=1 cargo test --test it generated -->\n\n\
+         `deny` rejects the object, `warn` shows a warning, `audit` only counts, and `off` does\n\
+         not run the rule. A [policy](policy.md) can change the mode of every rule that is not\n\
+         marked *fixed*.\n\n\
          | rule | default | kinds | what it finds |\n\
          |---|---|---|---|\n",
     );
@@ -37,7 +38,7 @@ fn section(out: &mut String, Rule { meta, kinds }: &Rule) {
     let _ = write!(
         out,
         "\n## {id}\n\n{summary}. Default: `{mode}`; kinds: {kinds}; since {since}.\n\n{why}\n\n\
-         Found:\n\n```yaml\n{bad}\n```\n\nNot found:\n\n```yaml\n{good}\n```\n",
+         Bad:\n\n```yaml\n{bad}\n```\n\nGood:\n\n```yaml\n{good}\n```\n",
         id = meta.id,
         summary = capitalised(meta.summary),
         mode = meta.mode,

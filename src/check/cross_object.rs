@@ -1,4 +1,5 @@
-//! What only the whole input can tell: gathered while documents are read, reported after the last.
+//! Findings that need the whole input: objects are collected while documents are read, and the
+//! findings are reported after the last one.
 
 use std::{io, mem, sync::Arc};
 
@@ -17,25 +18,25 @@ use crate::{
     yaml::{Mark, Node},
 };
 
-/// What is kept of the input: a summary of each object, and how to get at its text again.
+/// What is kept of the input: a summary of each object, and how to read its text again.
 #[derive(Debug, Default)]
 pub(crate) struct CrossObject {
     inventory: Inventory,
-    /// For each object of the inventory that is judged, in the same order.
+    /// One entry for each object of the inventory that is judged, in the same order.
     kept: Vec<Kept>,
     sources: Vec<Option<Source>>,
 }
 
-/// An object that was judged alone.
+/// An object that was already judged alone.
 #[derive(Debug)]
 struct Kept {
-    /// Its place in the inventory.
+    /// Its index in the inventory.
     place: usize,
     source: usize,
     id: ObjectId,
-    /// Where the fields stand at which more may be found.
+    /// The positions of the fields in which cross-object rules may find more.
     marks: Box<[Mark]>,
-    /// The worst that was reported of it so far.
+    /// The worst severity reported for it so far.
     worst: Option<Severity>,
 }
 
@@ -59,7 +60,7 @@ impl CrossObject {
         });
     }
 
-    /// Adds an object that others are judged by.
+    /// Adds an object that is not judged itself, but that rules need for judging others.
     pub(crate) fn related(&mut self, file: &Arc<str>, node: &Node<'_>) {
         if let Some(mut item) = Item::of_json(&node.to_json()) {
             item.place = Some(Place { file: file.clone(), line: node.mark.line });
@@ -67,13 +68,13 @@ impl CrossObject {
         }
     }
 
-    /// Adds the source of the objects that were added since the last one. Of a source that can be
-    /// read again only its name is kept.
+    /// Adds the source of the objects that were added since the previous source. If it can be read
+    /// again, only its name is kept.
     pub(crate) fn source(&mut self, again: Option<Source>, source: Source) {
         self.sources.push(again.or(Some(source)));
     }
 
-    /// Judges and reports.
+    /// Runs the cross-object rules and reports what they find.
     pub(crate) fn report(
         mut self,
         judge: &Judge<'_>,

@@ -1,6 +1,6 @@
-//! From a manifest to what is to be said of it.
+//! Judges a manifest and builds the report on it.
 
-#![expect(clippy::disallowed_methods, reason = "the day comes from here")]
+#![expect(clippy::disallowed_methods, reason = "today's date is read here")]
 
 use std::collections::BTreeMap;
 
@@ -27,20 +27,20 @@ use crate::{
 /// An object that was judged.
 #[derive(Debug)]
 pub(crate) struct JudgedObject {
-    /// What is to be reported.
+    /// The report on it.
     pub(crate) report: ObjectReport,
-    /// What it is to others, if it could be read.
+    /// Its summary for the cross-object rules, if it could be read.
     pub(crate) item: Option<Item>,
 }
 
-/// The namespaces that ask for the control plane, as they were and as they shall be.
+/// The namespaces that request the control-plane tolerations, before and after the change.
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) old: Namespaces,
     pub(crate) new: Namespaces,
 }
 
-/// What judgements go by.
+/// Everything that a judgement depends on besides the object.
 #[derive(Debug)]
 pub(crate) struct Judge<'a> {
     namespaces: Change,
@@ -98,7 +98,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// What the webhook would put into the template: the API server judges what comes out.
+    /// What the webhook would inject into the template. The API server validates the result.
     fn injection(&self, object: &Object<'_>, id: &ObjectId, namespaces: &Namespaces) -> Injection {
         inject::template(object, namespaces.contains(&id.namespace), &self.policy.injection)
     }
@@ -126,7 +126,7 @@ impl<'a> Judge<'a> {
         }));
     }
 
-    /// Judges objects by the rules about several objects.
+    /// Runs the cross-object rules.
     pub(crate) fn judge_cross_object(&self, inventory: &Inventory) -> BTreeMap<usize, Verdict> {
         engine::evaluate_cross_object(inventory, &self.previous.inventory, &self.context())
     }
@@ -154,10 +154,10 @@ impl<'a> Judge<'a> {
             message: finding.message,
             help: finding.help.map(Into::into),
             downgrade: downgrade.map(|downgrade| match downgrade {
-                Downgrade::Ratcheted => "not denied: the object had this fault before".to_owned(),
-                Downgrade::Exception(reason) => format!("excepted by the policy: {reason}"),
+                Downgrade::Ratcheted => "not denied: the object had this fault already".to_owned(),
+                Downgrade::Exception(reason) => format!("exempted by the policy: {reason}"),
                 Downgrade::Annotation => {
-                    format!("let off by the annotation {}", marks::IGNORE_ANNOTATION)
+                    format!("exempted by the annotation {}", marks::IGNORE_ANNOTATION)
                 }
             }),
         })
@@ -177,22 +177,22 @@ fn schema(problem: Problem) -> Diagnostic {
     }
 }
 
-/// A DaemonSet or StatefulSet in a version that no cluster serves any more.
+/// A DaemonSet or StatefulSet in an API version that no cluster serves any more.
 fn not_served(node: &Node<'_>) -> Diagnostic {
     let text = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     schema(Problem {
         field: Path::new("apiVersion").to_field(),
         mark: node.get("apiVersion").map_or(node.mark, |node| node.mark),
-        message: format!("no cluster since Kubernetes 1.16 serves a {kind} of {api_version}"),
-        help: Some("write apps/v1, and a selector".to_owned()),
+        message: format!("Kubernetes 1.16 and later do not serve {kind} in {api_version}"),
+        help: Some("use apps/v1, and set a selector".to_owned()),
     })
 }
 
 /// A document that is not YAML.
 pub(crate) fn syntax(mut problem: Problem, text: &str) -> Diagnostic {
     if problem.help.is_none() && text.contains("{{") {
-        let help = "if this is a Helm template, judge what it comes to: \
+        let help = "if this is a Helm template, check the rendered chart: \
                     helm template CHART | setguard check -";
         problem.help = Some(help.to_owned());
     }

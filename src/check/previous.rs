@@ -1,4 +1,4 @@
-//! The manifests as they were (`--against`).
+//! The previous manifests (`--against`).
 
 use std::collections::HashMap;
 
@@ -13,17 +13,17 @@ use crate::{
     yaml,
 };
 
-/// The objects as they were.
+/// The previous objects.
 #[derive(Debug, Default)]
 pub(crate) struct Previous {
     /// As JSON.
     objects: HashMap<ObjectId, String>,
-    /// As the rules about several objects see them.
+    /// As summaries, for the cross-object rules.
     pub(crate) inventory: Inventory,
 }
 
 impl Previous {
-    /// Adds the objects of a source. Returns what is wrong with those that cannot be read.
+    /// Adds the objects of a source. Returns a message for each document that cannot be read.
     pub(crate) fn add(&mut self, source: &Source) -> Vec<String> {
         let mut complaints = Vec::new();
         for document in yaml::documents(source.text()) {
@@ -56,7 +56,8 @@ impl Previous {
         }
     }
 
-    /// The object as it was.
+    /// The previous state of an object, as JSON. `None` if there is none, or if the API server
+    /// generates the name: such an object is always new.
     pub(crate) fn get(&self, id: &ObjectId) -> Option<&str> {
         self.objects.get(id).filter(|_| !id.is_generated).map(String::as_str)
     }

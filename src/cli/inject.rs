@@ -1,6 +1,6 @@
 //! `setguard inject`.
 
-#![expect(clippy::disallowed_methods, reason = "the day comes from here")]
+#![expect(clippy::disallowed_methods, reason = "today's date is read here")]
 
 mod stream;
 
@@ -23,16 +23,16 @@ use crate::{
 
 /// Print objects as they would be stored after injection
 ///
-/// Pods are taken as created by --user, who must be on the policy's list of paired controllers to
-/// get anything. DaemonSets get the control-plane tolerations when they, or their Namespace in the
-/// same input, carry the label setguard.io/control-plane: "true". Everything else is printed as it
-/// is. What is refused or warned of is said on standard error.
+/// Pods are treated as created by --user; they get nothing unless the policy lists that user or its
+/// groups as paired controllers. DaemonSets get the control-plane tolerations if they, or their Namespace in
+/// the same input, have the label setguard.io/control-plane: "true". Everything else is printed
+/// unchanged. Denials and warnings go to standard error.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes:
   0  printed
   1  at least one object would be denied
-  2  wrong usage, a wrong policy, or input that cannot be read
+  2  wrong usage, an invalid policy, or input that cannot be read
 
 Examples:
   setguard inject pod.yaml
@@ -41,7 +41,7 @@ pub(super) struct InjectArgs {
     /// Files and folders; `-` is standard input
     #[arg(value_name = "PATH|-", required = true)]
     paths: Vec<PathBuf>,
-    /// Who creates the pods; the first paired controller of the policy unless given
+    /// The user who creates the pods; by default the first paired controller of the policy
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
     #[command(flatten)]

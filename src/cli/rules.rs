@@ -1,4 +1,4 @@
-//! `setguard rules` and `setguard explain`: what the rules say of themselves.
+//! `setguard rules` and `setguard explain`: list and describe the rules.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::{catalogue, catalogue::Rule, exit::Exit};
 /// List all rules
 #[derive(Debug, Args)]
 pub(super) struct RulesArgs {
-    /// How to print them
+    /// The output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
 }
@@ -24,7 +24,7 @@ enum Format {
     Json,
 }
 
-/// Say what a rule is about: why it is there, a manifest that it finds, and the same one mended
+/// Explain a rule: why it exists, a manifest with the fault, and the same manifest without it
 #[derive(Debug, Args)]
 #[command(after_help = "`setguard rules` lists the ids of all rules.")]
 pub(super) struct ExplainArgs {
@@ -85,7 +85,7 @@ pub(super) fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
     let meta = rule.meta;
-    let adjustable = if meta.adjustable { "" } else { " (a policy cannot change that)" };
+    let adjustable = if meta.adjustable { "" } else { " (a policy cannot change this)" };
     writeln!(out, "{}: {}\n", meta.id, meta.summary)?;
     writeln!(out, "Mode:   {}{adjustable}", meta.mode)?;
     writeln!(out, "Kinds:  {}", rule.kinds.join(", "))?;

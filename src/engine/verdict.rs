@@ -1,56 +1,56 @@
-//! What becomes of findings: modes, ratcheting and exceptions turn them into a verdict.
+//! Verdicts: findings after modes, ratcheting and exceptions have been applied.
 
 use crate::finding::{Finding, Mode};
 
-/// A finding, and how it is taken.
+/// A finding, and the mode that applies to it.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// What was found.
     pub finding: Finding,
-    /// How it is taken, after policy, ratcheting and exceptions.
+    /// The mode after policy, ratcheting and exceptions.
     pub mode: Mode,
-    /// Why it is taken less strictly than its rule's mode says.
+    /// Why the mode is less strict than the rule's mode.
     pub downgrade: Option<Downgrade>,
 }
 
-/// Why a finding is taken less strictly than its rule's mode says.
+/// Why a finding's mode is less strict than its rule's mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Downgrade {
-    /// The object had this fault before: existing objects stay editable.
+    /// The object had this fault already: existing objects stay editable.
     Ratcheted,
-    /// The policy makes an exception, for this reason.
+    /// The policy has an exception, with this reason.
     Exception(String),
-    /// The object's own annotation asks to be let off a warning.
+    /// The object's own annotation exempts it from a warning.
     Annotation,
 }
 
 /// The verdict on one object.
-#[must_use = "a verdict decides whether an object is let in"]
+#[must_use = "a verdict decides whether an object is allowed"]
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// All findings that are not off, in the order of discovery.
+    /// All findings whose mode is not off, in the order of discovery.
     pub judged: Vec<Judged>,
-    /// What the user should know of the policy itself, such as an exception that ran out.
+    /// What the user should know about the policy itself, such as an expired exception.
     pub remarks: Vec<String>,
 }
 
 impl Verdict {
-    /// Whether nothing is refused.
+    /// Whether nothing is denied.
     pub fn allowed(&self) -> bool {
         self.denials().next().is_none()
     }
 
-    /// What is refused.
+    /// The findings that deny the object.
     pub fn denials(&self) -> impl Iterator<Item = &Judged> {
         self.of(Mode::Deny)
     }
 
-    /// What is shown, not refused.
+    /// The findings that are shown as warnings.
     pub fn warnings(&self) -> impl Iterator<Item = &Judged> {
         self.of(Mode::Warn)
     }
 
-    /// What is counted, not shown.
+    /// The findings that are counted, but not shown.
     pub fn audits(&self) -> impl Iterator<Item = &Judged> {
         self.of(Mode::Audit)
     }

@@ -1,13 +1,13 @@
-//! Addresses inside a Kubernetes object.
+//! Paths of fields in a Kubernetes object.
 //!
 //! A [`Path`] is a linked list that lives on the stack: rules extend it for free and nothing is
-//! allocated until something is found. A [`Field`] is the owned address that a finding carries.
-//! Both come from the same steps, so the address in a message (`spec.containers[0].image`), in a
-//! patch (`/spec/containers/0/image`) and of a line in a file cannot differ.
+//! allocated until something is found. A [`Field`] is the owned path that a finding contains. Both
+//! consist of the same steps, so the path in a message (`spec.containers[0].image`), the path in a
+//! patch (`/spec/containers/0/image`) and the line in a file cannot differ.
 
 use std::fmt;
 
-/// One step of an address.
+/// One step of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
     /// A field of an object: `.name`.
@@ -18,7 +18,7 @@ pub enum Step<'a> {
     Key(&'a str),
 }
 
-/// A borrowed address, from its last step back to the root.
+/// A borrowed path, from its last step back to the root.
 #[derive(Clone, Copy, Debug)]
 pub struct Path<'a> {
     parent: Option<&'a Path<'a>>,
@@ -26,27 +26,27 @@ pub struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// The address of a top-level field, such as `spec`.
+    /// The path of a top-level field, such as `spec`.
     pub const fn new(root: &'a str) -> Self {
         Path { parent: None, step: Step::Child(root) }
     }
 
-    /// The address of a field of this object.
+    /// The path of a field of this object.
     pub const fn child(&'a self, name: &'a str) -> Path<'a> {
         Path { parent: Some(self), step: Step::Child(name) }
     }
 
-    /// The address of an element of this list.
+    /// The path of an element of this list.
     pub const fn index(&'a self, index: usize) -> Path<'a> {
         Path { parent: Some(self), step: Step::Index(index) }
     }
 
-    /// The address of an entry of this map.
+    /// The path of an entry of this map.
     pub const fn key(&'a self, key: &'a str) -> Path<'a> {
         Path { parent: Some(self), step: Step::Key(key) }
     }
 
-    /// The owned address.
+    /// The owned path.
     pub fn to_field(&self) -> Field {
         let mut steps = Vec::new();
         let mut at = Some(self);
@@ -70,14 +70,14 @@ enum OwnedStep {
     Key(Box<str>),
 }
 
-/// An owned address. `Display` writes it as Kubernetes does: `spec.containers[0].image`.
+/// An owned path. `Display` writes it as Kubernetes does: `spec.containers[0].image`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Field {
     steps: Vec<OwnedStep>,
 }
 
 impl Field {
-    /// The steps from the root on.
+    /// The steps, from the root.
     pub fn steps(&self) -> impl Iterator<Item = Step<'_>> {
         self.steps.iter().map(|step| match step {
             OwnedStep::Child(name) => Step::Child(name),
@@ -86,13 +86,13 @@ impl Field {
         })
     }
 
-    /// The rest of the address behind a prefix; `None` if it does not begin with that.
+    /// The rest of the path after a prefix; `None` if it does not begin with the prefix.
     pub fn strip_prefix(&self, prefix: &Field) -> Option<Field> {
         let steps = self.steps.strip_prefix(prefix.steps.as_slice())?;
         Some(Field { steps: steps.to_vec() })
     }
 
-    /// The address as a JSON Pointer (RFC 6901): `/spec/containers/0/image`.
+    /// The path as a JSON Pointer (RFC 6901): `/spec/containers/0/image`.
     pub fn pointer(&self) -> String {
         let mut out = String::new();
         for step in self.steps() {

@@ -1,7 +1,7 @@
 //! What a rule found wrong with an object.
 //!
-//! The vocabulary is the API server's: each [`Reason`] has its constructor on [`Findings`], and the
-//! constructor chooses the words, so that a message reads the same wherever it was made.
+//! The wording is the API server's: each [`Reason`] has its constructor on [`Findings`], and the
+//! constructor chooses the words, so that a message reads the same wherever it is created.
 
 use std::{borrow::Cow, fmt};
 
@@ -16,17 +16,17 @@ use super::{
 /// Kubernetes: `field.ErrorType` in apimachinery `pkg/util/validation/field/errors.go`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
-    /// The value is there already.
+    /// The value occurs more than once.
     Duplicate,
-    /// The value is right but not allowed here.
+    /// The value is valid but not allowed here.
     Forbidden,
-    /// Something failed that should not.
+    /// Something failed unexpectedly.
     InternalError,
-    /// The value is wrong.
+    /// The value is invalid.
     Invalid,
-    /// The value names something that is not there.
+    /// The value names something that does not exist.
     NotFound,
-    /// The value is not one of the few that are allowed.
+    /// The value is not one of the allowed values.
     NotSupported,
     /// A value is missing.
     Required,
@@ -41,7 +41,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The word that stands in a cause.
+    /// The word in a cause.
     pub const fn as_str(self) -> &'static str {
         match self {
             Reason::Duplicate => "FieldValueDuplicate",
@@ -59,23 +59,23 @@ impl Reason {
     }
 }
 
-/// One thing that is wrong, at one place.
+/// One fault, in one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The rule that found it.
     pub rule: &'static Meta,
-    /// Where.
+    /// The field.
     pub field: Field,
-    /// In one word of the API server's vocabulary.
+    /// The kind of fault, in one word of the API server's vocabulary.
     pub reason: Reason,
     /// What is wrong: lower case, no full stop (or the API server's own text).
     pub message: String,
-    /// What to write instead, where the message does not say it.
+    /// What to write instead, if the message does not contain it.
     pub help: Option<Cow<'static, str>>,
 }
 
 impl Finding {
-    /// Message and help in one line, as a cause, a warning and `check --format json` carry them.
+    /// Message and help in one line, as in a cause, a warning and `check --format json`.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.help {
             Some(help) => format!("{}; {help}", self.message).into(),
@@ -84,7 +84,7 @@ impl Finding {
     }
 }
 
-/// Where rules put what they find. Nothing stops at the first.
+/// The list to which rules add what they find. Nothing stops at the first finding.
 #[derive(Debug)]
 pub struct Findings {
     rule: &'static Meta,
@@ -107,7 +107,7 @@ impl Findings {
         self.list.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -117,14 +117,14 @@ impl Findings {
         self.list
     }
 
-    /// Takes away those from an index on.
+    /// Removes and returns those from an index on.
     pub fn split_off(&mut self, at: usize) -> Vec<Finding> {
         self.list.split_off(at)
     }
 
     /// Adds a finding in a rule's own words.
     ///
-    /// `message` says what happens, `help` what to write instead; both lower case, no full stop.
+    /// `message` is what will happen, `help` what to write instead; both lower case, no full stop.
     pub fn report(
         &mut self,
         path: &Path<'_>,
@@ -175,7 +175,7 @@ impl Findings {
         self.push(path, Reason::NotFound, format_args!("Not found: {value}"), "");
     }
 
-    /// `Not found: …`, and where it was looked for (`field.NotFound` with a detail).
+    /// `Not found: …`, and where it was searched for (`field.NotFound` with a detail).
     pub fn not_found_because<'v>(
         &mut self,
         path: &Path<'_>,

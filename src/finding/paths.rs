@@ -1,4 +1,4 @@
-//! The addresses at which many rules begin.
+//! The paths from which many rules start.
 
 use super::field::Path;
 

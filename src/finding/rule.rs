@@ -1,22 +1,22 @@
-//! Rules: what they are called, what they say of themselves, and how strictly they are taken.
+//! Rules: their ids, their descriptions and their modes.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// How strictly a rule is taken.
+/// How strictly a rule is enforced.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Not run.
+    /// The rule is not run.
     Off,
-    /// Counted, not shown to the user; a note in `check`.
+    /// The finding is counted, but not shown to the user; a note in `check`.
     Audit,
-    /// Shown, not refused.
+    /// The finding is shown as a warning, and the object is allowed.
     Warn,
-    /// Refused.
+    /// The object is denied.
     Deny,
 }
 
@@ -76,26 +76,26 @@ impl<'de> Deserialize<'de> for Mode {
     }
 }
 
-/// What a rule says of itself. Two are equal if they have the same id.
+/// The description of a rule. Two are equal if they have the same id.
 #[derive(Debug)]
 pub struct Meta {
-    /// Kebab-case and never changed: file, fixture folder, docs anchor, policy key, metric label
-    /// and mark in messages.
+    /// Kebab-case and never changed: it names the file, the fixture folder, the docs anchor, the
+    /// policy key and the metric label, and marks messages.
     pub id: &'static str,
     /// One line of at most 80 characters.
     pub summary: &'static str,
-    /// What Kubernetes does, why that hurts, and where that can be read.
+    /// What Kubernetes does, why that hurts, and the upstream source to read.
     pub why: &'static str,
     /// A manifest that has the fault. A test runs it.
     pub bad: &'static str,
     /// The same manifest without it. A test runs it.
     pub good: &'static str,
-    /// How strictly it is taken unless the policy says otherwise.
+    /// The mode, unless the policy sets another.
     pub mode: Mode,
-    /// The release of setguard that brought it.
+    /// The release of setguard that introduced it.
     pub since: &'static str,
-    /// Whether a policy may change its mode and make exceptions from it. What the API server
-    /// refuses stays refused.
+    /// Whether a policy may change its mode and make exceptions from it. A policy cannot allow what
+    /// the API server refuses.
     pub adjustable: bool,
 }
 
@@ -117,7 +117,7 @@ impl Ord for Meta {
     }
 }
 
-/// For tests of what reports findings by whatever rule.
+/// For tests that need some rule, no matter which.
 #[cfg(test)]
 pub(crate) static TEST_RULE: Meta = Meta {
     id: "some-rule",

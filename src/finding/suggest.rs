@@ -1,6 +1,6 @@
-//! What a misspelt word was meant to be.
+//! Suggestions for misspelt words.
 
-/// The word nearest to a misspelt one, if any is near enough to be meant.
+/// The known word closest to a misspelt one, if any is close enough.
 pub(crate) fn nearest_of<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,

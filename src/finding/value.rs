@@ -17,7 +17,7 @@ pub enum Value<'a> {
 
 impl Value<'_> {
     /// Any value, printed as JSON the way Go does (`<`, `>`, `&` and the line separators escaped).
-    /// Of Go's internal structs the names begin in upper case, in the order of the struct.
+    /// In Go's internal structs, names begin with an upper-case letter and keep the struct's order.
     pub fn json(value: &impl Serialize) -> Value<'static> {
         let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
         let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");

@@ -1,4 +1,4 @@
-//! What the rules of injection say of themselves.
+//! The descriptions of the rules of injection.
 
 use crate::{
     finding::{Meta, Mode},
@@ -10,23 +10,24 @@ pub static KINDS: &[(&Meta, &[&str])] = &[
     (&CONTROL_PLANE_INJECTION, &["DaemonSet"]),
     (&NODE_PIN_CONFLICT, &["Pod"]),
     (&UNPAIRED_NODE_ANNOTATION, &["Pod"]),
-    // A trap that looks at templates; of a pod, injection itself reports it.
+    // A trap that looks at templates. For pods, injection itself reports it.
     (&toleration_seconds_loop::TRAP.meta, &["Pod"]),
 ];
 
-/// The rule that tells of tolerations put into the template of a DaemonSet.
+/// The rule that reports tolerations that are injected into the template of a DaemonSet.
 pub static CONTROL_PLANE_INJECTION: Meta = Meta {
     id: "control-plane-injection",
-    summary: "a DaemonSet that setguard brings to the control plane, as it asks for",
+    summary: "a DaemonSet to which setguard adds control-plane tolerations, as requested",
     why: "\
-This is no fault: it tells what will be stored. A DaemonSet labelled setguard.io/control-plane: \"true\", or in
-a namespace labelled so, asks for the tolerations of the control plane, and the webhook puts those that are
-missing into its template, when it is created and when it is changed. `setguard check` judges such a
-DaemonSet as it will be then. A tool that compares what is stored with what was applied, such as a GitOps
-controller, sees the difference: write the tolerations into the template, or have the tool pass over them.
+This is not a fault: it reports what will be stored. A DaemonSet with the label
+setguard.io/control-plane: \"true\", or in a namespace with that label, requests the tolerations of the control
+plane. The webhook adds the missing ones to its template when it is created and when it is changed.
+`setguard check` judges such a DaemonSet with these tolerations. A tool that compares the stored object with
+the applied one, such as a GitOps controller, sees the difference: write the tolerations into the template, or
+configure the tool to ignore them.
 
 Kubernetes: only the template counts, since `NodeShouldRunDaemonPod` (pkg/controller/daemon/
-daemon_controller.go) decides by it whether a node gets a pod at all; what is put into pods comes too late.",
+daemon_controller.go) uses it to decide whether a node gets a pod at all; injection into pods comes too late.",
     bad: include_str!("examples/control-plane-injection.bad.yaml"),
     good: include_str!("examples/control-plane-injection.good.yaml"),
     mode: Mode::Audit,
@@ -34,16 +35,16 @@ daemon_controller.go) decides by it whether a node gets a pod at all; what is pu
     adjustable: true,
 };
 
-/// The rule against a pin that cannot be.
+/// The rule against a node pin that cannot be met.
 pub static NODE_PIN_CONFLICT: Meta = Meta {
     id: "node-pin-conflict",
-    summary: "a pod made for one node whose own affinity ties it to another",
+    summary: "a pod created for one node whose own affinity ties it to another",
     why: "\
-A paired controller makes a pod for one node and says so with the annotation setguard.io/node. setguard
-puts that node into every required term of the pod's node affinity, so that the scheduler can place the
-pod there and nowhere else. If the pod's own affinity excludes the node, no node is left: the pod would
-stay Pending for ever, its controller would wait for it, and neither would say why. setguard refuses the
-pod and names both nodes instead.
+A paired controller creates a pod for one node, and names the node in the annotation setguard.io/node.
+setguard adds that node to every required term of the pod's node affinity, so that the scheduler can place
+the pod there and nowhere else. If the pod's own affinity excludes the node, no node is left: the pod would
+stay Pending forever, its controller would wait for it, and neither would report why. Instead, setguard
+denies the pod and names both nodes.
 
 Kubernetes: terms are ORed, requirements within a term are ANDed, an empty term selects nothing
 (component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go).",
@@ -54,15 +55,15 @@ Kubernetes: terms are ORed, requirements within a term are ANDed, an empty term 
     adjustable: false,
 };
 
-/// The rule against the annotation of somebody who is not paired.
+/// The rule against the annotation from a user that is not a paired controller.
 pub static UNPAIRED_NODE_ANNOTATION: Meta = Meta {
     id: "unpaired-node-annotation",
-    summary: "setguard.io/node on a pod of somebody who is not a paired controller",
+    summary: "setguard.io/node on a pod from a user that is not a paired controller",
     why: "\
-The annotation setguard.io/node is the contract between setguard and a paired controller: whoever may set
-it gets tolerations for the control plane and a pin to a node of their choice. So setguard heeds it only
-from the users and groups that the policy lists under injection.pairedControllers. From anybody else it
-changes nothing, and setguard says so; with injection.unpairedAnnotation: deny the pod is refused.",
+The annotation setguard.io/node is the contract between setguard and a paired controller: users who may set
+it get tolerations for the control plane and a pin to a node of their choice. So setguard accepts it only from
+the users and groups that the policy lists under injection.pairedControllers. From other users it has no
+effect, and setguard warns about it; with injection.unpairedAnnotation: deny it denies the pod.",
     bad: include_str!("examples/unpaired-node-annotation.bad.yaml"),
     good: include_str!("examples/unpaired-node-annotation.good.yaml"),
     mode: Mode::Warn,

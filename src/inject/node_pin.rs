@@ -1,7 +1,7 @@
-//! Ties a pod to the one node it was made for, without ever widening where it may run.
+//! Pins a pod to the node that it was created for, without ever widening where it may run.
 //!
-//! Terms of a node selector are ORed, requirements within a term ANDed. So the pin goes into every
-//! term; a term of its own would widen placement.
+//! Terms of a node selector are ORed, requirements within a term are ANDed. So the pin is added to
+//! every term; a separate term would widen where the pod may run.
 
 use json_patch::PatchOperation;
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
@@ -20,14 +20,14 @@ use crate::{
 /// The only field of a node that a node selector can match.
 const NAME: &str = "metadata.name";
 
-/// Where a pod's own node affinity stands.
+/// The path of a pod's own affinity.
 static AFFINITY: Path<'static> = SPEC.child("affinity");
 static NODE_AFFINITY: Path<'static> = AFFINITY.child("nodeAffinity");
 static REQUIRED: Path<'static> = NODE_AFFINITY.child(REQUIRED_NAME);
 static TERMS: Path<'static> = REQUIRED.child("nodeSelectorTerms");
 const REQUIRED_NAME: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// Adds what pins a pod to a node, or reports why it cannot be pinned.
+/// Pins a pod to a node, or reports why it cannot be pinned.
 pub(super) fn pin(
     spec: &PodSpec,
     node: &str,
@@ -47,7 +47,7 @@ pub(super) fn pin(
             found.report(
                 &SPEC.child("nodeName"),
                 Reason::Invalid,
-                format!("the pod is bound to node {name:?}, but made for node {node:?}"),
+                format!("the pod is bound to node {name:?}, but was created for node {node:?}"),
                 "leave nodeName out: the scheduler places the pod",
             );
         }
@@ -62,7 +62,7 @@ pub(super) fn pin(
             let is_there = (affinity.is_some(), node_affinity.is_some());
             patch.push(add_required(node, is_there));
         }
-        // No term at all is for the API server to refuse; a term of ours would make it valid.
+        // The API server refuses an empty list of terms. A term of ours would make it valid.
         Some([]) => {}
         Some(terms) if terms.iter().all(|term| why_not(spec, term, node).is_some()) => {
             conflict(spec, terms, node, found);
@@ -71,8 +71,8 @@ pub(super) fn pin(
     }
 }
 
-/// Adds a required node affinity to a pod that has none. Whether it has an affinity, and in that a
-/// node affinity, decides from where on it has to be written.
+/// Adds a required node affinity to a pod that has none. Whether the pod has an affinity, and in it
+/// a node affinity, decides which field has to be added.
 fn add_required(node: &str, (has_affinity, has_node_affinity): (bool, bool)) -> PatchOperation {
     let required = json!({ "nodeSelectorTerms": [{ "matchFields": [requirement(node)] }] });
     if has_node_affinity {
@@ -128,7 +128,7 @@ fn is_pinned_to(term: &NodeSelectorTerm, node: &str) -> bool {
     })
 }
 
-/// Every term excludes the node: each is named, with what in it does.
+/// Reports every term with the reason why it excludes the node. All of them do.
 fn conflict(spec: &PodSpec, terms: &[NodeSelectorTerm], node: &str, found: &mut Findings) {
     for (i, term) in terms.iter().enumerate() {
         let term_path = TERMS.index(i);
@@ -139,18 +139,20 @@ fn conflict(spec: &PodSpec, terms: &[NodeSelectorTerm], node: &str, found: &mut 
         });
         let message = match other {
             Some(other) => {
-                format!("the pod is pinned to node {other:?}, but made for node {node:?}")
+                format!("the pod is pinned to node {other:?}, but was created for node {node:?}")
             }
             None => {
                 let why = why_not(spec, term, node).unwrap_or_default();
-                format!("the term never selects node {node:?}, which the pod is made for: {why}")
+                format!(
+                    "the term never selects node {node:?}, which the pod was created for: {why}"
+                )
             }
         };
         found.report(
             &term_path,
             Reason::Invalid,
             message,
-            "remove the term: the annotation names the node",
+            "remove the term: the annotation already names the node",
         );
     }
 }

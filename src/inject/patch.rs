@@ -1,17 +1,17 @@
-//! Operations of a patch.
+//! The operations of a JSON Patch.
 
 use json_patch::{AddOperation, PatchOperation, jsonptr::PointerBuf};
 
 use crate::finding::Path;
 
-/// `add` of a value at a path, with an optional last step such as `-`.
+/// The operation `add` of a value at a path, with an optional last step such as `-`.
 pub(super) fn add(path: &Path<'_>, last: Option<&str>, value: serde_json::Value) -> PatchOperation {
     let mut pointer = path.to_field().pointer();
     if let Some(last) = last {
         pointer.push('/');
         pointer.push_str(last);
     }
-    // A pointer that `Field` wrote is a valid one; the root would only make the patch fail.
+    // A pointer that `Field` wrote is always valid; the root would only make the patch fail.
     let path = PointerBuf::parse(pointer).unwrap_or_default();
     PatchOperation::Add(AddOperation { path, value })
 }

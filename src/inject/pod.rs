@@ -1,4 +1,4 @@
-//! A pod, as far as injection looks at it.
+//! A pod, reduced to the fields that injection reads.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::object::{DecodeError, Metadata, Str, marks::NODE_ANNOTATION};
 
-/// A pod, as far as injection looks at it.
+/// A pod, reduced to the fields that injection reads.
 #[derive(Debug)]
 pub struct Pod<'a> {
     /// Its metadata.

@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(rename = "Injection")]
 pub struct Settings {
-    /// Who may have pods injected.
+    /// The users and groups whose pods are injected.
     pub paired_controllers: PairedControllers,
-    /// The tolerations that bring a daemon to the control plane.
+    /// The tolerations that let a daemon run on control-plane nodes.
     pub tolerations: Vec<TolerationEntry>,
-    /// Also the tolerations that the built-in DaemonSet controller gives its pods.
+    /// Whether to add the tolerations that the built-in DaemonSet controller gives its pods.
     pub daemon_tolerations: bool,
-    /// Pin a pod to the node that `setguard.io/node` names.
+    /// Whether to pin a pod to the node that `setguard.io/node` names.
     pub node_pin: bool,
-    /// What becomes of `setguard.io/node` on a pod of anybody else: `warn` or `deny`.
+    /// What to do if any other user sets `setguard.io/node` on a pod: `warn` or `deny`.
     pub unpaired_annotation: UnpairedAnnotation,
 }
 
@@ -43,7 +43,7 @@ pub struct TolerationEntry {
     /// The value of the taint, with `Equal`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`; none for all of them.
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`; unset for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
 }
@@ -52,21 +52,21 @@ fn exists() -> String {
     "Exists".to_owned()
 }
 
-/// What becomes of the annotation `setguard.io/node` from somebody who is not paired.
+/// What to do if a user that is not paired sets the annotation `setguard.io/node`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UnpairedAnnotation {
-    /// Nothing but a warning.
+    /// Only a warning.
     #[default]
     Warn,
-    /// The pod is refused.
+    /// The pod is denied.
     Deny,
 }
 
 impl Default for PairedControllers {
     fn default() -> Self {
         PairedControllers {
-            // The built-in controller runs under either, as --use-service-account-credentials says.
+            // The built-in controller uses one of these: see --use-service-account-credentials.
             users: vec![
                 "system:serviceaccount:kube-system:daemon-set-controller".to_owned(),
                 "system:kube-controller-manager".to_owned(),

@@ -1,4 +1,4 @@
-//! Which tolerations a daemon's pod needs, and which it has already.
+//! Which tolerations a daemon's pod needs, and which it already has.
 
 use json_patch::PatchOperation;
 use k8s_openapi::api::core::v1::Toleration;
@@ -30,8 +30,8 @@ pub(super) fn of_daemons(host_network: bool) -> impl Iterator<Item = Toleration>
     })
 }
 
-/// Whether a toleration ends sooner than `ours` for some taint that both tolerate. Only tolerations of
-/// NoExecute can have an end.
+/// Whether a toleration ends sooner than `ours` for some taint that both tolerate. Only tolerations
+/// of NoExecute can end.
 fn limits(there: &Toleration, ours: &Toleration) -> bool {
     let executes = |it: &Toleration| matches!(text(&it.effect), "" | "NoExecute");
     there.toleration_seconds.is_some()
@@ -41,8 +41,8 @@ fn limits(there: &Toleration, ours: &Toleration) -> bool {
         && (operator(there) == "Exists" || text(&there.value) == text(&ours.value))
 }
 
-/// Whether a toleration is what the API server itself adds to each pod that has none of its own, so
-/// that its author has nothing to mend.
+/// Whether the API server itself adds this toleration, as it does to each pod that has none of its
+/// own. The author of the pod then has nothing to fix.
 ///
 /// Kubernetes: `Admit`, plugin/pkg/admission/defaulttolerationseconds/admission.go.
 fn is_of_the_api_server(toleration: &Toleration) -> bool {
@@ -52,9 +52,9 @@ fn is_of_the_api_server(toleration: &Toleration) -> bool {
         && text(&toleration.effect) == "NoExecute"
 }
 
-/// The tolerations of a pod while some are added.
+/// The tolerations of a pod, and those that are added to it.
 pub(super) struct List {
-    /// The index in the list that came in before which each stands; `None` for the end.
+    /// Each with the index in `existing` before which it is inserted; `None` for the end.
     added: Vec<(Option<usize>, Toleration)>,
     existing: Vec<Toleration>,
     changed: bool,
@@ -65,7 +65,7 @@ impl List {
         List { added: Vec::new(), existing: existing.to_vec(), changed: false }
     }
 
-    /// Appends a toleration unless one that is there covers it.
+    /// Appends a toleration, unless one in the list covers it.
     fn append(&mut self, toleration: Toleration) {
         let added = self.added.iter().map(|(_, toleration)| toleration);
         if !self.existing.iter().chain(added).any(|there| covers(there, &toleration)) {
@@ -74,11 +74,11 @@ impl List {
         }
     }
 
-    /// Adds a toleration, unless one that is there covers it, before any that ends sooner.
+    /// Adds a toleration before any that ends sooner, unless one in the list covers it.
     ///
-    /// Of the tolerations of a taint, the first decides how long a pod stays on the node. One with
-    /// `tolerationSeconds` before ours would have the daemon evicted; its controller would make it
-    /// again on the same node, and so on.
+    /// The first toleration that matches a taint decides how long a pod stays on the node. If one
+    /// with `tolerationSeconds` came before ours, the daemon would be evicted, its controller would
+    /// recreate it on the same node, and so on.
     ///
     /// Kubernetes: `GetMatchingTolerations`, pkg/apis/core/v1/helper/helpers.go.
     pub(super) fn add(&mut self, toleration: Toleration, path: &Path<'_>, found: &mut Findings) {
@@ -99,8 +99,8 @@ impl List {
             &limited_path.child("tolerationSeconds"),
             Reason::Invalid,
             format!(
-                "after {} seconds the pod would be evicted and made again on the same node, so an \
-                 unlimited toleration of {} is put before it",
+                "after {} seconds the pod would be evicted and recreated on the same node, so an \
+                 unlimited toleration of {} is inserted before this one",
                 self.existing[index].toleration_seconds.unwrap_or_default(),
                 text(&toleration.key),
             ),
@@ -108,28 +108,28 @@ impl List {
         );
     }
 
-    /// The keys of what was added.
+    /// The keys of the added tolerations.
     pub(super) fn added_keys(&self) -> Vec<&str> {
         self.added.iter().map(|(_, toleration)| text(&toleration.key)).collect()
     }
 
-    /// Whether anything was added since the last time this was asked.
+    /// Whether anything was added since the last call.
     pub(super) const fn take_changed(&mut self) -> bool {
         std::mem::replace(&mut self.changed, false)
     }
 
-    /// The operations that add what is missing to `tolerations` under this path.
+    /// Appends the operations that add what is missing to `tolerations` in this spec.
     pub(super) fn patch(self, spec: &Path<'_>, patch: &mut Vec<PatchOperation>) {
         let path = spec.child("tolerations");
         if self.existing.is_empty() {
-            // The list may be absent, null or empty: written whole, it does not matter which.
+            // The list may be absent, null or empty. Adding it as a whole works for all three.
             let all: Vec<_> = self.added.iter().map(|(_, toleration)| json(toleration)).collect();
             if !all.is_empty() {
                 patch.push(add(&path, None, all.into()));
             }
             return;
         }
-        // From the back, so that no insertion moves the place of one that is still to come.
+        // From the back, so that no insertion shifts the index of one that follows.
         let (mut inserted, appended): (Vec<_>, Vec<_>) =
             self.added.into_iter().partition(|(at, _)| at.is_some());
         inserted.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
@@ -143,7 +143,7 @@ impl List {
     }
 }
 
-/// In the order in which Kubernetes writes the fields.
+/// A toleration as JSON, with the fields in the order in which Kubernetes writes them.
 fn json(toleration: &Toleration) -> serde_json::Value {
     let fields = [
         ("key", &toleration.key),

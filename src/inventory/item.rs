@@ -1,4 +1,4 @@
-//! What the rules know of an object.
+//! What the rules about several objects know about one object.
 
 use std::{fmt, sync::Arc};
 
@@ -16,39 +16,40 @@ use crate::finding::{
 pub struct Place {
     /// The file.
     pub file: Arc<str>,
-    /// The line, from 1 on.
+    /// The line, counted from 1.
     pub line: usize,
 }
 
-/// An object, as far as others bear on it.
+/// An object, reduced to what the rules about several objects need.
 #[derive(Clone, Debug)]
 pub struct Item {
     pub(crate) kind: &'static str,
     pub(crate) namespace: Box<str>,
     pub(crate) name: Box<str>,
-    /// The server is to end the name: what is made of it is always new.
+    /// Whether the API server generates the end of the name, so that each request creates a new
+    /// object.
     pub(crate) is_generated: bool,
-    /// The annotation by which it asks to be let off warnings.
+    /// The value of the annotation that exempts it from warnings.
     pub(crate) ignore: Option<Box<str>>,
     pub(crate) role: Role,
-    /// Where it stands, if it stands in a file.
+    /// Where it is in its file, if it comes from a file.
     pub place: Option<Place>,
 }
 
-/// What an object is to others.
+/// What an object is to other objects.
 #[derive(Clone, Debug)]
 pub(crate) enum Role {
     Controller(Box<Controller>),
     Service(Service),
 }
 
-/// What makes pods.
+/// A controller of pods.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Controller {
-    /// Whether it is a DaemonSet or a StatefulSet, which are those that are judged.
+    /// Whether it is a DaemonSet or a StatefulSet. Only these get findings.
     pub(crate) is_judged: bool,
-    /// Which pods it takes for its own. `None` if it is another controller that decides about its
-    /// pods, if nobody wrote the selector, and if the API server refuses it.
+    /// Which pods it adopts. `None` if another controller owns it, if its selector is generated, or
+    /// if the API server refuses its selector.
     pub(crate) selector: Option<Selector>,
     /// The labels of its pods.
     pub(crate) labels: Labels,
@@ -56,15 +57,15 @@ pub(crate) struct Controller {
     pub(crate) service_name: Option<Box<str>>,
     /// The ports of the node that the pods of a DaemonSet claim.
     pub(crate) claims: Box<[Claim]>,
-    /// The nodes of a DaemonSet, if it claims a port there.
+    /// The nodes of a DaemonSet; set only if it claims a port.
     pub(crate) nodes: Nodes,
 }
 
-/// What leads to pods.
+/// A Service.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Service {
     pub(crate) is_headless: bool,
-    /// A name for something outside the cluster.
+    /// Whether it is a name for something outside the cluster.
     pub(crate) is_external: bool,
     pub(crate) selector: Labels,
 }
@@ -75,7 +76,7 @@ impl Item {
         self.kind
     }
 
-    /// Its namespace; `default` where it does not say.
+    /// Its namespace; `default` if it has none.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
@@ -90,7 +91,7 @@ impl Item {
         self.ignore.as_deref()
     }
 
-    /// The fields at which a rule may find something, always in the same order.
+    /// The fields that findings can be about, always in the same order.
     pub fn fields(&self) -> Vec<Field> {
         let Role::Controller(controller) = &self.role else { return Vec::new() };
         let mut fields = Vec::new();
@@ -120,7 +121,7 @@ impl Item {
         }
     }
 
-    /// Whether both are one object, which is in the input twice.
+    /// Whether both are the same object, which is in the input twice.
     pub fn is_same(&self, other: &Item) -> bool {
         self.kind == other.kind
             && self.name == other.name

@@ -1,5 +1,5 @@
-//! Labels and selectors, compact: what a selector asks of each key, and whether two of them can be
-//! met by one set of labels.
+//! Compact labels and selectors: what a selector requires of each key, and whether one set of
+//! labels can meet two selectors.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -27,7 +27,7 @@ impl Labels {
         self.0.get(i).map(|(_, value)| &**value)
     }
 
-    /// All of them, by key.
+    /// All labels, sorted by key.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (&**key, &**value))
     }
@@ -42,28 +42,28 @@ impl fmt::Display for Labels {
     }
 }
 
-/// What a selector asks of one key, all its requirements taken together.
+/// What a selector requires of one key, with all its requirements combined.
 pub(crate) type Need = Allowed<Box<str>>;
 
-/// A value that meets a need; `None` if the label may as well be left out.
+/// A value that meets a need; `None` if the label can be left out.
 fn example(need: &Need) -> Option<Box<str>> {
     match need {
         Need::OneOf(values) => values.first().cloned(),
         Need::Present { not, .. } => {
             let numbered = (1..).map(|i| format!("any-{i}").into());
-            // Of one value more than are excluded, one is not excluded.
+            // Only a finite number of values is excluded, so this ends.
             std::iter::once("any".into()).chain(numbered).find(|value| !not.contains(value))
         }
         Need::NotIn(_) | Need::Absent | Need::Nothing => None,
     }
 }
 
-/// A selector that some labels meet: what it asks of each key, sorted by key.
+/// A selector that some labels meet: what it requires of each key, sorted by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selector(Box<[(Box<str>, Need)]>);
 
 impl Selector {
-    /// What a label selector asks for. `None` if the API server refuses it, if it is empty, or if
+    /// What a label selector requires. `None` if the API server refuses it, if it is empty, or if
     /// it contradicts itself.
     pub(crate) fn of(selector: &LabelSelector) -> Option<Self> {
         if !selector::parses(selector) || selector::is_empty(selector) {
@@ -92,7 +92,7 @@ impl Selector {
         needs.collect::<Option<_>>().map(Selector)
     }
 
-    /// What a plain map of labels asks for; `None` if it is empty.
+    /// What a plain map of labels requires; `None` if it is empty.
     pub(crate) fn of_map(labels: Option<&BTreeMap<String, String>>) -> Option<Self> {
         let match_labels = labels.cloned();
         Selector::of(&LabelSelector { match_labels, match_expressions: None })
@@ -103,7 +103,7 @@ impl Selector {
         self.0.iter().all(|(key, need)| need.contains(labels.get(key)))
     }
 
-    /// Labels that meet both; `None` if there are none.
+    /// Labels that meet both selectors; `None` if there are none.
     pub(crate) fn common(&self, other: &Selector) -> Option<Labels> {
         let mut labels = BTreeMap::new();
         for (key, need) in &self.0 {
@@ -122,12 +122,12 @@ impl Selector {
         Some(Labels(labels.into_iter().collect()))
     }
 
-    /// Whether it asks for nothing but keys that another asks for too.
+    /// Whether the other selector has requirements for all keys of this one.
     pub(crate) fn asks_no_more_than(&self, other: &Selector) -> bool {
         self.0.len() <= other.0.len() && self.0.iter().all(|(key, _)| other.need(key).is_some())
     }
 
-    /// What it asks of each key.
+    /// What it requires of each key.
     pub(crate) fn needs(&self) -> impl Iterator<Item = (&str, &Need)> {
         self.0.iter().map(|(key, need)| (&**key, need))
     }

@@ -1,4 +1,4 @@
-//! The nodes that a DaemonSet's pods may be on, and what they claim there.
+//! The nodes that a DaemonSet's pods may run on, and the ports that they claim there.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::{
     kubernetes::{containers::is_sidecar, node_selector},
 };
 
-/// The address that stands for all addresses of a node, also if none is written.
+/// The address that means all addresses of a node. It is also the default.
 ///
 /// Kubernetes: `DefaultBindAllHostIP`, kube-scheduler framework/types.go.
 const ALL: &str = "0.0.0.0";
 
-/// A port of the node that a pod claims while it runs, and where that is written.
+/// A port of the node that a pod claims while it runs, and the field that claims it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) port: i32,
@@ -28,8 +28,8 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// All claims of a pod. With `hostNetwork` every declared port is one; init containers have
-    /// gone by then, unless they are sidecars.
+    /// All claims of a running pod. With `hostNetwork` every declared port is one. Init containers
+    /// have ended by then, unless they are sidecars.
     ///
     /// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
     /// pkg/apis/core/v1/defaults.go.
@@ -76,7 +76,7 @@ impl Claim {
         }
     }
 
-    /// Whether one node cannot give both.
+    /// Whether one node cannot provide both.
     ///
     /// Kubernetes: `HostPortInfo.CheckConflict`, kube-scheduler framework/types.go.
     pub(crate) fn collides(&self, other: &Claim) -> bool {
@@ -84,7 +84,7 @@ impl Claim {
         self.port == other.port && self.protocol == other.protocol && same_ip
     }
 
-    /// Calls `see` with the address of the field.
+    /// Calls `see` with the path of the field.
     pub(crate) fn at(&self, see: impl FnOnce(&Path<'_>)) {
         let path = POD_SPEC.child(self.list);
         let path = path.index(self.container);
@@ -94,7 +94,7 @@ impl Claim {
     }
 }
 
-/// Nodes, by their labels.
+/// A set of nodes, selected by their labels.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nodes {
     selector: BTreeMap<String, String>,
@@ -114,30 +114,30 @@ impl Nodes {
         nodes
     }
 
-    /// Takes what an only term says with one value over into the selector, so that two pools of
-    /// nodes are told apart at once.
+    /// If there is only one term, copies its `In` requirements with one value into the selector.
+    /// Two pools of nodes can then be told apart quickly.
     fn take_over(&mut self) {
         let Some([term]) = self.terms.as_deref() else { return };
         let expressions = term.match_expressions.iter().flatten();
         for it in expressions.filter(|it| it.operator == "In") {
             if let Some([value]) = it.values.as_deref() {
-                // If it contradicts, the term that stays says so.
+                // A contradiction is still detected, because the term is kept.
                 self.selector.entry(it.key.clone()).or_insert_with(|| value.clone());
             }
         }
     }
 
-    /// What they all have in common, with its one value.
+    /// The labels that all of them have, each with its only value.
     pub(crate) fn pins(&self) -> impl Iterator<Item = (&str, &str)> {
         self.selector.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// The value of a label that they all have in common.
+    /// The value of a label, if all of them have the same.
     pub(crate) fn pin(&self, key: &str) -> Option<&str> {
         self.selector.get(key).map(String::as_str)
     }
 
-    /// Whether a node can be one of both.
+    /// Whether a node can be in both sets.
     pub(crate) fn can_share(&self, other: &Nodes) -> bool {
         if self.pins().any(|(key, value)| other.pin(key).is_some_and(|its| its != value)) {
             return false;
@@ -150,14 +150,14 @@ impl Nodes {
             (None, None) => true,
             (Some(terms), None) | (None, Some(terms)) => terms.iter().any(meets),
             (Some(ours), Some(theirs)) => ours.iter().any(|one| {
-                // A term that cannot be met alone, an empty one above all, cannot be with another.
+                // If no node meets a term alone, as with an empty one, none meets it with another.
                 meets(one) && theirs.iter().any(|other| meets(other) && meets(&both(one, other)))
             }),
         }
     }
 }
 
-/// Everything that both terms ask for.
+/// A term with the requirements of both terms.
 fn both(one: &NodeSelectorTerm, other: &NodeSelectorTerm) -> NodeSelectorTerm {
     let mut both = one.clone();
     let expressions = other.match_expressions.iter().flatten().cloned();

@@ -1,12 +1,12 @@
-//! Which values a label may have, given what is asked of it.
+//! The values that a label can have under a set of requirements.
 //!
-//! Labels are free text: what nobody lists and nobody forbids is always possible. So requirements
-//! on different keys do not bear on each other, and those on one key can be met together if one
-//! value, or the lack of the label, meets them all.
+//! Labels are free text: a value that no requirement lists or forbids is always possible. So
+//! requirements on different keys are independent of each other, and those on one key can be met
+//! together if one value, or the absence of the label, meets them all.
 
 use std::{borrow::Borrow, cmp::Ordering};
 
-/// What a requirement asks of the value of a label.
+/// A requirement on the value of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Test<'a> {
     /// `In`
@@ -23,27 +23,27 @@ pub(crate) enum Test<'a> {
     Above(i64),
     /// `Lt`
     Below(i64),
-    /// A comparison with what is no number, which holds for no value.
+    /// A comparison with a text that is not a number, which holds for no value.
     Never,
 }
 
-/// The values that pass some tests, all of them together.
+/// The values that pass all of some tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Allowed<S> {
-    /// No value, nor the lack of one.
+    /// Neither any value nor the absence of the label.
     Nothing,
-    /// No value.
+    /// Only the absence of the label.
     Absent,
-    /// One of these, of which there is at least one; sorted.
+    /// One of these; sorted, at least one.
     OneOf(Box<[S]>),
-    /// A value, but none of these (sorted), and a number within these bounds, if there are any.
+    /// Any value except `not` and, if there are `bounds`, only a number within them.
     Present {
-        /// What it is not.
+        /// The values that it cannot be; sorted.
         not: Box<[S]>,
-        /// The lowest and the highest number that it may be.
+        /// The lowest and the highest number that it can be.
         bounds: Option<(i64, i64)>,
     },
-    /// No value, or none of these; sorted.
+    /// The absence of the label, or any value except these; sorted.
     NotIn(Box<[S]>),
 }
 
@@ -57,7 +57,7 @@ impl<S: Ord + for<'t> From<&'t str> + Borrow<str>> Allowed<S> {
 }
 
 impl<S: Ord + Clone + Borrow<str>> Allowed<S> {
-    /// Whether a value, or the lack of one, is among them.
+    /// Whether a value, or the absence of the label (`None`), is among them.
     pub(crate) fn contains(&self, value: Option<&str>) -> bool {
         let listed =
             |list: &[S], value: &str| list.binary_search_by(|own| own.borrow().cmp(value)).is_ok();
@@ -75,7 +75,7 @@ impl<S: Ord + Clone + Borrow<str>> Allowed<S> {
         }
     }
 
-    /// Those that are allowed by both.
+    /// The values that both allow.
     pub(crate) fn and(&self, other: &Self) -> Self {
         match (self, other) {
             (Allowed::OneOf(list), other) | (other, Allowed::OneOf(list)) => {
@@ -106,12 +106,12 @@ impl<S: Ord + Clone + Borrow<str>> Allowed<S> {
     }
 }
 
-/// Tests, gathered by what they do.
+/// Tests, combined by their effect.
 #[derive(Default)]
 struct All<'a> {
     must_be_present: bool,
     must_be_absent: bool,
-    /// What all lists have in common so far.
+    /// The values that all lists so far have in common.
     list: Option<Vec<&'a str>>,
     not: Vec<&'a str>,
     bounds: Option<(i64, i64)>,
@@ -127,7 +127,7 @@ impl<'a> All<'a> {
             Test::NoneOf(values) => self.not.extend(values.iter().map(String::as_str)),
             Test::Present => {}
             Test::Absent => self.must_be_absent = true,
-            // No label begins with a minus.
+            // No label value begins with a minus sign.
             Test::Above(bound) => match bound.checked_add(1) {
                 Some(lowest) => self.bounds = both(self.bounds, Some((lowest.max(0), i64::MAX))),
                 None => self.is_impossible = true,
@@ -167,8 +167,8 @@ impl<'a> All<'a> {
         }
         match self.bounds {
             Some((low, high)) if low > high => Allowed::Nothing,
-            // A number can be written with any count of zeros before it, and any other text can be
-            // made longer, so what is not forbidden never runs out.
+            // A number can have any number of leading zeros, and any other text can be made longer,
+            // so a list of forbidden values never excludes all of them.
             bounds if self.must_be_present => Allowed::Present { not: own(self.not), bounds },
             _ => Allowed::NotIn(own(self.not)),
         }
@@ -179,7 +179,7 @@ fn non_empty<S>(list: Box<[S]>) -> Allowed<S> {
     if list.is_empty() { Allowed::Nothing } else { Allowed::OneOf(list) }
 }
 
-/// The bounds that both ask for.
+/// The intersection of two bounds.
 fn both(one: Option<(i64, i64)>, other: Option<(i64, i64)>) -> Option<(i64, i64)> {
     match (one, other) {
         (Some((low, high)), Some((lower, higher))) => Some((low.max(lower), high.min(higher))),
@@ -194,7 +194,7 @@ fn is_within(value: &str, bounds: Option<(i64, i64)>) -> bool {
     })
 }
 
-/// Two sorted lists as one.
+/// Merges two sorted lists.
 fn union<S: Ord + Clone>(one: &[S], other: &[S]) -> Box<[S]> {
     let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
     let next = || {

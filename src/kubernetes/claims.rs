@@ -1,4 +1,4 @@
-//! Whether two lists of claim templates say the same.
+//! Semantic equality of two lists of claim templates.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use super::{quantity::Quantity, selector};
 ///
 /// Kubernetes: `apiequality.Semantic.DeepEqual` on the internal types, in
 /// `ValidateStatefulSetUpdate`, `pkg/apis/apps/validation/validation.go`: absent and empty lists,
-/// maps and texts are the same, amounts are compared by what they are worth. Pointers to empty texts
-/// are not nil: `storageClassName: ""` is not an absent one.
+/// maps and strings are equal, and quantities are compared by value. A pointer to an empty string
+/// is not nil: `storageClassName: ""` differs from an absent one.
 pub(crate) fn same(one: &[PersistentVolumeClaim], other: &[PersistentVolumeClaim]) -> bool {
     one == other
         || one.len() == other.len()
             && one.iter().zip(other).all(|(a, b)| normal(a.clone()) == normal(b.clone()))
 }
 
-/// A claim in a form in which equal means the same.
+/// The normal form of a claim: claims with the same meaning have equal normal forms.
 fn normal(mut claim: PersistentVolumeClaim) -> PersistentVolumeClaim {
     metadata(&mut claim.metadata);
     spec(claim.spec.get_or_insert_default());

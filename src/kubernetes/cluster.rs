@@ -1,7 +1,7 @@
 //! The cluster that an object is meant for: its version and feature gates.
 //!
-//! Whether a field is honoured depends on them. What a release does by default is a table here,
-//! never an `if` in a rule.
+//! They decide whether the API server honours a field. The defaults of each release are a table
+//! here, never an `if` in a rule.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, str::FromStr};
 
@@ -11,14 +11,14 @@ use crate::finding::nearest_of;
 /// A minor release of Kubernetes: 1.36 is `Version { minor: 36 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
-    /// The number behind `1.`.
+    /// The number after `1.`.
     pub minor: u32,
 }
 
 impl Version {
-    /// The oldest release that setguard knows the rules of.
+    /// The oldest release whose rules setguard knows.
     pub const OLDEST: Version = Version { minor: 33 };
-    /// The newest release that setguard knows the rules of, which is k8s-openapi's.
+    /// The newest release whose rules setguard knows, which is that of k8s-openapi.
     pub const NEWEST: Version = Version { minor: 37 };
 }
 
@@ -42,7 +42,7 @@ impl FromStr for Version {
             Ok(version)
         } else {
             Err(format!(
-                "Kubernetes {version} is not among the releases known here, {} to {}",
+                "Kubernetes {version} is not supported; the supported releases are {} to {}",
                 Version::OLDEST,
                 Version::NEWEST
             ))
@@ -58,19 +58,19 @@ struct Gate {
     defaults: &'static [(u32, bool)],
 }
 
-/// Without it a StatefulSet's `maxUnavailable` is dropped.
+/// If this gate is off, the API server drops a StatefulSet's `maxUnavailable`.
 const MAX_UNAVAILABLE_STATEFUL_SET: &str = "MaxUnavailableStatefulSet";
 
-/// Off in every release that is known here.
+/// Off in every supported release.
 const OFF: &[(u32, bool)] = &[(0, false)];
 
-/// Every gate that a rule asks for.
+/// Every gate that a rule depends on.
 ///
 /// Kubernetes: `pkg/features/kube_features.go`.
 const GATES: &[Gate] = &[
-    // On in 1.35.0 to 1.35.3, off again from 1.35.4: the patch releases that stay decide.
+    // On in 1.35.0 to 1.35.3, off again since 1.35.4: the table follows the later patch releases.
     Gate { name: MAX_UNAVAILABLE_STATEFUL_SET, defaults: OFF },
-    // What decides about fields of the pod template.
+    // Gates for fields of the pod template.
     Gate { name: "ClusterTrustBundleProjection", defaults: OFF },
     Gate { name: "ContainerRestartRules", defaults: &[(35, true)] },
     Gate { name: "ContainerStopSignals", defaults: OFF },
@@ -101,17 +101,17 @@ const GATES: &[Gate] = &[
     Gate { name: "VolumeAttributesClass", defaults: &[(34, true)] },
 ];
 
-/// Releases with which the API server began to judge something, where no gate says so.
+/// Releases in which the API server started to validate something without a feature gate.
 ///
-/// The rules that all supported releases share are not listed: a StatefulSet's `serviceName` is
-/// judged since 1.33 (kubernetes#130233), and its `revisionHistoryLimit` may change since 1.33
+/// Changes that all supported releases share are not listed: since 1.33, a StatefulSet's
+/// `serviceName` is validated (kubernetes#130233), and its `revisionHistoryLimit` may change
 /// (kubernetes#129017).
 pub mod since {
     use super::Version;
 
-    /// The pod template of a StatefulSet is judged (kubernetes#131790).
+    /// The pod template of a StatefulSet is validated (kubernetes#131790).
     pub const STATEFUL_SET_TEMPLATE_VALIDATED: Version = Version { minor: 34 };
-    /// The claim templates of a StatefulSet are judged (kubernetes#132212).
+    /// The claim templates of a StatefulSet are validated (kubernetes#132212).
     pub const CLAIM_TEMPLATES_VALIDATED: Version = Version { minor: 34 };
 }
 
@@ -130,18 +130,18 @@ impl Default for Cluster {
 }
 
 impl Cluster {
-    /// A cluster of this release whose gates differ from the defaults as given.
+    /// A cluster of this release. `gates` overrides the defaults of the release.
     pub const fn new(version: Version, gates: BTreeMap<String, bool>) -> Self {
         Cluster { version, gates }
     }
 
-    /// Sets a gate apart from its default.
+    /// Sets a gate, overriding its default.
     pub fn set_gate(&mut self, name: &str, on: bool) {
         self.gates.insert(name.to_owned(), on);
     }
 
-    /// The cluster as a set of this resource meets it. OpenKruise's StatefulSet heeds
-    /// `maxUnavailable` without a feature gate.
+    /// The cluster as it applies to this resource. For OpenKruise's StatefulSet, `maxUnavailable`
+    /// takes effect without a feature gate.
     pub fn as_met_by(&self, resource: &Resource) -> Cow<'_, Cluster> {
         if !resource.is_kruise() {
             return Cow::Borrowed(self);
@@ -151,18 +151,18 @@ impl Cluster {
         Cow::Owned(cluster)
     }
 
-    /// Whether it has what came with a release; see [`since`].
+    /// Whether it has the changes of this release; see [`since`].
     pub fn has(&self, release: Version) -> bool {
         self.version >= release
     }
 
-    /// One of this version, with every feature off.
+    /// A cluster of this version with every feature off.
     #[cfg(test)]
     pub(crate) fn without_features(version: Version) -> Self {
         Cluster::new(version, GATES.iter().map(|gate| (gate.name.to_owned(), false)).collect())
     }
 
-    /// Whether a feature is on. One that no rule knows is off.
+    /// Whether a feature gate is on. A gate that is neither set nor in the table is off.
     pub fn enabled(&self, gate: &str) -> bool {
         self.gates.get(gate).copied().unwrap_or_else(|| {
             let known = GATES.iter().find(|known| known.name == gate);
@@ -175,17 +175,19 @@ impl Cluster {
     }
 }
 
-/// The gate that a misspelt one was meant to be. There are many that no rule asks for: what is
-/// near to none is taken for one of those.
+/// The known gate that a misspelt name was meant to be.
+///
+/// `None` if the name is known, or if it resembles no known gate: Kubernetes has many gates that no
+/// rule depends on.
 pub fn meant_gate(name: &str) -> Option<&'static str> {
     let known = || GATES.iter().map(|gate| gate.name);
     nearest_of(name, known()).filter(|_| !known().any(|known| known == name))
 }
 
-/// Reads `A=true,B=false`.
+/// Parses `A=true,B=false`.
 ///
 /// # Errors
-/// Names the part that is not `GATE=true` or `GATE=false`, or whose gate is misspelt.
+/// The message names the part that is not `GATE=true` or `GATE=false`, or the misspelt gate.
 pub fn parse_gates(text: &str) -> Result<BTreeMap<String, bool>, String> {
     text.split(',')
         .filter(|part| !part.is_empty())
@@ -224,7 +226,7 @@ mod tests {
         assert!(parse_gates("A=yes").is_err());
         let misspelt = parse_gates("MaxUnavailableStatefulset=true").unwrap_err();
         assert!(misspelt.contains("did you mean MaxUnavailableStatefulSet?"), "{misspelt}");
-        // Real, and of no interest here.
+        // Real gates that no rule depends on.
         let gates = parse_gates("PodLevelResourceManagers=true,SchedulerQueueingHints=false");
         assert_eq!(gates.map(|gates| gates.len()), Ok(2));
     }

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use crate::finding::Path;
 
-/// `VisitContainersWithPath`, but for ephemeral containers, which a template cannot have.
+/// `VisitContainersWithPath`, except for ephemeral containers, which a template cannot have.
 pub(crate) fn visit(
     spec: &PodSpec,
     path: &Path<'_>,

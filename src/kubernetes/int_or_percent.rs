@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::names;
 use crate::finding::{Findings, Path, Value};
 
-/// Neither negative nor anything but a number or a percentage: `ValidatePositiveIntOrPercent`.
+/// Validates a non-negative number or a percentage: `ValidatePositiveIntOrPercent`.
 pub fn validate(value: &IntOrString, path: &Path<'_>, found: &mut Findings) {
     match value {
         IntOrString::Int(number) if *number < 0 => {
@@ -23,15 +23,16 @@ pub fn validate(value: &IntOrString, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// A percentage of at most 100; plain numbers have no bound: `IsNotMoreThan100Percent`.
+/// Validates that a percentage is at most 100; plain numbers have no limit:
+/// `IsNotMoreThan100Percent`.
 pub fn not_more_than_100_percent(value: &IntOrString, path: &Path<'_>, found: &mut Findings) {
     if percentage(value).is_some_and(|percent| percent > 100) {
         found.invalid(path, to_value(value), "must not be greater than 100%");
     }
 }
 
-/// The number, or the number before the percent sign; of a text that is neither, what can be read
-/// as a number, else 0: `getIntOrPercentValue`.
+/// The number, or the number before the percent sign. Any other text counts as the number that it
+/// contains, or else as 0: `getIntOrPercentValue`.
 pub fn number(value: &IntOrString) -> i64 {
     match value {
         IntOrString::Int(number) => i64::from(*number),
@@ -39,7 +40,7 @@ pub fn number(value: &IntOrString) -> i64 {
     }
 }
 
-/// As it is printed in a message.
+/// The value as it is printed in a message.
 pub fn to_value(value: &IntOrString) -> Value<'static> {
     match value {
         IntOrString::Int(number) => Value::Int(i64::from(*number)),
@@ -55,7 +56,7 @@ pub fn percentage(value: &IntOrString) -> Option<i64> {
     }
 }
 
-/// Go's `strconv.Atoi` with the error dropped: what is too large is the largest number.
+/// Go's `strconv.Atoi` with the error ignored: a number out of range becomes the nearest in range.
 fn atoi(text: &str) -> i64 {
     text.parse().unwrap_or_else(|_| {
         let digits = text.strip_prefix(['-', '+']).unwrap_or(text);

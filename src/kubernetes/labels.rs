@@ -5,13 +5,13 @@ use std::{borrow::Borrow, collections::BTreeMap};
 use super::names;
 use crate::finding::{Findings, Path};
 
-/// Bytes that keys and values of all annotations may have together.
+/// The maximum total size of the keys and values of all annotations, in bytes.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
-/// A map of text, whether owned or borrowed from the JSON that it came in.
+/// A map of strings, either owned or borrowed from the JSON that contains it.
 pub type TextMap<T> = BTreeMap<T, T>;
 
-/// Labels. The address is that of the map; upstream does not name the key either.
+/// Labels. The field path is that of the map: upstream does not name the key either.
 ///
 /// Kubernetes: `ValidateLabels`, apimachinery `pkg/apis/meta/v1/validation/validation.go`.
 pub fn labels<T: Borrow<str>>(labels: Option<&TextMap<T>>, path: &Path<'_>, found: &mut Findings) {
@@ -44,7 +44,7 @@ pub fn annotations<T: Borrow<str>>(
     for (key, value) in annotations.into_iter().flatten() {
         let key: &str = key.borrow();
         size += key.len() + value.borrow().len();
-        // The key of a label, but in either case: what is good as it is needs no second look.
+        // The key of a label, but in either case. A valid key needs no lowercase copy.
         if !names::label_key(key).is_empty() {
             for message in names::label_key(&key.to_lowercase()) {
                 found.invalid(path, key, message);

@@ -1,11 +1,11 @@
-//! The labels that the controllers put on each pod, whatever its template says.
+//! The labels that the controllers set on each pod, whatever its template contains.
 
-/// What the DaemonSet controller puts on its pods.
+/// The labels that the DaemonSet controller sets on its pods.
 ///
 /// Kubernetes: `CreatePodTemplate`, pkg/controller/daemon/util/daemonset_util.go.
 pub(crate) const OF_DAEMON_SETS: &[&str] = &["controller-revision-hash", "pod-template-generation"];
 
-/// What the StatefulSet controller puts on its pods.
+/// The labels that the StatefulSet controller sets on its pods.
 ///
 /// Kubernetes: `initIdentity`, `updateIdentity` and `setPodRevision`,
 /// pkg/controller/statefulset/stateful_set_utils.go.

@@ -1,12 +1,12 @@
-//! What a name, a key or a value of a label, a path or an address may look like.
+//! Which names, label keys, label values, paths and addresses are valid.
 //!
-//! Each check returns the API server's texts, none when the value is good; an empty `Vec` does not
-//! allocate. The matchers are hand-written: `$` of the upstream expressions is the end of the text,
-//! a trailing newline never passes.
+//! Each check returns the API server's messages, or none if the value is valid; an empty `Vec` does
+//! not allocate. The matchers are hand-written. `$` in upstream's expressions is the end of the
+//! text, so a trailing newline never passes.
 //!
 //! Kubernetes: `staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go` and
-//! `pkg/api/validate/content/` beside it. Note that the same limit is told in "characters" by the
-//! one and in "bytes" by the other; both count bytes.
+//! `pkg/api/validate/content/` beside it. Note that one gives the same limit in "characters" and
+//! the other in "bytes"; both count bytes.
 
 mod address;
 mod other;
@@ -42,7 +42,7 @@ macro_rules! key_text {
 }
 
 const NO_MORE_THAN_63: &str = "must be no more than 63 characters";
-/// A negative number where none may be.
+/// The message for a negative number where none is allowed.
 pub const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
 /// DNS-1123 label: `IsDNS1123Label`.
@@ -79,7 +79,7 @@ pub fn dns1123_subdomain(value: &str) -> Messages {
     wrong
 }
 
-/// DNS-1123 subdomain that may hold underscores: `IsDNS1123SubdomainWithUnderscore`.
+/// DNS-1123 subdomain that may contain underscores: `IsDNS1123SubdomainWithUnderscore`.
 pub fn dns1123_subdomain_with_underscore(value: &str) -> Messages {
     let mut wrong = Vec::new();
     if value.len() > 253 {
@@ -171,7 +171,7 @@ pub fn label_value(value: &str) -> Messages {
     wrong
 }
 
-/// Whether a label could have this value.
+/// Whether a label can have this value.
 pub fn is_label_value(value: &str) -> bool {
     value.len() <= 63 && (value.is_empty() || is_label_text(value))
 }

@@ -1,4 +1,4 @@
-//! Whether a node selector term can be met by any node at all, or by the node of a given name.
+//! Whether any node at all, or the node of a given name, can match a node selector term.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -9,9 +9,9 @@ use super::allowed::{Allowed, Test};
 /// The only field of a node that a term can match.
 const NAME: &str = "metadata.name";
 
-/// Why no node meets both a `nodeSelector` and a term; `None` when one can.
+/// Why no node can match both a `nodeSelector` and a term; `None` if one can.
 ///
-/// Requirements that the API server refuses are passed over.
+/// Requirements that the API server refuses are ignored.
 ///
 /// Kubernetes: `RequiredNodeAffinity.Match` and `isEmptyNodeSelectorTerm`, component-helpers
 /// scheduling/corev1/nodeaffinity/nodeaffinity.go.
@@ -22,8 +22,8 @@ pub fn why_not(
     contradiction(node_selector, term, None)
 }
 
-/// Why the node of this name cannot meet both a `nodeSelector` and a term, as far as they alone can
-/// tell; `None` when it can.
+/// Why the node of this name cannot match both a `nodeSelector` and a term, judging by these alone;
+/// `None` if it can.
 pub fn why_not_node(
     node_selector: Option<&BTreeMap<String, String>>,
     term: &NodeSelectorTerm,
@@ -55,12 +55,12 @@ fn contradiction(
     labels.into_values().chain(names).find_map(|needs| culprits(&needs))
 }
 
-/// A test, and how it was written.
+/// A test, and the requirement that it comes from.
 #[derive(Clone, Copy)]
 struct Need<'a> {
     test: Test<'a>,
     key: &'a str,
-    /// The requirement that it was; `None` for a `nodeSelector`'s entry and for a node's name.
+    /// The original requirement; `None` for an entry of a `nodeSelector` and for a node's name.
     written: Option<&'a NodeSelectorRequirement>,
 }
 
@@ -121,22 +121,22 @@ impl fmt::Display for Need<'_> {
     }
 }
 
-/// With how many others a requirement is compared to find the one that it contradicts.
+/// The number of others with which a requirement is compared to find the one that it contradicts.
 const MOST_COMPARED: usize = 100;
 
-/// Why needs of one key cannot be met together, by the fewest of them that cannot.
+/// Why the needs for one key cannot be met together, explained by a small subset of them.
 fn culprits(needs: &[Need<'_>]) -> Option<String> {
     if can_be_met(needs) {
         return None;
     }
     if let Some(need) = needs.iter().find(|need| !can_be_met(&[**need])) {
         let why = match need.test {
-            Test::Never => "compares with what is no whole number",
-            _ => "holds for no value that a label can have",
+            Test::Never => "compares with a value that is not a whole number",
+            _ => "matches no value that a label can have",
         };
         return Some(format!("{need} {why}"));
     }
-    // Of all beginnings that cannot be met the shortest ends with a culprit.
+    // The shortest prefix that cannot be met ends with a culprit.
     let lengths: Vec<usize> = (1..=needs.len()).collect();
     let shortest = lengths.partition_point(|length| can_be_met(&needs[..*length]));
     let (last, before) = needs.get(..=shortest).unwrap_or(needs).split_last()?;
@@ -148,7 +148,7 @@ fn culprits(needs: &[Need<'_>]) -> Option<String> {
     Some(format!("{} exclude each other", all.join(", ")))
 }
 
-/// Whether one value, or the lack of one, passes all tests.
+/// Whether one value, or the absence of the label, passes all tests.
 fn can_be_met(needs: &[Need<'_>]) -> bool {
     Allowed::<Box<str>>::by(needs.iter().map(|need| need.test)) != Allowed::Nothing
 }
@@ -183,12 +183,12 @@ mod tests {
         let cores = expressions(json!([{"key": "cores", "operator": "Gt", "values": ["8Gi"]}]));
         assert_eq!(
             why_not(None, &cores).unwrap(),
-            "cores Gt [8Gi] compares with what is no whole number"
+            "cores Gt [8Gi] compares with a value that is not a whole number"
         );
         let below = expressions(json!([{"key": "cores", "operator": "Lt", "values": ["0"]}]));
         assert_eq!(
             why_not(None, &below).unwrap(),
-            "cores Lt [0] holds for no value that a label can have"
+            "cores Lt [0] matches no value that a label can have"
         );
         let three = expressions(json!([
             {"key": "a", "operator": "In", "values": ["x", "y"]},
@@ -218,14 +218,14 @@ mod tests {
         }
     }
 
-    // The small universe: two labels with a few values each and some that no requirement names,
-    // and three names, one of which no requirement names.
+    // A small universe: two labels, each with a few values and some that no requirement contains,
+    // and three node names, one of which no requirement contains.
     const WRITTEN: [&str; 6] = ["x", "y", "1", "2", "3", "02"];
     const VALUES: [&str; 12] =
         ["x", "y", "other", "0", "1", "2", "3", "02", "4", "0001", "0002", "0003"];
     const NAMES: [&str; 3] = ["n0", "n1", "other"];
 
-    /// What the API's documentation says of a requirement.
+    /// Whether a requirement holds, according to the API documentation.
     fn holds(requirement: &NodeSelectorRequirement, actual: Option<&str>) -> bool {
         let values = requirement.values.clone().unwrap_or_default();
         let compare = |wanted: std::cmp::Ordering| {

@@ -11,17 +11,17 @@ use std::{
     fmt::{self, Write as _},
 };
 
-/// Whether the API server can read this as a quantity. It strips white space around it.
+/// Whether the API server can parse this as a quantity. It ignores white space around it.
 pub fn is_quantity(text: &str) -> bool {
     Quantity::parse(text).is_some()
 }
 
-/// The mantissa is less than this: ten times as much still fits.
+/// The mantissa is less than this: ten times as much still fits into a `u128`.
 const MAX_MANTISSA: u128 = 10u128.pow(37);
-/// The smallest step, as a power of ten.
+/// The smallest unit, as a power of ten.
 const NANO: i32 = -9;
 
-/// How a quantity was written, and is written again.
+/// The notation of a quantity, in which it is also printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     /// `12e6`
@@ -39,14 +39,14 @@ pub struct Quantity<'a> {
     mantissa: u128,
     scale: i32,
     format: Format,
-    /// The text as it came, where the API server keeps it.
+    /// The original text, if the API server keeps it.
     text: Option<&'a str>,
-    /// Whether the API server holds it as a big number, of which it takes the low 64 bits.
+    /// Whether the API server holds it as a big number, of which it uses only the low 64 bits.
     is_big: bool,
 }
 
 impl<'a> Quantity<'a> {
-    /// Reads a quantity of a list of resources, which is rounded up to thousandths:
+    /// Parses a quantity in a resource list, which is rounded up to thousandths:
     /// `SetDefaults_ResourceList`.
     pub fn parse_resource(text: &'a str) -> Option<Quantity<'a>> {
         let mut quantity = Self::parse(text)?;
@@ -83,23 +83,23 @@ impl<'a> Quantity<'a> {
         self.mantissa == 0 || self.scale >= 0
     }
 
-    /// Whether the API server takes it for a whole number: of a resource, `MilliValue() % 1000`,
-    /// in which a big number overflows.
+    /// Whether the API server considers it a whole number. For a resource it computes
+    /// `MilliValue() % 1000`, which overflows for a big number.
     pub fn is_integer(&self) -> bool {
         if !self.is_big || self.scale < -3 {
             return self.is_whole();
         }
         let shift = (0..self.scale + 3).fold(1u64, |shift, _| shift.wrapping_mul(10));
-        // The low 64 bits are what is wanted.
+        // Only the low 64 bits are wanted.
         let low = (self.mantissa & u128::from(u64::MAX)) as u64;
         low.wrapping_mul(shift).cast_signed() % 1000 == 0
     }
 
-    /// Whether it is a whole multiple of another, both rounded up to whole numbers first.
+    /// Whether it is an integer multiple of `size`, after both are rounded up to whole numbers.
     pub fn is_multiple_of(&self, size: &Quantity<'_>) -> bool {
         match (self.to_whole(), size.to_whole()) {
             (Some(value), Some(size)) => size != 0 && value % size == 0,
-            // A number this long is zero to the API server.
+            // The API server reads a number this long as zero.
             (None, Some(_)) => true,
             _ => false,
         }
@@ -123,14 +123,14 @@ impl<'a> Quantity<'a> {
         let length = |q: &Quantity<'_>| q.mantissa.ilog10();
         let order = |q: &Quantity<'_>| i64::from(length(q)) + i64::from(q.scale);
         order(self).cmp(&order(other)).then_with(|| {
-            // As many digits each: at most 37, so they fit.
+            // Both padded to the same number of digits: at most 37, so they fit.
             let longest = length(self).max(length(other));
             let padded = |q: &Quantity<'_>| q.mantissa * 10u128.pow(longest - length(q));
             padded(self).cmp(&padded(other))
         })
     }
 
-    /// Adds another: `Add`. The format of a sum that was zero is the other's.
+    /// Adds another quantity: `Add`. If this one is zero, it takes the format of the other.
     pub fn add(&mut self, other: &Quantity<'_>) {
         self.text = None;
         if self.is_zero() {
@@ -150,7 +150,7 @@ impl<'a> Quantity<'a> {
             let value = i128::try_from(q.mantissa).ok()?.checked_mul(shift)?;
             Some(if q.negative { -value } else { value })
         };
-        // Too far apart to matter to each other: the greater one stands for the sum.
+        // If the two are too far apart to be added, the greater one stands for the sum.
         let sum = at(self).zip(at(other)).and_then(|(a, b)| a.checked_add(b));
         if let Some(sum) = sum.filter(|sum| sum.unsigned_abs() < MAX_MANTISSA) {
             self.negative = sum < 0;
@@ -161,13 +161,13 @@ impl<'a> Quantity<'a> {
         }
     }
 
-    /// A text that equal quantities share.
+    /// A text that is the same for equal quantities.
     pub fn to_value_text(&self) -> String {
         let sign = if self.is_negative() { "-" } else { "" };
         format!("{sign}{}e{}", self.mantissa, self.scale)
     }
 
-    /// As the API server prints it: `String`.
+    /// The quantity as the API server prints it: `String`.
     pub fn to_text(&self) -> Cow<'a, str> {
         if let Some(text) = self.text {
             return text.into();
@@ -368,7 +368,7 @@ mod tests {
     fn a_big_number_overflows_as_upstream() {
         let is_integer = |text| Quantity::parse_resource(text).unwrap().is_integer();
         assert!(is_integer("5") && is_integer("8E") && is_integer("9Ei") && !is_integer("1.5"));
-        // Seen on a real API server.
+        // Observed on a real API server.
         assert!(!is_integer("12345678901234567890"));
     }
 

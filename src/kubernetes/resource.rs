@@ -1,18 +1,18 @@
-//! The resources that setguard judges.
+//! The resources that setguard validates.
 
 use std::fmt;
 
-/// The two kinds of workload that setguard judges.
+/// The two kinds of workload that setguard validates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// One pod a node.
+    /// One pod per node.
     DaemonSet,
-    /// Pods with an identity each.
+    /// Pods that each have an identity.
     StatefulSet,
 }
 
 impl Kind {
-    /// The name as it stands in `kind`.
+    /// The name as in the field `kind`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Kind::DaemonSet => "DaemonSet",
@@ -20,7 +20,7 @@ impl Kind {
         }
     }
 
-    /// The name as the API server writes it into some of its texts: `daemonset`.
+    /// The name as the API server writes it in some of its messages: `daemonset`.
     pub const fn lower(self) -> &'static str {
         match self {
             Kind::DaemonSet => "daemonset",
@@ -35,7 +35,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A resource that setguard judges: what dispatch, webhook registrations and `check` go by.
+/// A resource that setguard validates. Dispatch, webhook registrations and `check` depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// API group.
@@ -44,11 +44,11 @@ pub struct Resource {
     pub version: &'static str,
     /// Plural name, as in the URL.
     pub plural: &'static str,
-    /// By which rules it is judged; its name is also the resource's `kind`.
+    /// The kind whose rules apply to it; its name is also the resource's `kind`.
     pub kind: Kind,
 }
 
-/// Every resource that setguard judges.
+/// Every resource that setguard validates.
 pub const RESOURCES: &[Resource] = &[
     Resource { group: "apps", version: "v1", plural: "daemonsets", kind: Kind::DaemonSet },
     Resource { group: "apps", version: "v1", plural: "statefulsets", kind: Kind::StatefulSet },
@@ -57,12 +57,12 @@ pub const RESOURCES: &[Resource] = &[
     Resource { group: KRUISE, version: "v1beta1", plural: "statefulsets", kind: Kind::StatefulSet },
 ];
 
-/// The API group of OpenKruise's sets, which are judged by the rules of the built-in ones where
-/// their fields mean the same.
+/// The API group of OpenKruise's sets. The rules for the built-in sets apply to them wherever their
+/// fields mean the same.
 const KRUISE: &str = "apps.kruise.io";
 
 impl Resource {
-    /// The resource of an `apiVersion` and a `kind`, if setguard judges it.
+    /// The resource of an `apiVersion` and a `kind`, if setguard validates it.
     pub fn of(api_version: &str, kind: &str) -> Option<&'static Resource> {
         RESOURCES.iter().find(|r| {
             r.kind.as_str() == kind
@@ -70,7 +70,7 @@ impl Resource {
         })
     }
 
-    /// The resource of a group, a version and a kind, if setguard judges it.
+    /// The resource of a group, a version and a kind, if setguard validates it.
     pub fn of_gvk(group: &str, version: &str, kind: &str) -> Option<&'static Resource> {
         RESOURCES
             .iter()

@@ -8,8 +8,8 @@ use serde_json::json;
 use super::{labels, names};
 use crate::finding::{Findings, Path, Value};
 
-/// A label selector's own faults. `any_value` lets bad label values in expressions pass; it is asked
-/// only if there is one.
+/// Validates a label selector. `any_value` decides whether invalid label values in expressions are
+/// allowed; it is called only if there is one.
 ///
 /// Kubernetes: `ValidateLabelSelector`, apimachinery `pkg/apis/meta/v1/validation/validation.go`.
 pub fn validate(
@@ -62,14 +62,14 @@ fn validate_requirement(
     }
 }
 
-/// Whether an expression holds a value that no label can have.
+/// Whether an expression contains a value that no label can have.
 ///
 /// Kubernetes: `LabelSelectorHasInvalidLabelValue`, in the same file.
 pub fn has_invalid_value(selector: &LabelSelector) -> bool {
     expressions(selector).iter().flat_map(values).any(|value| !names::is_label_value(value))
 }
 
-/// Neither labels nor expressions: it matches everything.
+/// Whether it has neither labels nor expressions, and so matches everything.
 pub fn is_empty(selector: &LabelSelector) -> bool {
     selector.match_labels.as_ref().is_none_or(BTreeMap::is_empty)
         && expressions(selector).is_empty()
@@ -98,8 +98,8 @@ pub fn parses(selector: &LabelSelector) -> bool {
         })
 }
 
-/// Whether a selector that [`parses`] matches labels, given by a look-up. One without any
-/// requirement matches everything.
+/// Whether a selector that [`parses`] matches the labels that `label` looks up. A selector without
+/// any requirement matches everything.
 ///
 /// Kubernetes: `Requirement.Matches`, apimachinery `pkg/labels/selector.go`.
 pub fn matches<'l>(selector: &LabelSelector, label: impl Fn(&str) -> Option<&'l str>) -> bool {
@@ -118,18 +118,18 @@ pub fn matches<'l>(selector: &LabelSelector, label: impl Fn(&str) -> Option<&'l 
         })
 }
 
-/// [`matches()`] for labels as a template holds them.
+/// [`matches()`] for a map of labels, as in a template.
 pub fn matches_labels(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) -> bool {
     matches(selector, |key| labels?.get(key).map(String::as_str))
 }
 
-/// Whether two selectors say the same; absent and empty lists are the same
+/// Whether two selectors are semantically equal: absent and empty lists are the same
 /// (`apiequality.Semantic.DeepEqual`).
 pub fn same(one: Option<&LabelSelector>, other: Option<&LabelSelector>) -> bool {
     one == other || one.map(normal) == other.map(normal)
 }
 
-/// With empty lists left out.
+/// The selector without its empty lists.
 pub(super) fn normal(selector: &LabelSelector) -> LabelSelector {
     let mut normal = selector.clone();
     normal.match_labels = normal.match_labels.filter(|labels| !labels.is_empty());
@@ -140,7 +140,7 @@ pub(super) fn normal(selector: &LabelSelector) -> LabelSelector {
     normal
 }
 
-/// As the API server prints it: the fields in Go's order.
+/// The selector as the API server prints it, with its fields in Go's order.
 pub fn to_value(selector: Option<&LabelSelector>) -> Value<'static> {
     let Some(selector) = selector else { return Value::Json("null".to_owned()) };
     let mut object = serde_json::Map::new();

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Toleration;
 
-/// Whether every taint that `narrow` tolerates, `broad` tolerates too, for at least as long.
+/// Whether `broad` tolerates every taint that `narrow` tolerates, for at least as long.
 ///
 /// Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.
 pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
@@ -22,7 +22,7 @@ pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
     lasts && effect && key && value
 }
 
-/// Whether a taint of this key and effect, which has no value, is tolerated.
+/// Whether it tolerates a taint that has this key and effect, and no value.
 pub(crate) fn tolerates(toleration: &Toleration, key: &str, effect: &str) -> bool {
     (text(&toleration.effect).is_empty() || text(&toleration.effect) == effect)
         && (text(&toleration.key).is_empty() || text(&toleration.key) == key)

@@ -1,4 +1,4 @@
-//! What `check` looks at in a document.
+//! The objects of a document that `check` looks at.
 
 use super::objects::Object;
 use crate::{
@@ -8,28 +8,28 @@ use crate::{
     yaml::{Document, Node, Problem},
 };
 
-/// An object that is to be judged.
+/// An object to judge.
 #[derive(Debug)]
 pub(crate) struct Manifest<'a> {
-    /// What it says it is. `None` for a DaemonSet or StatefulSet in a version that no cluster serves
-    /// any more.
+    /// The resource that it declares. `None` for a DaemonSet or StatefulSet in an API version that
+    /// no cluster serves any more.
     pub(crate) resource: Option<&'static Resource>,
     /// Its tree.
     pub(crate) node: Node<'a>,
-    /// What is wrong with its text. Fields are the object's, not the document's.
+    /// Problems with its text. Their fields are relative to the object, not to the document.
     pub(crate) problems: Vec<Problem>,
-    /// Where it stands in the document.
+    /// Its path in the document.
     at: Field,
 }
 
 /// The objects of a document, sorted by what is done with them.
 #[derive(Debug, Default)]
 pub(crate) struct Objects<'a> {
-    /// Those that are to be judged.
+    /// Objects to judge.
     pub(crate) manifests: Vec<Manifest<'a>>,
-    /// Those that are not judged themselves, but that others are judged by.
+    /// Objects that are not judged themselves, but that rules need for judging others.
     pub(crate) related: Vec<Node<'a>>,
-    /// How many are not judged.
+    /// How many objects are not judged.
     pub(crate) others: usize,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Objects<'a> {
         for object in Object::all(document.root) {
             sorted.add(object);
         }
-        // What is wrong with the text of an object that is not judged is nobody's business here.
+        // Problems with the text of an object that is not judged are dropped.
         for mut problem in document.problems {
             for manifest in &mut sorted.manifests {
                 if let Some(field) = problem.field.strip_prefix(&manifest.at) {
@@ -68,8 +68,8 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// Versions in which DaemonSets and StatefulSets were served once. Other groups may have kinds of
-/// the same name.
+/// Whether this is a DaemonSet or StatefulSet in an API version that was served once. Other groups
+/// may have kinds of the same name.
 fn is_no_longer_served(api_version: &str, kind: &str) -> bool {
     matches!(api_version, "extensions/v1beta1" | "apps/v1beta1" | "apps/v1beta2")
         && RESOURCES.iter().any(|resource| resource.kind.as_str() == kind)

@@ -1,24 +1,24 @@
-//! Which object a manifest is.
+//! The identity of an object.
 
 use crate::{object::namespace_or_default, yaml::Node};
 
-/// Which object a manifest is.
+/// Identifies an object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ObjectId {
     /// Its `apiVersion`.
     pub api_version: String,
     /// Its kind.
     pub kind: String,
-    /// `default` where the object does not say: that is where kubectl would put it.
+    /// Its namespace; `default` if it sets none, because kubectl would put it there.
     pub namespace: String,
-    /// Its name, or the prefix of the name that the API server will make.
+    /// Its name, or the prefix of the name that the API server will generate.
     pub name: String,
-    /// Whether the API server makes the name: such an object is always a new one.
+    /// Whether the API server generates the name: such an object is always new.
     pub is_generated: bool,
 }
 
 impl ObjectId {
-    /// What a manifest says it is.
+    /// The identity that a manifest declares.
     pub(crate) fn of(node: &Node<'_>) -> ObjectId {
         let metadata = node.get("metadata");
         let text = |node: Option<&Node<'_>>, key| {

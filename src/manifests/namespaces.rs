@@ -8,15 +8,15 @@ use crate::{
     yaml::{self, Node},
 };
 
-/// The namespaces that carry the label, as far as manifests tell. In a cluster a webhook's
-/// namespaceSelector knows them.
+/// The namespaces that have the label, as far as the manifests show. In a cluster, the
+/// namespaceSelector of a webhook selects them.
 #[derive(Clone, Debug, Default)]
 pub struct Namespaces(BTreeSet<String>);
 
 impl Namespaces {
-    /// Takes up the Namespace objects of a stream of documents, also those in a List.
+    /// Adds the Namespace objects of a stream of documents, also those in a List.
     pub fn add(&mut self, text: &str) {
-        // The label is rare, and without it nothing needs to be read.
+        // The label is rare, and without it nothing needs to be parsed.
         if text.contains(CONTROL_PLANE_LABEL) {
             let objects = yaml::documents(text).flatten();
             for object in objects.flat_map(|document| Object::all(document.root)) {
@@ -30,7 +30,7 @@ impl Namespaces {
         }
     }
 
-    /// Whether a namespace carries the label.
+    /// Whether a namespace has the label.
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains(name)
     }

@@ -10,20 +10,20 @@ use crate::{
 /// An object in a document.
 #[derive(Debug)]
 pub(crate) struct Object<'a> {
-    /// Its tree. An item of a typed list, such as a `DaemonSetList`, need not say what it is; here
-    /// it does.
+    /// Its tree. An item of a typed list, such as a `DaemonSetList`, may omit `apiVersion` and
+    /// `kind`; here they are filled in.
     pub(crate) node: Node<'a>,
-    /// Where it stands in the document: nothing for the document itself, or `items[3]`.
+    /// Its path in the document: empty for the document itself, or a path such as `items[3]`.
     pub(crate) at: Field,
 }
 
 impl<'a> Object<'a> {
-    /// Its `apiVersion`; empty if it does not say.
+    /// Its `apiVersion`; empty if it has none.
     pub(crate) fn api_version(&self) -> &str {
         text(&self.node, "apiVersion")
     }
 
-    /// Its `kind`; empty if it does not say.
+    /// Its `kind`; empty if it has none.
     pub(crate) fn kind(&self) -> &str {
         text(&self.node, "kind")
     }
@@ -44,7 +44,7 @@ fn collect<'a>(mut node: Node<'a>, at: Option<&Path<'_>>, objects: &mut Vec<Obje
     {
         let path = at.map_or_else(|| Path::new("items"), |at| at.child("items"));
         for (i, mut item) in items.into_iter().enumerate() {
-            // The items of a plain `List` are of any kind and say which.
+            // The items of a plain `List` can be of any kind, and declare it.
             if !kind.is_empty() {
                 set_default(&mut item, "apiVersion", &api_version);
                 set_default(&mut item, "kind", &kind);

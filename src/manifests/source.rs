@@ -12,26 +12,26 @@ use std::{
 
 use walkdir::WalkDir;
 
-/// A file or standard input, before and after it was read.
+/// A file or standard input, before or after it has been read.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// A file that was not read yet.
+    /// A file that has not been read yet.
     File(PathBuf),
-    /// Standard input that was not read yet.
+    /// Standard input that has not been read yet.
     Stdin,
-    /// Read.
+    /// A source that has been read.
     Text {
-        /// What to call it.
+        /// The name to display.
         name: String,
-        /// What is in it.
+        /// Its text.
         text: String,
-        /// Where its lines begin, once somebody asked.
+        /// Where its lines begin, in bytes; computed on first use.
         lines: OnceCell<Vec<usize>>,
     },
 }
 
 impl Source {
-    /// Reads it. An error says which file, what is wrong and what to do.
+    /// Reads it. An error names the file, what is wrong and what to do.
     pub(crate) fn read(self) -> Result<Source, String> {
         let (name, bytes) = match self {
             Source::File(path) => {
@@ -53,7 +53,7 @@ impl Source {
         Ok(Source::Text { name, text, lines: OnceCell::new() })
     }
 
-    /// The same source once more, before it was read: not what can be read only once.
+    /// The same source again, not yet read. `None` if it can be read only once.
     pub(crate) fn again(&self) -> Option<Source> {
         match self {
             Source::File(path) if path.is_file() => Some(Source::File(path.clone())),
@@ -61,7 +61,7 @@ impl Source {
         }
     }
 
-    /// Reads it when it was read before: without any text if that fails now.
+    /// Reads it again. If that fails now, its text is empty.
     pub(crate) fn reread(self) -> Source {
         let name = match &self {
             Source::File(path) => path.display().to_string(),
@@ -71,7 +71,7 @@ impl Source {
         self.read().unwrap_or(empty)
     }
 
-    /// What to call it.
+    /// The name to display.
     pub(crate) fn name(&self) -> &str {
         match self {
             Source::Text { name, .. } => name,
@@ -79,7 +79,7 @@ impl Source {
         }
     }
 
-    /// What is in it.
+    /// Its text; empty if it has not been read.
     pub(crate) fn text(&self) -> &str {
         match self {
             Source::Text { text, .. } => text,
@@ -89,7 +89,7 @@ impl Source {
 }
 
 impl Source {
-    /// A line, counted from 1 on, without its end.
+    /// The line with this number, from 1, without its line ending.
     pub(crate) fn line(&self, number: usize) -> Option<&str> {
         let Source::Text { text, lines, .. } = self else { return None };
         let starts = lines.get_or_init(|| {
@@ -100,9 +100,9 @@ impl Source {
     }
 }
 
-/// All sources below these paths, in order, read one after the other, but not before `look` has
-/// seen each; with each the same once more, unless it can be read only once, such as standard
-/// input. That is kept meanwhile.
+/// All sources below these paths, in order. `look` first sees the text of every source; then they
+/// are read again one at a time. Each comes with an unread copy of itself, unless it can be read
+/// only once, such as standard input; the text of such a source is kept in memory.
 pub(crate) fn looked_through<'a>(
     paths: &'a [PathBuf],
     look: &mut dyn FnMut(&str),
@@ -135,7 +135,7 @@ pub(crate) fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, 
         } else if path.is_dir() {
             Box::new(below(path))
         } else {
-            // Whatever it is called: it was named.
+            // A file that the user named is read, whatever its extension.
             Box::new(std::iter::once(Ok(Source::File(path.clone()))))
         }
     })

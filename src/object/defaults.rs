@@ -1,9 +1,9 @@
-//! The defaults that kube-apiserver writes into an object before anybody judges it.
+//! The defaults that kube-apiserver sets in an object before validation.
 //!
-//! Nothing is written, and nothing allocated, where a value is there already.
+//! If a field already has a value, nothing is written or allocated.
 //!
-//! Kubernetes: `pkg/apis/apps/v1/defaults.go`; which of `pkg/apis/core/v1/defaults.go` apply is told
-//! by `SetObjectDefaults_DaemonSet` and `SetObjectDefaults_StatefulSet`,
+//! Kubernetes: `pkg/apis/apps/v1/defaults.go`. Which of `pkg/apis/core/v1/defaults.go` apply is
+//! listed in `SetObjectDefaults_DaemonSet` and `SetObjectDefaults_StatefulSet`,
 //! `pkg/apis/apps/v1/zz_generated.defaults.go`.
 
 mod pod;
@@ -42,8 +42,8 @@ pub fn daemon_set<T>(spec: &mut DaemonSetSpec<T>) {
     spec.revision_history_limit.get_or_insert(10);
 }
 
-/// What is other in an OpenKruise DaemonSet: where only one of `maxUnavailable` and `maxSurge` is
-/// given, the other is 0.
+/// The defaults that differ in an OpenKruise DaemonSet: if only one of `maxUnavailable` and
+/// `maxSurge` is set, the other is 0.
 ///
 /// OpenKruise: `SetDefaultsDaemonSet`, apis/apps/defaults/v1alpha1.go.
 pub fn kruise_daemon_set<T>(spec: &mut DaemonSetSpec<T>, own: &KruiseSpec) {
@@ -62,18 +62,18 @@ pub fn kruise_daemon_set<T>(spec: &mut DaemonSetSpec<T>, own: &KruiseSpec) {
 }
 
 /// `SetDefaults_StatefulSet`. The default of `maxUnavailable`, which depends on a feature gate, is
-/// left out: it is one that every rule takes for granted.
+/// left out: every rule assumes it.
 pub fn stateful_set<T>(spec: &mut StatefulSetSpec<T>) {
     for claim in spec.volume_claim_templates.iter_mut().flatten() {
         let claim_spec = claim.spec.get_or_insert_default();
-        // A pointer: an empty text is a value, and a wrong one.
+        // A pointer upstream: an empty string is a value, and an invalid one.
         claim_spec.volume_mode.get_or_insert_with(|| "Filesystem".to_owned());
     }
     text(&mut spec.pod_management_policy, "OrderedReady");
     let strategy = spec.update_strategy.get_or_insert_default();
     if is_empty(strategy.type_.as_deref()) {
         text(&mut strategy.type_, "RollingUpdate");
-        // Only here: written explicitly, the type gets no block of its own.
+        // Only here: if the type is written explicitly, the block is not created.
         strategy.rolling_update.get_or_insert_default();
     }
     if let StatefulSetUpdateStrategy { type_: Some(kind), rolling_update: Some(rolling) } = strategy

@@ -1,10 +1,10 @@
-//! What OpenKruise's sets have beside the fields of the built-in ones, as far as it is judged.
+//! The additional fields of OpenKruise's sets, as far as rules use them.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::{Deserialize, de::IgnoredAny};
 
 /// A part of the spec of an Advanced DaemonSet or an Advanced StatefulSet (`apps.kruise.io`). The
-/// fields that mean what those of the built-in sets mean are read as theirs.
+/// fields that mean the same as in the built-in sets are read as theirs.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KruiseSpec {
@@ -14,36 +14,36 @@ pub struct KruiseSpec {
     pub update_strategy: Option<KruiseUpdateStrategy>,
 }
 
-/// The update strategy of one.
+/// The update strategy of an OpenKruise set.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KruiseUpdateStrategy {
-    /// With the type `RollingUpdate`.
+    /// The settings for the type `RollingUpdate`.
     pub rolling_update: Option<KruiseRollingUpdate>,
 }
 
-/// The rolling update of one.
+/// The rolling update of an OpenKruise set.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KruiseRollingUpdate {
-    /// `Standard`, `InPlaceIfPossible` or, in v1alpha1, `Surging`; of a DaemonSet.
+    /// `Standard`, `InPlaceIfPossible` or, in v1alpha1, `Surging`; only in a DaemonSet.
     pub rolling_update_type: Option<String>,
-    /// How many pods, or what share of them, keep the old template. A StatefulSet has a number.
+    /// The number or percentage of pods that keep the old template. A StatefulSet has a number.
     pub partition: Option<IntOrString>,
-    /// Of a StatefulSet, which has it here and not in its spec.
+    /// Only in a StatefulSet, which has this field here and not in its spec.
     pub min_ready_seconds: Option<i32>,
-    /// Pods of a StatefulSet are updated in another order than that of their ordinals.
+    /// Updates the pods of a StatefulSet in another order than that of their ordinals.
     pub unordered_update: Option<IgnoredAny>,
 }
 
 impl KruiseSpec {
-    /// The rolling update, if anything is said of it.
+    /// The rolling update, if it is set.
     pub fn rolling_update(&self) -> Option<&KruiseRollingUpdate> {
         self.update_strategy.as_ref()?.rolling_update.as_ref()
     }
 
-    /// Whether its pods have other ordinals than those from the first to the last, or are updated
-    /// in another order.
+    /// Whether its ordinals may have gaps, or its pods are updated in another order than that of
+    /// their ordinals.
     pub fn goes_its_own_way(&self) -> bool {
         self.reserve_ordinals.as_ref().is_some_and(|reserved| !reserved.is_empty())
             || self.rolling_update().is_some_and(|rolling| rolling.unordered_update.is_some())

@@ -1,4 +1,4 @@
-//! Metadata, borrowed from the JSON it came in.
+//! Metadata, borrowed from the JSON.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, ops::Deref};
 
@@ -37,10 +37,10 @@ pub struct Metadata<'a> {
     /// The name; `None` and empty are the same to the API server.
     #[serde(borrow, default)]
     pub name: Option<Str<'a>>,
-    /// The prefix of a name that the server is to make.
+    /// The prefix of a name that the API server will generate.
     #[serde(borrow, default)]
     pub generate_name: Option<Str<'a>>,
-    /// The namespace, if the object says.
+    /// The namespace, if the object sets it.
     #[serde(borrow, default)]
     pub namespace: Option<Str<'a>>,
     /// Labels.
@@ -49,7 +49,7 @@ pub struct Metadata<'a> {
     /// Annotations.
     #[serde(borrow, default)]
     pub annotations: Option<StrMap<'a>>,
-    /// Owners.
+    /// Owner references.
     #[serde(default)]
     pub owner_references: Option<Vec<OwnerReference>>,
     /// Finalizers.
@@ -58,25 +58,25 @@ pub struct Metadata<'a> {
     /// Set while the object is being deleted.
     #[serde(borrow, default)]
     pub deletion_timestamp: Option<Str<'a>>,
-    /// How long it may take to go; set with the former.
+    /// How long the deletion may take, in seconds; set together with `deletionTimestamp`.
     #[serde(default)]
     pub deletion_grace_period_seconds: Option<i64>,
     /// Unique id in time and space.
     #[serde(borrow, default)]
     pub uid: Option<Str<'a>>,
-    /// Not read unless a rule asks: it is often half of the object.
+    /// Raw JSON, which is read only if a rule needs it: it is often half of the object.
     #[serde(borrow, default)]
     pub managed_fields: Option<&'a RawValue>,
 }
 
 impl Metadata<'_> {
-    /// The name, or the prefix of the name that the API server will make.
+    /// The name, or the prefix of the name that the API server will generate.
     pub fn name(&self) -> &str {
         let name = self.name.as_deref().filter(|name| !name.is_empty());
         name.or(self.generate_name.as_deref()).unwrap_or_default()
     }
 
-    /// The namespace; `default` where the object does not say, as for kubectl.
+    /// The namespace; `default` if the object does not set it, as with kubectl.
     pub fn namespace(&self) -> &str {
         namespace_or_default(self.namespace.as_deref())
     }
@@ -92,7 +92,7 @@ impl Metadata<'_> {
     }
 }
 
-/// A namespace, or `default` where none is given: that is where kubectl puts such an object.
+/// A namespace, or `default` if none is given, because kubectl puts such an object there.
 pub fn namespace_or_default(namespace: Option<&str>) -> &str {
     namespace.filter(|namespace| !namespace.is_empty()).unwrap_or("default")
 }

@@ -1,7 +1,7 @@
-//! Whether a document decodes as the resource it says it is, as strictly as kube-apiserver takes
+//! Whether a document decodes as the resource that it declares, as strictly as kube-apiserver reads
 //! it with `fieldValidation=Strict`: no unknown field, no wrong type.
 //!
-//! k8s-openapi's types hand the full list of their fields to serde, so its types are the schema.
+//! k8s-openapi's types pass the full list of their fields to serde, so the types are the schema.
 
 use k8s_openapi::{
     api::apps::v1::{DaemonSetStatus, StatefulSetStatus},
@@ -28,36 +28,37 @@ use crate::{
     },
 };
 
-/// What is wrong with a document that says it is this resource.
+/// The problems of a document that declares this resource.
 pub fn strict(node: &Node<'_>, resource: &'static Resource) -> Vec<Problem> {
     read(node, resource).problems
 }
 
-/// A document that was held against the schema of its resource.
+/// The result of checking a document against the schema of its resource.
 #[derive(Debug)]
 pub struct Reading {
-    /// What is wrong with it, in the order of the text.
+    /// The problems, in the order of the text.
     pub problems: Vec<Problem>,
     instead: Replacements,
 }
 
 impl Reading {
-    /// The document as JSON the way the API server understands it: a number where a quantity is
-    /// wanted is text, null where there must be a value is the zero value. `node` must be the node
+    /// The document as JSON, as the API server understands it: a number becomes text if the type is
+    /// a quantity, and null becomes the zero value if the type has no null. `node` must be the node
     /// that was read.
     pub fn json(&self, node: &Node<'_>) -> String {
         node.to_json_with(&self.instead)
     }
 }
 
-/// An object as the API server reads it, if it is JSON at all: see [`Reading::json`]. The API server
-/// takes null where a type has none, such as in a list of texts, and our types do not.
+/// An object as the API server reads it (see [`Reading::json`]); `None` if it is not JSON. The API
+/// server accepts null even if a type has no null, such as in a list of strings. The types here do
+/// not.
 pub fn normalize(json: &str, resource: &'static Resource) -> Option<String> {
     let document = documents(json).next()?.ok()?;
     Some(read(&document.root, resource).json(&document.root))
 }
 
-/// Holds a document against the schema of the resource that it says it is.
+/// Checks a document against the schema of the resource that it declares.
 pub fn read(node: &Node<'_>, resource: &'static Resource) -> Reading {
     match (resource.kind, resource.is_kruise()) {
         (Kind::DaemonSet, false) => read_as::<DaemonSetSpec, DaemonSetStatus>(node, Unknown::Found),
@@ -69,8 +70,8 @@ pub fn read(node: &Node<'_>, resource: &'static Resource) -> Reading {
     }
 }
 
-/// A custom resource has fields that are not known here, and the API server lets everything pass
-/// in its pod template. What is known must fit.
+/// A custom resource has fields that setguard does not know, and the API server accepts anything in
+/// its pod template. Only the known fields are checked.
 fn read_kruise<Shared: DeserializeOwned>(node: &Node<'_>) -> Reading {
     let mut reading = read_as::<Shared, IgnoredAny>(node, Unknown::Ignored);
     let own = read_as::<KruiseSpec, IgnoredAny>(node, Unknown::Ignored);
@@ -104,7 +105,7 @@ fn read_as<Spec: DeserializeOwned, Status: DeserializeOwned>(
     Reading { problems: read.problems, instead: read.instead }
 }
 
-/// The types that decode in their own way.
+/// Checks the types that decode in their own way.
 fn inspect(name: &'static str, node: &Node<'_>) -> Result<Option<String>, String> {
     match name {
         "Quantity" => quantity(node).map(Some),
@@ -131,14 +132,14 @@ fn quantity(node: &Node<'_>) -> Result<String, String> {
     if Quantity::parse(&text).is_some() {
         Ok(text)
     } else {
-        // The API server's own words.
+        // The API server's own text.
         Err("quantities must match the regular expression \
              '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
             .to_owned())
     }
 }
 
-/// Go: `time.Parse(time.RFC3339, …)`, as far as form goes: numbers in range are left to the type.
+/// Go: `time.Parse(time.RFC3339, …)`, but only the form: the type checks the range of the numbers.
 fn is_rfc3339(text: &str) -> bool {
     let matches = |text: &str, form: &str| {
         text.len() == form.len()

@@ -13,12 +13,13 @@ use k8s_openapi::{
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// A pod template that nobody has read yet.
+/// A pod template that has not been read yet.
 pub type Unread<'a> = Option<&'a RawValue>;
 
 /// The spec of a DaemonSet (apps/v1 `DaemonSetSpec`), with its template read or [`Unread`].
 ///
-/// k8s-openapi's own type cannot tell an absent selector from an empty one; the API server does.
+/// k8s-openapi's own type cannot distinguish an absent selector from an empty one; the API server
+/// does.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de> + Default"))]
 pub struct DaemonSetSpec<T = PodTemplateSpec> {
@@ -41,14 +42,14 @@ pub struct DaemonSetSpec<T = PodTemplateSpec> {
 pub struct StatefulSetSpec<T = PodTemplateSpec> {
     /// Seconds a pod must be ready to count as available.
     pub min_ready_seconds: Option<i32>,
-    /// Where the numbering of pods begins.
+    /// Where the ordinals of the pods begin.
     pub ordinals: Option<StatefulSetOrdinals>,
-    /// What becomes of claims when pods go.
+    /// What happens to claims when the set is deleted or scaled down.
     pub persistent_volume_claim_retention_policy:
         Option<StatefulSetPersistentVolumeClaimRetentionPolicy>,
     /// `OrderedReady` or `Parallel`.
     pub pod_management_policy: Option<String>,
-    /// How many pods.
+    /// The number of pods.
     pub replicas: Option<i32>,
     /// How many old revisions are kept.
     pub revision_history_limit: Option<i32>,
@@ -61,7 +62,7 @@ pub struct StatefulSetSpec<T = PodTemplateSpec> {
     pub template: T,
     /// How a changed template is rolled out.
     pub update_strategy: Option<StatefulSetUpdateStrategy>,
-    /// Claims that each pod gets its own of.
+    /// The templates of the claims that each pod gets.
     pub volume_claim_templates: Option<Vec<PersistentVolumeClaim>>,
 }
 

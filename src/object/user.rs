@@ -1,10 +1,10 @@
-//! Who sends an object.
+//! The user who sends an object.
 
 use serde::Deserialize;
 
 use super::metadata::Str;
 
-/// Who sent the object.
+/// The user who sent the object.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct User<'a> {
     /// User name.

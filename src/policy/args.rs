@@ -1,4 +1,4 @@
-//! The flags that make a policy, the same for every command.
+//! The policy flags, the same for every command.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
@@ -9,10 +9,10 @@ use crate::{
     yaml::Problem,
 };
 
-/// Where the policy is, and what overrides it.
+/// The policy file, and the flags that override it.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PolicyArgs {
-    /// The policy: modes of rules, exceptions, injection, the cluster
+    /// The policy file: modes of rules, exceptions, injection, the cluster
     #[arg(long, value_name = "FILE", env = "SETGUARD_POLICY")]
     pub policy: Option<PathBuf>,
     /// The Kubernetes release that the objects are meant for, such as 1.36; overrides the policy's
@@ -28,25 +28,25 @@ pub struct PolicyArgs {
     pub feature_gates: Option<BTreeMap<String, bool>>,
 }
 
-/// Why there is no policy.
+/// Why the policy cannot be loaded.
 #[derive(Debug)]
 pub enum PolicyError {
     /// The file cannot be read: which one, and why.
     Read(String),
-    /// The file is not a policy.
+    /// The file is not a valid policy.
     Wrong {
         /// The file.
         path: PathBuf,
-        /// What is in it.
+        /// Its text.
         text: String,
-        /// Everything that is wrong with it.
+        /// All its problems.
         problems: Vec<Problem>,
     },
 }
 
 impl std::error::Error for PolicyError {}
 
-/// Everything that is wrong, each with its file, line and field.
+/// All problems, each with its file, line and field.
 impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -61,15 +61,15 @@ impl fmt::Display for PolicyError {
 }
 
 impl PolicyArgs {
-    /// The policy that the flags ask for.
+    /// Loads the policy that the flags specify.
     ///
     /// # Errors
-    /// When its file cannot be read, or is not a policy.
+    /// When its file cannot be read, or is not a valid policy.
     pub fn load(&self) -> Result<Policy, PolicyError> {
         self.parse(self.read()?)
     }
 
-    /// The text of the policy's file, if there is one.
+    /// The text of the policy file, if the flags specify one.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -79,10 +79,11 @@ impl PolicyArgs {
         Ok(Some(source.text().to_owned()))
     }
 
-    /// The policy that the text of its file makes, or the default one.
+    /// Parses the text of the policy file, or takes the default policy if there is none, and
+    /// applies the flags that override it.
     ///
     /// # Errors
-    /// When the text is not a policy.
+    /// When the text is not a valid policy.
     pub fn parse(&self, text: Option<String>) -> Result<Policy, PolicyError> {
         let mut policy = match text {
             None => Policy::default(),

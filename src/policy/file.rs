@@ -1,4 +1,4 @@
-//! What the user writes: the policy file and its JSON Schema.
+//! The policy file as the user writes it, and its JSON Schema.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ pub struct PolicyFile {
     /// A name for people; setguard does not use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<PolicyMetadata>,
-    /// The mode of each rule that shall differ from its default: `deny`, `warn`, `audit`, `off`.
+    /// The mode of each rule that should differ from its default: `deny`, `warn`, `audit`, `off`.
     #[serde(default)]
     pub rules: BTreeMap<String, Mode>,
-    /// Objects that are let off some rules.
+    /// Objects that are exempt from some rules.
     #[serde(default)]
     pub exceptions: Vec<ExceptionEntry>,
-    /// What is injected into pods, and for whom.
+    /// What is injected into pods, and for which controllers.
     #[serde(default)]
     pub injection: Settings,
     /// The cluster that the objects are meant for.
@@ -41,21 +41,21 @@ pub struct PolicyMetadata {
     pub name: String,
 }
 
-/// Lets the objects that it names off the rules that it names.
+/// Exempts the objects that it names from the rules that it names.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExceptionEntry {
-    /// Namespaces; `*` stands for any text. None: every namespace.
+    /// Namespaces; `*` stands for any text. If empty: every namespace.
     #[serde(default)]
     pub namespaces: Vec<String>,
-    /// Names of objects; `*` stands for any text. None: every name.
+    /// Names of objects; `*` stands for any text. If empty: every name.
     #[serde(default)]
     pub names: Vec<String>,
     /// Ids of rules.
     pub rules: Vec<String>,
-    /// Why, for those who come later.
+    /// Why the exception exists.
     pub reason: String,
-    /// The last day on which the exception holds, as YYYY-MM-DD. None: for ever.
+    /// The last day on which the exception applies, as YYYY-MM-DD. If absent, it never expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What a report says, whatever its format.
+//! The contents of a report, independent of its format.
 
 use crate::{
     exit::Exit,
@@ -7,14 +7,14 @@ use crate::{
     yaml::Mark,
 };
 
-/// How bad it is.
+/// How severe a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
     /// Worth knowing.
     Note,
     /// Accepted, but not what was meant.
     Warning,
-    /// Refused.
+    /// Denied.
     Error,
 }
 
@@ -28,7 +28,7 @@ impl Severity {
     }
 }
 
-/// A finding as a report shows it: where it stands in a file, and how bad it is.
+/// A finding as a report shows it: where it is in a file, and how severe it is.
 #[derive(Debug)]
 pub(crate) struct Diagnostic {
     pub(crate) rule: &'static Meta,
@@ -39,11 +39,11 @@ pub(crate) struct Diagnostic {
     pub(crate) reason: Reason,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
-    /// Why it is less severe than its rule's mode says.
+    /// Why it is less severe than its rule's mode.
     pub(crate) downgrade: Option<String>,
 }
 
-/// All that a report says of an object.
+/// Everything that a report contains about an object.
 #[derive(Debug)]
 pub(crate) struct ObjectReport {
     pub(crate) id: ObjectId,
@@ -58,7 +58,7 @@ impl ObjectReport {
     }
 }
 
-/// What a run comes to.
+/// The totals of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Summary {
     pub(crate) files: usize,
@@ -66,7 +66,7 @@ pub(crate) struct Summary {
     pub(crate) objects: usize,
     /// Objects with an error.
     pub(crate) denied: usize,
-    /// Objects with a warning, and no error.
+    /// Objects with a warning but no error.
     pub(crate) warned: usize,
     /// Objects of other kinds.
     pub(crate) others: usize,
@@ -82,7 +82,7 @@ impl Summary {
         }
     }
 
-    /// Counts an object anew, of which more was found later.
+    /// Updates the counts for an object in which more was found later.
     pub(crate) fn count_again(&mut self, before: Option<Severity>, worst: Option<Severity>) {
         if let Some(count) = self.of(before) {
             *count -= 1;

@@ -1,4 +1,4 @@
-//! One JSON document. Its types are its own: what the engine's types look like is not an interface.
+//! One JSON document. It has its own types, so that the engine's types are not an interface.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::manifests::{id::ObjectId, source::Source};
 
-/// The report, gathered.
+/// The report, collected until it is printed.
 #[derive(Debug, Default)]
 pub(crate) struct Json {
     findings: Vec<FindingV1>,
@@ -44,13 +44,13 @@ struct FindingV1 {
     file: String,
     line: usize,
     column: usize,
-    /// Not there for a document that could not be read.
+    /// Absent for a document that could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<ObjectV1>,
     field: String,
     reason: &'static str,
     message: String,
-    /// Why it is less severe than its rule's mode says.
+    /// Why it is less severe than its rule's mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     eased: Option<String>,
 }

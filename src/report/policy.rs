@@ -1,4 +1,4 @@
-//! What is wrong with a policy, with the lines of its file.
+//! Reports the problems of a policy, with the lines of its file.
 
 use std::cell::OnceCell;
 
@@ -11,10 +11,11 @@ use crate::{
     },
 };
 
-/// The policy that the flags ask for. `None` when it is wrong, which the user has been told by then.
+/// Loads the policy that the flags specify. If it is invalid, prints the problems and returns
+/// `None`.
 ///
 /// # Errors
-/// When it cannot be read, or the user cannot be told.
+/// When it cannot be read, or the problems cannot be printed.
 pub(crate) fn load(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
     match args.load() {
         Ok(policy) => Ok(Some(policy)),

@@ -1,4 +1,4 @@
-//! For people: what is wrong, where it stands, and what to do.
+//! The report for people: what is wrong, where, and what to do about it.
 
 use std::{
     borrow::Cow,
@@ -17,14 +17,14 @@ use crate::{
     yaml::{Mark, Problem},
 };
 
-/// Texts longer than this many bytes lose their middle: they may hold a value of any size.
+/// Texts longer than this many bytes lose their middle: they may contain a value of any size.
 const LONG_TEXT: usize = 600;
-/// Lines longer than this many bytes are cut around the place that is marked.
+/// Lines longer than this many bytes are cut to the part around the mark.
 const LONG_LINE: usize = 300;
-/// How much is left on each side of it.
+/// How many characters are kept on each side of the mark.
 const AROUND: usize = 60;
 
-/// Prints to standard output as judgements come.
+/// Prints each object to standard output as soon as it has been judged.
 #[derive(Debug)]
 pub(crate) struct Text {
     renderer: Renderer,
@@ -97,14 +97,14 @@ impl Report for Text {
             line.push_str(&format!(", {} not readable", count(unreadable, "document")));
         }
         if others > 0 {
-            line.push_str(&format!(", {} passed over", count(others, "other object")));
+            line.push_str(&format!(", {} skipped", count(others, "other object")));
         }
         writeln!(self.out, "{line}")?;
         self.out.flush()
     }
 }
 
-/// Prints what is wrong with the text of a policy to standard error.
+/// Prints the problems of a policy file to standard error.
 pub(crate) fn problems(source: &Source, problems: &[Problem]) -> io::Result<()> {
     let stderr = io::stderr();
     let choice = AutoStream::choice(&stderr);
@@ -131,7 +131,7 @@ fn renderer(choice: ColorChoice) -> Renderer {
     if choice == ColorChoice::Never { Renderer::plain() } else { Renderer::styled() }
 }
 
-/// Leaves the middle of a long text out.
+/// Leaves out the middle of a long text.
 fn shorten(text: &str) -> Cow<'_, str> {
     if text.len() <= LONG_TEXT {
         return text.into();
@@ -141,12 +141,12 @@ fn shorten(text: &str) -> Cow<'_, str> {
     format!("{} … {}", &text[..head], &text[tail..]).into()
 }
 
-/// Text of others that is not to steer a terminal.
+/// Shortens untrusted text, and replaces characters that could control the terminal.
 fn clean(text: &str) -> String {
     annotate_snippets::normalize_untrusted_str(&shorten(text))
 }
 
-/// The line, with the place marked.
+/// Adds the source line, with the mark.
 fn place<'a>(group: Group<'a>, source: &'a Source, mark: Mark) -> Group<'a> {
     let name = clean(source.name());
     let Some(line) = source.line(mark.line) else {
@@ -156,7 +156,8 @@ fn place<'a>(group: Group<'a>, source: &'a Source, mark: Mark) -> Group<'a> {
     let begin = mark.column.saturating_sub(1);
     let mut width = mark.width.max(1);
     if line.len() > LONG_LINE {
-        // What is left out on the left stays as spaces, which are not printed: so columns hold.
+        // Spaces replace what is cut off on the left, so that columns stay right. They are not
+        // printed.
         width = width.min(AROUND);
         let (from, to) = (begin.saturating_sub(AROUND), begin + width + AROUND);
         let kept = line.chars().take(to).enumerate();

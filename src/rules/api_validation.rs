@@ -1,9 +1,9 @@
-//! What kube-apiserver refuses, in its own words.
+//! The API server's own validation, with its own error messages.
 //!
-//! Two rule ids: `api-validation` for metadata and the fields of the DaemonSet or StatefulSet
-//! itself, `pod-template-validation` for the rest of `spec.template.spec`. Each function names the
-//! upstream function it follows. Validation sees a defaulted
-//! object ([`crate::object::defaults`]).
+//! There are two rule ids: `api-validation` for the metadata and for the fields of the DaemonSet or
+//! StatefulSet itself, and `pod-template-validation` for the rest of `spec.template.spec`. Each
+//! function names the upstream function that it follows. Validation runs on a defaulted object
+//! ([`crate::object::defaults`]).
 
 mod claims;
 mod daemon_set;
@@ -22,20 +22,20 @@ use crate::{
     rules::api_validation::meta::API_VALIDATION,
 };
 
-/// Finds what the API server would refuse.
+/// Finds what the API server would reject.
 ///
-/// Returns what it would refuse too, had the old object not been invalid already: a StatefulSet
-/// whose stored spec has faults can be given any pod template.
+/// Returns the findings that the API server tolerates because the old object is already invalid: it
+/// accepts any pod template for a StatefulSet whose stored spec has errors.
 ///
 /// Kubernetes: `BeforeCreate` and `BeforeUpdate`, apiserver `pkg/registry/rest`, which call the
-/// strategies in `pkg/registry/apps`. Upstream reports faults of metadata twice on UPDATE, here
-/// they are reported once.
+/// strategies in `pkg/registry/apps`. On UPDATE, upstream reports errors in the metadata twice;
+/// setguard reports them once.
 pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) -> Vec<Finding> {
     found.set_rule(&API_VALIDATION);
     let object = &subject.object;
     let update = subject.is_update;
     let old = if update { subject.old() } else { None };
-    // What it was is asked for only where something is found that it could ease.
+    // The old template is read lazily, because most verdicts do not depend on it.
     let old_template = &|| if update { subject.old_template() } else { None };
     if update {
         object_meta::validate_update(&object.metadata, old.map(|old| &old.metadata), found);

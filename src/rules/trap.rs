@@ -1,5 +1,5 @@
-//! What a trap is: something that the API server accepts and that then does not work, or not as
-//! its author meant.
+//! What a trap is: a setting that the API server accepts but that does not work, or not as its
+//! author intended.
 
 use crate::{
     finding::{Findings, Meta},
@@ -7,30 +7,31 @@ use crate::{
     object::{DaemonSetSpec, Object, StatefulSetSpec, Subject, Workload},
 };
 
-/// When a trap can see what it looks for.
+/// The point of an admission at which a trap can see what it looks for.
 ///
 /// The API server runs mutating webhooks, drops the fields of disabled features, validates the
 /// object itself, and then runs validating webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Only before the API server has dropped or refused it: `/mutate`, as a warning, and `check`.
+    /// Only before the API server drops or refuses it: in `/mutate`, as a warning, and in `check`.
     Before,
-    /// Once the API server has accepted the object: `/validate`, and `check`.
+    /// Once the API server has accepted the object: in `/validate` and in `check`.
     After,
 }
 
-/// Whether a trap of the built-in controllers is one for the sets of OpenKruise too.
+/// Whether a trap of the built-in controllers applies to OpenKruise's DaemonSets and StatefulSets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenKruise {
-    /// It is: the controller does the same.
+    /// Yes: the OpenKruise controller does the same.
     Holds,
-    /// It is, unless the StatefulSet reserves ordinals or updates its pods in another order.
+    /// Yes, unless the StatefulSet reserves ordinals or updates its pods in another order.
     HoldsInOrder,
-    /// It is not: OpenKruise refuses it, or does something else.
+    /// No: OpenKruise refuses the setting, or does something else.
     DoesNotHold,
 }
 
-/// Which objects a trap looks at, and how. The functions are pure: no IO, no clock, no policy.
+/// The kinds that a trap looks at, and its function. The functions are pure: no IO, no clock, no
+/// policy.
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
     /// DaemonSets.
@@ -44,13 +45,13 @@ pub enum Check {
 /// A trap.
 #[derive(Debug)]
 pub struct Trap {
-    /// What it says of itself.
+    /// Its description.
     pub meta: Meta,
-    /// When it can be seen.
+    /// When it can be found.
     pub phase: Phase,
-    /// Whether it holds for OpenKruise.
+    /// Whether it applies to OpenKruise too.
     pub openkruise: OpenKruise,
-    /// How it is found.
+    /// The function that finds it.
     pub check: Check,
 }
 
@@ -66,7 +67,7 @@ impl Trap {
         }
     }
 
-    /// Whether an object of this kind and controller can fall into it.
+    /// Whether the trap applies to an object, given the controller that manages it.
     pub fn holds_for(&self, object: &Object<'_>) -> bool {
         let Some(own) = &object.kruise else { return true };
         match self.openkruise {
@@ -76,7 +77,7 @@ impl Trap {
         }
     }
 
-    /// Looks for it in an object, if it is of one of its kinds.
+    /// Looks for the trap in an object, if the trap looks at objects of this kind.
     pub fn run(&'static self, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
         match (self.check, &subject.object.workload) {
             (Check::DaemonSet(check), Workload::DaemonSet(spec)) => {

@@ -1,4 +1,5 @@
-//! What the API server accepts and that then does not work, or not as meant. One trap, one file.
+//! The traps: settings that the API server accepts but that do not work, or not as intended. Each
+//! trap has its own file.
 
 mod canary_ordinals;
 mod claim_hides_volume;

@@ -1,4 +1,4 @@
-//! Accepts connections: by hand, since the limits, timeouts and failures are what matters here.
+//! Accepts connections in a hand-written loop, to control limits, timeouts and failures.
 
 use std::{
     fmt, future,
@@ -33,36 +33,38 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use super::{app::App, metrics::HandshakeFailure, tls::Tls};
 
 /// An API server keeps up to 25 idle connections to a webhook, and a large control plane has five
-/// API servers; the rest is for bursts. A shell's usual limit of 1,024 open files holds them too.
+/// API servers; the rest is for bursts. The number also fits into the common default limit of 1,024
+/// open files.
 const MAX_CONNECTIONS: usize = 512;
 
-/// As long as the API server gives a handshake.
+/// The API server's own timeout for a handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a connection may wait for the head of its next request. hyper counts the idle time
-/// between requests in. The API server drops idle connections after 90 s; if we were first, it
-/// could be sending a request at that moment, and it does not repeat a POST.
+/// How long a connection may wait for the head of its next request. hyper includes the idle time
+/// between requests. The API server drops idle connections after 90 s; if setguard closed one
+/// first, the API server could be sending a request at that moment, and it does not retry a POST.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 const _: () = assert!(IDLE_TIMEOUT.as_secs() > 90);
 
-/// An HTTP/2 client that does not answer a ping is gone.
+/// An HTTP/2 client that does not answer a ping is disconnected.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// As Go's server: the API server sends all its reviews to a loopback URL over one connection.
+/// As in Go's server. The API server sends all reviews for a loopback URL over one connection.
 const MAX_STREAMS: u32 = 250;
 
-/// Bytes that an HTTP/2 client may send before its request is being read, in all its requests.
+/// How many bytes an HTTP/2 client may send before they are read: per request, and in total per
+/// connection.
 const H2_WINDOW: u32 = 1 << 20;
 
-/// After this, what is wrong with accepting may be over.
+/// The pause after a failed accept, to give the cause time to clear.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Of failed handshakes, one in this time is a warning and the others are for debugging: a client
-/// that does not trust us tries again and again.
+/// The minimum time between two warnings about failed handshakes; the others are logged at debug
+/// level. A client that does not trust the certificate retries again and again.
 const WARN_SECONDS: u64 = 60;
 
-/// Listens, with what each connection needs.
+/// A listener, and everything that its connections need.
 pub struct Acceptor {
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
@@ -82,14 +84,14 @@ impl fmt::Debug for Acceptor {
 }
 
 impl Acceptor {
-    /// Serves `router` on a listener: HTTPS if there is `tls`, else plain HTTP.
+    /// Serves `router` on a listener: over HTTPS with `tls`, otherwise over plain HTTP.
     pub fn new(
         listener: TcpListener,
         tls: Option<Arc<Tls>>,
         router: Router,
         app: Arc<App>,
     ) -> Self {
-        // The protocol is known from ALPN. To find it by reading would be without a timeout.
+        // The protocol is known from ALPN. Detecting it by reading would have no timeout.
         let mut http1 = auto::Builder::new(TokioExecutor::new()).http1_only();
         http1.http1().timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT);
         let mut http2 = auto::Builder::new(TokioExecutor::new()).http2_only();
@@ -114,21 +116,21 @@ impl Acceptor {
         }
     }
 
-    /// Where it listens.
+    /// The address of the listener.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// If the system does not report it.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Accepts until `stop` is there, then closes the port. The connections live on; what comes
-    /// back closes them.
+    /// Accepts connections until `stop` completes, then closes the port. Open connections stay
+    /// open; the returned [`GracefulShutdown`] closes them.
     pub async fn run(self, stop: impl Future<Output = ()>) -> GracefulShutdown {
         tokio::pin!(stop);
         loop {
             let next = async {
-                // Full: the others wait in the system's queue.
+                // At the limit, further connections wait in the system's queue.
                 let permit = self.connections.clone().acquire_owned().await;
                 (permit, self.listener.accept().await)
             };
@@ -140,8 +142,9 @@ impl Acceptor {
             match (permit, accepted) {
                 (Ok(permit), Ok((stream, _))) => self.spawn(stream, permit),
                 (_, Err(error)) => {
-                    // Out of files, or the client went while it waited: no reason to end.
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    // Out of file descriptors, or the client disconnected while it was waiting:
+                    // neither is a reason to stop.
+                    tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
                 (Err(_), _) => break,
@@ -151,7 +154,8 @@ impl Acceptor {
         self.graceful
     }
 
-    /// Takes what the system has accepted for us already: closing the port would reset it.
+    /// Accepts the connections that are still in the system's queue: closing the port would reset
+    /// them.
     async fn drain_queue(&self) {
         while let Ok(permit) = self.connections.clone().try_acquire_owned() {
             let ready = future::poll_fn(|cx| match self.listener.poll_accept(cx) {
@@ -164,7 +168,7 @@ impl Acceptor {
     }
 
     fn spawn(&self, stream: TcpStream, permit: OwnedSemaphorePermit) {
-        // Answers are small, and nobody should wait for a fuller packet.
+        // Answers are small and should not be delayed to fill a packet.
         let _ = stream.set_nodelay(true);
         let watcher = self.graceful.watcher();
         let service = TowerToHyperService::new(self.router.clone());
@@ -204,7 +208,7 @@ async fn serve(
 ) {
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     if let Err(error) = watcher.watch(connection.into_owned()).await {
-        tracing::debug!(error, "a connection ended badly");
+        tracing::debug!(error, "a connection ended with an error");
     }
 }
 
@@ -234,7 +238,7 @@ fn log_failure(why: HandshakeFailure, error: &str, last_warning: &AtomicU64) {
     let reason = why.as_str();
     let now = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
     let last = last_warning.load(Relaxed);
-    // A load balancer that only looks whether the port is open goes away without a word.
+    // A load balancer that only checks whether the port is open disconnects without sending data.
     if why == HandshakeFailure::Eof || now.saturating_sub(last) < WARN_SECONDS {
         tracing::debug!(reason, error, "a TLS handshake failed");
         return;
@@ -242,15 +246,15 @@ fn log_failure(why: HandshakeFailure, error: &str, last_warning: &AtomicU64) {
     last_warning.store(now, Relaxed);
     let hint = match why {
         HandshakeFailure::RefusedByClient => {
-            "does the caBundle of the webhook configuration fit the certificate?"
+            "does the caBundle of the webhook configuration match the certificate?"
         }
-        HandshakeFailure::ClientCertificate => "does --client-ca hold the client's authority?",
+        HandshakeFailure::ClientCertificate => "does --client-ca contain the CA of the client?",
         HandshakeFailure::Eof | HandshakeFailure::Protocol | HandshakeFailure::Timeout => "",
     };
     tracing::warn!(
         reason,
         error,
         hint,
-        "a TLS handshake failed; more within a minute are not shown"
+        "a TLS handshake failed; further failures within a minute are logged at debug level"
     );
 }

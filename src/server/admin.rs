@@ -1,4 +1,4 @@
-//! `GET /livez`, `/readyz` and `/metrics`, over plain HTTP on a port of their own.
+//! `GET /livez`, `/readyz` and `/metrics`, over plain HTTP on a separate port.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ pub fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-/// The policy is loaded before the server listens, and so is a certificate from files. One that is
-/// managed comes later, and `waiting` says so.
+/// The policy and a certificate from files are loaded before the server listens. A managed
+/// certificate comes later; until then, `waiting` has the reason.
 async fn readyz(State(app): State<Arc<App>>) -> (StatusCode, String) {
     let not = |why: &str| (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n"));
     match (app.phase(), app.waiting()) {

@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 
 use std::sync::{
     Arc,
@@ -11,48 +11,48 @@ use tokio::sync::Semaphore;
 use super::metrics::Metrics;
 use crate::policy::Policy;
 
-/// The largest AdmissionReview that is read.
+/// The largest AdmissionReview that is accepted, in bytes.
 ///
-/// The API server takes objects of up to 3 MiB and etcd stores up to 1.5 MiB; a review holds a new
-/// and an old object as JSON, which is longer than what is stored, and the user beside them. What
-/// is refused here is a failed call for the API server, so there is room to spare.
+/// The API server accepts objects of up to 3 MiB and etcd stores up to 1.5 MiB. A review contains
+/// the new and the old object as JSON, which is longer than the stored form, and the user. The API
+/// server treats a body that is rejected here as a failed call, so the limit is generous.
 pub const MAX_BODY: usize = 8 << 20;
 
-/// All bodies that are in memory at one time, in KiB.
+/// The total size of all bodies that are in memory at one time, in KiB.
 ///
-/// A usual review has 10 KiB, so this is thousands of them at once; and eight of the largest. More
-/// wait their turn, first come first served, and not longer than the API server waits for them: a
-/// burst that passes in milliseconds must not become refusals, as shedding it would make it.
+/// A typical review has 10 KiB, so there is room for thousands of them, or for eight of the
+/// largest. Further requests wait, first come first served, for at most as long as the API server
+/// waits for them. Shedding them instead would turn a burst of milliseconds into failed calls.
 pub(crate) const BODY_BUDGET_KIB: usize = 64 << 10;
 
-/// Where the server is in its life.
+/// The server's phase of life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
     /// Not listening yet.
     Starting,
-    /// Listening, with policy and certificate.
+    /// Listening, with a policy and a certificate.
     Ready,
-    /// On its way out: still answering, but nobody new should come.
+    /// Shutting down: still answering, but clients should connect elsewhere.
     Draining,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Debug)]
 pub struct App {
     /// The policy in force.
     pub policy: ArcSwap<Policy>,
-    /// What is counted.
+    /// The metrics.
     pub metrics: Metrics,
-    /// Room for bodies, in KiB.
+    /// The free part of [`BODY_BUDGET_KIB`].
     pub(crate) body_budget: Semaphore,
     phase: AtomicU8,
-    /// Why nobody should come although it listens, if there is a reason.
+    /// Why the server is not ready although it listens, if it is not.
     waiting: ArcSwapOption<String>,
 }
 
 impl App {
-    /// An app that goes by this policy.
+    /// The state of a server that starts with this policy.
     pub fn new(policy: Policy) -> Arc<App> {
         Arc::new(App {
             policy: ArcSwap::from_pointee(policy),
@@ -63,7 +63,7 @@ impl App {
         })
     }
 
-    /// Where the server is in its life.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         match self.phase.load(SeqCst) {
             phase if phase == Phase::Starting as u8 => Phase::Starting,
@@ -72,17 +72,17 @@ impl App {
         }
     }
 
-    /// Goes on to the next phase of its life.
+    /// Sets the phase.
     pub fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, SeqCst);
     }
 
-    /// Why nobody should come although it listens: what the certificate waits for.
+    /// Why the server is not ready although it listens: what is missing for its certificate.
     pub fn waiting(&self) -> Option<Arc<String>> {
         self.waiting.load_full()
     }
 
-    /// Says why nobody should come, or that there is no reason any more.
+    /// Sets why the server is not ready, or `None` if it is.
     pub fn set_waiting(&self, why: Option<String>) {
         self.waiting.store(why.map(Arc::new));
     }

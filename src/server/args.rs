@@ -5,21 +5,22 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use super::{duration, host::host, managed::ManagedArgs, telemetry::LogFormat};
 use crate::policy::args::PolicyArgs;
 
-/// Answer the API server: an admission webhook
+/// Run the admission webhook server
 ///
-/// Every flag can be given as an environment variable too. Exit codes: 0 ended by SIGTERM or SIGINT
-/// with every request answered; 1 some were still in flight at the end of the grace period; 2 wrong
-/// flags, policy, certificate or address; 130 or 143 ended at once by a second signal.
+/// Every flag can also be set by an environment variable. Exit codes: 0 stopped by SIGTERM or
+/// SIGINT with every request answered; 1 stopped with requests still in flight at the end of the
+/// grace period; 2 wrong flags, policy, certificate or address; 130 or 143 stopped immediately by a
+/// second signal.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   setguard serve | kubectl apply -f -           try it against a cluster on this machine
   setguard serve --tls-cert tls.crt --tls-key tls.key --policy policy.yaml")]
 pub struct ServeArgs {
-    /// Where to answer the API server, over HTTPS
+    /// Address for requests from the API server, over HTTPS
     #[arg(long, value_name = "ADDR", env = "SETGUARD_LISTEN", default_value = "0.0.0.0:8443")]
     pub listen: SocketAddr,
-    /// Where to answer probes and Prometheus, over plain HTTP
+    /// Address for probes and metrics, over plain HTTP
     #[arg(
         long,
         value_name = "ADDR",
@@ -27,7 +28,7 @@ pub struct ServeArgs {
         default_value = "0.0.0.0:8080"
     )]
     pub admin_listen: SocketAddr,
-    /// The policy file is read again when it changes
+    /// The policy; its file is read again when it changes
     #[command(flatten)]
     pub policy: PolicyArgs,
     /// Certificate chain (PEM); read again when it changes
@@ -36,12 +37,12 @@ pub struct ServeArgs {
     /// Private key (PEM); read again when it changes
     #[arg(long, value_name = "FILE", env = "SETGUARD_TLS_KEY", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Make a certificate in memory and print the webhook configurations that trust it; this is
-    /// what happens without --tls-cert and --tls-managed
+    /// Create a certificate in memory and print webhook configurations that trust it; this is the
+    /// default without --tls-cert and --tls-managed
     #[arg(long, env = "SETGUARD_TLS_SELF_SIGNED", conflicts_with = "tls_cert")]
     pub tls_self_signed: bool,
-    /// Name or address that the self-signed certificate is for, beside localhost; the first is the
-    /// host in the printed webhook configurations (repeatable)
+    /// Additional host name or IP address for the self-signed certificate, which always includes
+    /// localhost; the first one is the host in the printed webhook configurations (repeatable)
     #[arg(
         long,
         value_name = "HOST",
@@ -51,16 +52,17 @@ pub struct ServeArgs {
         conflicts_with = "tls_cert"
     )]
     pub tls_san: Vec<String>,
-    /// A certificate that is managed in the cluster
+    /// The flags for a certificate that setguard manages in the cluster
     #[command(flatten)]
     pub managed: ManagedArgs,
-    /// Accept only clients that show a certificate of these authorities (PEM); read again when it
+    /// Accept only clients with a certificate from one of these CAs (PEM); read again when it
     /// changes
     #[arg(long, value_name = "FILE", env = "SETGUARD_CLIENT_CA")]
     pub client_ca: Option<PathBuf>,
-    // Drain and grace together stay below a pod's usual terminationGracePeriodSeconds of 30.
-    /// How long to go on accepting after SIGTERM while reporting not ready, so that the cluster can
-    /// take this server out of its Service; SIGINT does not wait
+    // The sum of the drain delay and the grace period is less than a pod's default
+    // terminationGracePeriodSeconds of 30.
+    /// How long to keep accepting connections after SIGTERM while reporting not ready, so that the
+    /// cluster can remove this server from its Service; SIGINT skips this delay
     #[arg(
         long,
         value_name = "DURATION",
@@ -69,7 +71,7 @@ pub struct ServeArgs {
         value_parser = duration::from_arg
     )]
     pub drain_delay: Duration,
-    /// How long requests in flight may take to finish after that
+    /// How long requests in flight may take to finish after the drain delay
     #[arg(
         long,
         value_name = "DURATION",
@@ -78,8 +80,8 @@ pub struct ServeArgs {
         value_parser = duration::from_arg
     )]
     pub grace_period: Duration,
-    // Secrets and ConfigMaps reach a pod a minute late anyhow.
-    /// How often files are looked at for changes
+    // A change of a Secret or ConfigMap takes about a minute to reach a pod anyway.
+    /// How often to check files for changes
     #[arg(
         long,
         value_name = "DURATION",
@@ -89,10 +91,10 @@ pub struct ServeArgs {
         hide = true
     )]
     pub poll_interval: Duration,
-    /// What the log looks like
+    /// Log format
     #[arg(long, value_enum, env = "SETGUARD_LOG_FORMAT", default_value_t)]
     pub log_format: LogFormat,
-    /// What is logged, such as debug; without it RUST_LOG decides, and without that info
+    /// Log level or filter, such as debug; the default is RUST_LOG, and info if that is not set
     #[arg(long, value_name = "FILTER", env = "SETGUARD_LOG_LEVEL")]
     pub log_level: Option<String>,
 }

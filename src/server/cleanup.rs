@@ -1,4 +1,4 @@
-//! `setguard cleanup`: takes the webhook configurations out of the cluster, before the server goes.
+//! `setguard cleanup`: deletes the webhook configurations before the server is removed.
 
 use std::{
     io::{self, Write as _},
@@ -9,11 +9,11 @@ use anyhow::Context as _;
 
 use super::managed::cluster;
 
-/// Delete the webhook configurations from the cluster, so that nothing waits for a server that is
-/// gone
+/// Delete the webhook configurations, so that the API server does not call a server that no longer
+/// exists
 ///
-/// It is as well if they are not there. The server is found as kubectl finds it, or by the service
-/// account of the pod.
+/// It is not an error if they do not exist. The cluster is the one that kubectl would use, or in a
+/// pod the one of its service account.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Example:
@@ -24,16 +24,16 @@ pub struct CleanupArgs {
     pub webhook_config: String,
 }
 
-/// Deletes them and says which there were.
+/// Deletes the webhook configurations and prints which ones it deleted.
 ///
 /// # Errors
-/// When the API server cannot be reached, or does not allow it.
+/// If the API server cannot be reached, or denies the request.
 pub fn run(args: &CleanupArgs) -> anyhow::Result<ExitCode> {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let name = &args.webhook_config;
     let deleted = runtime.block_on(async {
-        let client = cluster::client().await.context("where is the API server?")?;
+        let client = cluster::client().await.context("cannot find the API server")?;
         anyhow::Ok(cluster::delete(&client, name).await?)
     })?;
     let mut out = io::stdout().lock();
@@ -41,7 +41,7 @@ pub fn run(args: &CleanupArgs) -> anyhow::Result<ExitCode> {
         writeln!(out, "{kind} {name} deleted")?;
     }
     if deleted.is_empty() {
-        writeln!(out, "no webhook configuration {name} was there")?;
+        writeln!(out, "no webhook configuration {name} found")?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,9 +1,9 @@
-//! Durations as Go writes them, such as `10s` or `1m30s`: the API server sends them, and people who
-//! know Kubernetes type them.
+//! Durations in Go's syntax, such as `10s` or `1m30s`: the API server sends them, and Kubernetes
+//! users expect them.
 
 use std::time::Duration;
 
-/// Reads a duration. Negative ones, and ones beyond all measure, are none.
+/// Parses a duration. Returns `None` for one that is negative or out of range.
 ///
 /// Go: `time.ParseDuration`.
 pub(crate) fn parse(text: &str) -> Option<Duration> {
@@ -29,10 +29,10 @@ pub(crate) fn parse(text: &str) -> Option<Duration> {
     Some(total)
 }
 
-/// For the command line.
+/// Parses a duration of the command line.
 ///
 /// # Errors
-/// Says what a duration looks like.
+/// A message that shows what a duration looks like.
 pub(crate) fn from_arg(text: &str) -> Result<Duration, String> {
     parse(text).ok_or_else(|| format!("{text:?} is not a duration such as 20s, 500ms or 1m30s"))
 }

@@ -1,6 +1,6 @@
-//! Faults of our own: a panic becomes HTTP 500, is counted, and the process lives.
+//! Panics: each one becomes an HTTP 500 and is counted, and the process goes on.
 //!
-//! HTTP 500 and not a denial, so that `failurePolicy` decides.
+//! The answer is HTTP 500 and not a denial, so that `failurePolicy` decides.
 
 use std::{any::Any, panic, sync::Arc};
 
@@ -13,12 +13,12 @@ use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
 use super::app::App;
 use crate::admission::Endpoint;
 
-/// Answers and counts the panics of what it is laid around.
+/// A layer that answers and counts panics in the service that it wraps.
 pub fn layer(app: Arc<App>, endpoint: Endpoint) -> CatchPanicLayer<Fault> {
     CatchPanicLayer::custom(Fault { app, endpoint })
 }
 
-/// Makes the answer to a panic.
+/// Creates the response after a panic.
 #[derive(Clone, Debug)]
 pub struct Fault {
     app: Arc<App>,
@@ -28,21 +28,21 @@ pub struct Fault {
 impl ResponseForPanic for Fault {
     type ResponseBody = Body;
 
-    // The panic's own words are not passed on: they may quote the object.
+    // The panic message is not passed on: it may quote the object.
     fn response_for_panic(&mut self, _: Box<dyn Any + Send + 'static>) -> Response<Body> {
         self.app.metrics.unanswered(self.endpoint, "fault");
         tracing::error!(
             endpoint = self.endpoint.path(),
             decision = "fault",
-            "a request met a fault of setguard; please report it with the place of the panic"
+            "setguard panicked on a request; please report it with the place of the panic"
         );
-        let mut response = Response::new(Body::from("internal error: see the log of setguard\n"));
+        let mut response = Response::new(Body::from("internal error: see the setguard log\n"));
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
         response
     }
 }
 
-/// Has panics logged with their place alone, since their words may quote an object.
+/// Logs only the place of each panic, since its message may quote an object.
 pub fn log_panics_by_place() {
     panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Requests that get no AdmissionReview back.
 //!
-//! The API server takes every status but 2xx for a failed call, so that `failurePolicy` decides.
-//! There is never a Retry-After: with one, client-go would call again and again within its timeout.
+//! The API server treats every status but 2xx as a failed call, so `failurePolicy` decides.
+//! No response has a Retry-After header: with one, client-go would retry until its timeout.
 
 use axum::{
     http::StatusCode,
@@ -13,23 +13,23 @@ use crate::admission::{AnswerError, review::Rejection};
 /// Why a request gets no AdmissionReview back.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// The body broke off.
-    #[error("the body could not be read to its end")]
+    /// The body ended early.
+    #[error("the body ended before it was complete")]
     Body,
-    /// There was no room or time to begin before the caller would have given up.
-    #[error("too busy to begin within the time that ?timeout= gives")]
+    /// There was not enough memory or time to start before the caller's timeout.
+    #[error("too busy to start before the ?timeout= deadline")]
     Busy,
-    /// Not JSON.
+    /// The Content-Type is not JSON.
     #[error("expected Content-Type: application/json")]
     ContentType,
-    /// A fault of ours kept the answer from being written.
-    #[error("internal error: see the log of setguard")]
+    /// A bug in setguard: the answer cannot be serialized.
+    #[error("internal error: see the setguard log")]
     Fault(serde_json::Error),
     /// The review is malformed.
     #[error(transparent)]
     Review(Rejection),
     /// The body did not arrive in time.
-    #[error("the body did not arrive within the time that ?timeout= gives")]
+    #[error("the body did not arrive before the ?timeout= deadline")]
     SlowBody,
     /// The body is too large.
     #[error("the body is larger than {} bytes", super::app::MAX_BODY)]
@@ -49,7 +49,7 @@ impl HttpError {
         }
     }
 
-    /// The `decision` of the metric.
+    /// The value of the metrics' `decision` label.
     pub const fn decision(&self) -> &'static str {
         match self {
             HttpError::Busy | HttpError::SlowBody => "timeout",
@@ -61,23 +61,25 @@ impl HttpError {
         }
     }
 
-    /// Whether something of the body may not have been read. Over HTTP/1.1 the connection cannot go
-    /// on then, since nobody knows where the next request begins.
+    /// Whether part of the body may be unread. If so, an HTTP/1.1 connection cannot be reused,
+    /// because the start of the next request is unknown.
     pub const fn leaves_body_unread(&self) -> bool {
         !matches!(self, HttpError::Fault(_) | HttpError::Review(_))
     }
 
-    /// What the log says. Unlike the answer it never quotes the body: a parser's message may hold a
-    /// value of the object.
+    /// The text for the log. Unlike the response it never quotes the body: a parser's message may
+    /// contain a value from the object.
     pub fn log_text(&self) -> String {
         let what = match self {
             HttpError::Review(Rejection::Json(error)) => {
                 let (line, column) = (error.line(), error.column());
-                return format!("the JSON cannot be read at line {line} column {column}");
+                return format!("the JSON cannot be parsed at line {line} column {column}");
             }
-            HttpError::Review(Rejection::Object(_)) => "the object is not what the review says",
-            HttpError::Fault(error) => return format!("the answer cannot be written: {error}"),
-            HttpError::Review(Rejection::Version { .. }) => "not an admission.k8s.io/v1 review",
+            HttpError::Review(Rejection::Object(_)) => "the object does not match its kind",
+            HttpError::Fault(error) => return format!("the answer cannot be serialized: {error}"),
+            HttpError::Review(Rejection::Version { .. }) => {
+                "not an admission.k8s.io/v1 AdmissionReview"
+            }
             other => return other.to_string(),
         };
         what.to_owned()
@@ -115,8 +117,8 @@ mod tests {
     #[test]
     fn the_log_does_not_quote_the_body() {
         let error = serde_json::from_str::<u8>("\"hunter2\"").unwrap_err();
-        assert!(error.to_string().contains("hunter2"), "or this test proves nothing");
+        assert!(error.to_string().contains("hunter2"), "otherwise this test proves nothing");
         let text = HttpError::Review(Rejection::Json(error)).log_text();
-        assert_eq!(text, "the JSON cannot be read at line 1 column 9");
+        assert_eq!(text, "the JSON cannot be parsed at line 1 column 9");
     }
 }

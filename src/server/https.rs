@@ -1,4 +1,4 @@
-//! A client for one request over HTTPS: to ourselves, or to another setguard.
+//! A client that sends one request over HTTPS: to this server, or to another setguard.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,10 +18,10 @@ use rustls::{
 use tokio::net::{TcpStream, ToSocketAddrs};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-/// How long one request may take, connecting included.
+/// The timeout for connecting, and again for the request.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A time that somebody else knows better than the system's clock.
+/// A fixed time, for when the system clock cannot be trusted.
 #[derive(Debug)]
 struct At(UnixTime);
 
@@ -31,24 +31,24 @@ impl TimeProvider for At {
     }
 }
 
-/// What a client trusts.
+/// A client that trusts a set of CAs.
 pub(crate) struct Client {
     config: Arc<ClientConfig>,
 }
 
 impl Client {
-    /// Trusts these authorities. Certificates are verified for a time, in seconds since 1970, or
-    /// for that of the system's clock.
+    /// A client that trusts these CA certificates. It verifies certificates at the time `now`, in
+    /// seconds since 1970, or by default at the time of the system clock.
     ///
     /// # Errors
-    /// When one of them is no authority.
+    /// If one of them cannot be used as a CA certificate.
     pub(crate) fn trusting<'a>(
         authorities: impl IntoIterator<Item = CertificateDer<'a>>,
         now: Option<u64>,
     ) -> anyhow::Result<Self> {
         let mut roots = RootCertStore::empty();
         for authority in authorities {
-            roots.add(authority).context("not an authority")?;
+            roots.add(authority).context("not a CA certificate")?;
         }
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = match now {
@@ -66,7 +66,7 @@ impl Client {
     /// Connects and verifies the server's certificate.
     ///
     /// # Errors
-    /// When the server is not there, or its certificate is not good.
+    /// If the server cannot be reached, or its certificate is not valid.
     pub(crate) async fn connect(
         &self,
         address: impl ToSocketAddrs,
@@ -79,14 +79,14 @@ impl Client {
         };
         tokio::time::timeout(TIMEOUT, connect)
             .await
-            .map_err(|_| anyhow!("cannot connect in time"))?
+            .map_err(|_| anyhow!("timed out while connecting"))?
     }
 }
 
 /// Sends one request on a connection.
 ///
 /// # Errors
-/// When no answer comes.
+/// If there is no response.
 pub(crate) async fn send(
     stream: TlsStream<TcpStream>,
     request: Request<Full<Bytes>>,

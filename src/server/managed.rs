@@ -1,12 +1,13 @@
-//! `serve --tls-managed`: an authority in a Secret, leaves in memory, and `caBundle`s that fit.
+//! `serve --tls-managed`: a CA in a Secret, leaf certificates in memory, and matching `caBundle`s.
 //!
-//! The Secret holds `ca.crt`, which is the `caBundle` as it is published, newest authority first,
-//! and `ca.key`. An authority lives a year and gets a successor after two thirds of it; it stays
-//! published until it expires. A leaf lives seven days, is signed anew after two thirds of them and
-//! is in no file. Nothing is asked of the cluster but to be told of changes to three objects, and
-//! to write them; see `plan` for what is written when.
+//! In this module an *authority* is a CA with its key. The Secret contains `ca.crt`, which is the
+//! published `caBundle` with the newest authority first, and `ca.key`. An authority is valid for a
+//! year and gets a successor after two thirds of that; it stays published until it expires. A leaf
+//! is valid for seven days, is renewed after two thirds of them and is never written to a file. The
+//! server only needs to watch, read and write three objects in the cluster; see `plan` for what is
+//! written when.
 //!
-//! Time is the API server's, which it says with each answer: it is the one that verifies.
+//! The time is the API server's, from its responses, because the API server verifies the leaf.
 
 mod args;
 pub(crate) mod authority;
@@ -45,33 +46,34 @@ use super::{
 };
 use crate::admission::Endpoint;
 
-/// After trouble one does not wait for the next look, nor hurry.
+/// The longest wait after a failed round: the next regular check may be too late.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Between two rounds: should another tool write what we write, this is how fast the two go.
+/// The pause between two rounds. It limits the rate of writes if another tool keeps overwriting the
+/// same fields.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A round takes three steps: Secret and two webhook configurations. The rest is for conflicts.
+/// A round takes three steps: the Secret and two webhook configurations. The rest is for conflicts.
 const MOST_STEPS: usize = 12;
 
-/// What is served until there is a certificate: nobody trusts it.
+/// The certificate that is served until the managed CA has signed one. Nobody trusts it.
 ///
 /// # Errors
-/// When a name is none.
+/// If one of the names is neither a DNS name nor an IP address.
 pub fn placeholder(names: &[String]) -> anyhow::Result<Slot> {
     let made = SelfSigned::new(names)?;
     Ok(Slot::new(made.cert, made.key))
 }
 
-/// Keeps the certificate of this replica.
+/// Manages the certificate of this replica.
 pub(crate) struct Manager {
     pub(crate) app: Arc<App>,
     pub(crate) args: ManagedArgs,
     pub(crate) slot: Slot,
     pub(crate) reloader: Arc<Mutex<Reloader>>,
-    /// Where we listen.
+    /// The address at which this server can be reached.
     pub(crate) address: SocketAddr,
-    /// Whether clients have to show a certificate, which we have none of.
+    /// Whether clients must present a certificate. The self-check has none.
     pub(crate) client_ca: bool,
 }
 
@@ -80,18 +82,18 @@ struct State {
     cluster: Cluster,
     plan: Plan,
     clock: Clock,
-    /// Whether everything was right once.
+    /// Whether a round has ever succeeded.
     begun: bool,
 }
 
 impl Manager {
-    /// Goes on as long as the server does.
+    /// Starts a task that runs until the server exits.
     ///
     /// # Errors
-    /// When there is no way to an API server in sight.
+    /// If there is neither a kubeconfig nor a service account.
     pub(crate) async fn start(self) -> anyhow::Result<()> {
         let client = cluster::client().await.context(
-            "--tls-managed: where is the API server? Neither a kubeconfig nor a service account \
+            "--tls-managed: cannot find the API server: neither a kubeconfig nor a service account \
              can be used",
         )?;
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -127,12 +129,12 @@ impl State {
         tokio::join!(watch, keep);
     }
 
-    /// Looks at everything, and says whether all is well.
+    /// Checks and repairs everything. Returns whether all is well.
     async fn round(&mut self) -> bool {
         let reconciled = self.reconcile().await;
         if let Err(error) = &reconciled {
             self.event(ManagedEvent::ApiServerFailed);
-            tracing::warn!(%error, "the managed certificate is not looked after; it stays as it is");
+            tracing::warn!(%error, "cannot maintain the managed certificate; it stays as it is");
         }
         let metrics = &self.manager.app.metrics;
         if let Some(newest) = self.plan.known().first() {
@@ -143,14 +145,14 @@ impl State {
         match &checked {
             Err(error) if self.plan.leaf().is_some() => {
                 self.event(ManagedEvent::SelfCheckFailed);
-                tracing::error!("the server does not get an answer from itself: {error:#}");
+                tracing::error!("the self-check of the webhook port failed: {error:#}");
                 self.manager
                     .app
-                    .set_waiting(Some(format!("the certificate is not good: {error:#}")));
+                    .set_waiting(Some(format!("the webhook self-check failed: {error:#}")));
             }
             Err(_) => {}
-            // The first time, the webhook configurations have to be right too. Later they cannot
-            // make us unready: that would not repair them, and add an outage to the trouble.
+            // The first time, the webhook configurations have to be right too. Later they do not
+            // make the replica unready: that would not repair them, and would add an outage.
             Ok(()) if self.begun || reconciled.is_ok() => {
                 self.begun = true;
                 self.manager.app.set_waiting(None);
@@ -166,7 +168,7 @@ impl State {
         self.manager.app.metrics.managed(event);
     }
 
-    /// Reads and writes until there is nothing more to write.
+    /// Reads and writes until there is nothing left to write.
     async fn reconcile(&mut self) -> Result<(), CallError> {
         let mut steps = 0;
         loop {
@@ -178,13 +180,13 @@ impl State {
             self.plan.observe(now, &seen.view);
             let Some(step) = self.plan.write(now, &seen.view) else { return Ok(()) };
             if steps == MOST_STEPS {
-                // Somebody writes faster than we do. The next round goes on.
+                // Another client keeps changing the objects. The next round continues.
                 return Err(CallError::Conflict("Secret and caBundle".to_owned()));
             }
             steps += 1;
             match self.write(&seen, step).await {
                 Err(CallError::Conflict(_)) => {
-                    tracing::debug!("another replica was faster");
+                    tracing::debug!("another client was faster; reading again");
                 }
                 written => written?,
             }
@@ -196,7 +198,7 @@ impl State {
         match step {
             Step::Store { mut keep, make } => {
                 if let Some(error) = &seen.corrupt {
-                    tracing::error!(error, "the Secret of the authority cannot be read");
+                    tracing::error!(error, "the content of the CA Secret is invalid");
                 }
                 let restore = seen.corrupt.is_some()
                     || (seen.view.stored.is_none() && self.plan.leaf().is_some());
@@ -204,7 +206,7 @@ impl State {
                     let lifetime = self.manager.args.lifetimes().authority;
                     match Authority::make(now, lifetime) {
                         Ok(new) => keep.insert(0, new),
-                        Err(error) => tracing::error!(%error, "no authority can be made"),
+                        Err(error) => tracing::error!(%error, "cannot create a CA"),
                     }
                 }
                 if keep.is_empty() {
@@ -213,7 +215,7 @@ impl State {
                 self.cluster.store(seen, &keep).await?;
                 if restore {
                     self.event(ManagedEvent::SecretRestored);
-                    tracing::warn!("the Secret of the authority was lost or unusable; it is back");
+                    tracing::warn!("the CA Secret was lost or invalid and has been restored");
                 }
                 if make {
                     self.event(ManagedEvent::AuthorityMade);
@@ -230,13 +232,13 @@ impl State {
         Ok(())
     }
 
-    /// Signs a leaf, if it is time.
+    /// Signs a leaf, if one is due.
     async fn sign(&mut self) {
         let now = self.clock.latest();
         let Some((authority, until)) = self.plan.sign(now) else { return };
         let cert = authority.cert.clone();
         match authority.sign(&self.manager.args.tls_managed_dns_name, until) {
-            Err(error) => tracing::error!(%error, "no certificate can be signed"),
+            Err(error) => tracing::error!(%error, "cannot sign a certificate"),
             Ok(leaf) => {
                 self.manager.slot.put(leaf.cert, leaf.key);
                 self.plan.signed(now, cert, until);
@@ -245,13 +247,13 @@ impl State {
                 let poll = move || {
                     reloader.lock().unwrap_or_else(PoisonError::into_inner).poll(&app.metrics);
                 };
-                // It may read a file.
+                // On a blocking thread, because the poll may read a file.
                 let _ = tokio::task::spawn_blocking(poll).await;
             }
         }
     }
 
-    /// Asks ourselves, as the API server would.
+    /// Calls this server's own port, as the API server would.
     async fn check(&self) -> anyhow::Result<()> {
         if self.plan.leaf().is_none() {
             bail!("there is no certificate yet");
@@ -259,19 +261,19 @@ impl State {
         let authorities = self.plan.known().iter().map(|it| it.cert.as_slice().into());
         let now = u64::try_from(self.clock.earliest()).unwrap_or_default();
         let client = https::Client::trusting(authorities, Some(now))?;
-        let name = self.manager.args.tls_managed_dns_name.first().context("no name")?;
+        let name = self.manager.args.tls_managed_dns_name.first().context("no DNS name")?;
         let stream =
             client.connect(self.manager.address, ServerName::try_from(name.clone())?).await?;
         if self.manager.client_ca {
             return Ok(());
         }
-        // It is not a review, so that nobody counts it.
+        // A GET is not counted as a review.
         let request = Request::get(Endpoint::Validate.path())
             .header(header::HOST, name)
             .body(Full::<Bytes>::default())?;
         let status = https::send(stream, request).await?.status();
         if status != StatusCode::METHOD_NOT_ALLOWED {
-            bail!("it answered a GET with {status}");
+            bail!("a GET was answered with {status}");
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What Prometheus is told. Every label takes its values from a closed set.
+//! The metrics for Prometheus. Every label has a closed set of values.
 
 mod cells;
 mod events;
@@ -23,7 +23,7 @@ use crate::{
 /// The content type of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The `kind` of a request that could not be read.
+/// The `kind` label of a request that could not be read.
 pub const NO_KIND: &str = "other";
 
 /// All metrics of the server.
@@ -45,7 +45,7 @@ pub struct Metrics {
     authority_expiry: Gauge,
 }
 
-/// How a request was decided: the answer's own word, or that there was no answer.
+/// The outcomes of a request: the decision of the answer, or why there was no answer.
 const DECISIONS: [&str; 6] = ["allowed", "denied", "patched", "rejected", "fault", "timeout"];
 const ENDPOINTS: [Endpoint; 3] =
     [Endpoint::Mutate, Endpoint::MutateControlPlane, Endpoint::Validate];
@@ -112,98 +112,98 @@ impl Metrics {
         let registry = &mut self.registry;
         registry.register(
             "admission_requests",
-            "Admission requests by how they were decided; 'rejected' was malformed, 'fault' is a \
-             fault of setguard, 'timeout' could not begin in time",
+            "Admission requests by decision; 'rejected' means a malformed request, 'fault' an \
+             internal error, 'timeout' that the review could not start in time",
             self.requests.clone(),
         );
         registry.register(
             "admission_duration_seconds",
-            "Time from the head of a request to its answer, the reading of its body included",
+            "Time from the head of a request to its answer, including the time to read the body",
             self.durations.clone(),
         );
         registry.register(
             "findings",
-            "Findings by rule and by how the policy took them",
+            "Findings by rule and by the mode in effect",
             self.findings.clone(),
         );
         registry.register(
             "injections",
-            "What was injected into pods and templates",
+            "Injections into pods and pod templates",
             self.injections.clone(),
         );
         registry.register(
             "in_flight_requests",
-            "Admission requests that are being answered",
+            "Admission requests in flight",
             self.in_flight.clone(),
         );
         registry.register(
             "tls_handshake_failures",
-            "TLS handshakes that failed; 'refused-by-client' means that the webhook \
-             configuration's caBundle does not fit the certificate",
+            "Failed TLS handshakes; 'refused-by-client' means that the webhook configuration's \
+             caBundle does not match the certificate",
             self.handshake_failures.clone(),
         );
     }
 
-    /// What comes from files: certificate and policy.
+    /// Metrics of files: the certificate and the policy.
     fn register_files(&mut self) {
         let registry = &mut self.registry;
         registry.register(
             "certificate_expiry_seconds",
-            "When the serving certificate, or one of its chain, expires: seconds since 1970; \
-             subtract time() for the seconds that are left",
+            "Earliest expiry in the chain of the serving certificate, in seconds since 1970; \
+             subtract time() to get the seconds left",
             self.certificate_expiry.clone(),
         );
         registry.register(
             "certificate_reloads",
-            "Changes of the certificate, key or client CA files, by whether they could be taken",
+            "Reloads of a changed certificate, key or client CA, by result",
             self.certificate_reloads.clone(),
         );
         registry.register(
             "policy_reloads",
-            "Changes of the policy file, by whether they could be taken",
+            "Reloads of a changed policy file, by result",
             self.policy_reloads.clone(),
         );
-        // Nothing is served without a policy.
+        // The server does not start without a valid policy.
         self.policy_current.set(1);
         registry.register(
             "policy_last_reload_successful",
-            "1 if the policy in force is what its file says, 0 if that could not be taken",
+            "1 if the policy in force is the content of its file, 0 if the last reload failed",
             self.policy_current.clone(),
         );
     }
 
-    /// What there is to tell of a certificate that is managed; of another it stays 0.
+    /// Metrics of a managed certificate; without one, they stay 0.
     fn register_managed(&mut self) {
         let registry = &mut self.registry;
         registry.register(
             "managed_certificate_events",
-            "What happened to the managed certificate, its authority and the caBundles",
+            "Events of the managed certificate, its CA and the caBundles",
             self.managed.clone(),
         );
         registry.register(
             "managed_certificate_healthy",
-            "1 if with --tls-managed the last look at Secret, caBundles and the own port found, or \
-             made, everything right; else 0",
+            "With --tls-managed: 1 if the last check of the Secret, the caBundles and the webhook \
+             port succeeded, 0 otherwise",
             self.managed_healthy.clone(),
         );
         registry.register(
             "managed_authority_expiry_seconds",
-            "When with --tls-managed the newest authority expires: seconds since 1970",
+            "With --tls-managed: expiry of the newest CA, in seconds since 1970",
             self.authority_expiry.clone(),
         );
     }
 
-    /// Counts what happened to a managed certificate.
+    /// Counts an event of the managed certificate.
     pub fn managed(&self, event: ManagedEvent) {
         self.managed.inc([event.as_str()]);
     }
 
-    /// Says whether all is well with the managed certificate.
+    /// Sets whether all is well with the managed certificate.
     pub fn set_managed_healthy(&self, healthy: bool) {
         self.managed_healthy.set(healthy.into());
     }
 
-    /// Says when the newest authority expires, in seconds since 1970.
+    /// Sets the expiry of the newest CA, in seconds since 1970.
     pub fn set_authority_expiry(&self, seconds: i64) {
         self.authority_expiry.set(seconds);
     }
@@ -227,35 +227,35 @@ impl Metrics {
         self.requests.inc([endpoint.path(), NO_KIND, Operation::Unknown.as_str(), decision]);
     }
 
-    /// Counts a request as in flight until the guard goes.
-    #[must_use = "the request is in flight until this goes"]
+    /// Counts a request as in flight until the guard is dropped.
+    #[must_use = "the request is in flight until this is dropped"]
     pub fn enter(&self) -> InFlight<'_> {
         self.in_flight.inc();
         InFlight(&self.in_flight)
     }
 
-    /// How many requests are in flight.
+    /// The number of requests in flight.
     pub fn in_flight(&self) -> i64 {
         self.in_flight.get()
     }
 
-    /// Says when the certificate expires, in seconds since 1970.
+    /// Sets the expiry of the certificate, in seconds since 1970.
     pub fn set_certificate_expiry(&self, seconds: i64) {
         self.certificate_expiry.set(seconds);
     }
 
-    /// Counts a change of the certificate files.
+    /// Counts a reload of the certificate; `taken` is whether it succeeded.
     pub fn certificate_reloaded(&self, taken: bool) {
         self.certificate_reloads.inc([result(taken)]);
     }
 
-    /// Counts a change of the policy file.
+    /// Counts a reload of the policy; `taken` is whether it succeeded.
     pub fn policy_reloaded(&self, taken: bool) {
         self.policy_reloads.inc([result(taken)]);
         self.policy_current.set(taken.into());
     }
 
-    /// Counts a handshake that failed.
+    /// Counts a failed handshake.
     pub fn handshake_failed(&self, why: HandshakeFailure) {
         self.handshake_failures.inc([why.as_str()]);
     }

@@ -1,4 +1,4 @@
-//! The policy: read before the port is bound, read again when its file changes.
+//! The policy: read before the port is bound, and again when its file changes.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::policy::{
 /// Reads the policy for the first time.
 ///
 /// # Errors
-/// Everything that is wrong with it, with its lines.
+/// Everything that is wrong with it, with line numbers.
 pub fn load(args: PolicyArgs) -> Result<(Policy, Reloader), PolicyError> {
     let text = args.read()?;
     let policy = args.parse(text.clone())?;
@@ -22,13 +22,13 @@ pub fn load(args: PolicyArgs) -> Result<(Policy, Reloader), PolicyError> {
 #[derive(Debug)]
 pub struct Reloader {
     args: PolicyArgs,
-    /// What was seen last, good or bad: each change is tried, and logged, once.
+    /// What was read last, valid or not, so that each change is tried and logged only once.
     seen: Result<Option<String>, String>,
 }
 
 impl Reloader {
-    /// Takes up what has changed since the last look. What is wrong is logged and counted, and the
-    /// old policy stays.
+    /// Applies what has changed since the last call. If it is invalid, this logs and counts the
+    /// failure, and the old policy stays in force.
     pub fn poll(&mut self, app: &App) {
         let read = self.args.read();
         let now = read.as_ref().map(Clone::clone).map_err(ToString::to_string);
@@ -47,12 +47,15 @@ impl Reloader {
                 if let PolicyError::Wrong { path, problems, .. } = &error {
                     for problem in problems {
                         let at = format!("{}:{problem}", path.display());
-                        tracing::error!(at, "the policy is wrong");
+                        tracing::error!(at, "the policy is invalid");
                     }
                 }
                 let error = error.to_string();
                 let error = error.lines().next().unwrap_or_default();
-                tracing::error!(error, "the changed policy cannot be used, the old one stays");
+                tracing::error!(
+                    error,
+                    "the changed policy cannot be used; the old one stays in force"
+                );
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `setguard probe`: whether a server answers as it should, from a client's side.
+//! `setguard probe`: checks as a client that a server answers correctly.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -10,24 +10,24 @@ use serde_json::{Value, json};
 use super::https;
 use crate::admission::Endpoint;
 
-/// Ask a server for a ruling on a good and on a bad DaemonSet
+/// Send a valid and an invalid DaemonSet to a server for review
 ///
-/// Exit codes: 0 it allowed the good one and spoke against the bad one; 2 it did not, or did not
-/// answer.
+/// Exit codes: 0 the server allowed the valid one, and denied the invalid one or warned about it; 2
+/// it did not, or did not answer.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ProbeArgs {
-    /// Where the server is, such as `https://setguard.setguard.svc`; without a path, /validate
+    /// URL of the server, such as `https://setguard.setguard.svc`; the default path is /validate
     #[arg(long, value_name = "URL")]
     pub url: Uri,
-    /// The authorities that the server's certificate is verified by (PEM)
+    /// CA certificates that verify the server's certificate (PEM)
     #[arg(long, value_name = "FILE")]
     pub ca: PathBuf,
 }
 
-/// Probes.
+/// Probes the server.
 ///
 /// # Errors
-/// What is not as it should be.
+/// If the server does not answer, or not as expected.
 pub fn run(args: &ProbeArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(probe(args))?;
@@ -38,17 +38,18 @@ async fn probe(args: &ProbeArgs) -> anyhow::Result<()> {
     let good = json!({ "app": "probe" });
     let (allowed, message) = ask(args, "good", &good).await?;
     if !allowed {
-        bail!("{}: a good DaemonSet is refused: {message}", args.url);
+        bail!("{}: a valid DaemonSet is denied: {message}", args.url);
     }
     // The selector does not select the template.
     let (allowed, message) = ask(args, "bad", &json!({ "app": "another" })).await?;
     if allowed && message.is_empty() {
-        bail!("{}: a DaemonSet that the API server would refuse is allowed", args.url);
+        bail!("{}: an invalid DaemonSet is allowed without a warning", args.url);
     }
     Ok(())
 }
 
-/// Whether a DaemonSet whose template has these labels is allowed, and what is said against it.
+/// Whether a DaemonSet whose template has these labels is allowed, and the message and warnings of
+/// the answer.
 async fn ask(args: &ProbeArgs, uid: &str, labels: &Value) -> anyhow::Result<(bool, String)> {
     let url = &args.url;
     let pem = fs::read(&args.ca).with_context(|| args.ca.display().to_string())?;
@@ -58,7 +59,7 @@ async fn ask(args: &ProbeArgs, uid: &str, labels: &Value) -> anyhow::Result<(boo
         None,
     )?;
     let (Some("https"), Some(host)) = (url.scheme_str(), url.host()) else {
-        bail!("{url}: is no https:// URL");
+        bail!("{url}: is not an https:// URL");
     };
     let address = format!("{host}:{}", url.port_u16().unwrap_or(443));
     let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -80,7 +81,7 @@ async fn ask(args: &ProbeArgs, uid: &str, labels: &Value) -> anyhow::Result<(boo
     let answer: Value = serde_json::from_str(&text).with_context(|| url.to_string())?;
     let answer = &answer["response"];
     let Some(allowed) = answer["allowed"].as_bool().filter(|_| answer["uid"] == uid) else {
-        bail!("{url}: that is no answer to our review: {answer}");
+        bail!("{url}: this is not an answer to the review: {answer}");
     };
     let said = answer["status"]["message"].as_str().into_iter();
     let warnings = answer["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -1,11 +1,11 @@
-//! One line of the log and one set of metrics for each request. Neither ever holds an object.
+//! One log line and one update of the metrics for each request. Neither ever contains an object.
 
 use std::time::Duration;
 
 use super::{app::App, http_error::HttpError};
 use crate::admission::{Answer, Endpoint};
 
-/// Counts and logs how a request ended.
+/// Counts and logs the outcome of a request.
 pub(crate) fn outcome(
     app: &App,
     endpoint: Endpoint,
@@ -48,7 +48,7 @@ pub(crate) fn outcome(
     }
 }
 
-/// Each rule once, in the order of discovery.
+/// Each rule once, in the order of the findings.
 fn rules(found: impl Iterator<Item = &'static str>) -> String {
     let mut unique: Vec<&str> = Vec::new();
     for rule in found {
@@ -59,7 +59,8 @@ fn rules(found: impl Iterator<Item = &'static str>) -> String {
     unique.join(",")
 }
 
-/// The API server's names are at most 253 characters; who sends longer ones does not fill the log.
+/// Cuts a text to 253 bytes, the longest name that the API server allows, so that a client cannot
+/// flood the log with longer ones.
 fn clip(text: &str) -> &str {
     text.get(..text.floor_char_boundary(253)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! `POST /validate`, `/mutate` and `/mutate/control-plane`: one handler, three thin entries.
+//! `POST /validate`, `/mutate` and `/mutate/control-plane`: one handler behind three routes.
 
 use std::{
     sync::Arc,
@@ -28,9 +28,9 @@ use crate::admission::{self, Answer, Endpoint};
 /// The longest that the API server waits for a webhook. Kubernetes: `timeoutSeconds` is 1 to 30.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Larger bodies are judged on a thread of their own: a review of this size takes about a
-/// millisecond, the largest tens of them, and other requests should not wait behind it. For the
-/// usual 10 KiB, the way to another thread would cost more than the judging.
+/// Larger bodies are judged on a blocking thread: a review of this size takes about a millisecond,
+/// the largest take tens of milliseconds, and other requests should not wait behind them. For the
+/// usual 10 KiB, the hand-over to another thread would cost more than the judging.
 const LARGE_BODY: usize = 256 << 10;
 
 /// The routes that the API server calls.
@@ -67,8 +67,8 @@ async fn handle(app: &App, endpoint: Endpoint, request: Request<Body>) -> Respon
         Ok(answer) => ([(header::CONTENT_TYPE, "application/json")], answer.body).into_response(),
         Err(error) => error.into_response(),
     };
-    // Tells the client before the connection is closed under it. HTTP/2 has GOAWAY, and can refuse
-    // one stream without the others.
+    // Announces to the client that the connection will be closed. HTTP/2 needs no header: it has
+    // GOAWAY, and can reject one stream without affecting the others.
     let closes = unread || app.phase() == Phase::Draining;
     if closes && version <= Version::HTTP_11 {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -116,27 +116,27 @@ async fn answer(app: &App, endpoint: Endpoint, body: Bytes) -> Result<Answer, Ht
     match tokio::task::spawn_blocking(work).await {
         Ok(answer) => Ok(answer?),
         Err(error) => match error.try_into_panic() {
-            // As if it had happened here: `faults` answers it.
+            // Continues the panic in this task, so that `faults` answers it.
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => Err(HttpError::Busy),
         },
     }
 }
 
-/// The day in UTC. A clock before 1970 or beyond the year 9999 is taken for 1970.
+/// Today's date in UTC. A clock that [`Timestamp`] cannot represent counts as 1970-01-01.
 fn today() -> Date {
     let now = Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH);
     TimeZone::UTC.to_datetime(now).date()
 }
 
-/// How long the API server will wait, from the `?timeout=5s` that it appends.
+/// How long the API server will wait, from the `?timeout=5s` that it appends to the URL.
 fn timeout(uri: &Uri) -> Duration {
     let query = uri.query().unwrap_or_default();
     let given = query.split('&').find_map(|pair| pair.strip_prefix("timeout="));
     given.and_then(duration::parse).map_or(LONGEST_TIMEOUT, |given| given.min(LONGEST_TIMEOUT))
 }
 
-/// Parameters such as `charset=utf-8` are allowed; what they say is not looked at.
+/// Whether the Content-Type is JSON. Parameters such as `charset=utf-8` are allowed and ignored.
 fn is_json(headers: &HeaderMap) -> bool {
     let text = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = text.and_then(|text| text.split(';').next()).unwrap_or_default();

@@ -4,17 +4,17 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// What asks the server to end.
+/// A signal that stops the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Somebody at a keyboard.
+    /// SIGINT: Ctrl-C in a terminal.
     Interrupt,
-    /// The kubelet, or another supervisor.
+    /// SIGTERM: the kubelet, or another supervisor.
     Terminate,
 }
 
 impl Stop {
-    /// The exit code of a process that ends by this signal, as shells count.
+    /// The exit code that shells report for a process killed by this signal.
     pub const fn exit_code(self) -> u8 {
         match self {
             Stop::Interrupt => 128 + 2,
@@ -23,7 +23,7 @@ impl Stop {
     }
 }
 
-/// Both signals. As long as this lives they do not end the process.
+/// Handlers for both signals. Once they are installed, the signals no longer end the process.
 #[derive(Debug)]
 pub struct Signals {
     interrupt: Signal,
@@ -31,10 +31,10 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Takes them over.
+    /// Installs the handlers.
     ///
     /// # Errors
-    /// When the system does not allow it.
+    /// If the system does not allow it.
     pub fn new() -> io::Result<Self> {
         Ok(Signals {
             interrupt: signal(SignalKind::interrupt())?,
@@ -42,7 +42,7 @@ impl Signals {
         })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     pub async fn next(&mut self) -> Stop {
         tokio::select! {
             _ = self.interrupt.recv() => Stop::Interrupt,

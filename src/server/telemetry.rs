@@ -1,31 +1,31 @@
-//! Logs: the one place that decides where they go and what they look like.
+//! Logging: where logs are written, and in which format.
 
 use std::io;
 
 use tracing_subscriber::{EnvFilter, fmt};
 
-/// What a line of the log looks like.
+/// The format of a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
-    /// For people.
+    /// For humans.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// Sends logs to standard error. `level` is a filter such as `debug` or `info,setguard=trace`;
-/// without one RUST_LOG decides, and without that `info`. A second call changes nothing.
+/// Writes logs to standard error. `level` is a filter such as `debug` or `info,setguard=trace`; the
+/// default is RUST_LOG, or `info` if that is not set. A second call has no effect.
 ///
 /// # Errors
-/// When the filter cannot be read.
+/// If the filter cannot be parsed.
 pub fn init(format: LogFormat, level: Option<&str>) -> Result<(), String> {
     let from_env = std::env::var("RUST_LOG").ok();
     let text = level.or(from_env.as_deref()).filter(|text| !text.is_empty()).unwrap_or("info");
     let filter = EnvFilter::try_new(with_quiet_client(text))
         .map_err(|error| format!("{text:?} is not a log filter such as info or debug: {error}"))?;
     let subscriber = fmt().with_env_filter(filter).with_writer(io::stderr);
-    // Fails when a subscriber is there already, as in tests; then that one is meant.
+    // This fails if there is already a subscriber, as in tests; that one stays.
     let _ = match format {
         LogFormat::Json => subscriber.json().try_init(),
         LogFormat::Text => {
@@ -36,8 +36,8 @@ pub fn init(format: LogFormat, level: Option<&str>) -> Result<(), String> {
     Ok(())
 }
 
-/// The client of the API server logs each call that fails, several a second while it is away. What
-/// that means is said by whoever called, so the client is heard only when it is named.
+/// Silences the Kubernetes client unless the filter names it. It logs each failed call, several per
+/// second while the API server is down; the callers log what the failure means.
 fn with_quiet_client(filter: &str) -> String {
     if filter.contains(CLIENT) { filter.to_owned() } else { format!("{CLIENT}=off,{filter}") }
 }

@@ -1,7 +1,7 @@
-//! Certificates: read before the port is bound, read again when their files change.
+//! Certificates: read before the port is bound, and again when their files change.
 //!
-//! Files are polled and compared by content. The kubelet swaps a symlink when a Secret changes, and
-//! watchers of the file go deaf on that.
+//! Files are polled and compared by content. When a Secret changes, the kubelet swaps a symlink,
+//! and a watch on the file itself would receive no further events.
 
 pub(crate) mod params;
 mod self_signed;
@@ -25,33 +25,34 @@ use x509_parser::prelude::FromDer;
 pub use self::self_signed::SelfSigned;
 use super::metrics::Metrics;
 
-/// Where certificate and key come from.
+/// The source of the certificate and its key.
 #[derive(Debug)]
 pub enum Pair {
-    /// From files, which may change.
+    /// Files, which may change.
     Files {
-        /// Certificate chain, leaf first.
+        /// The certificate chain, leaf first.
         cert: PathBuf,
-        /// Private key of the leaf.
+        /// The private key of the leaf.
         key: PathBuf,
     },
-    /// Made in memory.
+    /// Created once, in memory.
     SelfSigned(SelfSigned),
-    /// Made in memory, and again and again.
+    /// Created and renewed in memory.
     Managed(Slot),
 }
 
-/// Certificate and key in memory, which may change. As with files, a [`Reloader`] takes them up.
+/// A certificate and its key in memory, which may change. As with files, a [`Reloader`] picks up
+/// the change.
 #[derive(Clone)]
 pub struct Slot(Arc<ArcSwap<(String, String)>>);
 
 impl Slot {
-    /// With a certificate and its key, PEM.
+    /// A slot with this certificate and key (PEM).
     pub fn new(cert: String, key: String) -> Self {
         Slot(Arc::new(ArcSwap::from_pointee((cert, key))))
     }
 
-    /// Changes both.
+    /// Replaces both.
     pub fn put(&self, cert: String, key: String) {
         self.0.store(Arc::new((cert, key)));
     }
@@ -63,12 +64,12 @@ impl fmt::Debug for Slot {
     }
 }
 
-/// Where all that TLS needs comes from.
+/// The sources of everything that TLS needs.
 #[derive(Debug)]
 pub struct Source {
-    /// Certificate and key.
+    /// The certificate and its key.
     pub pair: Pair,
-    /// The authorities of client certificates, if clients must show one.
+    /// The CAs of client certificates, if clients must present one.
     pub client_ca: Option<PathBuf>,
 }
 
@@ -78,20 +79,20 @@ pub enum TlsError {
     /// A file cannot be read.
     #[error("{}: cannot be read: {source}", .path.display())]
     Read {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// A file does not hold what it should.
+    /// A file does not contain what it should.
     #[error("{}: {what}", .path.display())]
     Content {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         what: String,
     },
-    /// Certificate and key are not of one pair.
+    /// The key does not belong to the certificate.
     #[error("{} is not the private key of the first certificate in {}", .key.display(), .cert.display())]
     Mismatch {
         /// The certificate's file.
@@ -99,12 +100,12 @@ pub enum TlsError {
         /// The key's file.
         key: PathBuf,
     },
-    /// Anything else that rustls does not like.
+    /// Anything else that rustls rejects.
     #[error("TLS cannot be set up: {0}")]
     Rustls(#[from] rustls::Error),
 }
 
-/// What the files hold.
+/// The contents of the files.
 #[derive(Clone, PartialEq, Eq)]
 struct Contents {
     cert: Vec<u8>,
@@ -119,7 +120,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// For the next connection.
+    /// The configuration for the next connection.
     pub fn config(&self) -> Arc<ServerConfig> {
         self.config.load_full()
     }
@@ -129,14 +130,14 @@ impl Tls {
 pub struct Reloader {
     source: Source,
     tls: Arc<Tls>,
-    /// What was seen last, good or bad: each change is tried, and spoken of, once.
+    /// What was read last, valid or not, so that each change is tried and reported only once.
     seen: Result<Contents, String>,
 }
 
 /// Reads everything for the first time.
 ///
 /// # Errors
-/// Names the file, and what is wrong with it.
+/// The file, and what is wrong with it.
 pub fn load(source: Source, metrics: &Metrics) -> Result<(Arc<Tls>, Reloader), TlsError> {
     let contents = source.read()?;
     let (config, expiry) = source.build(&contents)?;
@@ -147,8 +148,8 @@ pub fn load(source: Source, metrics: &Metrics) -> Result<(Arc<Tls>, Reloader), T
 }
 
 impl Reloader {
-    /// Takes up what has changed since the last look. What cannot be used is logged and counted,
-    /// and the old pair stays.
+    /// Applies what has changed since the last call. If it cannot be used, this logs and counts the
+    /// failure, and the old configuration stays in use.
     pub fn poll(&mut self, metrics: &Metrics) {
         let read = self.source.read();
         let now = read.as_ref().map(Clone::clone).map_err(ToString::to_string);
@@ -166,7 +167,10 @@ impl Reloader {
             }
             Err(error) => {
                 metrics.certificate_reloaded(false);
-                tracing::error!(%error, "the changed certificate cannot be used, the old one stays");
+                tracing::error!(
+                    %error,
+                    "the changed certificate cannot be used; the old one stays in use"
+                );
             }
         }
     }
@@ -194,7 +198,8 @@ impl Source {
         Ok(Contents { cert, key, client_ca })
     }
 
-    /// The configuration, and when the first certificate of the chain expires.
+    /// The configuration, and the earliest expiry of a certificate in the chain, in seconds since
+    /// 1970.
     fn build(&self, contents: &Contents) -> Result<(Arc<ServerConfig>, i64), TlsError> {
         let memory = PathBuf::from("(in memory)");
         let (cert, key) = match &self.pair {
@@ -214,7 +219,7 @@ impl Source {
             Some((path, pem)) => builder.with_client_cert_verifier(verifier(path, pem, provider)?),
             None => builder.with_no_client_auth(),
         };
-        // Checks that certificate and key are of one pair.
+        // This also checks that the key belongs to the certificate.
         let mut config = builder.with_single_cert(chain, private).map_err(|error| match error {
             rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
                 TlsError::Mismatch { cert: cert.clone(), key: key.clone() }
@@ -222,8 +227,8 @@ impl Source {
             error => content(cert, format!("cannot be served: {error}")),
         })?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        // The API server keeps its connections, so there is little to resume; and a client whose
-        // authority was taken away must not come back by an old session.
+        // The API server keeps its connections open, so there is little to resume. And a client
+        // whose CA is no longer trusted must not be able to resume an old session.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok((Arc::new(config), expiry))
@@ -248,7 +253,7 @@ fn certificates(path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>,
     Ok(list)
 }
 
-/// When the first certificate of a chain expires, in seconds since 1970.
+/// The earliest expiry of a certificate in the chain, in seconds since 1970.
 fn expiry(path: &Path, chain: &[CertificateDer<'_>]) -> Result<i64, TlsError> {
     let mut first = i64::MAX;
     for (i, der) in chain.iter().enumerate() {
@@ -269,7 +274,7 @@ fn verifier(
     for certificate in certificates(path, pem)? {
         roots
             .add(certificate)
-            .map_err(|error| content(path, format!("has an authority that is none: {error}")))?;
+            .map_err(|error| content(path, format!("has an invalid CA certificate: {error}")))?;
     }
     WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
         .build()

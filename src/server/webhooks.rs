@@ -1,7 +1,7 @@
-//! The webhook registrations: what the API server sends here, and where to.
+//! The webhook registrations: which requests the API server sends to setguard, and to which path.
 //!
-//! One list, [`registrations`], for the configurations that `serve` prints for a first try and for
-//! those of the Helm chart, which reads it from `charts/setguard/files/webhook-rules.yaml`.
+//! One list, [`registrations`], is the source of the configurations that `serve` prints for a first
+//! try and of those in the Helm chart, which reads `charts/setguard/files/webhook-rules.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -21,39 +21,40 @@ use crate::{
     object::marks::CONTROL_PLANE_LABEL,
 };
 
-/// Only pods into which something could be injected are sent. See `inject::pod`.
+/// Selects the pods into which something could be injected. See `inject::pod`.
 const DAEMON_PODS: &str = "(has(object.metadata.annotations) && 'setguard.io/node' in \
      object.metadata.annotations) || (has(object.metadata.ownerReferences) && \
      object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller && \
      o.kind == 'DaemonSet'))";
 
-/// Objects that are being deleted are let through anyhow, and so their finalizers can be removed
-/// while setguard is away. The old object says so, since a client may write anything into the new.
+/// Excludes objects that are being deleted. They are always allowed, and without a call to the
+/// webhook their finalizers can be removed even while setguard is down. The expression reads the
+/// old object, because a client may write anything into the new one.
 const NOT_BEING_DELETED: &str = "oldObject == null || !has(oldObject.metadata.deletionTimestamp)";
 
-/// An entry of a webhook configuration, as far as the code decides about it. Who is asked, how
-/// long, and what happens without an answer is for whoever installs setguard.
+/// The part of an entry in a webhook configuration that the code determines. The client config,
+/// the timeout and the failure policy are up to the user who installs setguard.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Registration {
-    /// What the chart's values call it.
+    /// Its key in the chart's values.
     #[serde(skip)]
     pub key: &'static str,
-    /// Its name in the configuration, and in the API server's messages.
+    /// Its name in the webhook configuration and in the API server's messages.
     pub name: &'static str,
-    /// Where it is answered.
+    /// The path that answers it.
     pub path: &'static str,
-    /// The requests that it is about.
+    /// The requests that it matches.
     pub rules: Vec<RuleWithOperations>,
-    /// Those of them that can matter.
+    /// Conditions that skip requests which setguard has no need to see.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub match_conditions: Vec<MatchCondition>,
-    /// Labels of the namespaces that it is about; none: of all.
+    /// The labels that select its namespaces; if empty, it applies to all namespaces.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub namespace_labels: BTreeMap<&'static str, &'static str>,
 }
 
-/// All of them: one that validates, then those that mutate.
+/// All registrations: the validating one, then the mutating ones.
 pub fn registrations() -> [Registration; 4] {
     let new = |key, name, endpoint: Endpoint, rules, condition: (&str, &str)| Registration {
         key,
@@ -93,10 +94,10 @@ pub fn registrations() -> [Registration; 4] {
     ]
 }
 
-/// `charts/setguard/files/webhook-rules.yaml`.
+/// The content of `charts/setguard/files/webhook-rules.yaml`.
 ///
 /// # Errors
-/// When it cannot be written as YAML, which nothing makes happen.
+/// If it cannot be serialized as YAML, which should never happen.
 pub fn chart_yaml() -> anyhow::Result<String> {
     let mut out = String::from(
         "# Written from the code: UPDATE_GENERATED=1 cargo test --test it generated\n",
@@ -109,10 +110,11 @@ pub fn chart_yaml() -> anyhow::Result<String> {
     Ok(out)
 }
 
-/// Both configurations for a server at this host, as YAML for `kubectl apply -f -`.
+/// Both configurations for a server at this host and port with this CA (PEM), as YAML for
+/// `kubectl apply -f -`.
 ///
 /// # Errors
-/// When they cannot be written as YAML, which no host or authority makes happen.
+/// If they cannot be serialized as YAML, which should never happen for any host or CA.
 pub fn yaml(host: &str, port: u16, ca: &str) -> anyhow::Result<String> {
     let at = At { host, port, ca };
     let validating = serde_saphyr::to_string(&validating(&at))?;
@@ -120,7 +122,7 @@ pub fn yaml(host: &str, port: u16, ca: &str) -> anyhow::Result<String> {
     Ok(format!("---\n{}\n---\n{}\n", validating.trim_end(), mutating.trim_end()))
 }
 
-/// Where the server is.
+/// The address of the server, and its CA.
 struct At<'a> {
     host: &'a str,
     port: u16,
@@ -162,12 +164,13 @@ fn workload(r: &Resource) -> RuleWithOperations {
     rule(r.group, r.version, r.plural, &["CREATE", "UPDATE"])
 }
 
-/// What is judged: a rule for each of [`RESOURCES`].
+/// A webhook rule for each of [`RESOURCES`].
 fn workloads() -> Vec<RuleWithOperations> {
     RESOURCES.iter().map(workload).collect()
 }
 
-/// Refuses when the server is away, but not in kube-system: a cluster must be able to repair itself.
+/// Fails closed while the server is down, except in kube-system, which it skips: a cluster must be
+/// able to repair itself.
 fn validating(at: &At<'_>) -> ValidatingWebhookConfiguration {
     let not_kube_system = LabelSelectorRequirement {
         key: "kubernetes.io/metadata.name".to_owned(),

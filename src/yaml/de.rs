@@ -1,12 +1,12 @@
-//! Reads a tree into a type, and gathers what does not fit instead of stopping at it.
+//! Reads a tree into a type, and collects all problems instead of stopping at the first.
 //!
 //! - An unknown field is a problem (with the nearest known name) and is left out.
 //! - A scalar, list or mapping of the wrong type is a problem, and the type gets its zero value.
-//! - What fails in the type's own code (a wrong word, a missing field) cannot be replaced on the
-//!   spot. It is remembered and the whole tree is read again without it.
+//! - A failure in the type's own code (an unknown word, a missing field) cannot be repaired on the
+//!   spot. It is remembered, and the whole tree is read again without the value.
 //!
-//! So all problems are found, and the type needs to know nothing of that. As for Kubernetes, null
-//! is the same as absent, and the zero value where something must be.
+//! So all problems are found, and the type needs no code for that. As in Kubernetes, null is the
+//! same as absent, or the zero value if the type requires a value.
 
 mod access;
 mod deserializer;
@@ -20,16 +20,16 @@ use self::progress::{Inspect, Progress, Unknown};
 use self::{error::Error, reader::Reader};
 use super::{node::Node, problem::Problem, to_json::Replacements};
 
-/// How often a tree is read again before the rest is given up.
+/// How often a tree is read before the rest is given up.
 const MAX_RUNS: usize = 50;
 
-/// What came of reading.
+/// The result of reading.
 pub(crate) struct Read<T> {
-    /// The value, if there is one; not to be trusted while there are problems.
+    /// The value, if there is one; not reliable if there are problems.
     pub(crate) value: Option<T>,
-    /// What is wrong, in the order of the text.
+    /// The problems, in the order of the text.
     pub(crate) problems: Vec<Problem>,
-    /// By the address of a node: the JSON that its type takes instead of it.
+    /// The JSON that replaces a node, by the address of the node.
     pub(crate) instead: Replacements,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn read<T: DeserializeOwned>(root: &Node<'_>) -> Read<T> {
     read_with(root, |_, _| Ok(None), Unknown::Found)
 }
 
-/// Reads a tree into a type whose newtypes have rules of their own.
+/// Reads a tree into a type whose newtypes are checked by `inspect`.
 pub(crate) fn read_with<T: DeserializeOwned>(
     root: &Node<'_>,
     inspect: Inspect,
@@ -55,7 +55,7 @@ pub(crate) fn read_with<T: DeserializeOwned>(
                 value = Some(read);
                 break;
             }
-            // One more obstacle is known now.
+            // One more problem is known now, and the next run reads without it.
             Err(Error::Again) => {}
             Err(Error::Other(message)) => {
                 reader.problem(message, None);

@@ -7,6 +7,6 @@ use super::{node::Node, problem::Problem};
 pub struct Document<'a> {
     /// Its root.
     pub root: Node<'a>,
-    /// What is wrong with it although it could be read, such as a duplicate key.
+    /// Problems that did not prevent reading it, such as a duplicate key.
     pub problems: Vec<Problem>,
 }

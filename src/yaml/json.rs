@@ -1,6 +1,6 @@
 //! JSON, read into the same tree.
 //!
-//! YAML is said to contain JSON, but YAML 1.1 knows neither `\/` nor surrogate pairs.
+//! YAML should be a superset of JSON, but YAML 1.1 has neither `\/` nor surrogate pairs.
 
 use std::borrow::Cow;
 
@@ -13,8 +13,8 @@ use super::{
 };
 use crate::finding::Path;
 
-/// Reads the JSON documents of a text that has `line` lines before it, one behind the other.
-/// `None` when it is not JSON: it may be YAML still.
+/// Reads the consecutive JSON documents of a text that has `line` lines before it. `None` if it is
+/// not JSON; it may still be YAML.
 pub(crate) fn read(text: &str, line: usize) -> Option<Vec<Result<Document<'_>, Problem>>> {
     let mut reader = Reader {
         text,
@@ -76,13 +76,13 @@ impl<'a> Reader<'a> {
         there
     }
 
-    /// After space: this byte, or it is not JSON.
+    /// Skips space and takes this byte. If there is another byte, the text is not JSON.
     fn expect(&mut self, byte: u8) -> Result<(), Stop> {
         self.space();
         if self.take(byte) { Ok(()) } else { Err(Stop::NotJson) }
     }
 
-    /// The place reached. Places only go forward, so all of them together cost one pass.
+    /// The current position. Positions only move forward, so all calls together cost one pass.
     fn mark(&mut self) -> Mark {
         for c in self.text.get(self.last_at..self.at).unwrap_or_default().chars() {
             if c == '\n' {
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
         self.last
     }
 
-    /// The place `mark`, as wide as what was read since it was taken.
+    /// The position `mark`, with the width of what was read since `begin`.
     fn since(&self, mut mark: Mark, begin: usize) -> Mark {
         mark.width = self.text.get(begin..self.at).map_or(0, |text| text.chars().count());
         mark
@@ -194,18 +194,18 @@ impl<'a> Reader<'a> {
         let is_part = |c: &u8| matches!(c, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
         let text = rest.get(..rest.bytes().take_while(|c| is_part(c)).count()).unwrap_or_default();
         self.at += text.len();
-        // Numbers are short: what JSON's grammar says of them, serde_json knows.
+        // Numbers are short, so serde_json can check their grammar.
         let number: serde_json::Number = serde_json::from_str(text).map_err(|_| Stop::NotJson)?;
         match (number.as_i64(), number.as_u64(), text.parse::<f64>()) {
             (Some(number), ..) => Ok(Value::Int(number)),
             (_, Some(number), _) => Ok(Value::UInt(number)),
-            // serde_json's own floats are the nearest but one now and then.
+            // serde_json's own floats are sometimes the second nearest, not the nearest.
             (.., Ok(number)) if number.is_finite() => Ok(scalar::float(number)),
             _ => Err(Stop::NotJson),
         }
     }
 
-    /// A string, with its quotes, borrowed where it has no escapes.
+    /// Reads a string with its quotes. It is borrowed if it has no escapes.
     fn string(&mut self) -> Result<Cow<'a, str>, Stop> {
         if !self.take(b'"') {
             return Err(Stop::NotJson);
@@ -259,7 +259,7 @@ impl<'a> Reader<'a> {
                     }
                     self.at = back;
                 }
-                // Half of a pair is what Go makes of it.
+                // As in Go, half of a pair becomes the replacement character.
                 char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER)
             }
             _ => return Err(Stop::NotJson),

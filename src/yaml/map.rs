@@ -1,4 +1,4 @@
-//! A mapping in the making: no key twice, the last one wins, as with kubectl.
+//! A mapping under construction: no key occurs twice, and the last one wins, as with kubectl.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -8,20 +8,20 @@ use super::{
 };
 use crate::finding::Field;
 
-/// From this many keys on, an index is kept.
+/// If there are more keys than this, the others are kept in an index.
 const MANY: usize = 24;
 
-/// A mapping in the making.
+/// A mapping under construction.
 #[derive(Default)]
 pub(super) struct Entries<'a> {
     list: Vec<(Key<'a>, Node<'a>)>,
-    /// Which of them came by a merge key (`<<`), and so may be there again.
+    /// Which of them come from a merge key (`<<`), and so may be written once more.
     merged: Vec<bool>,
     index: HashMap<Cow<'a, str>, usize>,
 }
 
 impl<'a> Entries<'a> {
-    /// Puts an entry in. A key that was written before is returned with the place it had.
+    /// Adds an entry. If the key was written before, returns it with its previous position.
     pub(super) fn insert(&mut self, key: Key<'a>, node: Node<'a>) -> Option<(Cow<'a, str>, Mark)> {
         let Some(i) = self.find(&key.name) else {
             self.push(key, node, false);
@@ -33,8 +33,8 @@ impl<'a> Entries<'a> {
         (!merged).then_some((before.name, before.mark))
     }
 
-    /// Puts an entry of a merged mapping in. It takes the place of one before it, which is not
-    /// what YAML says and is what kubectl does.
+    /// Adds an entry of a merged mapping. It replaces an earlier entry, as kubectl does, although
+    /// YAML specifies otherwise.
     pub(super) fn merge(&mut self, key: Key<'a>, node: Node<'a>) {
         match self.find(&key.name).and_then(|i| self.list.get_mut(i)) {
             Some(entry) => entry.1 = node,
@@ -55,23 +55,23 @@ impl<'a> Entries<'a> {
         self.merged.push(merged);
     }
 
-    /// The first few are looked through, the rest are in the index.
+    /// Searches the first few keys one by one, and the others in the index.
     fn find(&self, name: &str) -> Option<usize> {
         let first = self.list.iter().take(MANY).position(|(key, _)| key.name == name);
         first.or_else(|| self.index.get(name).copied())
     }
 }
 
-/// What is wrong with a key that is there twice.
+/// The problem of a key that occurs twice.
 pub(super) fn duplicate(field: Field, name: &str, before: Mark, mark: Mark) -> Problem {
     Problem {
         field,
         mark,
         message: if before.line == mark.line {
-            format!("{name:?} is twice on line {}", mark.line)
+            format!("key {name:?} occurs twice on line {}", mark.line)
         } else {
-            format!("{name:?} is here twice: on line {} and on line {}", before.line, mark.line)
+            format!("key {name:?} occurs twice: on line {} and on line {}", before.line, mark.line)
         },
-        help: Some("the first is without effect; keep one of them".to_owned()),
+        help: Some("the first one has no effect; keep only one".to_owned()),
     }
 }

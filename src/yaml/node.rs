@@ -1,4 +1,4 @@
-//! The tree that a document becomes: values that know where they stand.
+//! The tree of a document: values that know their position in the text.
 
 use std::borrow::Cow;
 
@@ -8,27 +8,27 @@ use crate::finding::{Field, Step};
 /// for every stack and for `serde_json`'s own limit of 128.
 pub const MAX_DEPTH: usize = 100;
 
-/// A place in the text.
+/// A position in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark {
-    /// Line, from 1 on.
+    /// The line, from 1.
     pub line: usize,
-    /// Column in characters, from 1 on.
+    /// The column in characters, from 1.
     pub column: usize,
-    /// How many characters of the line belong to it; 0 where that is not known.
+    /// How many characters of the line belong to it; 0 if unknown.
     pub width: usize,
 }
 
-/// A value, and where it stands.
+/// A value, and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node<'a> {
-    /// What it is.
+    /// The value.
     pub value: Value<'a>,
     /// Where it begins.
     pub mark: Mark,
 }
 
-/// A key of a mapping, and where it stands.
+/// A key of a mapping, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key<'a> {
     /// The key, as text.
@@ -37,16 +37,16 @@ pub struct Key<'a> {
     pub mark: Mark,
 }
 
-/// What a node is.
+/// The value of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Nothing.
+    /// Null.
     Null,
     /// True or false.
     Bool(bool),
     /// A whole number.
     Int(i64),
-    /// A whole number beyond `i64`.
+    /// A whole number too large for `i64`.
     UInt(u64),
     /// Any other number; never infinite, never NaN.
     Float(f64),
@@ -54,12 +54,12 @@ pub enum Value<'a> {
     Str(Cow<'a, str>),
     /// A list.
     Seq(Vec<Node<'a>>),
-    /// A mapping, in the order of the text. No key is there twice.
+    /// A mapping, in the order of the text. No key occurs twice.
     Map(Vec<(Key<'a>, Node<'a>)>),
 }
 
 impl<'a> Node<'a> {
-    /// What tells this node from all others, as long as the tree stays where it is.
+    /// Identifies this node, as long as the tree does not move.
     pub(crate) fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
@@ -84,13 +84,15 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Where a field stands, or its nearest parent that exists: the value where it fits on a line
-    /// (a scalar), the key where it does not (a mapping, a list), the first line of an element.
+    /// The position of a field, or of its nearest parent that exists. It is the position of the
+    /// value if that fits on a line (a scalar), of the key if not (a mapping, a list), and of the
+    /// first line for an element of a list.
     pub fn locate(&self, field: &Field) -> Mark {
         self.find(field).mark
     }
 
-    /// Where the key of a field stands; for an element and for what is missing, as [`Node::locate`].
+    /// The position of a field's key; for an element of a list and for a missing field, the same as
+    /// [`Node::locate`].
     pub fn locate_key(&self, field: &Field) -> Mark {
         let place = self.find(field);
         place.key.unwrap_or(place.mark)
@@ -109,17 +111,18 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Where the search for a field has come to.
+/// How far the search for a field has come.
 #[derive(Clone, Copy)]
 struct Place<'n, 'a> {
     mark: Mark,
-    /// The place of its key, if it has one.
+    /// The position of its key, if it has one.
     key: Option<Mark>,
     node: &'n Node<'a>,
 }
 
 impl<'n, 'a> Place<'n, 'a> {
-    /// One step on, and whether the field was there; if not, as far as it went.
+    /// The place after one more step, and whether the step's field exists. If not, the place is the
+    /// nearest parent that exists.
     fn step(self, step: Step<'_>) -> (Self, bool) {
         match step {
             Step::Index(index) => match &self.node.value {

@@ -1,16 +1,16 @@
-//! What is wrong with a document.
+//! Problems with a document.
 
 use std::fmt;
 
 use super::node::Mark;
 use crate::finding::Field;
 
-/// Something that is wrong with a document, and where.
+/// A problem with a document, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The field, as far as there is one.
+    /// The field; empty if there is none.
     pub field: Field,
-    /// Where it stands.
+    /// The position.
     pub mark: Mark,
     /// What is wrong.
     pub message: String,
@@ -19,7 +19,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem of the text at this place, not of a field.
+    /// A problem with the text at this position, not with a field.
     pub fn at(mark: Mark, message: impl Into<String>) -> Self {
         Problem { field: Field::default(), mark, message: message.into(), help: None }
     }

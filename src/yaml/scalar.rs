@@ -1,13 +1,13 @@
 //! What a plain scalar means, as in YAML 1.1 and as sigs.k8s.io/yaml reads it.
 //!
-//! Upstream: `resolve` in go.yaml.in/yaml/v2, and what encoding/json then makes of the number
-//! (an integral float is written as an integer).
+//! Upstream: `resolve` in go.yaml.in/yaml/v2, and then encoding/json, which writes an integral
+//! float as an integer.
 
 use std::borrow::Cow;
 
 use super::node::Value;
 
-/// A scalar that was not quoted and carries no tag.
+/// The value of a scalar without quotes and without a tag.
 pub(super) fn plain(text: Cow<'_, str>) -> Result<Value<'_>, String> {
     match text.as_ref() {
         "" | "~" | "null" | "Null" | "NULL" => Ok(Value::Null),
@@ -25,11 +25,11 @@ pub(super) fn plain(text: Cow<'_, str>) -> Result<Value<'_>, String> {
     }
 }
 
-/// A scalar with a tag out of `tag:yaml.org,2002:`, quoted or not.
+/// The value of a scalar with a tag from `tag:yaml.org,2002:`, quoted or not.
 pub(super) fn tagged<'a>(tag: &str, text: Cow<'a, str>) -> Result<Value<'a>, String> {
     use base64::{Engine, engine::general_purpose::STANDARD};
 
-    let wrong = |text: &str| Err(format!("{text:?} is not what its tag !!{tag} says it is"));
+    let wrong = |text: &str| Err(format!("{text:?} does not match its tag !!{tag}"));
     match tag {
         "binary" => {
             let bare: String = text.split_ascii_whitespace().collect();
@@ -52,7 +52,7 @@ pub(super) fn tagged<'a>(tag: &str, text: Cow<'a, str>) -> Result<Value<'a>, Str
     }
 }
 
-/// A key of a mapping as JSON has it, which is text.
+/// A key of a mapping as in JSON, where every key is text.
 pub(super) fn key(value: Value<'_>) -> Result<Cow<'_, str>, String> {
     match value {
         Value::Str(text) => Ok(text),
@@ -65,7 +65,7 @@ pub(super) fn key(value: Value<'_>) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// A float, or the integer that it is: JSON knows no difference.
+/// A float, or an integer if the number is whole: JSON does not distinguish them.
 pub(super) fn float(number: f64) -> Value<'static> {
     /// 2^63; beyond it, `as` would not be exact.
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
@@ -103,7 +103,7 @@ fn integer(text: &str) -> Option<Value<'static>> {
         [b'0', _, ..] => (8, digits.get(1..)?),
         _ => (10, digits),
     };
-    // from_str_radix takes a sign, which must not be here.
+    // from_str_radix accepts a sign, which is not allowed here.
     if !digits.as_bytes().first()?.is_ascii_alphanumeric() {
         return None;
     }
@@ -137,8 +137,8 @@ fn decimal(text: &str) -> Option<Value<'static>> {
     number.is_finite().then(|| float(number))
 }
 
-/// A float that begins with its point. Go's own syntax of floats has a say here: an underscore is
-/// allowed between two digits, and only there.
+/// A float that begins with the decimal point. Go's syntax for floats applies here: an underscore
+/// is allowed only between two digits.
 fn dotted(text: &str) -> Option<Value<'static>> {
     let bytes = text.as_bytes();
     let between_digits = |i: usize| {
@@ -149,7 +149,7 @@ fn dotted(text: &str) -> Option<Value<'static>> {
     underscores.all(|(i, _)| between_digits(i)).then(|| decimal(&text.replace('_', "")))?
 }
 
-/// What is left of `0b`: a sign after it.
+/// The form of `0b` that `integer` does not accept: with a sign after it.
 fn binary(text: &str) -> Option<Value<'static>> {
     let number = match text.strip_prefix("-0b") {
         Some(digits) if !digits.starts_with(['-', '+']) => i64::from_str_radix(digits, 2).ok()?,

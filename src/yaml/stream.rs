@@ -1,7 +1,7 @@
 //! A stream and its documents.
 //!
 //! The text is cut at the lines that begin a document (`---`) or end one (`...`) before anything
-//! is parsed, as kubectl does: so a fault in one document cannot reach the next, and only one
+//! is parsed, as kubectl does. So an error in one document cannot affect the next, and only one
 //! document is in memory at a time.
 
 use super::{document::Document, json, node::Value, problem::Problem, tree};
@@ -16,9 +16,9 @@ pub fn documents(text: &str) -> Documents<'_> {
 #[derive(Debug)]
 pub struct Documents<'a> {
     rest: &'a str,
-    /// How many lines are behind us.
+    /// How many lines have been read.
     line: usize,
-    /// A part of the stream that is JSON, which needs no line between its documents.
+    /// A part of the stream that is JSON, which needs no separator between its documents.
     json: Option<std::vec::IntoIter<Result<Document<'a>, Problem>>>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Iterator for Documents<'a> {
 }
 
 impl<'a> Documents<'a> {
-    /// The text of the next document, and how many lines are before it.
+    /// The number of lines before the next document, and its text.
     fn chunk(&mut self) -> Option<(usize, &'a str)> {
         let (text, first) = (self.rest, self.line);
         let (mut end, mut lines, mut content) = (0, 0, false);

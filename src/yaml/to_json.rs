@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::node::{Node, Value};
 
-/// JSON that is written in the place of some nodes, by their addresses.
+/// The JSON that replaces some nodes, by their addresses.
 pub(crate) type Replacements = HashMap<usize, serde_json::Value>;
 
 impl Node<'_> {
@@ -15,9 +15,9 @@ impl Node<'_> {
         self.to_json_with(&Replacements::new())
     }
 
-    /// The same, with other values in the place of some nodes of this tree.
+    /// Like [`Node::to_json`], but with some nodes of this tree replaced.
     pub(crate) fn to_json_with(&self, replacements: &Replacements) -> String {
-        // It has neither keys that are not text nor numbers that JSON does not know.
+        // This cannot fail: all keys are text, and JSON can represent all numbers.
         serde_json::to_string(&Tree { node: self, replacements }).unwrap_or_default()
     }
 }

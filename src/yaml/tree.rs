@@ -13,8 +13,8 @@ use super::{
 };
 use crate::finding::Path;
 
-/// How much aliases may add to a document, in nodes (and 16 bytes of text for a node). A few
-/// lines of aliases of aliases would fill any memory.
+/// How much aliases may add to a document, in nodes; 16 bytes of text count as one more node.
+/// Without a limit, a few lines of aliases of aliases would fill any memory.
 const ALIAS_BUDGET: usize = 500_000;
 
 /// Reads the first document of a text that has `line` lines before it.
@@ -38,7 +38,7 @@ pub(super) fn read(text: &str, line: usize) -> Result<Document<'_>, Problem> {
             Event::StreamEnd => break,
             Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd => {}
             _ if root.is_some() => {
-                let message = "a second document begins here without a line of --- before it";
+                let message = "a second document begins here without a --- line before it";
                 return Err(Problem::at(builder.mark(span), message));
             }
             event => root = Some(builder.node(event, span, None, 0)?),
@@ -71,7 +71,7 @@ impl<'a> Builder<'a> {
             Some("YAML is indented with spaces, not with tabs".to_owned())
         } else if message.contains("mapping values are not allowed") {
             Some(
-                "text with \": \" in it needs quotes, and keys of one mapping one column"
+                "quote text that contains \": \", and start all keys of a mapping in one column"
                     .to_owned(),
             )
         } else {
@@ -83,7 +83,7 @@ impl<'a> Builder<'a> {
     }
 
     fn at(&self, marker: Marker) -> Mark {
-        // An empty input has line 0.
+        // The parser reports line 0 for empty input.
         Mark { line: self.line + marker.line().max(1), column: marker.col() + 1, width: 0 }
     }
 
@@ -95,7 +95,7 @@ impl<'a> Builder<'a> {
         mark
     }
 
-    /// The node that begins with this event. `path` is where it will be, `depth` how deep.
+    /// The node that begins with this event. `path` is its path, `depth` its nesting depth.
     fn node(
         &mut self,
         event: Event<'a>,
@@ -163,7 +163,7 @@ impl<'a> Builder<'a> {
             }
             let key_mark = self.mark(span);
             if (key_mark.line, key_mark.column) == (mark.line, mark.column) {
-                // Where a block mapping begins there is its first key: that is what to show.
+                // A block mapping begins with its first key, so that key is marked.
                 mark.width = key_mark.width;
             }
             let is_merge = is_merge(&event);
@@ -215,8 +215,8 @@ fn is_merge(event: &Event<'_>) -> bool {
     }
 }
 
-/// Puts the entries of a mapping, or of a list of mappings, into another: the earlier in the list
-/// wins.
+/// Adds the entries of a mapping, or of a list of mappings, to another mapping. The earlier mapping
+/// in the list wins.
 fn merge<'a>(from: Node<'a>, into: &mut Entries<'a>) -> Result<(), Problem> {
     let mappings = match from.value {
         Value::Seq(items) => items,
@@ -233,7 +233,7 @@ fn merge<'a>(from: Node<'a>, into: &mut Entries<'a>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A copy of an anchor's value, as long as the budget lasts.
+/// A copy of an anchor's value, if the budget allows it.
 fn copy<'a>(node: &Node<'a>, depth: usize, budget: &mut usize) -> Result<Node<'a>, String> {
     if depth > MAX_DEPTH {
         return Err(too_deep(node.mark).message);

@@ -1,4 +1,4 @@
-//! The cases, each in a namespace of its own.
+//! The test cases. Each has its own namespace.
 
 mod chart;
 mod denials;
@@ -14,19 +14,19 @@ mod warnings;
 
 use crate::namespace::Namespace;
 
-/// The one program that cases need from elsewhere than the control plane's folder.
+/// The only program that cases need and that is not in the folder of the control plane's binaries.
 pub(crate) const HELM: &str = "helm";
 
 /// One case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
-    /// Its name and that of its namespace.
+    /// The name of the case and of its namespace.
     pub(crate) name: &'static str,
-    /// What it does before the webhooks are registered.
+    /// A step that runs before the webhooks are registered.
     pub(crate) before: Option<fn(&Namespace<'_>)>,
-    /// Programs without which it is skipped.
+    /// The programs that the case needs; it is skipped if one is missing.
     pub(crate) needs: &'static [&'static str],
-    /// What it does then.
+    /// The test, which runs after the webhooks are registered.
     pub(crate) run: fn(&Namespace<'_>),
 }
 
@@ -36,7 +36,7 @@ impl Case {
     }
 }
 
-/// All of them.
+/// All cases.
 pub(crate) fn all() -> Vec<Case> {
     [
         chart::CASES,

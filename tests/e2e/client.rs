@@ -1,4 +1,4 @@
-//! A client of the API server, for what would take too many runs of kubectl.
+//! A client of the API server, for tests that would need too many runs of kubectl.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 
-/// As whoever this kubeconfig is of.
+/// A client with the identity in this kubeconfig.
 pub(crate) async fn of(kubeconfig: &Path) -> Client {
     let kubeconfig = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;

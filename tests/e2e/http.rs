@@ -1,11 +1,11 @@
-//! Plain HTTP, as probes and metrics are asked for.
+//! Plain HTTP requests, for probes and metrics.
 
 use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
 };
 
-/// The answer to a GET, or what came of it.
+/// The response to a GET, as far as it was received; empty if the connection fails.
 pub(crate) fn get(address: SocketAddr, path: &str) -> String {
     let mut answer = String::new();
     let Ok(mut stream) = TcpStream::connect(address) else { return answer };

@@ -1,8 +1,8 @@
-//! What a kubelet does for the pods of a namespace, without containers: the image's program runs as a process, with
-//! the arguments, files, address and identity that its pod would have.
+//! A stand-in for the kubelet, without containers: for each pod of a namespace, the image's program
+//! runs as a process, with the arguments, files, address and identity that the pod would have.
 //!
-//! Pods have addresses of the loopback network of their own, as in 127.4.2.1, which only Linux
-//! has without further ado.
+//! Each pod has its own address in the loopback network, such as 127.4.2.1. Only Linux has these
+//! addresses without further setup.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -34,10 +34,10 @@ use tokio::time::sleep;
 
 use crate::{client, harness::process::Process, http, namespace::Namespace, service::Service};
 
-/// How often it looks at its pods.
+/// How often the kubelet checks its pods.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// A kubelet for all nodes and one namespace. It ends with its processes when this is dropped.
+/// A kubelet for all nodes and one namespace. Dropping it ends it and its processes.
 #[derive(Debug)]
 pub(crate) struct Kubelet {
     stop: Arc<AtomicBool>,
@@ -46,7 +46,7 @@ pub(crate) struct Kubelet {
     folder: TempDir,
 }
 
-/// What tests want to know of it.
+/// What the tests read from the kubelet.
 #[derive(Debug, Default)]
 struct Seen {
     ready: Vec<SocketAddr>,
@@ -54,7 +54,7 @@ struct Seen {
 }
 
 impl Kubelet {
-    /// Starts it. The ready pods that have a port of this name are the endpoints of the service.
+    /// Starts the kubelet. The service's endpoints are the ready pods with a port of this name.
     pub(crate) fn start(namespace: &Namespace<'_>, port: &'static str, service: Service) -> Self {
         let kubectl = &namespace.control_plane.kubectl;
         let folder = tempfile::Builder::new().prefix("setguard-pods-").tempdir().expect("a folder");
@@ -63,7 +63,7 @@ impl Kubelet {
             folder: folder.path().to_owned(),
             namespace: namespace.name,
             kubeconfig: kubectl.kubeconfig.clone(),
-            // Whose only the token has to be written.
+            // Each pod gets a copy with its own token.
             identity: fs::read(&kubectl.kubeconfig).expect("a kubeconfig"),
             port,
             service,
@@ -80,12 +80,12 @@ impl Kubelet {
 
     /// The addresses of the ready pods.
     pub(crate) fn ready(&self) -> Vec<SocketAddr> {
-        self.seen.lock().expect("it did not panic").ready.clone()
+        self.seen.lock().expect("an unpoisoned lock").ready.clone()
     }
 
     /// Programs that ended by themselves, or had to be killed.
     pub(crate) fn complaints(&self) -> Vec<String> {
-        self.seen.lock().expect("it did not panic").complaints.clone()
+        self.seen.lock().expect("an unpoisoned lock").complaints.clone()
     }
 
     /// A folder for files of the tests.
@@ -93,7 +93,7 @@ impl Kubelet {
         self.folder.path()
     }
 
-    /// What all pods of this name's beginning have logged, also those that are gone.
+    /// The logs of all pods whose names begin with this, including deleted pods.
     pub(crate) fn logs(&self, pod: &str) -> String {
         let folders = fs::read_dir(self.folder.path()).expect("a folder").flatten();
         let mine = folders.filter(|it| it.file_name().to_string_lossy().starts_with(pod));
@@ -131,7 +131,7 @@ struct Running {
     folder: PathBuf,
     address: Ipv4Addr,
     ready: bool,
-    /// When it has to have ended.
+    /// When the process must have ended.
     deadline: Option<Instant>,
 }
 
@@ -141,7 +141,7 @@ impl Work {
         runtime.expect("a runtime").block_on(async {
             let client = client::of(&self.kubeconfig).await;
             while !stopped.load(Ordering::Relaxed) {
-                // What did not work now works in the next round, as with any kubelet.
+                // The next round tries again, as a real kubelet does.
                 if let Err(error) = self.round(&client).await {
                     eprintln!("kubelet: {error}");
                 }
@@ -169,18 +169,18 @@ impl Work {
             ready.extend(self.look_after(client, pod, &uid).await?);
         }
         self.service.set(ready.clone());
-        self.seen.lock().expect("nobody panics with it").ready = ready;
+        self.seen.lock().expect("an unpoisoned lock").ready = ready;
         Ok(())
     }
 
     /// Starts the program of a pod.
     async fn launch(&mut self, client: &Client, pod: &Pod) -> kube::Result<Running> {
         let container = container(pod);
-        assert_eq!(container.command, None, "the image's own program is to run");
+        assert_eq!(container.command, None, "the image's own program must run");
         let folder = self.folder.join(pod.name_any());
         let _ = fs::create_dir(&folder);
         self.started += 1;
-        // Others may test on this machine at the same time.
+        // By process id, since other tests may run on this machine at the same time.
         let [_, _, high, low] = process::id().to_be_bytes();
         let address = Ipv4Addr::new(127, high.max(1), low, self.started);
 
@@ -194,7 +194,7 @@ impl Work {
             }
         }
         let kubeconfig = self.identify(client, pod, &folder).await?;
-        // Without a token of its own it must not find another one either.
+        // Also for a pod without a token, so that it does not find the user's kubeconfig.
         let variables = [("HOME", folder.as_os_str()), ("KUBECONFIG", kubeconfig.as_os_str())];
         let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -202,7 +202,8 @@ impl Work {
         Ok(Running { process, folder: folder.clone(), address, ready: false, deadline: None })
     }
 
-    /// Writes a kubeconfig with a token of the pod's service account, if it is to have one.
+    /// Writes a kubeconfig with a token of the pod's service account, if the pod mounts one.
+    /// Returns its path.
     async fn identify(&self, client: &Client, pod: &Pod, folder: &Path) -> kube::Result<PathBuf> {
         let path = folder.join("kubeconfig");
         let spec = pod.spec.clone().unwrap_or_default();
@@ -222,7 +223,7 @@ impl Work {
         Ok(path)
     }
 
-    /// Brings a pod on its way. Returns where it is ready.
+    /// Advances the state of a pod. Returns its endpoint if it is ready.
     async fn look_after(
         &mut self,
         client: &Client,
@@ -234,7 +235,7 @@ impl Work {
         let name = pod.name_any();
         let complain = |what: &str| {
             let complaint = format!("{name} {what}");
-            self.seen.lock().expect("nobody panics with it").complaints.push(complaint);
+            self.seen.lock().expect("an unpoisoned lock").complaints.push(complaint);
         };
         let terminating = pod.metadata.deletion_timestamp.is_some();
         if let Some(status) = running.process.ended() {
@@ -265,7 +266,7 @@ impl Work {
                 }
                 Some(_) => {}
             }
-            // Terminating pods are no endpoints, whatever they answer.
+            // A terminating pod is not an endpoint, whatever it answers.
             return Ok(None);
         }
         write_volumes(client, pod, &running.folder).await?;
@@ -286,7 +287,7 @@ impl Work {
 
 fn container(pod: &Pod) -> &Container {
     let containers = pod.spec.as_ref().map(|spec| &*spec.containers).unwrap_or_default();
-    containers.first().expect("the API server wants one")
+    containers.first().expect("a container, which the API requires")
 }
 
 fn port(container: &Container, name: &str) -> Option<u16> {
@@ -295,12 +296,12 @@ fn port(container: &Container, name: &str) -> Option<u16> {
     u16::try_from(port.container_port).ok()
 }
 
-/// The readiness probe, each time it is looked at.
+/// Runs the readiness probe once.
 fn is_ready(container: &Container, address: Ipv4Addr) -> bool {
     let probe = container.readiness_probe.as_ref().and_then(|probe| probe.http_get.as_ref());
     let Some(probe) = probe else { return false };
     let name = serde_json::to_value(&probe.port).expect("a name");
-    let port = name.as_str().and_then(|name| port(container, name)).expect("a port that there is");
+    let port = name.as_str().and_then(|name| port(container, name)).expect("a named port");
     let address = SocketAddr::new(address.into(), port);
     http::get(address, probe.path.as_deref().unwrap_or("/")).starts_with("HTTP/1.1 200")
 }
@@ -310,7 +311,7 @@ async fn set_status(pods: &Api<Pod>, pod: &Pod, status: &Value) -> kube::Result<
     pods.patch_status(&pod.name_any(), &PatchParams::default(), &patch).await
 }
 
-/// Writes ConfigMaps and Secrets as the kubelet does: when one changes, all its files change at once.
+/// Writes ConfigMaps and Secrets as a kubelet does: all files of a volume change at once.
 async fn write_volumes(client: &Client, pod: &Pod, folder: &Path) -> kube::Result<()> {
     let namespace = pod.namespace().unwrap_or_default();
     for volume in pod.spec.iter().filter_map(|spec| spec.volumes.as_ref()).flatten() {

@@ -1,7 +1,7 @@
 //! End-to-end tests: the real program behind a real API server, driven by a real kubectl.
 //!
-//! They need the folder of kube-apiserver, etcd and kubectl in `KUBEBUILDER_ASSETS`, and are
-//! skipped without it. See docs/testing.md.
+//! They are skipped unless `KUBEBUILDER_ASSETS` names the folder with kube-apiserver, etcd and
+//! kubectl. See docs/testing.md.
 
 #![allow(
     clippy::disallowed_methods,
@@ -42,7 +42,8 @@ fn main() -> ExitCode {
         .iter()
         .filter(|case| !arguments.is_filtered_out(&Trial::test(case.name, || Ok(()))))
         .collect();
-    // Once for all cases, since it takes seconds, and on this thread, with which it ends.
+    // Once for all cases, since it takes seconds, and on this thread, since its processes end with
+    // the thread that starts them.
     let stage = match &assets {
         Some(assets) if !arguments.list && !wanted.is_empty() => {
             Some(Arc::new(Stage::set(assets, &wanted)))

@@ -1,13 +1,13 @@
-//! Small manifests that the API server accepts, for the cases to spoil.
+//! Small manifests that the API server accepts, for the cases to modify.
 
 use serde_json::{Value, json};
 
-/// A DaemonSet without a fault.
+/// A DaemonSet without faults.
 pub(crate) fn daemon_set(name: &str) -> Value {
     workload("DaemonSet", name)
 }
 
-/// A StatefulSet without a fault.
+/// A StatefulSet without faults.
 pub(crate) fn stateful_set(name: &str) -> Value {
     let mut set = workload("StatefulSet", name);
     set["spec"]["serviceName"] = json!(name);
@@ -15,7 +15,7 @@ pub(crate) fn stateful_set(name: &str) -> Value {
     set
 }
 
-/// A pod without a fault.
+/// A pod without faults.
 pub(crate) fn pod(name: &str) -> Value {
     json!({
         "apiVersion": "v1",

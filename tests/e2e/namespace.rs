@@ -1,4 +1,4 @@
-//! What a test case works with: a namespace of its own in the shared control plane.
+//! The namespace of a test case in the shared control plane, and what the case does in it.
 
 use serde_json::Value;
 
@@ -7,14 +7,14 @@ use crate::harness::{control_plane::ControlPlane, kubectl::Output};
 /// A namespace that belongs to one case.
 #[derive(Debug)]
 pub(crate) struct Namespace<'a> {
-    /// The cluster that it is in.
+    /// The control plane that it is in.
     pub(crate) control_plane: &'a ControlPlane,
-    /// Its name, which is the case's.
+    /// Its name, which is also the name of the case.
     pub(crate) name: &'static str,
 }
 
 impl<'a> Namespace<'a> {
-    /// Creates it.
+    /// Creates the namespace.
     pub(crate) fn create(control_plane: &'a ControlPlane, name: &'static str) -> Self {
         control_plane.kubectl.run(&["create", "namespace", name], "").accepted();
         Namespace { control_plane, name }
@@ -31,18 +31,18 @@ impl<'a> Namespace<'a> {
         self.kubectl(&["apply", "-f", "-"], &object.to_string())
     }
 
-    /// `kubectl create -f -` as somebody else.
+    /// `kubectl create -f -` as another user.
     pub(crate) fn create_as(&self, user: &str, object: &Value) -> Output {
         self.kubectl(&["create", "-f", "-", "--as", user], &object.to_string())
     }
 
-    /// What is stored, such as `daemonset/agent`.
+    /// Reads a stored object, such as `daemonset/agent`.
     #[track_caller]
     pub(crate) fn read(&self, object: &str) -> Value {
         self.kubectl(&["get", object, "-o", "json"], "").json()
     }
 
-    /// Nothing of this kind is stored.
+    /// Asserts that no object of this kind is stored.
     #[track_caller]
     pub(crate) fn assert_none(&self, kind: &str) {
         let output = self.kubectl(&["get", kind, "-o", "name"], "").accepted();

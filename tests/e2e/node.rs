@@ -1,16 +1,16 @@
-//! Nodes without a kubelet, and what a kubelet would have done.
+//! Nodes without a kubelet, and the work that a kubelet would do.
 
 use serde_json::{Value, json};
 
 use crate::namespace::Namespace;
 
-/// The label by which the daemons of a case keep to the nodes of the case.
+/// The label by which the daemons of a case select the nodes of the case.
 pub(crate) const LABEL: &str = "e2e";
-/// The taint of the nodes of the control plane, and the one of the time before 1.24.
+/// The taint of control plane nodes, and the one used before Kubernetes 1.24.
 pub(crate) const CONTROL_PLANE_TAINTS: [&str; 2] =
     ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
-/// A ready node of this case, with room for pods.
+/// Creates a ready node for this case, with room for pods.
 pub(crate) fn create(namespace: &Namespace<'_>, name: &str, taint: Option<&str>) {
     let room = json!({ "cpu": "4", "memory": "8Gi", "pods": "110" });
     let node = json!({
@@ -24,14 +24,15 @@ pub(crate) fn create(namespace: &Namespace<'_>, name: &str, taint: Option<&str>)
         },
     });
     namespace.kubectl(&["create", "-f", "-"], &node.to_string()).accepted();
-    // The API server taints every new node as not ready, until the node controller sees that it is.
+    // The API server taints every new node as not ready; the node controller, which would remove
+    // that taint, does not run here.
     let taints: Vec<Value> =
         taint.iter().map(|key| json!({ "key": key, "effect": "NoSchedule" })).collect();
     let patch = json!({ "spec": { "taints": taints } }).to_string();
     namespace.kubectl(&["patch", "node", name, "--type=merge", "--patch", &patch], "").accepted();
 }
 
-/// Two nodes of the control plane, one with the old taint, and two workers. Returns their names.
+/// Creates two control plane nodes, one with the old taint, and two workers. Returns their names.
 pub(crate) fn create_four(namespace: &Namespace<'_>, prefix: &str) -> [String; 4] {
     let [taint, old_taint] = CONTROL_PLANE_TAINTS.map(Some);
     let nodes = [("first", taint), ("old", old_taint), ("worker-a", None), ("worker-b", None)];
@@ -42,13 +43,13 @@ pub(crate) fn create_four(namespace: &Namespace<'_>, prefix: &str) -> [String; 4
     })
 }
 
-/// The pods of this case that have a label.
+/// The pods of this case that match this label selector.
 pub(crate) fn pods(namespace: &Namespace<'_>, label: &str) -> Vec<Value> {
     let mut list = namespace.kubectl(&["get", "pods", "-l", label, "-o", "json"], "").json();
     serde_json::from_value(list["items"].take()).expect("a list")
 }
 
-/// Lets go of the pods that are being deleted, as their kubelets would once the containers ended.
+/// Removes the pods that are being deleted, as a kubelet does when their containers have ended.
 pub(crate) fn finish_terminating(namespace: &Namespace<'_>, pods: &[Value]) {
     for pod in pods.iter().filter(|pod| is_terminating(pod)) {
         let name = pod["metadata"]["name"].as_str().expect("a name");

@@ -1,4 +1,4 @@
-//! What kube-proxy does for a Service: one address, behind which ready pods come and go.
+//! A stand-in for kube-proxy: one address for a Service, which forwards to the pods that are ready.
 
 use std::{
     collections::VecDeque,
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long it takes until a change of the endpoints is heeded, as in a cluster.
+/// How long a change of the endpoints takes to have an effect, as in a cluster.
 const PROPAGATION: Duration = Duration::from_secs(1);
 
 /// One address on the loopback interface. It serves until the tests end.
@@ -19,7 +19,7 @@ pub(crate) struct Service {
     endpoints: Arc<Mutex<History>>,
 }
 
-/// The endpoints as they were, each since when; the newest last.
+/// The endpoints over time, each list with the time at which it was set; the newest last.
 #[derive(Debug, Default)]
 struct History {
     seen: VecDeque<(Instant, Vec<SocketAddr>)>,
@@ -34,10 +34,10 @@ impl Service {
         let shared = Arc::clone(&endpoints);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let endpoint = shared.lock().expect("nobody panics with it").choose();
-                // Without one, the client sees that it is closed.
+                let endpoint = shared.lock().expect("an unpoisoned lock").choose();
+                // Without an endpoint, the client's connection is closed.
                 if let Some(pod) = endpoint.and_then(|address| TcpStream::connect(address).ok()) {
-                    // A connection that breaks off is the client's affair.
+                    // The client handles a broken connection.
                     drop(join(&client, &pod));
                 }
             }
@@ -45,9 +45,9 @@ impl Service {
         Service { port, endpoints }
     }
 
-    /// These are ready now.
+    /// Sets the addresses that are ready now.
     pub(crate) fn set(&self, ready: Vec<SocketAddr>) {
-        let mut history = self.endpoints.lock().expect("nobody panics with it");
+        let mut history = self.endpoints.lock().expect("an unpoisoned lock");
         if history.seen.back().is_none_or(|(_, last)| *last != ready) {
             history.seen.push_back((Instant::now(), ready));
         }
@@ -55,7 +55,7 @@ impl Service {
 }
 
 impl History {
-    /// One after the other.
+    /// Chooses the ready addresses in turn.
     fn choose(&mut self) -> Option<SocketAddr> {
         let known = |(since, _): &(Instant, _)| since.elapsed() >= PROPAGATION;
         while self.seen.get(1).is_some_and(known) {
@@ -67,7 +67,7 @@ impl History {
     }
 }
 
-/// Copies both ways until both have ended.
+/// Copies in both directions, on two threads, until both sides have ended.
 fn join(client: &TcpStream, pod: &TcpStream) -> io::Result<()> {
     for (from, to) in [(client, pod), (pod, client)] {
         from.set_nodelay(true)?;

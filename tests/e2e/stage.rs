@@ -21,8 +21,8 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Starts the control plane, lets cases do what they have to do before, and registers the
-    /// webhooks by what `setguard serve` prints.
+    /// Starts the control plane, runs the cases' steps before registration, and registers the
+    /// webhooks with the configurations that `setguard serve` prints.
     pub(crate) fn set(assets: &Path, cases: &[&Case]) -> Self {
         let control_plane = ControlPlane::start(assets);
         for case in cases {
@@ -31,7 +31,7 @@ impl Stage {
                 before(&namespace);
             }
         }
-        // On this thread, with which they end.
+        // On this thread, since the programs end with the thread that starts them.
         let needed: BTreeSet<&str> = cases.iter().flat_map(|case| case.needs).copied().collect();
         let starts = |program| needed.contains(program) && ControlPlane::has(assets, program);
         if starts(CONTROLLER_MANAGER) {
@@ -54,7 +54,7 @@ impl Stage {
     }
 }
 
-/// The API server takes up a new webhook configuration in its own time.
+/// Waits until the API server applies the new webhook configurations.
 fn wait_for_webhooks(namespace: &Namespace<'_>) {
     let dry_run = |object: &serde_json::Value| {
         let args = ["create", "--dry-run=server", "-o", "json", "-f", "-"];

@@ -1,5 +1,5 @@
-//! DaemonSets that ask for the control plane, themselves or by their Namespace: `check` judges them
-//! as they will be, and `inject` prints that.
+//! DaemonSets with the control-plane label, their own or their Namespace's: `check` judges them as
+//! they are after injection, and `inject` prints the result.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 const LABEL: &str = "setguard.io/control-plane: \"true\"";
 
-/// An agent of the node, of which `control-plane-not-tolerated` speaks.
+/// A node agent that `control-plane-not-tolerated` reports if it lacks the label.
 fn daemon_set(labels: &str) -> String {
     format!(
         "\
@@ -48,7 +48,7 @@ fn run(folder: &Path, args: &[&str], stdin: &str) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// The rules and severities of what is found about the control plane, or about a changed template.
+/// The rules and severities of the findings about the control plane or about a changed template.
 fn found(folder: &Path, args: &[&str], stdin: &str) -> Vec<(String, String)> {
     let output = run(folder, &[&["check", "--format=json"], args].concat(), stdin);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -63,12 +63,12 @@ fn note(rule: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn check_judges_a_daemon_set_that_asks_as_it_will_be() {
+fn check_judges_a_labelled_daemon_set_as_it_is_after_injection() {
     let folder = tempfile::tempdir().unwrap();
     let found = |text: &str| found(folder.path(), &["-"], text);
     assert_eq!(found(&daemon_set("")), note("control-plane-not-tolerated"));
     assert_eq!(found(&daemon_set(LABEL)), note("control-plane-injection"));
-    // Its Namespace may come later, and from standard input, which is read once.
+    // The Namespace may come later, even on standard input, which can be read only once.
     let later = format!("{}---\n{}", daemon_set(""), namespace(LABEL));
     assert_eq!(found(&later), note("control-plane-injection"));
     let silent = format!("{}---\n{}", daemon_set(""), namespace(""));
@@ -76,7 +76,7 @@ fn check_judges_a_daemon_set_that_asks_as_it_will_be() {
 }
 
 #[test]
-fn a_namespace_of_another_file_counts() {
+fn a_namespace_in_another_file_counts() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.yaml"), daemon_set("")).unwrap();
     let list =
@@ -88,9 +88,9 @@ fn a_namespace_of_another_file_counts() {
     assert!(printed.contains("node-role.kubernetes.io/control-plane"), "{printed}");
 }
 
-/// What was injected before is injected again: the template is the same.
+/// Injection applies to the old object too, so it does not count as a change of the template.
 #[test]
-fn against_compares_what_was_injected_with_what_will_be() {
+fn against_compares_the_templates_after_injection() {
     let folder = tempfile::tempdir().unwrap();
     let with_namespace = format!("{}---\n{}", daemon_set(""), namespace(LABEL));
     fs::write(folder.path().join("label.yaml"), daemon_set(LABEL)).unwrap();
@@ -102,5 +102,5 @@ fn against_compares_what_was_injected_with_what_will_be() {
     };
     assert!(!against("label.yaml"));
     assert!(!against("namespace.yaml"));
-    assert!(against("none.yaml"), "the template changes when the DaemonSet begins to ask");
+    assert!(against("none.yaml"), "adding the label changes the template");
 }

@@ -1,4 +1,4 @@
-//! Tests about the catalogue of rules and about the tree itself.
+//! Tests of the rule catalogue and of the source tree itself.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -35,7 +35,7 @@ fn ids_are_unique_sorted_and_kebab_case() {
 }
 
 #[test]
-fn every_rule_says_what_and_why() {
+fn every_rule_has_a_summary_and_a_why() {
     for Rule { meta, kinds } in catalogue::all() {
         let id = meta.id;
         assert!((10..=80).contains(&meta.summary.chars().count()), "{id}: summary");
@@ -46,8 +46,8 @@ fn every_rule_says_what_and_why() {
     }
 }
 
-/// What the rules find in an example. What asks for it goes through injection; pods once as a paired
-/// controller's and once as somebody else's.
+/// The ids of the rules that report an example. The examples of injection rules go through
+/// injection; a paired controller creates the pods, except for `unpaired-node-annotation`.
 fn run(meta: &Meta, yaml: &str) -> Vec<String> {
     if *meta == inject::meta::CONTROL_PLANE_INJECTION {
         let json = support::to_json(yaml).remove(0);
@@ -76,17 +76,17 @@ fn injected(injection: &Injection) -> Vec<String> {
 }
 
 #[test]
-fn every_rule_finds_its_bad_example_and_nothing_in_its_good_one() {
+fn every_rule_reports_its_bad_example_and_not_its_good_one() {
     for Rule { meta, .. } in catalogue::all() {
         let bad = run(meta, meta.bad);
-        assert!(!bad.is_empty(), "{}: the bad example is not found", meta.id);
+        assert!(!bad.is_empty(), "{}: nothing found in the bad example", meta.id);
         assert!(bad.iter().all(|id| id == meta.id), "{}: bad example: {bad:?}", meta.id);
         assert_eq!(run(meta, meta.good), Vec::<String>::new(), "{}: good example", meta.id);
     }
 }
 
 #[test]
-fn every_trap_has_a_file_and_fixtures_of_its_name() {
+fn every_trap_has_a_file_and_fixtures_with_its_name() {
     let fixtures = root().join("tests/fixtures/rules");
     let traps = TRAPS.iter().map(|trap| ("rules/traps", &trap.meta));
     let together = RULES.iter().map(|rule| ("rules/cross_object", &rule.meta));
@@ -104,13 +104,13 @@ fn every_trap_has_a_file_and_fixtures_of_its_name() {
     }
     for entry in fs::read_dir(&fixtures).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(catalogue::find(&name).is_some(), "fixtures for {name}, which is no rule");
+        assert!(catalogue::find(&name).is_some(), "fixtures for {name}, which is not a rule");
     }
 }
 
-/// From an id one gets to its examples: `<id>.bad.yaml` and `<id>.good.yaml` beside the family.
+/// The examples of a rule are `<id>.bad.yaml` and `<id>.good.yaml` in the examples of its family.
 #[test]
-fn every_rule_has_its_examples_in_files_of_its_name() {
+fn every_rule_has_example_files_with_its_name() {
     let folders = ["rules/api_validation", "rules/traps", "rules/cross_object", "inject"];
     let folders = folders.map(|folder| root().join("src").join(folder).join("examples"));
     let mut files = BTreeSet::new();
@@ -125,11 +125,11 @@ fn every_rule_has_its_examples_in_files_of_its_name() {
             assert_eq!(fs::read_to_string(path).unwrap(), text, "{name}");
         }
     }
-    assert!(files.is_empty(), "examples of no rule: {files:?}");
+    assert!(files.is_empty(), "examples that belong to no rule: {files:?}");
 }
 
 #[test]
-fn every_fixture_has_the_findings_that_its_name_says_and_no_others() {
+fn every_fixture_has_only_the_findings_that_its_name_promises() {
     let mut seen = 0;
     for (path, text) in support::fixtures("rules") {
         let id = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
@@ -139,7 +139,7 @@ fn every_fixture_has_the_findings_that_its_name_says_and_no_others() {
         let expected = match name.split('.').next().unwrap() {
             "allow" => None,
             mode @ ("audit" | "deny" | "warn") => Some(mode),
-            other => panic!("{name}: {other} is no mode"),
+            other => panic!("{name}: {other} is not a mode"),
         };
         assert_eq!(found.is_empty(), expected.is_none(), "{id}/{name}: {found:?}");
         for Found { rule, mode, .. } in &found {
@@ -151,7 +151,7 @@ fn every_fixture_has_the_findings_that_its_name_says_and_no_others() {
 }
 
 #[test]
-fn a_traps_findings_point_at_fields_that_exist_and_speak_to_people() {
+fn findings_of_traps_point_at_existing_fields_and_have_a_help() {
     for (path, text) in support::fixtures("rules") {
         let place = path.display();
         let objects: Vec<serde_json::Value> = support::to_json(&text)
@@ -175,7 +175,7 @@ fn a_traps_findings_point_at_fields_that_exist_and_speak_to_people() {
 }
 
 #[test]
-fn what_the_documentation_of_kubernetes_shows_passes_clean() {
+fn examples_from_the_kubernetes_documentation_have_no_findings() {
     let mut seen = 0;
     for (path, text) in support::fixtures("good") {
         let found = support::check(&text);
@@ -186,7 +186,7 @@ fn what_the_documentation_of_kubernetes_shows_passes_clean() {
 }
 
 #[test]
-fn each_broken_variant_gets_the_right_field() {
+fn each_broken_variant_has_a_finding_at_its_field() {
     let mut seen = 0;
     for (path, text) in support::fixtures("broken") {
         let field = text
@@ -216,7 +216,7 @@ fn files_stay_small() {
             } else {
                 400
             };
-            assert!(lines <= limit, "{}: {lines} lines, {limit} are allowed", path.display());
+            assert!(lines <= limit, "{}: {lines} lines, at most {limit}", path.display());
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The Helm chart as Helm renders it. Needs a `helm` in `HELM`, in PATH or where `.ci/run` puts it,
-//! and is skipped with a word without one.
+//! The Helm chart as Helm renders it. These tests need a `helm` in `HELM`, in PATH or where
+//! `.ci/run` puts it; without one they print a message and are skipped.
 
 mod objects;
 
@@ -28,7 +28,7 @@ fn template(helm: &Path, flags: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// What a chart comes to with these flags.
+/// The chart, rendered with these flags.
 fn render(helm: &Path, flags: &[&str]) -> String {
     let output = template(helm, flags);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -47,7 +47,7 @@ fn of<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
     objects.iter().filter(|object| object["kind"] == kind).collect()
 }
 
-/// The value files of `ci/`, which between them set nearly everything.
+/// The value files in `ci/`, which together set nearly every value.
 fn value_files() -> Vec<String> {
     let entries = fs::read_dir(chart().join("ci")).unwrap();
     let mut paths: Vec<String> =
@@ -57,7 +57,7 @@ fn value_files() -> Vec<String> {
     paths
 }
 
-/// Runs a test on what each value file comes to, its objects and its text.
+/// Renders the chart with each value file and runs a test on the objects and the text.
 fn each(test: impl Fn(&str, &[Value], &str)) {
     let Some(helm) = helm::find() else { return };
     for file in value_files() {
@@ -78,7 +78,7 @@ fn the_same_values_give_the_same_bytes() {
 }
 
 #[test]
-fn the_policy_is_one() {
+fn the_policy_in_the_config_map_is_valid() {
     each(|file, objects, _| {
         for map in of(objects, "ConfigMap") {
             if let Some(text) = map["data"]["policy.yaml"].as_str() {
@@ -90,7 +90,7 @@ fn the_policy_is_one() {
 }
 
 #[test]
-fn each_registration_of_the_code_is_in_the_configurations_as_it_is() {
+fn each_registration_in_the_code_is_in_the_webhook_configurations() {
     let Some(helm) = helm::find() else { return };
     let objects = objects(&render(&helm, &[]));
     let mut webhooks: Vec<&Value> = Vec::new();
@@ -121,7 +121,7 @@ fn each_registration_of_the_code_is_in_the_configurations_as_it_is() {
     assert_eq!(system["rules"], find("validate.setguard.io")["rules"]);
     assert_eq!(webhooks.len(), registrations().len() + 1);
 
-    // Who is asked in which namespace.
+    // Which webhooks are called in which namespace.
     let asked = |namespace: &str| -> Vec<&str> {
         let labels = json!({"kubernetes.io/metadata.name": namespace});
         let asked = webhooks.iter().filter(|w| selects(&w["namespaceSelector"], &labels));
@@ -130,10 +130,10 @@ fn each_registration_of_the_code_is_in_the_configurations_as_it_is() {
     let mutating = ["pods.mutate.setguard.io", "workloads.mutate.setguard.io"];
     assert_eq!(asked("shop"), [&["validate.setguard.io"], &mutating[..]].concat());
     assert_eq!(asked("kube-system"), [&["system.validate.setguard.io"], &mutating[..]].concat());
-    assert!(asked("guards").is_empty(), "its own");
+    assert!(asked("guards").is_empty(), "its own namespace");
 }
 
-/// Kubernetes: `LabelSelectorAsSelector`, for the two operators that the chart writes.
+/// Kubernetes: `LabelSelectorAsSelector`, for the two operators that the chart uses.
 fn selects(selector: &Value, labels: &Value) -> bool {
     let all = selector["matchExpressions"].as_array().into_iter().flatten().all(|requirement| {
         let value = &labels[requirement["key"].as_str().unwrap()];
@@ -196,9 +196,9 @@ fn ports_probes_and_selectors_fit_each_other() {
     });
 }
 
-/// `--help` at the end keeps it from serving; what stands before is parsed.
+/// `--help` comes last: the flags before it are parsed, but nothing is served.
 #[test]
-fn the_flags_are_flags_of_the_program() {
+fn the_program_accepts_the_flags_in_the_deployment() {
     each(|file, objects, _| {
         let [deployment] = of(objects, "Deployment")[..] else { panic!("{file}: one Deployment") };
         let args = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];
@@ -210,7 +210,7 @@ fn the_flags_are_flags_of_the_program() {
 }
 
 #[test]
-fn nothing_is_allowed_cluster_wide_but_by_name() {
+fn roles_name_their_objects_and_have_no_wildcards() {
     each(|file, objects, _| {
         for role in of(objects, "ClusterRole").into_iter().chain(of(objects, "Role")) {
             for rule in role["rules"].as_array().unwrap() {
@@ -226,16 +226,16 @@ fn nothing_is_allowed_cluster_wide_but_by_name() {
         assert_eq!(*token, managed, "{file}: a token only where it is needed");
         let is_hook = |role: &Value| role["metadata"]["annotations"]["helm.sh/hook"].is_string();
         let lasting = of(objects, "ClusterRole").into_iter().filter(|role| !is_hook(role)).count();
-        assert_eq!(lasting > 0, managed, "{file}: judging needs no rights");
+        assert_eq!(lasting > 0, managed, "{file}: admission needs no permissions");
     });
 }
 
 #[test]
-fn alerts_and_dashboard_ask_for_metrics_that_there_are() {
+fn alerts_and_dashboard_use_only_existing_metrics() {
     let Some(helm) = helm::find() else { return };
     let all = chart().join("ci/cert-manager-values.yaml");
     let values = ["--values", all.to_str().unwrap()];
-    // Managed certificates have alerts of their own.
+    // Managed certificates have their own alerts.
     let flags = [&values[..], &["--set", "tls.mode=managed"]].concat();
     let objects = objects(&render(&helm, &flags));
     let [rule] = of(&objects, "PrometheusRule")[..] else { panic!("one PrometheusRule") };
@@ -250,7 +250,7 @@ fn alerts_and_dashboard_ask_for_metrics_that_there_are() {
     assert!(asked.len() > 5, "{asked:?}");
     let types = Metrics::default().encode();
     for name in asked {
-        // OpenMetrics names the family; a counter, a histogram and an info have endings of theirs.
+        // OpenMetrics names the metric family; counters, histograms and info metrics add a suffix.
         let (family, kind) = if let Some(family) = name.strip_suffix("_total") {
             (family, "counter")
         } else if let Some(family) = name.strip_suffix("_bucket") {
@@ -260,7 +260,7 @@ fn alerts_and_dashboard_ask_for_metrics_that_there_are() {
         } else {
             (&*name, "gauge")
         };
-        assert!(types.contains(&format!("# TYPE {family} {kind}\n")), "there is no {name}");
+        assert!(types.contains(&format!("# TYPE {family} {kind}\n")), "there is no metric {name}");
     }
     let alerts = rule["spec"]["groups"][0]["rules"].as_array().unwrap();
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operations.md");
@@ -274,7 +274,7 @@ fn alerts_and_dashboard_ask_for_metrics_that_there_are() {
 }
 
 #[test]
-fn wrong_values_are_told_by_name() {
+fn errors_name_the_wrong_value() {
     let Some(helm) = helm::find() else { return };
     for (flags, expected) in [
         (&["--set", "replicas=2"][..], "replicas"),
@@ -296,24 +296,24 @@ fn wrong_values_are_told_by_name() {
 }
 
 #[test]
-fn the_chart_is_of_this_version_and_every_value_has_a_word() {
+fn the_chart_has_this_version_and_every_value_has_a_comment() {
     let chart = fs::read_to_string(chart().join("Chart.yaml")).unwrap();
     for key in ["version", "appVersion"] {
         let line = format!("\n{key}: {}\n", env!("CARGO_PKG_VERSION"));
-        assert!(chart.contains(&line), "Chart.yaml: {key} is not that of Cargo.toml");
+        assert!(chart.contains(&line), "Chart.yaml: {key} differs from Cargo.toml");
     }
     let text = fs::read_to_string(self::chart().join("values.yaml")).unwrap();
     let schema = fs::read_to_string(self::chart().join("values.schema.json")).unwrap();
     let schema: Value = serde_json::from_str(&schema).unwrap();
     let values: Value = serde_json::from_str(&support::to_json(&text)[0]).unwrap();
-    // `global` comes from charts that this one is a part of.
+    // `global` comes from parent charts.
     let known: BTreeSet<&String> = schema["properties"].as_object().unwrap().keys().collect();
     let given: BTreeSet<&String> = values.as_object().unwrap().keys().collect();
     let only: Vec<_> = known.symmetric_difference(&given).map(|key| &***key).collect();
     assert_eq!(only, ["global"]);
     closed(&schema, "values");
 
-    // What is below a field of Kubernetes is explained there.
+    // Kubernetes documents what is below these fields.
     let fields = ["Probe:", "resources:", "ecurityContext:", "updateStrategy:", "labels:"];
     let mut below: Option<usize> = None;
     let mut before = "";
@@ -331,7 +331,7 @@ fn the_chart_is_of_this_version_and_every_value_has_a_word() {
     }
 }
 
-/// Objects whose keys the schema names may have no others.
+/// Objects for which the schema lists properties must not allow others.
 fn closed(schema: &Value, path: &str) {
     if let Some(properties) = schema["properties"].as_object() {
         assert_eq!(schema["additionalProperties"], false, "{path}");
@@ -341,9 +341,10 @@ fn closed(schema: &Value, path: &str) {
     }
 }
 
-/// Renderings must not depend on the cluster or on chance: GitOps tools render without either.
+/// A rendering must not depend on the cluster or on random values: GitOps tools have no cluster and
+/// expect the same result every time.
 #[test]
-fn templates_ask_neither_the_cluster_nor_chance() {
+fn templates_use_neither_the_cluster_nor_random_values() {
     let mut folders = vec![chart().join("templates")];
     while let Some(folder) = folders.pop() {
         for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {

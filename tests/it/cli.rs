@@ -41,10 +41,11 @@ spec:
     spec: {containers: [{name: agent, image: a}]}
 ";
 
-/// The policy of every run that names no other, where `check` does not look for manifests.
+/// The policy of every run that names no other. Its name starts with a dot, so `check` does not
+/// read it as a manifest.
 const QUIET: &str = ".quiet.yaml";
 
-/// A policy by which only these traps are run, so that a new one breaks no test of the command.
+/// A policy that runs only these traps, so that a new trap does not break these tests.
 fn policy(traps: &[(&str, &str)], rest: &str) -> String {
     let mut text = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n".to_owned();
     for id in TRAPS.iter().map(|trap| trap.meta.id) {
@@ -70,7 +71,7 @@ impl From<Output> for Ran {
     }
 }
 
-/// A folder with files in it, in which the command is run.
+/// A folder with files, in which the command runs.
 struct Folder(TempDir);
 
 impl Folder {
@@ -95,7 +96,7 @@ impl Folder {
 
     fn feed(&self, args: &[&str], stdin: &[u8]) -> Ran {
         let mut child = setguard(self.0.path(), args).spawn().unwrap();
-        // The command may end before it has read all.
+        // The command may end before it has read all of its input.
         let _ = child.stdin.take().unwrap().write_all(stdin);
         child.wait_with_output().unwrap().into()
     }
@@ -125,7 +126,7 @@ fn check(text: &str) -> Ran {
 }
 
 #[test]
-fn nothing_to_deny_is_0() {
+fn nothing_to_deny_is_exit_code_0() {
     let ran = check(GOOD);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     assert_eq!(ran.stdout, "1 object in 1 file: 0 denied, 0 warned\n");
@@ -148,12 +149,12 @@ fn the_json_report_is_one_document() {
 }
 
 #[test]
-fn wrong_usage_is_2() {
+fn wrong_usage_is_exit_code_2() {
     let folder = Folder::new([("a.yaml", GOOD)]);
     for (args, part) in [
         (&["check"][..], "which manifests"),
         (&["check", "a.yaml", "--format", "xml"], "possible values: text, json"),
-        (&["check", "a.yaml", "--kube-version", "1.2"], "not among the releases known"),
+        (&["check", "a.yaml", "--kube-version", "1.2"], "Kubernetes 1.2 is not supported"),
         (&["check", "a.yaml", "--feature-gates", "A=perhaps"], "GATE=true or GATE=false"),
         (&["check", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
         (&["check", "a.yaml", "--policy", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
@@ -170,7 +171,7 @@ fn wrong_usage_is_2() {
 }
 
 #[test]
-fn what_cannot_be_read_is_2_and_the_rest_is_judged() {
+fn unreadable_input_is_exit_code_2_and_the_rest_is_judged() {
     let folder = Folder::new([("a.yaml", MISSPELT), ("c.yaml", "a: [\n---\nb: {{ .Values.b }}\n")]);
     folder.write("b.yaml", b"ok: 1\ntext: \xff\xfe\n");
     let ran = folder.run(&["check", "."]);
@@ -186,7 +187,7 @@ fn what_cannot_be_read_is_2_and_the_rest_is_judged() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_without_permission_is_said() {
+fn a_file_without_permission_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new([("a.yaml", GOOD), ("b.yaml", GOOD)]);
     let path = folder.0.path().join("a.yaml");
@@ -201,7 +202,7 @@ fn a_file_without_permission_is_said() {
 }
 
 #[test]
-fn folders_are_read_in_order_without_what_is_hidden() {
+fn folders_are_read_in_order_without_hidden_files() {
     let folder = Folder::new([
         ("b.yml", MISSPELT),
         ("a/z.yaml", MISSPELT),
@@ -220,13 +221,13 @@ fn folders_are_read_in_order_without_what_is_hidden() {
         .collect();
     assert_eq!((code, files), (1, vec!["./a/z.yaml", "./b.yml"]));
     assert_eq!(report["summary"]["files"], 3);
-    // What is named is read, whatever its name is.
+    // A file that is given as an argument is read, whatever its name is.
     assert_eq!(folder.run(&["check", "c.txt"]).code, 1);
     assert_eq!(folder.run(&["check", ".x.yaml"]).code, 1);
 }
 
 #[test]
-fn lists_and_streams_are_looked_through() {
+fn lists_and_streams_are_searched_for_objects() {
     let one = |name: &str, kind: &str| {
         format!(
             "{{apiVersion: apps/v1, kind: {kind}, metadata: {{name: {name}, x: 1}}, spec: {{}}}}"
@@ -247,14 +248,14 @@ fn lists_and_streams_are_looked_through() {
         .iter()
         .filter(|f| f["rule"] == "schema")
         .map(|f| {
-            assert_eq!(f["field"], "metadata.x", "fields are the object's own");
+            assert_eq!(f["field"], "metadata.x", "fields are relative to the object");
             (f["object"]["kind"].as_str().unwrap(), f["object"]["name"].as_str().unwrap())
         })
         .collect();
     assert_eq!(unknown, [("DaemonSet", "a"), ("StatefulSet", "b"), ("DaemonSet", "c")]);
     assert_eq!(report["summary"]["objects"], 3);
     let ran = folder.run(&["check", "list.yaml"]);
-    assert!(ran.stdout.ends_with("2 other objects passed over\n"), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("2 other objects skipped\n"), "{}", ran.stdout);
 }
 
 #[test]
@@ -273,7 +274,7 @@ fn a_duplicate_key_is_an_error_where_it_matters() {
         assert_eq!((code, findings.len()), (1, 1), "{report}");
         assert_eq!((&findings[0]["field"], &findings[0]["line"]), (&"kind".into(), &line.into()));
     }
-    assert_eq!(check(&list).code, 0, "text in a list is no object");
+    assert_eq!(check(&list).code, 0, "text in a list is not an object");
     assert_eq!(check("apiVersion: v1\nkind: ConfigMap\ndata: {a: 1, a: 2}\n").code, 0);
 }
 
@@ -311,7 +312,7 @@ fn odd_text_is_read() {
 }
 
 #[test]
-fn what_the_api_server_takes_is_taken() {
+fn what_the_api_server_accepts_is_accepted() {
     let nulls = GOOD
         .replace("metadata: {name: agent}", "metadata: {name: agent, labels: {a: null}}")
         .replace("image: example.com/agent:1", "image: a\n        args: [null, x]\n        env:")
@@ -321,10 +322,10 @@ fn what_the_api_server_takes_is_taken() {
 }
 
 #[test]
-fn a_version_that_is_gone_is_said() {
+fn a_removed_api_version_is_reported() {
     let ran = check(&GOOD.replace("apps/v1", "extensions/v1beta1"));
     assert_eq!(ran.code, 1);
-    assert!(ran.stdout.contains("apiVersion: no cluster since"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("apiVersion: Kubernetes 1.16 and later"), "{}", ran.stdout);
     assert_eq!(check(&GOOD.replace("apps/v1", "apps.kruise.io/v1alpha1")).code, 0);
 }
 
@@ -341,7 +342,7 @@ fn against_makes_it_an_update() {
     let finding = &report["findings"][0];
     assert_eq!(finding["field"], "spec.selector");
     assert!(finding["message"].as_str().unwrap().contains("immutable"), "{finding}");
-    // Another object is another object.
+    // An object in another namespace is another object.
     let elsewhere = changed.replace("{name: agent}", "{name: agent, namespace: other}");
     folder.write("new/a.yaml", elsewhere.as_bytes());
     assert_eq!(folder.run(&["check", "new", "--against", "old"]).code, 0);
@@ -351,7 +352,7 @@ fn indent(text: &str) -> String {
     text.replace('\n', "\n  ")
 }
 
-/// A trap that warns: more replicas than the partition lets be updated.
+/// A StatefulSet with a trap: its partition is above its replicas, so no pod is ever updated.
 const PARTITIONED: &str = "\
 apiVersion: apps/v1
 kind: StatefulSet
@@ -367,7 +368,7 @@ spec:
 ";
 
 #[test]
-fn warnings_are_denied_on_demand_and_off_by_policy() {
+fn warnings_are_denied_by_a_flag_and_turned_off_by_policy() {
     let warn = [("partition-covers-all", "warn")];
     let excepted = "exceptions:\n- rules: [partition-covers-all]\n  reason: staged by hand\n";
     let expired = format!("{excepted}  expires: 2020-01-01\n");
@@ -396,16 +397,16 @@ fn warnings_are_denied_on_demand_and_off_by_policy() {
     let (code, text) = run(&["--policy", "excepted.yaml", "--deny-warnings"]);
     assert_eq!(code, 0);
     assert!(text.contains("note[partition-covers-all]"), "{text}");
-    assert!(text.contains("excepted by the policy: staged by hand"), "{text}");
+    assert!(text.contains("exempted by the policy: staged by hand"), "{text}");
     let (code, text) = run(&["--policy", "expired.yaml"]);
     assert_eq!(code, 0);
-    assert!(text.contains("ran out on 2020-01-01"), "{text}");
+    assert!(text.contains("expired on 2020-01-01"), "{text}");
     let (_, report) = folder.json(&["a.yaml", "--policy", "expired.yaml"]);
     assert_eq!(report["remarks"][0]["object"]["name"], "db");
 }
 
 #[test]
-fn an_exception_reaches_what_is_found_about_a_pod() {
+fn an_exception_applies_to_findings_about_a_pod() {
     let pod = "\
 apiVersion: v1
 kind: Pod
@@ -434,7 +435,7 @@ spec:
 }
 
 #[test]
-fn check_and_inject_agree_on_lists_whose_items_do_not_say_their_kind() {
+fn check_and_inject_agree_on_lists_whose_items_have_no_kind() {
     let list = "\
 apiVersion: apps/v1
 kind: DaemonSetList
@@ -483,7 +484,7 @@ injection: {nodePin: 'yes'}
 }
 
 #[test]
-fn colours_are_for_terminals_and_for_those_who_insist() {
+fn colours_are_for_terminals_unless_forced() {
     let folder = Folder::new([("a.yaml", MISSPELT)]);
     let plain = folder.run(&["check", "a.yaml"]).stdout;
     assert!(!plain.contains('\u{1b}'), "not a terminal");
@@ -496,7 +497,7 @@ fn colours_are_for_terminals_and_for_those_who_insist() {
 }
 
 #[test]
-fn text_of_others_does_not_steer_the_terminal() {
+fn a_manifest_cannot_send_control_characters_to_the_terminal() {
     let text = MISSPELT.replace("minReadySecond", "\"min\\e[2J\\u202e\"");
     let ran = check(&text);
     assert_eq!(ran.code, 1);
@@ -504,7 +505,7 @@ fn text_of_others_does_not_steer_the_terminal() {
 }
 
 #[test]
-fn a_long_line_is_cut_around_the_place() {
+fn a_long_line_is_cut_around_the_finding() {
     let pad = "é".repeat(5_000);
     let text = GOOD.replace(
         "{name: agent}",
@@ -516,7 +517,7 @@ fn a_long_line_is_cut_around_the_place() {
     let column = 1 + "metadata: {name: agent, annotations: {a: }, ".len() + 5_000;
     assert!(ran.stdout.contains(&format!("<stdin>:3:{column}\n")), "{}", ran.stdout);
     assert!(ran.stdout.contains("}, x: 1, uid: é"), "{}", ran.stdout);
-    // Nor does a long value make a long report.
+    // A long value does not make a long report either.
     let ran = check(&GOOD.replace("{name: agent}", &format!("{{name: {}}}", "a".repeat(50_000))));
     assert_eq!(ran.code, 1);
     let length = ran.stdout.len();
@@ -533,7 +534,7 @@ fn a_closed_pipe_ends_it_quietly() {
         &["rules"],
         &["completions", "bash"],
     ] {
-        // Closed before the first word, so that it does not matter how little there is to say.
+        // The pipe is closed before the first byte, so that even a short output fails.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let ran = Ran::from(setguard(folder.0.path(), args).stdout(writer).output().unwrap());

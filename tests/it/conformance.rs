@@ -1,6 +1,6 @@
-//! setguard's verdicts against those of a real kube-apiserver (`tests/conformance`).
+//! Compares setguard's verdicts with those of a real kube-apiserver (`tests/conformance`).
 //!
-//! What the server could not decode is compared in `schema.rs`.
+//! `schema.rs` compares the objects that the server could not decode.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +20,7 @@ use crate::corpus::{Bases, Case, Cause, bases, cases};
 /// How many mismatches of each kind are shown.
 const SHOWN: usize = 12;
 
-/// Of a generated name the last five letters are the server's own choice.
+/// Replaces the last five letters of a generated name, which the server chooses, with `xxxxx`.
 fn comparable(theirs: &Cause, ours: &BTreeSet<Cause>) -> Cause {
     let mut cause = theirs.clone();
     if let Some(end) = cause.message.find("\": ")
@@ -33,7 +33,7 @@ fn comparable(theirs: &Cause, ours: &BTreeSet<Cause>) -> Cause {
     cause
 }
 
-/// Out of how many cases setguard agrees.
+/// In how many cases setguard agrees with the server.
 #[derive(Default)]
 struct Figures {
     cases: usize,
@@ -74,7 +74,7 @@ impl Figures {
         if self.cases == 0 { 100.0 } else { 100.0 * agreed as f64 / self.cases as f64 }
     }
 
-    /// What is below its target, in per cent.
+    /// Describes each share of agreement that is below its target, in per cent.
     fn shortfalls(&self, scope: &str, targets: [f64; 3]) -> Vec<String> {
         let counts = [("decision", self.decisions), ("pairs", self.pairs), ("texts", self.texts)];
         counts
@@ -82,7 +82,7 @@ impl Figures {
             .zip(targets)
             .filter(|((_, agreed), target)| self.share(*agreed) < *target)
             .map(|((what, agreed), target)| {
-                format!("{scope}: {what} {:.2} %, at least {target} % wanted", self.share(agreed))
+                format!("{scope}: {what} {:.2} %, at least {target} % expected", self.share(agreed))
             })
             .collect()
     }
@@ -107,11 +107,11 @@ fn cluster() -> Cluster {
     Cluster::new("1.36".parse().unwrap(), BTreeMap::new())
 }
 
-/// What setguard finds.
+/// What setguard finds in a case.
 fn judge(bases: &Bases, case: &Case, cluster: &Cluster) -> BTreeSet<Cause> {
     let json = case.object(bases).unwrap().to_string();
     let object = Object::parse(resource(&bases[&case.base]), &json)
-        .unwrap_or_else(|e| panic!("{}: the server could read it: {e}", case.id));
+        .unwrap_or_else(|e| panic!("{}: the server could decode it: {e}", case.id));
     let old = case.old(bases).map(|old| old.to_string());
     let subject = match &old {
         None => Subject::create(object),
@@ -132,7 +132,7 @@ fn judge(bases: &Bases, case: &Case, cluster: &Cluster) -> BTreeSet<Cause> {
 }
 
 #[test]
-fn verdicts_are_those_of_the_api_server() {
+fn verdicts_match_those_of_the_api_server() {
     let bases = bases();
     let cluster = cluster();
     let (mut workload, mut podspec) = (Figures::default(), Figures::default());

@@ -9,8 +9,9 @@ use std::{
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Recorded as 400 since `containers` was an object, which no object that their patches make has;
-/// ds-min-0878 is the same as ds-min-0070, which is recorded as 422. Something else was sent.
+/// Cases that are recorded as 400 because `containers` was an object, although their patches make
+/// no such object; something else was sent. ds-min-0878 equals ds-min-0070, which is recorded as
+/// 422.
 const MISRECORDED: [&str; 3] = ["ds-min-0878", "ds-rich-1545", "sts-min-2701"];
 
 #[derive(Deserialize)]
@@ -48,8 +49,8 @@ impl fmt::Display for Cause {
 }
 
 impl Case {
-    /// The object that was sent; `None` where that is not known: the patch leads below what an
-    /// earlier step took away, or makes something else.
+    /// The object that was sent. `None` if that is not known: a step of the patch leads below a
+    /// value that an earlier step removed, or the case is one of [`MISRECORDED`].
     pub fn object(&self, bases: &Bases) -> Option<Value> {
         if MISRECORDED.contains(&self.id.as_str()) {
             return None;
@@ -57,7 +58,7 @@ impl Case {
         patched(&bases[&self.base], &self.patch)
     }
 
-    /// The object that was stored before, for an UPDATE.
+    /// The stored object that an UPDATE replaces.
     pub fn old(&self, bases: &Bases) -> Option<Value> {
         assert_eq!(self.op == "UPDATE", self.old_patch.is_some(), "{}", self.id);
         let patch = self.old_patch.as_ref()?;
@@ -71,7 +72,7 @@ fn patched(base: &Value, patch: &json_patch::Patch) -> Option<Value> {
     Some(object)
 }
 
-/// The objects that cases begin with, by name.
+/// The objects that the patches of the cases apply to, by name.
 pub type Bases = BTreeMap<String, Value>;
 
 pub fn bases() -> Bases {
@@ -85,7 +86,7 @@ pub fn bases() -> Bases {
         .collect()
 }
 
-/// `CONFORMANCE_CASES` names another file of cases over the same bases.
+/// The recorded cases, or those in the file `CONFORMANCE_CASES`, which use the same bases.
 pub fn cases() -> Vec<Case> {
     let own = ["cases.jsonl", "podspec.jsonl", "workload.jsonl"].map(|name| folder().join(name));
     let files = env::var_os("CONFORMANCE_CASES").map_or_else(|| own.into(), |p| vec![p.into()]);

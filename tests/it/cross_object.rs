@@ -1,4 +1,4 @@
-//! What `check` finds only in the whole input.
+//! What `check` finds only by comparing the objects of its input.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::support;
 
-/// Two DaemonSets that select the pods of both.
+/// A DaemonSet. Two of them select each other's pods.
 fn agent(name: &str, more: &str) -> String {
     format!(
         "\
@@ -98,13 +98,13 @@ fn it_is_told_after_the_last_document_with_its_place() {
         "selector-overlap deploy/b.yaml:8 three",
     ];
     assert_eq!(found, expected);
-    // What is denied is not warned of as well.
+    // An object that is denied does not count as warned too.
     assert_eq!(report["summary"]["denied"], 1);
     assert_eq!(report["summary"]["warned"], 1);
 }
 
 #[test]
-fn standard_input_and_lists_are_told_of_with_their_lines() {
+fn findings_in_standard_input_and_lists_have_their_lines() {
     let item = |text: String| {
         let lines = text.lines().enumerate();
         let lines = lines.map(|(i, l)| format!("{}{l}\n", if i == 0 { "- " } else { "  " }));
@@ -139,7 +139,7 @@ fn a_list_of_services_counts_as_services() {
 }
 
 #[test]
-fn policy_annotation_and_flags_are_heeded() {
+fn policy_annotation_and_flags_apply() {
     let exception = "exceptions:\n- rules: [selector-overlap]\n  names: [two]\n  reason: known\n";
     let ignore = "  annotations: {setguard.io/ignore: selector-overlap}\n";
     let folder = Folder::new([
@@ -165,7 +165,7 @@ fn policy_annotation_and_flags_are_heeded() {
     assert_eq!(severities(&["a.yaml", "--policy", "expired.yml"]), is(0, "warning"));
     assert_eq!(severities(&["let-off.yaml"]), is(0, "note"));
     assert_eq!(severities(&["let-off.yaml", "--policy", "deny.yml"]), is(1, "error"));
-    // What was so before stays a warning.
+    // A finding that the old objects had too stays a warning.
     let before = ["a.yaml", "--policy", "deny.yml", "--against", "a.yaml"];
     assert_eq!(severities(&before), is(0, "warning"));
     let (_, report) = folder.json(&["a.yaml", "--policy", "expired.yml"]);

@@ -1,4 +1,4 @@
-//! `setguard serve` as a process, and a client for it that shows every byte.
+//! `setguard serve` as a process, and a client that controls every byte it sends.
 
 use std::{
     fs,
@@ -22,10 +22,10 @@ use rustls::{
 use serde_json::Value;
 use setguard::server::tls::SelfSigned;
 
-/// Nothing here takes a second; a machine may be slow.
+/// How long to wait. Nothing here takes a second, but a machine may be slow.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Asks again and again until there is an answer.
+/// Calls `ask` until it returns a value.
 pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + DEADLINE;
     loop {
@@ -37,7 +37,7 @@ pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A command whose environment holds no flags.
+/// A `serve` command that takes no flags from the environment.
 fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
     command.env_clear().arg("serve").args(["--log-format", "json", "--poll-interval", "10ms"]);
@@ -45,7 +45,7 @@ fn command(args: &[&str]) -> Command {
     command
 }
 
-/// What `serve` says where it is expected to end by itself, and its exit code.
+/// The exit code and the standard error of a `serve` that is expected to end by itself.
 pub fn serve_fails(args: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
     command.env_clear().arg("serve").args(args).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -80,7 +80,7 @@ impl Daemon {
         Self::start_with_env(args, &[])
     }
 
-    /// The same, with variables in its environment.
+    /// Like [`Daemon::start`], with environment variables.
     pub fn start_with_env(args: &[&str], env: &[(&str, &Path)]) -> Self {
         let child = command(args)
             .envs(env.iter().copied())
@@ -101,19 +101,19 @@ impl Daemon {
         daemon
     }
 
-    /// With a certificate from these files, without waiting for anybody when it ends.
+    /// Starts it with the certificate in this folder, and without a delay when it shuts down.
     pub fn with_files(dir: &Path, args: &[&str]) -> Self {
         let (cert, key) = (dir.join("tls.crt"), dir.join("tls.key"));
         let files = ["--tls-cert", cert.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
         Self::start(&[&files[..], &["--drain-delay", "0"], args].concat())
     }
 
-    /// Waits for a line of the log with this message.
+    /// Waits for a log line with this message and returns it.
     pub fn logged(&self, message: &str) -> Value {
         self.logs_until(message).1
     }
 
-    /// The lines up to one with this message, and that one.
+    /// Waits for a log line with this message. Returns the lines before it, and the line itself.
     pub fn logs_until(&self, message: &str) -> (Vec<String>, Value) {
         let mut before = Vec::new();
         loop {
@@ -127,7 +127,7 @@ impl Daemon {
         }
     }
 
-    /// What it prints, to the end.
+    /// Everything that it prints to standard output, until that is closed.
     pub fn stdout(&mut self) -> String {
         let mut text = String::new();
         self.child.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
@@ -151,7 +151,7 @@ impl Daemon {
         Reply::read(&mut stream)
     }
 
-    /// Waits until the metrics have this line.
+    /// Waits until the metrics contain this line.
     pub fn measured(&self, line: &str) {
         eventually(line, || self.get("/metrics").body.lines().any(|l| l == line).then_some(()));
     }
@@ -189,7 +189,7 @@ impl Reply {
 
 pub type Tls = StreamOwned<ClientConnection, TcpStream>;
 
-/// How a client is set up.
+/// The settings of a client.
 pub struct Client {
     roots: RootCertStore,
     pub versions: Vec<&'static rustls::SupportedProtocolVersion>,
@@ -197,7 +197,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Trusts these authorities, given as PEM.
+    /// A client that trusts these certificate authorities, given as PEM.
     pub fn trusting(authorities: &[&str]) -> Self {
         let mut roots = RootCertStore::empty();
         for pem in authorities {
@@ -206,7 +206,7 @@ impl Client {
         Client { roots, versions: rustls::ALL_VERSIONS.to_vec(), identity: None }
     }
 
-    /// Shows a certificate.
+    /// Adds a client certificate.
     pub fn identified(mut self, cert: &str, key: &str) -> Self {
         self.identity = Some((cert.to_owned(), key.to_owned()));
         self
@@ -227,7 +227,7 @@ impl Client {
         }
     }
 
-    /// A connection whose handshake is done.
+    /// Connects and completes the handshake.
     pub fn connect(&self, address: SocketAddr) -> std::io::Result<Tls> {
         let name = ServerName::from(address.ip());
         let connection = ClientConnection::new(Arc::new(self.config()), name).unwrap();
@@ -241,7 +241,7 @@ impl Client {
     }
 }
 
-/// The first bytes of a review on the wire, up to this part of its body.
+/// Sends the head of a request and the first `part` bytes of its body.
 pub fn send(stream: &mut impl Write, path: &str, body: &str, part: usize) {
     let length = body.len();
     write!(
@@ -260,7 +260,7 @@ pub fn post(stream: &mut (impl Read + Write), path: &str, body: &str) -> Reply {
     Reply::read(stream)
 }
 
-/// A new certificate for localhost in a folder, as `tls.crt` and `tls.key`.
+/// Writes a new certificate for localhost to a folder, as `tls.crt` and `tls.key`.
 pub fn certificate_in(dir: &Path) -> SelfSigned {
     let made = SelfSigned::new(&["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
     fs::write(dir.join("tls.crt"), &made.cert).unwrap();
@@ -268,7 +268,7 @@ pub fn certificate_in(dir: &Path) -> SelfSigned {
     made
 }
 
-/// A review of the wire fixtures.
+/// The request of a wire fixture.
 pub fn review(case: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wire").join(case);
     fs::read_to_string(path.join("request.json")).unwrap()

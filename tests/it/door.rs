@@ -1,4 +1,4 @@
-//! The recorded verdicts once more, through the door that people use: files in, a report out.
+//! Compares the recorded verdicts with what users see: files in, a report of `setguard check` out.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,7 +24,7 @@ fn check(arguments: &[&Path]) -> Value {
     serde_json::from_slice(&output.stdout).expect("a report")
 }
 
-/// What the three rules that speak for the API server say of a case.
+/// What the three rules that reproduce the API server's checks report for a case.
 #[derive(Default)]
 struct Said {
     refused: bool,
@@ -45,20 +45,20 @@ fn by_file(report: &Value) -> BTreeMap<String, Said> {
             "api-validation" | "pod-template-validation" => {
                 said.causes.insert((text("field"), text("reason")));
             }
-            other => panic!("{other} was turned off"),
+            other => panic!("{other} should be turned off"),
         }
     }
     all
 }
 
 #[test]
-fn check_says_what_the_api_server_said() {
+fn check_reports_what_the_api_server_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let (new, old, policy) = (path("new"), path("old"), path("policy.yaml"));
     fs::create_dir(&new).unwrap();
     fs::create_dir(&old).unwrap();
-    // All that is ours: what is left is what the API server says too.
+    // Turns off setguard's own rules: the API server must report what is left too.
     let ours = |meta: &&Meta| meta.adjustable && **meta != POD_TEMPLATE_VALIDATION;
     let metas = catalogue::all().iter().map(|rule| rule.meta);
     let off: BTreeMap<_, _> = metas.filter(ours).map(|meta| (meta.id, "off")).collect();
@@ -70,7 +70,7 @@ fn check_says_what_the_api_server_said() {
     let mut sent = BTreeSet::new();
     for case in &cases {
         let Some(mut object) = case.object(&bases) else { continue };
-        // Each case has a namespace of its own, since many of them share a name.
+        // Each case gets its own namespace, since many of them share a name.
         let write = |folder: &Path, object: &mut Value| {
             object["metadata"]["namespace"] = json!(case.id);
             fs::write(folder.join(format!("{}.json", case.id)), object.to_string()).unwrap();
@@ -114,7 +114,7 @@ fn check_says_what_the_api_server_said() {
 }
 
 #[test]
-fn what_is_made_of_a_generated_name_is_new() {
+fn an_object_with_a_generated_name_is_always_new() {
     let folder = tempfile::tempdir().unwrap();
     let report = |metadata: Value| {
         let object = |label: &str| {
@@ -131,7 +131,7 @@ fn what_is_made_of_a_generated_name_is_new() {
         };
         let [old, new] = ["old.json", "new.json"].map(|name| folder.path().join(name));
         fs::write(&old, object("old").to_string()).unwrap();
-        // In a list, too: it is the same object there.
+        // Inside a List it is still the same object.
         let list = json!({"apiVersion": "v1", "kind": "List", "items": [object("new")]});
         fs::write(&new, list.to_string()).unwrap();
         check(&[Path::new("--against"), &old, &new])

@@ -1,4 +1,4 @@
-//! Files that are written from the code are current. `UPDATE_GENERATED=1` writes them.
+//! Checks that the generated files are up to date. `UPDATE_GENERATED=1` writes them.
 
 use std::{env, fs, path::Path};
 
@@ -12,7 +12,7 @@ fn is_current(path: &str, content: &str) {
     let found = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == content,
-        "{} is not current: UPDATE_GENERATED=1 cargo test --test it generated",
+        "{} is out of date: UPDATE_GENERATED=1 cargo test --test it generated",
         path.display()
     );
 }
@@ -35,7 +35,8 @@ fn the_rules_of_the_chart() {
     is_current("charts/setguard/files/webhook-rules.yaml", &yaml);
 }
 
-/// Whoever installs the chart learns of a wrong policy at once, not from the log of a pod.
+/// With this schema Helm rejects a wrong policy at once; without it only the log of a pod would
+/// report the error.
 #[test]
 fn the_schema_of_the_policy_in_the_values_of_the_chart() {
     let path = "charts/setguard/values.schema.json";
@@ -43,7 +44,7 @@ fn the_schema_of_the_policy_in_the_values_of_the_chart() {
     let mut values: Value = serde_json::from_str(&text).unwrap();
     let policy = setguard::policy::json_schema();
     let properties = policy["properties"].as_object().unwrap().iter();
-    // The chart writes these three itself.
+    // The chart sets these three itself.
     let keys = properties.filter(|(key, _)| !["apiVersion", "kind", "metadata"].contains(&&***key));
     values["properties"]["policy"]["properties"] =
         keys.map(|(key, value)| (key.clone(), value.clone())).collect::<Map<_, _>>().into();

@@ -1,7 +1,7 @@
-//! The rooms of the source: who may import whom.
+//! The rooms of the source, which are its top-level modules: which may import which.
 //!
-//! The map in `src/lib.rs` says which rooms there are and which are below which; the first comment
-//! of each room says what it imports. Both are read here and held against the code.
+//! The map in `src/lib.rs` lists the rooms from top to bottom, and the first comment of each room
+//! lists what it imports. These tests compare both with the code.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,14 +12,14 @@ use std::{
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Item, ItemMod, ItemUse, UseTree, visit::Visit};
 
-/// A file of the source, and which others it imports.
+/// A source file, and the other files that it imports.
 struct Module {
-    /// `crate`, `engine`, `verdict`.
+    /// For example `crate`, `engine`, `verdict`.
     path: Vec<String>,
     imports: BTreeSet<String>,
 }
 
-/// Gathers the paths that a file names, as far as they begin in this crate.
+/// Collects the paths in a file that start in this crate.
 struct Paths {
     here: Vec<String>,
     children: BTreeSet<String>,
@@ -64,7 +64,7 @@ impl Paths {
         }
     }
 
-    /// Macros are not parsed: a path in them is words between colons.
+    /// Macros are not parsed: a path in them is a row of words with colons between them.
     fn add_tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
@@ -91,7 +91,7 @@ impl Paths {
 
 impl<'ast> Visit<'ast> for Paths {
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
-        // What only tests import may come from anywhere.
+        // Tests may import anything.
         if module.ident != "tests" && module.ident != "testing" {
             syn::visit::visit_item_mod(self, module);
         }
@@ -132,7 +132,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// All modules that are files, by their names: `engine::verdict`.
+/// All modules that are files, by names such as `engine::verdict`.
 fn modules() -> BTreeMap<String, Module> {
     let source = source();
     let mut parsed = BTreeMap::new();
@@ -143,7 +143,7 @@ fn modules() -> BTreeMap<String, Module> {
         if path.len() == 2 && matches!(path[1].as_str(), "lib" | "main") {
             continue;
         }
-        // `#[cfg(test)] mod tests;` in a file of its own.
+        // The file of a `#[cfg(test)] mod tests;`.
         if path.last().is_some_and(|name| name == "tests") {
             continue;
         }
@@ -181,7 +181,7 @@ fn floors() -> Vec<Vec<String>> {
         .split(|line| line.trim().starts_with("```"))
         .map(<[&str]>::to_vec)
         .collect();
-    // Text, the picture, text, the map, text.
+    // The blocks are text, the picture, text, the map, and text.
     let rooms = |line: &&str| -> Vec<String> {
         let words = line.split_whitespace();
         words.filter_map(|word| word.strip_suffix('/')).map(str::to_owned).collect()
@@ -206,13 +206,13 @@ fn a_room_imports_only_rooms_below_it() {
             }
         }
     }
-    assert!(wrong.is_empty(), "up or sideways:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "these rooms are not below:\n{}", wrong.join("\n"));
     let rooms: Vec<_> = floors.iter().flatten().collect();
     assert!(rooms.len() <= 20, "{} rooms: {rooms:?}", rooms.len());
 }
 
 #[test]
-fn each_room_says_what_it_imports() {
+fn each_room_lists_what_it_imports() {
     let order: Vec<String> = floors().into_iter().flatten().collect();
     let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (name, module) in modules() {
@@ -230,14 +230,15 @@ fn each_room_says_what_it_imports() {
             [] => "Imports nothing.".to_owned(),
             some => format!("Imports: {}.", some.join(", ")),
         };
-        assert!(comment.contains(&expected), "src/{room}.rs does not say: {expected}");
+        assert!(comment.contains(&expected), "src/{room}.rs does not contain: {expected}");
     }
 }
 
 #[test]
-fn no_files_import_each_other_in_a_circle() {
+fn no_files_import_each_other_in_a_cycle() {
     let modules = modules();
-    // What imports nothing that is left is not in a circle; take it out until nothing changes.
+    // A file that imports none of the remaining files is in no cycle. Remove such files until
+    // nothing changes.
     let mut left: BTreeMap<&str, BTreeSet<&str>> = modules
         .iter()
         .map(|(name, module)| (name.as_str(), module.imports.iter().map(String::as_str).collect()))
@@ -255,7 +256,7 @@ fn no_files_import_each_other_in_a_circle() {
             });
         }
     }
-    assert!(left.is_empty(), "these are in a circle, or import one: {left:#?}");
+    assert!(left.is_empty(), "these are in a cycle, or import one: {left:#?}");
 }
 
 #[test]
@@ -275,9 +276,9 @@ fn families_of_rules_do_not_import_each_other() {
     }
 }
 
-/// The reading of imports sees what it should: a test that sees nothing would pass for ever.
+/// Checks that imports are found at all: without any, the tests above would always pass.
 #[test]
-fn imports_are_seen_in_code_in_types_and_in_macros() {
+fn imports_are_found_in_code_in_types_and_in_macros() {
     let code = "
         mod child;
         use crate::{a::X, b::{self, c as d}};

@@ -1,4 +1,4 @@
-//! What injection must never do: widen where a pod may run, or patch twice.
+//! What injection must never do: let a pod run on more nodes than before, or patch it twice.
 
 use crate::support;
 use json_patch::Patch;
@@ -43,7 +43,7 @@ fn denials(injection: &Injection) -> Vec<String> {
     verdict.denials().map(|j| format!("{}: {}", j.finding.field, j.finding.message)).collect()
 }
 
-/// The labels of the nodes in this universe.
+/// The labels of a node in these tests.
 fn labels(node: &str) -> Value {
     match node {
         "worker-0" => json!({"zone": "a", "disk": "ssd", "cores": "8"}),
@@ -53,7 +53,8 @@ fn labels(node: &str) -> Value {
     }
 }
 
-/// Whether a node selector requirement holds: an independent reading of the Kubernetes API docs.
+/// Whether a node selector requirement holds. Written from the Kubernetes API docs, independently
+/// of the tested code.
 fn holds(requirement: &Value, actual: Option<&str>) -> bool {
     let values: Vec<&str> = requirement["values"]
         .as_array()
@@ -182,8 +183,8 @@ fn toleration() -> impl Strategy<Value = Value> {
     )
 }
 
-/// For how long a pod may stay on a node with a taint: `None` not at all, `Some(None)` for ever.
-/// The first toleration that tolerates the taint decides.
+/// How long a pod may stay on a node with a taint: `None` is not at all, `Some(None)` is forever.
+/// The first toleration that matches the taint decides.
 fn stays(pod: &Value, key: &str, effect: &str) -> Option<Option<i64>> {
     let list = pod["spec"]["tolerations"].as_array()?;
     let tolerates = |t: &&Value| {
@@ -197,7 +198,7 @@ fn stays(pod: &Value, key: &str, effect: &str) -> Option<Option<i64>> {
 
 proptest! {
     #[test]
-    fn the_pin_leaves_exactly_the_node_of_what_was_allowed(
+    fn the_pin_allows_exactly_its_node_if_the_pod_allowed_it_before(
         affinity in affinity(),
         selector in node_selector(),
         node in prop::sample::select(NODES.to_vec()),
@@ -252,7 +253,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_was_there_is_lost(
+    fn injection_removes_nothing_from_the_pod(
         affinity in affinity(),
         tolerations in prop::collection::vec(toleration(), 1..5),
     ) {
@@ -284,7 +285,7 @@ fn the_patch_is_minimal() {
 }
 
 #[test]
-fn nobody_else_gets_anything() {
+fn an_unpaired_user_gets_no_patch() {
     let injection = inject(&pod("worker-0", json!({})), "alice");
     assert_eq!(injection.patch, vec![]);
     let verdict = support::judge_injection(&injection);
@@ -294,7 +295,7 @@ fn nobody_else_gets_anything() {
 }
 
 #[test]
-fn a_pod_that_is_no_daemons_is_left_alone() {
+fn a_pod_that_belongs_to_no_daemon_is_left_alone() {
     let bare = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {}});
     assert_eq!(inject(&bare, PAIRED).patch, vec![]);
 }
@@ -333,9 +334,9 @@ fn an_impossible_node_name_is_denied() {
     assert!(denied[0].starts_with("metadata.annotations[setguard.io/node]"), "{denied:?}");
 }
 
-/// A toleration of NoExecute that the policy brings is evicted by like any other.
+/// A toleration with a limit would get the pod evicted, also for a key that the policy tolerates.
 #[test]
-fn a_limited_toleration_of_the_control_plane_is_overtaken_with_a_warning() {
+fn an_unlimited_toleration_goes_before_a_limited_one_with_a_warning() {
     let key = "node-role.kubernetes.io/control-plane";
     let text = format!(
         "apiVersion: setguard.io/v1alpha1\nkind: Policy\ninjection: {{tolerations: [{{key: {key}}}]}}\n"
@@ -353,7 +354,7 @@ fn a_limited_toleration_of_the_control_plane_is_overtaken_with_a_warning() {
 }
 
 #[test]
-fn a_group_is_paired_too() {
+fn a_group_can_be_paired_too() {
     let policy = Policy::parse(
         "apiVersion: setguard.io/v1alpha1\nkind: Policy\n\
          injection: {pairedControllers: {users: [], groups: [agents]}}\n",

@@ -1,4 +1,5 @@
-//! OpenKruise's sets: what is alike is judged alike, and what is its own is left to it.
+//! OpenKruise's sets: fields that the built-in sets have too are judged alike, and fields that only
+//! OpenKruise has are left to it.
 
 use serde_json::{Value, json};
 use setguard::{
@@ -9,7 +10,7 @@ use setguard::{
 
 use crate::support::{self, Found};
 
-/// A set that nobody minds.
+/// A set without findings.
 fn good(resource: &Resource) -> Value {
     json!({
         "apiVersion": resource.api_version(), "kind": resource.kind.as_str(),
@@ -31,7 +32,7 @@ fn good(resource: &Resource) -> Value {
     })
 }
 
-/// The same with another value at a place.
+/// The object with another value at a JSON pointer.
 fn with(mut object: Value, pointer: &str, value: Value) -> Value {
     let (parent, name) = pointer.rsplit_once('/').unwrap();
     let mut at = &mut object;
@@ -68,7 +69,7 @@ fn pairs() -> impl Iterator<Item = (&'static Resource, &'static Resource)> {
 }
 
 #[test]
-fn what_is_alike_is_judged_alike() {
+fn shared_fields_are_judged_alike() {
     let mut seen = 0;
     for (built_in, own) in pairs() {
         assert_eq!(found(&good(own), None), [], "{own:?}");
@@ -103,7 +104,7 @@ fn what_is_alike_is_judged_alike() {
 }
 
 #[test]
-fn a_selector_cannot_change_and_claims_can() {
+fn the_selector_cannot_change_but_claim_templates_can() {
     for (_, own) in pairs() {
         let old = good(own);
         let other = json!({"app": "b"});
@@ -151,7 +152,7 @@ fn max_unavailable_of_a_stateful_set_needs_no_feature_gate() {
 }
 
 #[test]
-fn types_must_fit_where_they_are_known_and_nothing_else_is_asked() {
+fn known_fields_must_have_their_type_and_unknown_ones_are_allowed() {
     for (_, own) in pairs() {
         let object = with(good(own), "/spec/anything", json!({"a": [1, null]}));
         let object = with(object, "/spec/template/spec/anything", json!(true));
@@ -173,7 +174,7 @@ fn types_must_fit_where_they_are_known_and_nothing_else_is_asked() {
             assert!(!support::decodes(&object.to_string()), "{own:?} {field}");
         }
     }
-    // A share of the pods is for DaemonSets.
+    // Only the partition of a DaemonSet may be a percentage.
     let share = json!({"rollingUpdate": {"partition": "50%"}});
     for (_, own) in pairs() {
         let object = with(good(own), "/spec/updateStrategy", share.clone());

@@ -1,4 +1,4 @@
-//! Everything that is tested from outside, in one binary.
+//! All integration tests, in one binary.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -8,7 +8,7 @@
     clippy::unwrap_used,
     missing_docs,
     unreachable_pub,
-    reason = "a test fails by panicking, speaks to whoever reads its output, and has no users"
+    reason = "a test fails by panicking, prints for people to read, and has no users"
 )]
 
 mod asking;

@@ -1,4 +1,4 @@
-//! Objects that nobody would write: whatever is read is judged without a panic.
+//! Objects with random changes: whatever can be decoded is judged without a panic.
 
 use std::{cell::Cell, collections::BTreeMap};
 
@@ -18,7 +18,7 @@ const BASES: [&str; 4] = [
     include_str!("../conformance/bases/sts-rich.json"),
 ];
 
-/// One change: which place, and what is put there.
+/// One change: the place, and its new value.
 #[derive(Clone, Debug)]
 struct Change {
     place: prop::sample::Index,
@@ -27,9 +27,9 @@ struct Change {
 
 #[derive(Clone, Debug)]
 enum New {
-    /// What is of the same JSON type as before.
+    /// A value of the same JSON type as before.
     Alike { text: String, number: i64 },
-    /// Anything.
+    /// Any value.
     Any(Value),
 }
 
@@ -45,7 +45,7 @@ fn number() -> impl Strategy<Value = i64> {
     prop_oneof![2 => prop::sample::select(chosen), 1 => -5i64..100]
 }
 
-/// Texts that some rule splits, cuts or counts.
+/// Texts that rules split, cut or count.
 fn text() -> impl Strategy<Value = String> {
     let chosen = prop::sample::select(vec![
         "",
@@ -99,7 +99,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every address of a value, the root's first.
+/// All JSON pointers into a value, the root first.
 fn addresses(value: &Value, at: &str, out: &mut Vec<String>) {
     out.push(at.to_owned());
     match value {
@@ -136,9 +136,9 @@ fn change(object: &mut Value, Change { place, new }: Change) {
         Value::Bool(on) => *on = !*on,
         Value::Number(old) => *old = number.into(),
         Value::String(old) => *old = text,
-        // What stands there stands there twice.
+        // All items appear twice.
         Value::Array(items) => items.extend(items.clone()),
-        // One entry is gone, or has another name.
+        // One entry is removed or renamed.
         Value::Object(entries) => {
             let key =
                 entries.keys().nth(number.unsigned_abs() as usize % entries.len().max(1)).cloned();
@@ -204,7 +204,7 @@ fn nothing_that_can_be_read_makes_a_rule_panic() {
             faulty.set(faulty.get() + usize::from(created.is_some_and(|texts| !texts.is_empty())));
             judge(&json, Some(base));
             judge(base, Some(&json));
-            // What does not change breaks no rule about changes.
+            // An object that does not change breaks no rule about changes.
             for text in judge(&json, Some(&json)).into_iter().flatten() {
                 let about_change = text.contains("immutable") || text.contains("updates to");
                 prop_assert!(!about_change || text.starts_with("metadata.deletion"), "{}", text);

@@ -1,4 +1,4 @@
-//! The central promise: the same object gets the same findings at every door.
+//! The central promise: the same object gets the same findings from `check` and from `/validate`.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use setguard::{
 
 use crate::support::{self, Found};
 
-/// Rules that only one door can know, or takes less strictly.
+/// Whether both must report a finding: some rules apply to only one of them, or less strictly.
 fn is_of_both_doors(found: &Found) -> bool {
     found.rule != "pod-template-validation" && !support::speaks_before(&found.rule)
 }
@@ -32,7 +32,7 @@ fn validate(json: &str, old: Option<&str>) -> Value {
             "object": object, "oldObject": old,
         },
     });
-    // A name that is still to be made comes as no name.
+    // The API server sends an empty name for one that it has yet to generate.
     let review = review.to_string().replace("\"name\":null", "\"name\":\"\"");
     let policy = Policy::default();
     let answer =
@@ -84,7 +84,7 @@ fn agree(found: &[Found], response: &Value, place: &str) {
     assert_eq!(denied, expected, "{place}");
     assert_eq!(response["allowed"], json!(expected.is_empty()), "{place}");
 
-    // A warning may be cut in the middle; what is left of it says the same.
+    // A warning may be cut in the middle; its start and its end must be the same.
     let warnings = strings(&response["warnings"]);
     let expected: Vec<_> =
         of("warn").map(|f| format!("{}: {}: {}", f.rule, f.field, f.text)).collect();
@@ -99,7 +99,7 @@ fn agree(found: &[Found], response: &Value, place: &str) {
 }
 
 #[test]
-fn null_is_the_zero_value_at_both_doors() {
+fn null_is_the_zero_value_for_check_and_validate() {
     let object = |nothing: Value, empty: Value, zero: Value| {
         json!({
             "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a"},
@@ -124,11 +124,11 @@ fn null_is_the_zero_value_at_both_doors() {
     };
     let with_nulls = object(json!(null), json!(null), json!(null));
     let in_full = object(json!(""), json!({}), json!("0"));
-    assert!(!support::decodes(&with_nulls), "nothing is to be mended");
+    assert!(!support::decodes(&with_nulls), "the nulls must not decode as they are");
     let found = support::judge(&in_full, None);
     assert!(found.iter().any(|f| f.field == "spec.minReadySeconds"), "{found:?}");
     agree(&found, &validate(&with_nulls, None)["response"], "created");
-    // And the old object, too: one whose selector is another.
+    // The same for the old object, which has another selector.
     let before = |json: &str| json.replace("\"matchLabels\":{\"app\"", "\"matchLabels\":{\"x\"");
     let found = support::judge(&in_full, Some(&before(&in_full)));
     assert!(found.iter().any(|f| f.field == "spec.selector"), "{found:?}");

@@ -1,4 +1,4 @@
-//! The schema pass against what a real API server refused to decode.
+//! Compares the schema pass with what a real API server refused to decode.
 
 use serde_json::{Value, json};
 use setguard::{
@@ -13,7 +13,7 @@ use setguard::{
 use crate::corpus::{bases, cases};
 
 #[test]
-fn what_the_api_server_cannot_decode_is_a_schema_problem_and_nothing_else_is() {
+fn schema_problems_are_exactly_what_the_api_server_cannot_decode() {
     let mut wrong = Vec::new();
     let mut refused = 0;
     let bases = bases();
@@ -29,7 +29,7 @@ fn what_the_api_server_cannot_decode_is_a_schema_problem_and_nothing_else_is() {
             wrong.push(format!("{} {} {}: {problems:?}", case.id, verdict.code, verdict.message));
         }
     }
-    assert!(refused > 250, "the cases are there");
+    assert!(refused > 250, "cases are missing");
     assert!(wrong.is_empty(), "{} cases differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -43,7 +43,7 @@ fn an_unknown_field_is_the_one_that_the_api_server_names() {
         let Some(object) = case.object(&bases) else { continue };
         let expected = quoted.split('"').next().unwrap();
         seen += 1;
-        // Read as YAML this time: the same tree must come of it.
+        // Read as YAML this time: the tree must be the same.
         let text = format!("# as YAML\n--- {object}\n");
         let document = yaml::parse(&text).remove(0).unwrap();
         let resource = Resource::of("apps/v1", object["kind"].as_str().unwrap()).unwrap();
@@ -56,7 +56,7 @@ fn an_unknown_field_is_the_one_that_the_api_server_names() {
     assert!(seen > 20, "only {seen} cases");
 }
 
-/// All places of a value.
+/// All JSON pointers into a value.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {
@@ -70,7 +70,7 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// What passes the schema is what the engine can read: with any value at any place.
+/// The engine can read whatever passes the schema, with any value at any place.
 #[test]
 fn what_passes_the_schema_can_be_judged() {
     let odd = [
@@ -99,7 +99,7 @@ fn what_passes_the_schema_can_be_judged() {
         let mut all = Vec::new();
         places(&base, "", &mut all);
         for (place, value) in all.iter().flat_map(|place| odd.iter().map(move |v| (place, v))) {
-            // Without its kind nobody would ask for it as this.
+            // Without its kind it would not be read as this resource.
             if matches!(place.as_str(), "" | "/kind" | "/apiVersion") {
                 continue;
             }

@@ -12,16 +12,16 @@ use crate::{
     support,
 };
 
-/// A daemon with a certificate of its own, and a client that trusts it.
+/// A daemon with a new certificate, and a client that trusts it.
 fn daemon(dir: &Path, args: &[&str]) -> (Daemon, Client) {
     let made = certificate_in(dir);
     (Daemon::with_files(dir, args), Client::trusting(&[&made.ca]))
 }
 
 #[test]
-fn without_flags_it_prints_webhooks_whose_ca_bundle_fits() {
+fn without_flags_it_prints_webhooks_with_a_working_ca_bundle() {
     let mut daemon = Daemon::start(&["--tls-san", "localhost"]);
-    // Its standard output ends although it goes on: `| kubectl apply -f -` waits for that.
+    // It closes its standard output and keeps running: `| kubectl apply -f -` waits for that.
     let documents: Vec<Value> = support::to_json(&daemon.stdout())
         .iter()
         .map(|json| serde_json::from_str(json).unwrap())
@@ -62,7 +62,7 @@ fn managed(secret: &str) -> [&str; 9] {
 #[test]
 fn a_managed_certificate_waits_for_the_api_server_and_is_not_ready() {
     let dir = tempfile::tempdir().unwrap();
-    // Nobody listens there.
+    // Nothing listens there.
     let kubeconfig = json!({
         "apiVersion": "v1",
         "kind": "Config",
@@ -74,7 +74,7 @@ fn a_managed_certificate_waits_for_the_api_server_and_is_not_ready() {
     let path = dir.path().join("kubeconfig");
     fs::write(&path, kubeconfig.to_string()).unwrap();
     let daemon = Daemon::start_with_env(&managed("ca"), &[("KUBECONFIG", &path)]);
-    let line = daemon.logged("the managed certificate is not looked after; it stays as it is");
+    let line = daemon.logged("cannot maintain the managed certificate; it stays as it is");
     assert!(line["fields"]["error"].to_string().contains("reading Secret ca"), "{line}");
     daemon.measured("setguard_managed_certificate_healthy 0");
     let reply = daemon.get("/readyz");
@@ -83,7 +83,7 @@ fn a_managed_certificate_waits_for_the_api_server_and_is_not_ready() {
 }
 
 #[test]
-fn what_is_wrong_at_the_start_is_said_with_exit_code_2() {
+fn startup_errors_are_reported_with_exit_code_2() {
     let dir = tempfile::tempdir().unwrap();
     certificate_in(dir.path());
     let file = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
@@ -110,9 +110,9 @@ fn what_is_wrong_at_the_start_is_said_with_exit_code_2() {
         ([&["--tls-self-signed"], &managed("ca")[..]].concat(), "cannot be used with".to_owned()),
         (
             [&["--listen", free, "--admin-listen", free], &managed("ca")[..]].concat(),
-            "--tls-managed: where is the API server?".to_owned(),
+            "--tls-managed: cannot find the API server".to_owned(),
         ),
-        (vec!["--kube-version", "1.2"], "1.2 is not among the releases known".to_owned()),
+        (vec!["--kube-version", "1.2"], "Kubernetes 1.2 is not supported".to_owned()),
         (vec!["--grace-period", "soon"], "is not a duration such as".to_owned()),
         (vec!["--tls-san", "not a host"], "is neither a DNS name nor an IP address".to_owned()),
     ] {
@@ -123,7 +123,7 @@ fn what_is_wrong_at_the_start_is_said_with_exit_code_2() {
 }
 
 #[test]
-fn a_request_is_one_line_of_the_log_without_any_of_its_object() {
+fn a_request_is_one_log_line_without_the_contents_of_its_object() {
     let dir = tempfile::tempdir().unwrap();
     let (daemon, client) = daemon(dir.path(), &["--log-level", "debug"]);
     let mut stream = client.connect(daemon.webhook).unwrap();
@@ -191,7 +191,7 @@ fn policy(unpaired: &str) -> String {
 }
 
 #[test]
-fn a_changed_policy_is_taken_up_and_a_wrong_one_is_not() {
+fn a_changed_policy_is_loaded_and_a_wrong_one_is_not() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("policy.yaml");
     fs::write(&file, policy("warn")).unwrap();
@@ -204,7 +204,8 @@ fn a_changed_policy_is_taken_up_and_a_wrong_one_is_not() {
     assert!(allowed());
 
     fs::write(&file, policy("perhaps")).unwrap();
-    let (before, _) = daemon.logs_until("the changed policy cannot be used, the old one stays");
+    let (before, _) =
+        daemon.logs_until("the changed policy cannot be used; the old one stays in force");
     let at = format!("{}:4:23: injection.unpairedAnnotation", file.display());
     assert!(before.iter().any(|line| line.contains(&at)), "no {at} in {before:#?}");
     daemon.measured(r#"setguard_policy_reloads_total{result="failure"} 1"#);
@@ -217,7 +218,7 @@ fn a_changed_policy_is_taken_up_and_a_wrong_one_is_not() {
     daemon.measured("setguard_policy_last_reload_successful 1");
 }
 
-/// A review of which the second half is still to be sent.
+/// A review whose second half has not been sent yet.
 struct Half {
     stream: Tls,
     rest: String,
@@ -240,7 +241,7 @@ impl Half {
     }
 }
 
-const SHUTTING_DOWN: &str = "shutting down; a second signal ends at once";
+const SHUTTING_DOWN: &str = "shutting down; a second signal exits immediately";
 
 #[test]
 fn a_request_in_flight_is_finished_before_the_end() {
@@ -262,7 +263,7 @@ fn a_request_in_flight_is_finished_before_the_end() {
 }
 
 #[test]
-fn while_it_drains_it_answers_and_asks_to_go_elsewhere() {
+fn while_it_drains_it_answers_and_closes_connections() {
     let dir = tempfile::tempdir().unwrap();
     let made = certificate_in(dir.path());
     let (cert, key) = (dir.path().join("tls.crt"), dir.path().join("tls.key"));
@@ -281,7 +282,7 @@ fn while_it_drains_it_answers_and_asks_to_go_elsewhere() {
 }
 
 #[test]
-fn a_second_signal_ends_at_once() {
+fn a_second_signal_ends_it_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let (mut daemon, client) = daemon(dir.path(), &[]);
     let _half = Half::send(&daemon, &client);
@@ -292,7 +293,7 @@ fn a_second_signal_ends_at_once() {
 }
 
 #[test]
-fn what_outlasts_the_grace_period_is_cut_and_said_so() {
+fn requests_that_outlast_the_grace_period_are_cut_off_and_logged() {
     let dir = tempfile::tempdir().unwrap();
     let (mut daemon, client) = daemon(dir.path(), &["--grace-period", "50ms"]);
     let _half = Half::send(&daemon, &client);

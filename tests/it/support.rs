@@ -1,4 +1,4 @@
-//! What several tests need; nothing else.
+//! Helpers that several tests share.
 
 use std::{
     fs,
@@ -29,7 +29,7 @@ use setguard::{
     yaml,
 };
 
-/// A finding, flat.
+/// A finding, flattened for comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub rule: String,
@@ -40,7 +40,7 @@ pub struct Found {
     pub text: String,
 }
 
-/// Every fixture of a folder under `tests/fixtures`, with its text; old objects are not among them.
+/// The fixtures in a folder under `tests/fixtures`, with their texts, but without old objects.
 pub fn fixtures(folder: &str) -> Vec<(PathBuf, String)> {
     let mut paths = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder)];
     let mut files = Vec::new();
@@ -62,13 +62,13 @@ pub fn to_json(text: &str) -> Vec<String> {
     yaml::parse(text).into_iter().map(|document| document.unwrap().root.to_json()).collect()
 }
 
-/// The resource of an object that setguard judges.
+/// The resource of an object, if setguard judges it.
 pub fn resource(json: &str) -> Option<&'static Resource> {
     let object: Value = serde_json::from_str(json).unwrap();
     Resource::of(object["apiVersion"].as_str()?, object["kind"].as_str()?)
 }
 
-/// What the engine finds in an object of JSON that is created, or that replaces an old one.
+/// What the engine finds in a JSON object that is created, or that replaces an old one.
 pub fn judge(json: &str, old: Option<&str>) -> Vec<Found> {
     judge_in(json, old, &Cluster::default())
 }
@@ -98,7 +98,7 @@ fn flat(judged: &Judged) -> Found {
     }
 }
 
-/// What the engine finds in objects of JSON as they bear on each other, object by object.
+/// What the engine finds by comparing JSON objects with each other.
 pub fn judge_together(objects: &[String], policy: &Policy) -> Vec<Found> {
     let mut inventory = Inventory::default();
     for json in objects {
@@ -115,7 +115,7 @@ pub fn judge_together(objects: &[String], policy: &Policy) -> Vec<Found> {
     verdicts.values().flat_map(|verdict| &verdict.judged).map(flat).collect()
 }
 
-/// What the engine makes of the findings of injection, by the default policy.
+/// The verdict of the engine on the findings of an injection, under the default policy.
 pub fn judge_injection(injection: &Injection) -> Verdict {
     let policy = Policy::default();
     let cx = Context { policy: &policy, door: Door::Check, today: date(2026, 1, 1) };
@@ -128,17 +128,17 @@ pub fn old_of(path: &Path) -> Option<String> {
     Some(to_json(&old).remove(0))
 }
 
-/// Whether an object can be read at all.
+/// Whether an object can be decoded.
 pub fn decodes(json: &str) -> bool {
     resource(json).is_some_and(|resource| Object::parse(resource, json).is_ok())
 }
 
-/// Whether a rule is one that only `/mutate` and `check` can know.
+/// Whether only `/mutate` and `check` can evaluate a rule.
 pub fn speaks_before(rule: &str) -> bool {
     TRAPS.iter().any(|trap| trap.meta.id == rule && trap.phase == Phase::Before)
 }
 
-/// What `check` finds in a stream whose objects are created.
+/// What `check` finds in a stream of new objects.
 pub fn check(text: &str) -> Vec<Found> {
     fixture(Path::new(""), text)
 }
@@ -159,20 +159,20 @@ pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
     found
 }
 
-/// The cluster that a fixture or an example is for: a comment may say `--feature-gates A=true`.
+/// The cluster that a fixture or an example is for: a comment may set `--feature-gates A=true`.
 fn cluster_of(text: &str) -> Cluster {
     let gates = text.lines().find_map(|line| line.strip_prefix("# --feature-gates "));
     Cluster::new(Cluster::default().version, parse_gates(gates.unwrap_or_default()).unwrap())
 }
 
-/// Whether a finding may stand in a fixture or an example of another rule: immutable-field says
-/// what to do, beside the API server's refusal.
+/// Whether the fixtures and examples of the rule `id` may have this finding of another rule:
+/// immutable-field adds advice to an error of the API server.
 pub fn stands_beside(found: &Found, id: &str) -> bool {
     id == "immutable-field" && found.rule == API_VALIDATION.id
 }
 
-/// What `check` finds in an example of a rule. Two documents of one object are the old one and its
-/// successor.
+/// What `check` finds in an example of a rule. If two documents are the same object, the first is
+/// the old one and the second its update.
 pub fn example(text: &str) -> Vec<Found> {
     let id = |json: &String| {
         let object: Value = serde_json::from_str(json).unwrap();
@@ -184,12 +184,12 @@ pub fn example(text: &str) -> Vec<Found> {
     }
 }
 
-/// Whether a rule is one of those about several objects, which only `check` can know.
+/// Whether a rule compares several objects, which only `check` can do.
 pub fn is_about_several(rule: &str) -> bool {
     cross_object::RULES.iter().any(|it| it.meta.id == rule)
 }
 
-/// What the schema pass finds in a document of a kind that setguard judges.
+/// What the schema pass finds in a document, if setguard judges its kind.
 fn schema(document: &yaml::Document<'_>) -> Vec<Found> {
     let json = document.root.to_json();
     let Some(resource) = resource(&json) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! TLS as the API server meets it: versions, HTTP/1.1 and HTTP/2, client certificates, rotation.
+//! TLS as the API server uses it: versions, HTTP/1.1 and HTTP/2, client certificates, rotation.
 
 use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
 
@@ -14,7 +14,7 @@ use setguard::server::tls::SelfSigned;
 use crate::daemon::{Client, Daemon, certificate_in, eventually, post, review};
 
 #[test]
-fn both_versions_of_tls_are_spoken_and_a_connection_is_kept() {
+fn both_tls_versions_work_and_connections_are_kept_alive() {
     let dir = tempfile::tempdir().unwrap();
     let made = certificate_in(dir.path());
     let daemon = Daemon::with_files(dir.path(), &[]);
@@ -33,7 +33,7 @@ fn both_versions_of_tls_are_spoken_and_a_connection_is_kept() {
 }
 
 #[tokio::test]
-async fn http_2_is_spoken_where_alpn_offers_it() {
+async fn http_2_is_used_if_alpn_offers_it() {
     let dir = tempfile::tempdir().unwrap();
     let made = certificate_in(dir.path());
     let daemon = Daemon::with_files(dir.path(), &[]);
@@ -60,7 +60,7 @@ async fn http_2_is_spoken_where_alpn_offers_it() {
     assert!(replies.iter().all(|reply| reply.status() == 200), "{replies:?}");
 }
 
-/// An authority, and a client's certificate of it with its key.
+/// A new certificate authority, and a client certificate from it with its key, all as PEM.
 fn client_of_new_authority() -> (String, String, String) {
     let mut ca = CertificateParams::new(Vec::new()).unwrap();
     ca.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -72,8 +72,8 @@ fn client_of_new_authority() -> (String, String, String) {
     (ca.pem(), leaf.pem(), key.serialize_pem())
 }
 
-/// Whether a review is answered. With TLS 1.3 the client is done before the server has seen its
-/// certificate, so a refusal may show only when something is read.
+/// Whether a review is answered. With TLS 1.3 the client completes the handshake before the server
+/// has seen its certificate, so it may notice a rejection only when it reads.
 fn answers(daemon: &Daemon, client: &Client) -> bool {
     let body = review("validate/daemonset-create");
     let Ok(stream) = client.connect(daemon.webhook) else { return false };
@@ -85,7 +85,7 @@ fn answers(daemon: &Daemon, client: &Client) -> bool {
 }
 
 #[test]
-fn with_a_client_ca_only_its_clients_are_answered_and_it_can_be_changed() {
+fn with_a_client_ca_only_its_clients_are_answered_and_it_can_be_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let made = certificate_in(dir.path());
     let (ca, cert, key) = client_of_new_authority();
@@ -107,19 +107,21 @@ fn with_a_client_ca_only_its_clients_are_answered_and_it_can_be_changed() {
 }
 
 #[test]
-fn a_client_that_does_not_trust_us_is_counted_and_told_of() {
+fn a_client_that_does_not_trust_the_server_is_counted_and_logged() {
     let dir = tempfile::tempdir().unwrap();
     certificate_in(dir.path());
     let daemon = Daemon::with_files(dir.path(), &[]);
     let stranger = SelfSigned::new(&["localhost".to_owned()]).unwrap();
     assert!(!answers(&daemon, &Client::trusting(&[&stranger.ca])));
-    let line = daemon.logged("a TLS handshake failed; more within a minute are not shown");
+    let line = daemon.logged(
+        "a TLS handshake failed; further failures within a minute are logged at debug level",
+    );
     assert!(line["fields"]["hint"].as_str().unwrap().contains("caBundle"), "{line}");
     daemon.measured(r#"setguard_tls_handshake_failures_total{reason="refused-by-client"} 1"#);
 }
 
-/// A Secret as the kubelet mounts it: the files are links into `..data`, which is a link to a
-/// folder and is swapped for another.
+/// A Secret as the kubelet mounts it: the files are symlinks into `..data`, which is a symlink to a
+/// folder and is replaced on each update.
 struct Mount<'a> {
     root: &'a Path,
     generation: u32,
@@ -165,7 +167,7 @@ fn a_rotated_secret_is_served_and_a_bad_one_is_not() {
     let mut kept = client.connect(daemon.webhook).unwrap();
     assert_eq!(served(&daemon, &client), der(&old));
 
-    let refused = "the changed certificate cannot be used, the old one stays";
+    let refused = "the changed certificate cannot be used; the old one stays in use";
     mount.swap(&half.cert[..half.cert.len() / 2], &half.key);
     let error = daemon.logged(refused)["fields"]["error"].to_string();
     assert!(error.contains("tls.crt: is not PEM"), "{error}");

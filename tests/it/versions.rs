@@ -1,4 +1,4 @@
-//! What a release, and its feature gates, make of the same object.
+//! How releases and feature gates change what is found in the same object.
 #![allow(clippy::needless_pass_by_value, reason = "a json! in place reads better without &")]
 
 use serde_json::{Value, json};
@@ -35,14 +35,14 @@ fn in_template(spec: Value) -> Value {
     json!({"template": {"spec": spec}})
 }
 
-/// The container with other fields beside its name and image.
+/// A spec whose container is a name and an image, merged with these fields.
 fn container(fields: Value) -> Value {
     let mut container = set("DaemonSet")["spec"]["template"]["spec"]["containers"][0].clone();
     json_patch::merge(&mut container, &fields);
     in_template(json!({"containers": [container]}))
 }
 
-/// In which releases the API server refuses an object.
+/// The releases whose API server refuses an object.
 fn refusing(json: &str, gates: &str) -> Vec<&'static str> {
     let refuses = |release: &&str| {
         let cluster = Cluster::new(release.parse().unwrap(), parse_gates(gates).unwrap());
@@ -54,7 +54,7 @@ fn refusing(json: &str, gates: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn releases_refuse_what_they_know() {
+fn each_release_refuses_only_what_it_validates() {
     let (daemon, stateful) = ("DaemonSet", "StatefulSet");
     let all = &RELEASES[..];
     let from = |release: &str| &RELEASES[RELEASES.iter().position(|r| *r == release).unwrap()..];
@@ -72,19 +72,19 @@ fn releases_refuse_what_they_know() {
     let bad_image = json!({"name": "v", "image": {"reference": "a", "pullPolicy": "Other"}});
     let gate = "MaxUnavailableStatefulSet=true";
     let cases: Vec<(&str, Value, &str, &[&str])> = vec![
-        // The template and the claims of a StatefulSet are judged since 1.34.
+        // The template and the claims of a StatefulSet are validated since 1.34.
         (daemon, no_image(), "", all),
         (stateful, no_image(), "", from("1.34")),
         (stateful, json!({"volumeClaimTemplates": claim}), "", from("1.34")),
-        // Its service's name need not be given since 1.33, and is judged.
+        // Its serviceName is optional since 1.33, but it is validated.
         (stateful, json!({"serviceName": ""}), "", &[]),
         (stateful, json!({"serviceName": "A_B"}), "", all),
-        // Without its gate the field is dropped before anybody looks at it.
+        // Without its gate the field is dropped before it is validated.
         (stateful, zero(json!(0)), "", &[]),
         (stateful, zero(json!(0)), gate, all),
         (stateful, zero(json!(1)), gate, &[]),
         (daemon, zero(json!(0)), "", all),
-        // Fields that came with a gate: dropped where it is off, wrong or right where it is on.
+        // Fields behind a gate: dropped if it is off, validated if it is on.
         (daemon, in_template(json!({"hostnameOverride": "A_B"})), "", from("1.35")),
         (daemon, in_template(json!({"hostnameOverride": "A_B"})), "HostnameOverride=false", &[]),
         (daemon, in_template(json!({"hostnameOverride": "A_B"})), "HostnameOverride=true", all),
@@ -114,7 +114,7 @@ fn releases_refuse_what_they_know() {
 }
 
 #[test]
-fn a_trap_of_a_gate_goes_with_it() {
+fn a_trap_depends_on_its_feature_gate() {
     let strategy = json!({"rollingUpdate": {"maxUnavailable": 2}});
     let json = patched("StatefulSet", &json!({"replicas": 3, "updateStrategy": strategy}));
     for release in RELEASES {
@@ -130,7 +130,7 @@ fn a_trap_of_a_gate_goes_with_it() {
 }
 
 #[test]
-fn a_misspelt_gate_in_the_policy_is_shown_where_it_stands() {
+fn a_misspelt_gate_in_the_policy_is_reported_with_its_line() {
     let policy = |gate: &str| {
         let head = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n";
         Policy::parse(&format!("{head}kubernetes:\n  featureGates:\n    {gate}: true\n"))
@@ -140,5 +140,5 @@ fn a_misspelt_gate_in_the_policy_is_shown_where_it_stands() {
     assert_eq!(problems[0].mark.line, 5);
     assert_eq!(problems[0].help.as_deref(), Some("did you mean MaxUnavailableStatefulSet?"));
     assert!(policy("MaxUnavailableStatefulSet").is_ok());
-    assert!(policy("SchedulerQueueingHints").is_ok(), "it is a gate, if not one of ours");
+    assert!(policy("SchedulerQueueingHints").is_ok(), "it is a gate, although no rule uses it");
 }

@@ -1,4 +1,4 @@
-//! What goes over the wire, by the router: answers word for word, and everything that is refused.
+//! What the router sends over the wire: exact answers, and errors for what it refuses.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -22,7 +22,7 @@ const JSON: &str = "application/json";
 struct Reply {
     status: u16,
     content_type: String,
-    /// Whether it says that the connection ends with it.
+    /// Whether it has `Connection: close`.
     closes: bool,
     body: Vec<u8>,
 }
@@ -38,7 +38,7 @@ impl Reply {
 
 async fn send(app: &Arc<App>, request: Request<Body>) -> Reply {
     let response = router(app.clone()).oneshot(request).await.unwrap();
-    assert!(!response.headers().contains_key(header::RETRY_AFTER), "client-go would call again");
+    assert!(!response.headers().contains_key(header::RETRY_AFTER), "client-go would retry");
     let status = response.status().as_u16();
     let content_type = response.headers().get(header::CONTENT_TYPE).map(|v| v.to_str().unwrap());
     let content_type = content_type.unwrap_or_default().to_owned();
@@ -56,7 +56,8 @@ fn app() -> Arc<App> {
     App::new(Policy::default())
 }
 
-/// What the API server verifies before it looks at an answer; anything else is a failed call.
+/// Makes the checks that the API server makes before it uses an answer. If one fails, the call
+/// counts as failed.
 ///
 /// Kubernetes: `VerifyAdmissionResponse`, apiserver
 /// `pkg/admission/plugin/webhook/request/admissionreview.go`.
@@ -82,8 +83,8 @@ fn operations(patch: &Value) -> Value {
     serde_json::from_slice(&STANDARD.decode(patch.as_str().unwrap()).unwrap()).unwrap()
 }
 
-/// Each folder of `tests/fixtures/wire/ENDPOINT` holds a request and its answer. With
-/// `SETGUARD_BLESS=1` in the environment the answers are written anew, to be read in the diff.
+/// Each folder in `tests/fixtures/wire/ENDPOINT` holds a request and its answer. `SETGUARD_BLESS=1`
+/// rewrites the answers, to be reviewed in the diff.
 #[tokio::test]
 async fn every_recorded_review_gets_its_recorded_answer() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wire");
@@ -104,7 +105,7 @@ async fn every_recorded_review_gets_its_recorded_answer() {
             assert_eq!(reply.content_type, JSON, "{case_name}");
             let mut answer = reply.json();
             verify(uid.as_str().unwrap(), endpoint != "/validate", &answer);
-            // Readable in the fixture.
+            // Decoded, so that the fixture is readable.
             if let Some(patch) = answer["response"].get_mut("patch") {
                 *patch = operations(patch);
             }
@@ -121,7 +122,7 @@ async fn every_recorded_review_gets_its_recorded_answer() {
     assert!(cases >= 15, "only {cases} cases");
 }
 
-/// A review of a good DaemonSet with something about it changed.
+/// A review of a good DaemonSet with a change.
 fn changed(change: impl FnOnce(&mut Value)) -> String {
     let mut review: Value = serde_json::from_str(&review("validate/daemonset-create")).unwrap();
     change(&mut review);
@@ -205,7 +206,7 @@ async fn a_body_of_nine_mebibytes_is_too_large_with_and_without_its_length() {
     let body = vec![b' '; 9 << 20];
     let length = body.len();
     let streamed = || {
-        // One frame after the other, as a body of unknown length comes.
+        // Frame by frame, as a body of unknown length arrives.
         let frames: Vec<Result<Vec<u8>, std::io::Error>> =
             body.chunks(1 << 16).map(|chunk| Ok(chunk.to_vec())).collect();
         Body::from_stream(futures::stream::iter(frames))
@@ -220,7 +221,7 @@ async fn a_body_of_nine_mebibytes_is_too_large_with_and_without_its_length() {
 }
 
 #[tokio::test]
-async fn an_answer_says_whether_the_connection_goes_on() {
+async fn an_answer_closes_the_connection_if_the_body_was_not_read() {
     let app = app();
     let request = |content_type: &str, version| {
         let request = Request::post("/validate").header(header::CONTENT_TYPE, content_type);
@@ -228,7 +229,7 @@ async fn an_answer_says_whether_the_connection_goes_on() {
     };
     let unread = send(&app, request("application/yaml", Version::HTTP_11)).await;
     assert_eq!((unread.status, unread.closes), (415, true));
-    // HTTP/2 ends the stream and no more.
+    // HTTP/2 ends only the stream.
     let unread = send(&app, request("application/yaml", Version::HTTP_2)).await;
     assert_eq!((unread.status, unread.closes), (415, false));
     let read = send(&app, request(JSON, Version::HTTP_11)).await;
@@ -278,7 +279,7 @@ async fn a_large_review_is_answered_like_a_small_one() {
 }
 
 #[tokio::test]
-async fn what_cannot_begin_in_time_is_not_begun() {
+async fn a_review_that_cannot_start_in_time_is_not_started() {
     let app = app();
     let review = changed(|_| {});
     let reply = post(&app, "/validate?timeout=1ns", review.clone()).await;
@@ -286,10 +287,10 @@ async fn what_cannot_begin_in_time_is_not_begun() {
     let line = r#"decision="timeout"} 1"#;
     assert!(app.metrics.encode().lines().any(|have| have.ends_with(line)));
     let reply = post(&app, "/validate?timeout=soon", review).await;
-    assert_eq!(reply.status, 200, "nonsense is ignored");
+    assert_eq!(reply.status, 200, "an invalid timeout is ignored");
 }
 
-/// A review of this length that never arrives.
+/// A review with this Content-Length whose body never arrives.
 fn silent(uri: &str, length: usize) -> Request<Body> {
     let never = futures::stream::pending::<Result<Vec<u8>, std::io::Error>>();
     let request = Request::post(uri).header(header::CONTENT_TYPE, JSON);
@@ -297,7 +298,7 @@ fn silent(uri: &str, length: usize) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_arrive_is_not_waited_for_longer_than_the_api_server_waits() {
+async fn the_server_waits_for_a_body_no_longer_than_the_api_server_waits() {
     assert_eq!(send(&app(), silent("/validate?timeout=10ms", 10)).await.status, 408);
 }
 
@@ -315,7 +316,7 @@ async fn bodies_in_memory_have_a_limit_and_others_wait_their_turn() {
     }
     let review = changed(|_| {});
     assert_eq!(post(&app, "/validate?timeout=10ms", review.clone()).await.status, 504);
-    // One of the large ones gives up, and there is room.
+    // One of the large ones is aborted, which makes room.
     let waiting = tokio::spawn({
         let (app, review) = (app.clone(), review);
         async move { post(&app, "/validate", review).await.status }

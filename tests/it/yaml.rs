@@ -21,9 +21,9 @@ fn error(text: &str) -> Problem {
     yaml::parse(text).into_iter().find_map(Result::err).expect("an error")
 }
 
-/// What kubectl 1.36.2 makes of them (`kubectl annotate --local -o json`).
+/// The expected values are those of kubectl 1.36.2 (`kubectl annotate --local -o json`).
 #[test]
-fn plain_scalars_mean_what_kubectl_says() {
+fn plain_scalars_are_read_as_by_kubectl() {
     let table = [
         ("1.0", json!(1)),
         ("0777", json!(511)),
@@ -188,7 +188,7 @@ fn duplicate_keys_are_reported_with_both_lines_and_the_last_wins() {
 }
 
 #[test]
-fn a_syntax_error_spares_the_other_documents() {
+fn a_syntax_error_does_not_affect_the_other_documents() {
     let text = "a: 1\n---\nb: [1\n---\n\"c: 2\n---\nd:\n\t- x\n---\ne: 5\n";
     let all = yaml::parse(text);
     let lines: Vec<_> = all
@@ -223,7 +223,7 @@ fn json_is_read_as_json() {
     let expected = json!({"a": "/😀\u{fffd} \t", "n": [1, 1.5, -2, 100], "e": {}, "l": []});
     assert_eq!(json(text), expected);
     assert_eq!(json(&format!("---\n{text}\n")), expected);
-    // In JSON `yes` is nothing; so this is YAML in braces.
+    // `yes` is not JSON, so this is YAML in braces.
     assert_eq!(json("{a: yes, b: [x, 'y'],}"), json!({"a": true, "b": ["x", "y"]}));
 }
 
@@ -358,7 +358,7 @@ fn a_type_gets_all_its_problems_at_once() {
     assert!(matches!(value.words["a"], Word::Warn) && matches!(value.words["b"], Word::Deny));
     assert_eq!(root.get("must").unwrap().value, Value::Str("x".into()));
     for (wrong, part) in [
-        ("", "nothing in it"),
+        ("", "found none"),
         ("must: a\n---\nmust: b\n", "second"),
         ("[]", "expected a mapping"),
         ("must: a\nmust: b\n", "twice"),
@@ -374,7 +374,7 @@ fn any_json() -> impl Strategy<Value = Json> {
         Just(Json::Null),
         any::<bool>().prop_map(Json::from),
         any::<i64>().prop_map(Json::from),
-        // Whole floats become integers, which is another test's matter.
+        // Whole floats become integers, which another test covers.
         any::<i32>().prop_map(|n| Json::from(f64::from(n) + 0.25)),
         any::<String>().prop_map(Json::from),
         "[-+0-9.eExXob_~yYnNoOfF:# ]{0,8}".prop_map(Json::from),
@@ -405,8 +405,8 @@ proptest! {
     }
 
     #[test]
-    fn json_comes_back_as_it_was(value in any_json()) {
-        // As an object it is read as JSON, behind a marker as YAML.
+    fn json_is_unchanged_by_a_round_trip(value in any_json()) {
+        // Text that starts with a brace is read as JSON, not as YAML.
         let object = json!({"value": value});
         let text = object.to_string();
         prop_assert_eq!(&json(&text), &object);

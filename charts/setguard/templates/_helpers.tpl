@@ -1,6 +1,6 @@
 {{/*
-Names. They depend on values and release alone: the same values give the same bytes, so nothing here looks
-into the cluster, makes keys or tells an installation from an upgrade.
+Names. They depend only on the values and the release: the same values give the same bytes, so nothing here
+looks into the cluster, creates keys or distinguishes an installation from an upgrade.
 */}}
 {{- define "setguard.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
@@ -39,7 +39,7 @@ into the cluster, makes keys or tells an installation from an upgrade.
 {{- default (printf "%s-tls" (include "setguard.fullname" .)) .Values.tls.secretName -}}
 {{- end -}}
 
-{{/* The name by which the API server calls the Service, and for which the certificate has to be. */}}
+{{/* The DNS name by which the API server calls the Service. The certificate must contain it. */}}
 {{- define "setguard.dnsName" -}}
 {{- printf "%s.%s.svc" (include "setguard.fullname" .) (include "setguard.namespace" .) -}}
 {{- end -}}
@@ -58,7 +58,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: webhook
 {{- end -}}
 
-{{/* Of everything but what the Deployment, the Service and the like select. */}}
+{{/* The labels of all objects, without those by which the Deployment, the Service and others select pods. */}}
 {{- define "setguard.commonLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -74,7 +74,7 @@ app.kubernetes.io/part-of: setguard
 {{ include "setguard.commonLabels" . }}
 {{- end -}}
 
-{{/* Of the hooks' pods, which must be selected by neither Service, NetworkPolicy nor budget. */}}
+{{/* The labels of the hooks' pods. Service, NetworkPolicy and disruption budget must not select these pods. */}}
 {{- define "setguard.hookLabels" -}}
 app.kubernetes.io/name: {{ include "setguard.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -82,7 +82,7 @@ app.kubernetes.io/component: {{ .component }}
 {{ include "setguard.commonLabels" .root }}
 {{- end -}}
 
-{{/* caBundle of the webhook configurations, or nothing where cert-manager or setguard writes it. */}}
+{{/* The caBundle of the webhook configurations; empty if cert-manager or setguard writes it. */}}
 {{- define "setguard.caBundle" -}}
 {{- with .Values.tls.caBundle -}}
 {{- if contains "-----BEGIN" . -}}
@@ -93,7 +93,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 {{- end -}}
 
-{{/* Seconds from SIGTERM to SIGKILL: drain, then finish, then some to spare. */}}
+{{/* Seconds from SIGTERM to SIGKILL: the drain, then the requests in flight, then a margin. */}}
 {{- define "setguard.terminationGracePeriodSeconds" -}}
 {{- $needed := add .Values.shutdown.drainSeconds .Values.shutdown.graceSeconds 5 -}}
 {{- with .Values.terminationGracePeriodSeconds -}}
@@ -105,19 +105,19 @@ app.kubernetes.io/component: {{ .component }}
 {{- int $needed -}}
 {{- end -}}
 
-{{/* What the schema cannot say. */}}
+{{/* Checks that the schema cannot express. */}}
 {{- define "setguard.check" -}}
 {{- if eq .Values.tls.mode "secret" -}}
 {{- if not (or .Values.tls.secretName (eq (int .Values.replicaCount) 0)) -}}
-{{- fail "tls.secretName: tls.mode is secret, so name the Secret that holds tls.crt and tls.key" -}}
+{{- fail "tls.secretName: tls.mode is secret, so set this to the name of the Secret that contains tls.crt and tls.key" -}}
 {{- end -}}
 {{- if not (or .Values.tls.caBundle .Values.webhook.annotations) -}}
-{{- fail "tls.caBundle: tls.mode is secret, so give the CA of that certificate, as in --set-file tls.caBundle=ca.crt; without it the API server trusts nobody" -}}
+{{- fail "tls.caBundle: tls.mode is secret, so set this to the CA of that certificate, as in --set-file tls.caBundle=ca.crt; without it the API server does not trust setguard" -}}
 {{- end -}}
 {{- else if .Values.tls.caBundle -}}
-{{- fail (printf "tls.caBundle: with tls.mode %s it is written for you; leave it empty" .Values.tls.mode) -}}
+{{- fail (printf "tls.caBundle: leave it empty; with tls.mode %s the CA is written for you" .Values.tls.mode) -}}
 {{- end -}}
 {{- if and .Values.webhook.url (not (hasPrefix "https://" .Values.webhook.url)) -}}
-{{- fail "webhook.url: the API server calls nothing but https" -}}
+{{- fail "webhook.url: must begin with https://, since the API server calls webhooks over HTTPS only" -}}
 {{- end -}}
 {{- end -}}

@@ -1,9 +1,9 @@
-{{/* What the code says about its registrations. */}}
+{{/* The webhook registrations, as the code defines them. */}}
 {{- define "setguard.registrations" -}}
 {{- .Files.Get "files/webhook-rules.yaml" -}}
 {{- end -}}
 
-{{/* Namespaces from which nothing is ever sent, as a JSON list. */}}
+{{/* Namespaces from which the API server sends nothing, as a JSON list. */}}
 {{- define "setguard.excludedNamespaces" -}}
 {{- $names := .Values.webhook.excludedNamespaces -}}
 {{- if .Values.webhook.excludeOwnNamespace -}}
@@ -13,8 +13,8 @@
 {{- end -}}
 
 {{/*
-Namespaces that a cluster repairs itself from, as a JSON list. In a chart that is installed into one of them,
-that one is excluded instead.
+Namespaces with the components that repair a cluster, as a JSON list. If the chart is installed into one of
+them, that namespace is excluded entirely instead.
 */}}
 {{- define "setguard.systemNamespaces" -}}
 {{- $names := .Values.webhook.validating.systemNamespaces -}}
@@ -28,9 +28,9 @@ that one is excluded instead.
 One entry of a webhook configuration.
   root             $
   registration     an entry of files/webhook-rules.yaml
-  name             its name, if it is not the registration's
+  name             its name, if different from the registration's
   failurePolicy    Fail or Ignore
-  matchConditions  more of them
+  matchConditions  additional match conditions
   namespaces       requirements for the namespace's name
 */}}
 {{- define "setguard.webhook" -}}
@@ -85,7 +85,7 @@ One entry of a webhook configuration.
     {{- toYaml .registration.rules | nindent 4 }}
 {{- end -}}
 
-{{/* Annotations of both configurations. */}}
+{{/* Annotations of both webhook configurations. */}}
 {{- define "setguard.webhookAnnotations" -}}
 {{- $annotations := dict -}}
 {{- if eq .Values.tls.mode "certManager" -}}

@@ -15,24 +15,24 @@ use crate::{
     yaml::{self, Problem},
 };
 
-/// What injection goes by.
+/// Everything that injection depends on besides the object.
 pub(super) struct Preview<'a> {
     pub(super) user: User<'a>,
-    /// The namespaces that ask for the control-plane tolerations.
+    /// The namespaces that request the control-plane tolerations.
     pub(super) namespaces: &'a Namespaces,
     pub(super) context: Context<'a>,
 }
 
-/// What came of a stream of documents.
+/// The result of printing a stream of documents.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// How many objects would be refused.
+    /// How many objects would be denied.
     pub(super) denied: usize,
     /// Documents that could not be read.
     pub(super) problems: Vec<Problem>,
 }
 
-/// What is to be done with an object.
+/// What injection does to an object, and the verdict on it.
 struct Change {
     injection: Injection,
     verdict: Verdict,
@@ -94,7 +94,8 @@ impl<'a> Preview<'a> {
         Ok(outcome)
     }
 
-    /// What is injected into an object; `None` for one that nothing is ever injected into.
+    /// What is injected into an object. `None` if it cannot be read, or if nothing is ever injected
+    /// into objects of its kind.
     fn change(&self, object: &objects::Object<'_>) -> Option<Change> {
         let json = object.node.to_json();
         let settings = &self.context.policy.injection;
@@ -116,7 +117,7 @@ impl<'a> Preview<'a> {
     }
 }
 
-/// The groups that the API server puts every user, and every service account, into.
+/// The groups that the API server adds to every user, and to every service account.
 ///
 /// Kubernetes: `MakeGroupNames`, staging/src/k8s.io/apiserver/pkg/authentication/serviceaccount/util.go.
 fn groups(user: &str) -> Vec<Str<'static>> {

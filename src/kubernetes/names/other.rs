@@ -1,9 +1,9 @@
-//! Numbers in text, ports, variables, keys of files, and paths.
+//! Numbers in text, ports, environment variables, ConfigMap keys, and paths.
 
 use super::text::{Messages, NO_MORE_THAN_253, all, config_key_byte, lower_alnum, unless};
 
 const NO_MORE_THAN_15: &str = "must be no more than 15 characters";
-/// A port number that is none.
+/// The message for a port number that is out of range.
 pub const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
 
 /// A name as a segment of a URL: `IsPathSegmentName`.
@@ -36,7 +36,7 @@ pub fn percent(value: &str) -> Messages {
     )
 }
 
-/// Whether this is digits and a percent sign.
+/// Whether this consists of digits and a percent sign.
 pub fn is_percent(value: &str) -> bool {
     value.strip_suffix('%').is_some_and(|digits| all(digits, |b| b.is_ascii_digit()))
 }
@@ -67,7 +67,7 @@ pub fn port_name(value: &str) -> Messages {
     wrong
 }
 
-/// Identifier of the language C: `IsCIdentifier`.
+/// A C identifier: `IsCIdentifier`.
 pub fn c_identifier(value: &str) -> Messages {
     unless(
         !value.starts_with(|c: char| c.is_ascii_digit())
@@ -78,7 +78,7 @@ pub fn c_identifier(value: &str) -> Messages {
     )
 }
 
-/// Name of an environment variable, the strict way: `IsEnvVarName`.
+/// Name of an environment variable, by the strict rule: `IsEnvVarName`.
 pub fn env_var_name(value: &str) -> Messages {
     let mut wrong = unless(
         !value.starts_with(|c: char| c.is_ascii_digit()) && all(value, config_key_byte),
@@ -90,7 +90,7 @@ pub fn env_var_name(value: &str) -> Messages {
     wrong
 }
 
-/// Name of an environment variable, the relaxed way: `IsRelaxedEnvVarName`.
+/// Name of an environment variable, by the relaxed rule: `IsRelaxedEnvVarName`.
 pub fn relaxed_env_var_name(value: &str) -> Messages {
     let mut wrong = Vec::new();
     if value.is_empty() {
@@ -131,12 +131,12 @@ pub fn http_header_name(value: &str) -> Messages {
     )
 }
 
-/// Whether all characters may stand in the path of a URL: `httpPathRegexp`.
+/// Whether all characters are allowed in the path of a URL: `httpPathRegexp`.
 pub fn is_http_path(value: &str) -> bool {
     all(value, |b| b.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&b))
 }
 
-/// A whole number as a person writes it: `IsDecimalInteger`.
+/// A whole number in canonical decimal form: `IsDecimalInteger`.
 pub fn decimal_integer(value: &str) -> Messages {
     if value.is_empty() {
         return vec!["must be non-empty"];

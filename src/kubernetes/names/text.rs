@@ -1,6 +1,6 @@
-//! What checks of names are made of.
+//! Building blocks for the checks of names.
 
-/// What is wrong with a value, in the API server's words.
+/// What is wrong with a value, in the API server's own messages.
 pub type Messages = Vec<&'static str>;
 
 pub(super) const NO_MORE_THAN_253: &str = "must be no more than 253 characters";
@@ -17,12 +17,12 @@ pub(super) const fn config_key_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
 }
 
-/// One byte or more, all of one class.
+/// Whether there is at least one byte, and all bytes are of one class.
 pub(super) fn all(value: &str, class: impl Fn(u8) -> bool) -> bool {
     !value.is_empty() && value.bytes().all(class)
 }
 
-/// First and last byte of one class, all between of another.
+/// Whether the first and the last byte are of one class, and all bytes between of another.
 pub(super) fn framed(value: &str, ends: impl Fn(u8) -> bool, inside: impl Fn(u8) -> bool) -> bool {
     match value.as_bytes() {
         [] => false,
@@ -39,7 +39,7 @@ pub(crate) mod testing {
 
     type Check = fn(&str) -> Messages;
 
-    /// Good values pass; the bad ones do not, nor does any good one with a newline behind it.
+    /// Checks that good values pass, and that bad ones and good ones with a trailing newline fail.
     pub(crate) fn borders(check: Check, good: &[&str], bad: &[&str]) {
         for value in good {
             assert_eq!(check(value), Messages::new(), "{value:?}");

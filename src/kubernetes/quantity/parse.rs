@@ -1,10 +1,10 @@
-//! Reading quantities: `ParseQuantity` and what it calls.
+//! Parsing of quantities: `ParseQuantity` and what it calls.
 
 use std::cmp::Ordering;
 
 use super::{Format, NANO, Quantity, round_up, strip};
 
-/// The most significant digits that are kept; more than any real quantity has.
+/// The maximum number of significant digits that are kept; no real quantity has as many.
 const DIGITS: u32 = 36;
 
 /// A quantity cut into its parts: `parseQuantityString`.
@@ -12,10 +12,10 @@ struct Parts<'a> {
     negative: bool,
     /// Digits before the point, without leading zeros.
     whole: &'a str,
-    /// Digits behind the point.
+    /// Digits after the point.
     fraction: &'a str,
     suffix: &'a str,
-    /// Whether there was any digit or point to read.
+    /// Whether there is any digit before the suffix.
     has_number: bool,
 }
 
@@ -69,7 +69,7 @@ fn interpret(suffix: &str) -> Option<(u32, i32, Format)> {
         "Ei" => (2, 60, Format::BinarySi),
         _ => {
             let exponent: i64 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
-            // Upstream wraps it into 32 bits; what is left of the range is no quantity anyway.
+            // Upstream wraps it into 32 bits; no sensible quantity is outside this range.
             let exponent = exponent.clamp(-1_000_000, 1_000_000);
             (10, i32::try_from(exponent).ok()?, Format::DecimalExponent)
         }
@@ -77,7 +77,7 @@ fn interpret(suffix: &str) -> Option<(u32, i32, Format)> {
 }
 
 impl<'a> Quantity<'a> {
-    /// Reads a quantity: `ParseQuantity`. `None` when it is none.
+    /// Parses a quantity: `ParseQuantity`. `None` if the text is not a quantity.
     pub fn parse(text: &'a str) -> Option<Quantity<'a>> {
         let text = text.trim();
         let parts = split(text)?;
@@ -143,8 +143,8 @@ fn ends_with_thousand(whole: &str, fraction: &str) -> bool {
     (0..3).all(|_| tail.next() == Some(b'0'))
 }
 
-/// Mantissa and scale of digits before and behind a point, and the digits as a number where they
-/// fit.
+/// The mantissa and scale of the digits before and after a point, and all digits as one number if
+/// they fit.
 fn number(whole: &str, fraction: &str) -> (u128, i32, Option<u128>) {
     let (mut mantissa, mut scale, mut kept, mut lost) = (0u128, 0i32, 0u32, false);
     for (place, digit) in whole.bytes().chain(fraction.bytes()).enumerate() {

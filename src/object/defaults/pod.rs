@@ -1,9 +1,9 @@
 //! The defaults of a pod template.
 //!
-//! Amounts of resources are not rounded here: whoever reads one rounds it.
+//! Resource quantities are not rounded here: the code that reads one rounds it.
 //!
-//! Kubernetes: `pkg/apis/core/v1/defaults.go`. What only a Pod gets, such as host ports from
-//! container ports or requests from limits, a template does not get.
+//! Kubernetes: `pkg/apis/core/v1/defaults.go`. A template does not get the defaults that only a Pod
+//! gets, such as host ports from container ports or requests from limits.
 
 use k8s_openapi::api::core::v1::{
     Container, ContainerPort, EnvVar, EphemeralContainer, HTTPGetAction, Lifecycle, PodSpec,

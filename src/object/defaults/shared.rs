@@ -1,8 +1,8 @@
-//! What the defaults of several types have in common.
+//! Helpers for the defaults of several types.
 
 use k8s_openapi::api::core::v1::DownwardAPIVolumeFile;
 
-/// Absent and empty are the same for a text that is no pointer upstream.
+/// Sets a default. Absent and empty are the same for a string that is not a pointer upstream.
 pub(super) fn text(value: &mut Option<String>, default: &str) {
     if is_empty(value.as_deref()) {
         *value = Some(default.to_owned());
@@ -13,8 +13,8 @@ pub(super) fn is_empty(value: Option<&str>) -> bool {
     value.unwrap_or_default().is_empty()
 }
 
-/// `latest`, said or implied, is pulled each time. Upstream knows no tag of an image that it cannot
-/// read; of these only the empty one is told apart here.
+/// The default pull policy: `Always` for the tag `latest`, written or implied. Upstream finds no
+/// tag in an image name that it cannot parse; of those names, only the empty one is handled here.
 pub(super) fn pull_policy_of(image: &str) -> &'static str {
     let (name, digest) = image.split_once('@').map_or((image, None), |(n, d)| (n, Some(d)));
     let last = name.rsplit('/').next().unwrap_or_default();

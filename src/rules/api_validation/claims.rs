@@ -1,6 +1,6 @@
 //! The claim templates of a StatefulSet.
 //!
-//! Only their `spec` is judged; names are judged as names of volumes.
+//! Only their `spec` is validated here. Their names are validated as names of volumes.
 //!
 //! Kubernetes: `validateVolumeClaimTemplates`, `pkg/apis/apps/validation/validation.go`, and
 //! `ValidatePersistentVolumeClaimSpec`, `pkg/apis/core/validation/validation.go`.
@@ -32,7 +32,7 @@ pub(super) fn validate(
     validate_spec(spec, cluster.enabled("VolumeAttributesClass"), path, found);
 }
 
-/// `ValidatePersistentVolumeClaimSpec` with the options for a new claim or its template.
+/// `ValidatePersistentVolumeClaimSpec` with the options for a new claim or claim template.
 pub(super) fn validate_spec(
     spec: &PersistentVolumeClaimSpec,
     attributes_class: bool,
@@ -72,13 +72,13 @@ fn access_modes(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut F
     }
 }
 
-/// The size that is asked for; `ValidatePositiveQuantityValue`.
+/// The requested size: `ValidatePositiveQuantityValue`.
 fn storage(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findings) {
     let requests = spec.resources.as_ref().and_then(|resources| resources.requests.as_ref());
     match requests.and_then(|requests| requests.get("storage")) {
         None => found.required(path, ""),
         Some(size) => {
-            // One that does not parse is refused by the decoder.
+            // The decoder rejects a size that does not parse.
             let size = Quantity::parse_resource(&size.0);
             if let Some(size) = size.filter(|size| size.is_negative() || size.is_zero()) {
                 found.invalid(path, &*size.to_text(), "must be greater than zero");
@@ -95,7 +95,7 @@ fn class_name(name: Option<&str>, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `dataSource` and `dataSourceRef`, each and together.
+/// `dataSource` and `dataSourceRef`, each alone and both together.
 fn sources(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findings) {
     let source = spec.data_source.as_ref();
     let reference = spec.data_source_ref.as_ref();
@@ -113,7 +113,7 @@ fn sources(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findin
             }
         }
     }
-    // Upstream prints a path here, which as JSON is an empty object.
+    // Upstream prints a field path here, which is an empty object in JSON.
     let value = || Value::Json("{}".to_owned());
     let (Some(source), Some(reference)) = (source, reference) else { return };
     if elsewhere {

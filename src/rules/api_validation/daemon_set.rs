@@ -35,8 +35,8 @@ pub(super) struct Old<'a> {
     pub(super) template: OldTemplate<'a>,
 }
 
-/// `ValidateDaemonSetSpec`, and on UPDATE `ValidateDaemonSetSpecUpdate`. The whole spec is judged
-/// each time, whatever the old one was.
+/// `ValidateDaemonSetSpec`, and on UPDATE `ValidateDaemonSetSpecUpdate`. Each time it validates the
+/// whole spec, whatever the old one was.
 pub(super) fn validate(
     spec: &DaemonSetSpec,
     old: Option<Old<'_>>,
@@ -81,8 +81,8 @@ pub(super) fn validate(
     non_negative(spec.revision_history_limit, &SPEC.child("revisionHistoryLimit"), found);
 }
 
-/// Whether bad label values in the selector's expressions are let pass: on UPDATE, where the old
-/// object has one in its selector or in a pod affinity.
+/// Whether invalid label values in the selector's expressions are allowed: on UPDATE, if the old
+/// object has one in its selector or an invalid selector in a pod affinity term.
 ///
 /// Kubernetes: `ValidateUpdate` in the strategy, and `hasInvalidLabelValueInAffinitySelector`,
 /// `pkg/api/pod/util.go`.
@@ -123,14 +123,14 @@ fn bad_term(term: &PodAffinityTerm) -> bool {
     !found.is_empty()
 }
 
-/// `ValidateDaemonSetUpdateStrategy`. `OnDelete` looks at nothing else.
+/// `ValidateDaemonSetUpdateStrategy`. With `OnDelete` it validates nothing else.
 fn update_strategy(strategy: &DaemonSetUpdateStrategy, path: &Path<'_>, found: &mut Findings) {
     match (strategy.type_.as_deref(), &strategy.rolling_update) {
         (Some("OnDelete"), _) => {}
         (Some("RollingUpdate"), Some(rolling)) => {
             rolling_update(rolling, &path.child("rollingUpdate"), found);
         }
-        // Defaulting leaves no such object.
+        // This does not happen after defaulting, which sets `rollingUpdate`.
         (Some("RollingUpdate"), None) => found.required(&path.child("rollingUpdate"), ""),
         _ => found.not_supported(path, in_go(strategy), &["RollingUpdate", "OnDelete"]),
     }
@@ -157,7 +157,7 @@ fn rolling_update(rolling: &RollingUpdateDaemonSet, path: &Path<'_>, found: &mut
     }
 }
 
-/// As the API server prints it: its internal type has no JSON names.
+/// The strategy as the API server prints it: its internal type has no JSON names.
 fn in_go(strategy: &DaemonSetUpdateStrategy) -> Value<'static> {
     let rolling = strategy.rolling_update.as_ref().map(|rolling| {
         let or_zero = |value: &Option<IntOrString>| value.clone().unwrap_or(IntOrString::Int(0));

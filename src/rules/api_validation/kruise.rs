@@ -1,6 +1,7 @@
-//! What OpenKruise's sets are judged by beside the rules of the built-in ones.
+//! Validation of OpenKruise's sets beyond the rules for the built-in ones.
 //!
-//! Its own webhooks refuse the same, and what belongs to its own fields alone is left to them.
+//! OpenKruise's own webhooks reject the same objects. Checks that concern only OpenKruise's own
+//! fields are left to them.
 //!
 //! OpenKruise: `validateRollingUpdateDaemonSet`,
 //! pkg/webhook/daemonset/validating/daemonset_validation.go;
@@ -16,11 +17,11 @@ use crate::{
     object::{DaemonSetSpec, KruiseSpec, Object, StatefulSetSpec, Workload},
 };
 
-/// Of a StatefulSet, whose claim templates can change.
+/// The message for an immutable field of a StatefulSet. Its claim templates can change.
 pub(super) const IMMUTABLE: &str =
     "the fields 'selector', 'serviceName' and 'podManagementPolicy' cannot be changed";
 
-/// Judges what [`KruiseSpec`] holds, and what OpenKruise takes otherwise.
+/// Validates the fields of [`KruiseSpec`], and those that OpenKruise treats differently.
 pub(super) fn validate(object: &Object<'_>, own: &KruiseSpec, found: &mut Findings) {
     let path = Path::new("spec");
     match &object.workload {
@@ -30,7 +31,7 @@ pub(super) fn validate(object: &Object<'_>, own: &KruiseSpec, found: &mut Findin
 }
 
 fn daemon_set(spec: &DaemonSetSpec, own: &KruiseSpec, path: &Path<'_>, found: &mut Findings) {
-    // The schema of the custom resource wants one; the built-in DaemonSet's does not.
+    // The schema of the custom resource requires a selector; the built-in DaemonSet's does not.
     if spec.selector.is_none() {
         found.required(&path.child("selector"), "");
     }

@@ -1,14 +1,14 @@
-//! What the rules of this family say of themselves.
+//! The descriptions of the rules of this family.
 
 use crate::{
     finding::{Meta, Mode},
     kubernetes::resource::Kind,
 };
 
-/// The kinds of object that they look at.
+/// The kinds of object that these rules validate.
 pub static KINDS: &[&str] = &[Kind::DaemonSet.as_str(), Kind::StatefulSet.as_str()];
 
-/// All of them.
+/// All rules of this family.
 pub static METAS: [&Meta; 3] = [&API_VALIDATION, &POD_TEMPLATE_VALIDATION, &SCHEMA];
 
 /// The rule for metadata and the workload's own fields.
@@ -16,15 +16,15 @@ pub static API_VALIDATION: Meta = Meta {
     id: "api-validation",
     summary: "what the API server refuses in metadata and the workload's own fields",
     why: "\
-The API server refuses such an object with 422 and names each field. In a cluster that is all there is
-to it; in a pipeline it is late: the chart is released, the change is merged, and `kubectl apply` fails
-for all who deploy it. setguard gives the same answer from the manifest alone, with the server's own
-field, reason and words.
+The API server rejects such an object with status 422 and names each invalid field. In a cluster that is
+enough, but for a pipeline it is too late: the chart is released, the change is merged, and
+`kubectl apply` fails for everyone who deploys it. setguard gives the same answer from the manifest alone,
+with the server's own field, reason and message.
 
-It judges a defaulted object, as the server does. So `maxSurge: 1` alone is refused, since
-`maxUnavailable` is then 1, and a DaemonSet without a selector is told that its template does not match.
-A field whose feature gate is off is dropped before it is judged: `maxUnavailable` of a StatefulSet.
-With the old object at hand, changes of what cannot change are found too.
+Like the server, it applies the defaults before it validates. So it rejects `maxSurge: 1` alone, because
+`maxUnavailable` is then 1, and for a DaemonSet without a selector it reports that the template does not
+match. It drops a field whose feature gate is off before it validates the object, such as
+`maxUnavailable` of a StatefulSet. If it has the old object, it also finds changes to immutable fields.
 
 Kubernetes: `ValidateDaemonSet` and `ValidateStatefulSet` and their updates in
 pkg/apis/apps/validation/validation.go; metadata in apimachinery pkg/api/validation/objectmeta.go;
@@ -41,15 +41,15 @@ pub static POD_TEMPLATE_VALIDATION: Meta = Meta {
     id: "pod-template-validation",
     summary: "what the API server refuses in the spec of the pod template",
     why: "\
-The pods of a workload are made of its template, and the API server judges the template like a pod:
-names, ports, probes, volumes and who mounts them, resources, tolerations, affinity, security context.
+The pods of a workload are made from its template, and the API server validates the template like a pod:
+names, ports, probes, volumes and their mounts, resources, tolerations, affinity, security context.
 
-Until 1.33 it did not do so for StatefulSets. There a template that no pod can be made of was accepted,
-and the pods failed one after the other. And still, a StatefulSet whose stored spec has any fault can be
-given any template: the server then skips it, so that old objects stay editable.
+Up to 1.33 it did not do so for StatefulSets: it accepted a template from which no pod can be made, and
+the pods failed one after the other. Even now it accepts any template for a StatefulSet whose stored spec
+has an error: it then skips this validation, so that old objects stay editable.
 
-The server may know fields that this release of setguard does not. At the webhook, where the server has
-ruled already, these findings are only counted.
+The server may know fields that this release of setguard does not know. When it calls the webhook, it has
+already validated the object, so there setguard only counts these findings.
 
 Kubernetes: `ValidatePodTemplateSpec` in pkg/apis/core/validation/validation.go;
 `ValidatePodTemplateSpecForStatefulSet` and `ValidateStatefulSetUpdate` in
@@ -66,14 +66,14 @@ pub static SCHEMA: Meta = Meta {
     id: "schema",
     summary: "a document that does not decode: wrong type, unknown field, duplicate key",
     why: "\
-Before the API server judges an object it has to read it. A number in quotes, a list where a map belongs
-or an amount such as `1 GB` ends there, with 400 and the first fault alone. A field that it does not know
-it refuses only where the client asks for strict field validation, as kubectl does; for others, such as
-controllers, it drops the field, with a warning at best. A misspelt field is then not there at all, and
-its default holds. Of a key that stands twice the last one counts.
+The API server has to decode an object before it can validate it. A number in quotes, a list instead of a
+map or a quantity such as `1 GB` fails there, with status 400 and only the first error. The server rejects
+an unknown field only if the client requests strict field validation, as kubectl does. For other clients,
+such as controllers, it drops the field, with a warning at best. A misspelt field then has no effect, and
+the default of the intended field applies. If a key occurs twice, the last one counts.
 
-setguard reports all of it at once, each with its line, and says which field may have been meant. Other
-documents of the same run are still checked.
+setguard reports all errors at once, each with its line, and suggests the field that may have been meant.
+It still checks the other documents of the same run.
 
 Kubernetes: strict decoding in apimachinery pkg/runtime/serializer/json/json.go; `fieldValidation` in
 apiserver pkg/endpoints/handlers; the types in staging/src/k8s.io/api.",

@@ -17,9 +17,9 @@ use crate::{
     object::{Metadata, Str},
 };
 
-/// The text for whatever may not change.
+/// The message for a field that cannot change.
 pub(super) const IMMUTABLE: &str = "field is immutable";
-/// A generated name is a prefix of at most this many bytes and five more
+/// A generated name consists of at most this many bytes of the prefix and five more
 /// (apiserver `pkg/storage/names/generate.go`).
 const GENERATED_PREFIX: usize = 58;
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", ORPHAN, FOREGROUND];
@@ -31,7 +31,7 @@ pub(super) fn validate_create(kind: Kind, metadata: &Metadata<'_>, found: &mut F
     let path = &METADATA;
     let check = match kind {
         Kind::DaemonSet => names::dns1123_subdomain,
-        // `ValidateStatefulSetName`: each pod's hostname is made of it.
+        // `ValidateStatefulSetName`: the hostname of each pod is made from it.
         Kind::StatefulSet => names::dns1123_label,
     };
     let name = metadata.name.as_deref().unwrap_or_default();
@@ -57,7 +57,7 @@ pub(super) fn validate_create(kind: Kind, metadata: &Metadata<'_>, found: &mut F
             }
         }
     }
-    // Absent, it is that of the request.
+    // If the namespace is absent, that of the request applies.
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     if !namespace.is_empty() {
         for message in names::dns1123_label(namespace) {
@@ -67,8 +67,8 @@ pub(super) fn validate_create(kind: Kind, metadata: &Metadata<'_>, found: &mut F
     validate_common(metadata, path, found);
 }
 
-/// Metadata of an object that replaces another: `ValidateObjectMetaUpdate`. The name is not judged
-/// by its kind's rule again.
+/// Metadata of an object that replaces another: `ValidateObjectMetaUpdate`. The name is not
+/// validated again by the rule of its kind.
 pub(super) fn validate_update(
     metadata: &Metadata<'_>,
     old: Option<&Metadata<'_>>,
@@ -85,17 +85,17 @@ pub(super) fn validate_update(
     }
 }
 
-/// Nobody but the server begins a deletion, and nobody prolongs one.
+/// Only the server can start a deletion, and nobody can prolong one.
 fn deletion(metadata: &Metadata<'_>, old: &Metadata<'_>, path: &Path<'_>, found: &mut Findings) {
-    // The server takes these fields off new objects: of one that was never stored, such as the
-    // previous state of a manifest, they do not count.
+    // The server removes these fields from new objects, so they do not count in an object that was
+    // never stored, such as the previous state of a manifest.
     let is_stored = old.uid.is_some();
     let old_timestamp = old.deletion_timestamp.as_ref().filter(|_| is_stored);
     let old_period = old.deletion_grace_period_seconds.filter(|_| is_stored);
     if old_timestamp.is_some() {
         no_new_finalizers(metadata, old, &path.child("finalizers"), found);
     } else if let Some(timestamp) = &metadata.deletion_timestamp {
-        // Where the old object has one, the server restores it.
+        // If the old object has a timestamp, the server restores it.
         let path = path.child("deletionTimestamp");
         found.invalid(&path, Value::json(&&**timestamp), IMMUTABLE);
     }
@@ -106,7 +106,7 @@ fn deletion(metadata: &Metadata<'_>, old: &Metadata<'_>, path: &Path<'_>, found:
     }
 }
 
-/// What holds for new and for changed objects.
+/// The checks for both new and changed objects.
 fn validate_common(metadata: &Metadata<'_>, path: &Path<'_>, found: &mut Findings) {
     labels::labels(metadata.labels.as_ref(), &path.child("labels"), found);
     labels::annotations(metadata.annotations.as_ref(), &path.child("annotations"), found);
@@ -117,7 +117,7 @@ fn validate_common(metadata: &Metadata<'_>, path: &Path<'_>, found: &mut Finding
     managed_fields::validate(metadata, &path.child("managedFields"), found);
 }
 
-/// `ValidateOwnerReferences`. The addresses carry no index, as upstream.
+/// `ValidateOwnerReferences`. The field paths have no index, as upstream.
 fn owner_references(owners: &[OwnerReference], path: &Path<'_>, found: &mut Findings) {
     let mut first_controller: Option<&OwnerReference> = None;
     for owner in owners {
@@ -151,7 +151,8 @@ fn owner_references(owners: &[OwnerReference], path: &Path<'_>, found: &mut Find
     }
 }
 
-/// Group and version of an `apiVersion`, empty where it is none (`schema.ParseGroupVersion`).
+/// The group and version of an `apiVersion`, both empty if it is malformed
+/// (`schema.ParseGroupVersion`).
 fn group_version(api_version: &str) -> (&str, &str) {
     match api_version.split_once('/') {
         None => ("", api_version),
@@ -160,7 +161,7 @@ fn group_version(api_version: &str) -> (&str, &str) {
     }
 }
 
-/// With its fields in Go's order.
+/// The owner reference with its fields in Go's order.
 fn in_order(owner: &OwnerReference) -> serde_json::Value {
     let mut value = json!({
         "apiVersion": owner.api_version,
@@ -219,7 +220,8 @@ fn no_new_finalizers(
     }
 }
 
-/// A dash at the end of a prefix is fine since something follows: `maskTrailingDash`.
+/// Masks a dash at the end of a prefix, which is valid because a suffix follows it:
+/// `maskTrailingDash`.
 fn without_trailing_dash(prefix: &str) -> String {
     match prefix.len().checked_sub(2).and_then(|end| prefix.get(..end)) {
         Some(start) if prefix.ends_with('-') => format!("{start}a"),
@@ -227,7 +229,7 @@ fn without_trailing_dash(prefix: &str) -> String {
     }
 }
 
-/// A name as the server could make it of a prefix.
+/// A name such as the server generates from a prefix.
 fn generated_name(prefix: &str) -> String {
     let end = prefix.floor_char_boundary(GENERATED_PREFIX);
     format!("{}xxxxx", &prefix[..end])

@@ -1,4 +1,4 @@
-//! The rules for a pod spec, by part. `pod_template` puts them together.
+//! The rules for a pod spec, one module for each part. `pod_template` combines them.
 //!
 //! Kubernetes: `ValidatePodSpec` and what it calls in `pkg/apis/core/validation/validation.go`.
 

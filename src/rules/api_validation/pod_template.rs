@@ -1,4 +1,4 @@
-//! What kube-apiserver refuses in the spec of a pod template.
+//! What the API server rejects in the spec of a pod template.
 //!
 //! Kubernetes: `ValidatePodTemplateSpec` and `ValidatePodSpec` in
 //! `pkg/apis/core/validation/validation.go`. The rules themselves are in [`pod`].
@@ -23,22 +23,22 @@ use crate::{
     kubernetes::{cluster::Cluster, labels, names},
 };
 
-/// What the judgement of a pod spec depends on beside the spec.
+/// What the validation of a pod spec depends on besides the spec.
 #[derive(Clone, Copy)]
 pub(super) struct PodOptions<'a> {
     /// The cluster that the pod is meant for.
     pub cluster: &'a Cluster,
     /// Names of a StatefulSet's claim templates, which count as volumes.
     pub claims: &'a [&'a str],
-    /// The spec as it was, on UPDATE. It is asked for only if the answer counts.
+    /// The old spec, on UPDATE. It is called only if the result may depend on it.
     pub old: &'a dyn Fn() -> Option<&'a PodSpec>,
 }
 
-/// Finds what the API server would refuse in a pod spec, and what of it disagrees with the
+/// Finds what the API server would reject in a pod spec, and the fields that contradict the
 /// annotations of the template.
 ///
-/// The pods of a StatefulSet get host name and subdomain from its controller: the caller blanks
-/// both, as `ValidateStatefulSetSpec` does.
+/// The StatefulSet controller sets `hostname` and `subdomain` of its pods, so for a StatefulSet the
+/// caller clears both first, as `ValidateStatefulSetSpec` does.
 pub(super) fn validate_pod_spec(
     spec: &PodSpec,
     annotations: Option<&BTreeMap<String, String>>,
@@ -47,7 +47,8 @@ pub(super) fn validate_pod_spec(
     found: &mut Findings,
 ) {
     let before = found.len();
-    // Of these the old spec may ask more; all else it can only ease.
+    // If the spec uses a disabled feature or label keys, the old spec can make a rule stricter.
+    // Otherwise the old spec can only relax one.
     let monotone = !uses_disabled(spec, opts.cluster) && !spread::uses_label_keys(spec);
     if monotone {
         let new = Options::of(spec, None, opts.cluster);
@@ -66,7 +67,7 @@ pub(super) fn validate_pod_spec(
     validate_as(spec, annotations, path, &eased, opts.claims, found);
 }
 
-/// `ValidatePodSpec`, in its order.
+/// `ValidatePodSpec`, in the same order.
 fn validate_as(
     spec: &PodSpec,
     annotations: Option<&BTreeMap<String, String>>,
@@ -167,10 +168,10 @@ fn gates(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// The fields that are one text or number, from the service account on.
+/// The fields from the service account on, mostly single strings and numbers.
 fn scalars(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     let account = text(&spec.service_account_name);
-    // The old name of the field counts where the new one is missing.
+    // The deprecated field `serviceAccount` counts if `serviceAccountName` is empty.
     let account = if account.is_empty() { text(&spec.service_account) } else { account };
     for (field, name) in [("serviceAccountName", account), ("nodeName", text(&spec.node_name))] {
         if !name.is_empty() {
@@ -268,7 +269,7 @@ mod tests {
         ] {
             assert!(texts(&change, &format!("{gate}=false")).is_empty(), "{gate} is off");
             assert!(!texts(&change, &format!("{gate}=true")).is_empty(), "{gate} is on");
-            // What is in use stays, and is judged.
+            // A field that the old spec uses is kept and validated.
             let (new, old) = (spec(&change), spec(&change));
             assert!(!judge(&new, Some(&old), &[], &format!("{gate}=false")).is_empty(), "{gate}");
         }
@@ -307,7 +308,7 @@ mod tests {
             ["spec.containers[0].volumeMounts[0].name: Not found: \"data\""]
         );
         assert!(judge(&with, None, &["data"], "").is_empty());
-        // A claim replaces the volume of its name, whatever that is.
+        // A claim replaces any volume of the same name.
         let shadowed = spec(&json!({
             "/containers/0/volumeMounts": mount,
             "/volumes": [{"name": "data", "hostPath": {"path": ""}}, {"name": "x", "nfs": {"server": "s", "path": "/"}}]
@@ -320,7 +321,7 @@ mod tests {
         );
     }
 
-    /// The verdict with the old spec read at once: what [`validate_pod_spec`] must come to.
+    /// The findings if the old spec is read up front, which [`validate_pod_spec`] must reproduce.
     fn at_once(spec: &PodSpec, old: Option<&PodSpec>, cluster: &Cluster) -> Vec<String> {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
         let spec = drop_disabled(spec, old, cluster);
@@ -329,7 +330,7 @@ mod tests {
         found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }
 
-    /// The pod specs of all recorded cases, by their base.
+    /// The pod specs of all recorded cases, each made from its base and its patches.
     #[expect(clippy::disallowed_methods, reason = "a test reads its cases")]
     fn recorded() -> Vec<PodSpec> {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
@@ -359,7 +360,7 @@ mod tests {
         let clusters = [Cluster::default(), off("1.33"), off("1.36")];
         let specs = recorded();
         let (mut asked, mut pairs) = (0, 0);
-        // Neighbours have a base in common; what is far apart has nothing.
+        // Neighbours share a base; specs that are far apart share nothing.
         for (i, new) in specs.iter().enumerate() {
             for old in [0, 1, 977].map(|step| &specs[(i + step) % specs.len()]) {
                 for cluster in &clusters {

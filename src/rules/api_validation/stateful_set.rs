@@ -49,15 +49,15 @@ pub(super) struct Old<'a> {
 }
 
 impl Old<'_> {
-    /// Whether it is an object of a cluster, and not the previous state of a manifest: the server
-    /// has judged it and dropped what it does not honour.
+    /// Whether it is an object of a cluster, and not the previous state of a manifest. The server
+    /// has validated a stored object and dropped the fields that it does not honour.
     const fn is_stored(&self) -> bool {
         self.metadata.uid.is_some()
     }
 }
 
-/// `ValidateStatefulSet` or `ValidateStatefulSetUpdate`, without the metadata. Returns what is
-/// wrong with the pod template and let pass since the stored object has faults too.
+/// `ValidateStatefulSet` or `ValidateStatefulSetUpdate`, without the metadata. Returns the errors
+/// in the pod template that the API server tolerates because the stored object has errors too.
 pub(super) fn validate<'a>(
     object: &Object<'_>,
     spec: &StatefulSetSpec,
@@ -113,7 +113,7 @@ impl Judge<'_> {
         if let Some(policy) = &spec.persistent_volume_claim_retention_policy {
             retention(policy, &SPEC.child("persistentVolumeClaimRetentionPolicy"), found);
         }
-        // Neither can change, so old faults in them are tolerated.
+        // Neither field can change, so errors in stored objects are tolerated.
         if !self.update {
             if self.cluster.has(since::CLAIM_TEMPLATES_VALIDATED) {
                 for (i, claim) in spec.volume_claim_templates.iter().flatten().enumerate() {
@@ -168,7 +168,7 @@ impl Judge<'_> {
         (self.old?.template)()
     }
 
-    /// `ValidatePodTemplateSpec` as far as an invalid old object switches it off.
+    /// The part of `ValidatePodTemplateSpec` that an invalid old object switches off.
     fn pod_template<T>(
         &self,
         spec: &StatefulSetSpec<T>,
@@ -192,7 +192,7 @@ impl Judge<'_> {
             claims: &claims,
             old: &|| self.old_template()?.spec.as_ref(),
         };
-        // Its controller gives each pod its own: what the template says is not looked at.
+        // The controller sets both for each pod, so the API server ignores those of the template.
         let named = pod.hostname.is_some() || pod.subdomain.is_some();
         let nameless = named.then(|| PodSpec { hostname: None, subdomain: None, ..pod.clone() });
         let pod = nameless.as_ref().unwrap_or(pod);
@@ -202,8 +202,8 @@ impl Judge<'_> {
         found.set_rule(&API_VALIDATION);
     }
 
-    /// Whether the old object would be refused by the rules for an UPDATE; then the new pod
-    /// template is not judged at all.
+    /// Whether the old object itself fails the validation for an UPDATE. If so, the API server does
+    /// not validate the new pod template at all.
     fn had_faults(&self, old: Old<'_>) -> bool {
         let Some(template) = (old.template)() else { return false };
         let mut faults = Findings::of(&API_VALIDATION);
@@ -257,9 +257,10 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether `maxUnavailable` is there when it is judged: with its gate off it is dropped before,
-    /// unless the old object has it (`dropStatefulSetDisabledFields`). An old object that was never
-    /// stored, such as the previous state of a manifest, would have lost it too.
+    /// Whether `maxUnavailable` is still set when the API server validates it. If its gate is off,
+    /// the server drops it first, unless the old object has it (`dropStatefulSetDisabledFields`).
+    /// An old object that was never stored, such as the previous state of a manifest, would have
+    /// lost it too.
     fn keeps_max_unavailable(&self) -> bool {
         let in_use = |old: Old<'_>| {
             let strategy = old.spec.update_strategy.as_ref();
@@ -269,7 +270,7 @@ impl Judge<'_> {
         self.cluster.enabled("MaxUnavailableStatefulSet") || self.old.is_some_and(in_use)
     }
 
-    /// As the API server prints it: its internal type has no JSON names.
+    /// The rolling update as the API server prints it: its internal type has no JSON names.
     fn in_go(&self, rolling: &RollingUpdateStatefulSetStrategy) -> serde_json::Value {
         let max_unavailable =
             rolling.max_unavailable.as_ref().filter(|_| self.keeps_max_unavailable());
@@ -293,7 +294,7 @@ fn retention(
     }
 }
 
-/// The end of `ValidateStatefulSetUpdate`.
+/// The last part of `ValidateStatefulSetUpdate`.
 fn only_mutable_fields_differ<T>(
     new: &StatefulSetSpec,
     old: &StatefulSetSpec<T>,

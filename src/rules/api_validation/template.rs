@@ -1,4 +1,4 @@
-//! What DaemonSets and StatefulSets ask of a pod template beyond a valid pod spec.
+//! What DaemonSets and StatefulSets require of a pod template beyond a valid pod spec.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ const APPARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 type Annotations = BTreeMap<String, String>;
 
-/// The template carries the labels that the selector asks for. Without a selector nothing matches.
+/// Checks that the selector matches the labels of the template. An absent selector matches nothing.
 ///
 /// Kubernetes: `ValidateDaemonSetSpec` and `ValidatePodTemplateSpecForStatefulSet`,
-/// `pkg/apis/apps/validation/validation.go`. The caller has seen that the selector parses.
+/// `pkg/apis/apps/validation/validation.go`. The caller has checked that the selector parses.
 pub(super) fn matches(
     selector: Option<&LabelSelector>,
     template: &PodTemplateSpec,
@@ -36,8 +36,9 @@ pub(super) fn matches(
     }
 }
 
-/// Labels and annotations of the template, at upstream's addresses `spec.template.labels` and
-/// `spec.template.annotations`. A bad deletion cost passes where the old one was bad too.
+/// Validates labels and annotations of the template, with upstream's field paths
+/// `spec.template.labels` and `spec.template.annotations`. An invalid deletion cost is allowed if
+/// the old one was invalid too.
 ///
 /// Kubernetes: `ValidatePodTemplateSpec` and `ValidatePodSpecificAnnotations`,
 /// `pkg/apis/core/validation/validation.go`.
@@ -72,7 +73,7 @@ pub(super) fn metadata(
 /// `GetDeletionCostFromPodAnnotations`, `pkg/apis/core/helper/helpers.go`.
 fn bad_deletion_cost(annotations: &Annotations) -> Option<&str> {
     let cost = annotations.get(DELETION_COST)?;
-    // Neither a plus sign nor leading zeros; behind a minus sign upstream looks no further.
+    // Upstream rejects a plus sign and leading zeros, but allows leading zeros after a minus.
     let first_digit =
         cost == "0" || cost.starts_with(|c: char| c == '-' || ('1'..='9').contains(&c));
     (!first_digit || cost.parse::<i32>().is_err()).then_some(cost)
@@ -121,7 +122,7 @@ fn has_container(spec: &PodSpec, name: &str) -> bool {
         || spec.ephemeral_containers.iter().flatten().any(|container| container.name == name)
 }
 
-/// What these workloads allow of a pod spec less than a pod does.
+/// What these workloads forbid in a pod spec although a pod allows it.
 ///
 /// Kubernetes: the ends of `ValidateDaemonSetSpec` and `ValidateStatefulSetSpec`.
 pub(super) fn restrictions(
@@ -160,5 +161,5 @@ pub(super) fn spec(template: &PodTemplateSpec) -> Option<&PodSpec> {
     template.spec.as_ref()
 }
 
-/// The old pod template, which is read when it is asked for.
+/// The old pod template, which is read on demand.
 pub(super) type OldTemplate<'a> = &'a dyn Fn() -> Option<&'a PodTemplateSpec>;

@@ -1,4 +1,4 @@
-//! Two DaemonSets that want the same port of the same nodes.
+//! Two DaemonSets that claim the same port of the same nodes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,20 +15,20 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "host-port-conflict",
-        summary: "a DaemonSet that claims a port of the node that another one claims too",
+        summary: "a DaemonSet that claims the same port of a node as another one",
         why: "\
-A port of a node can be held by one pod only. Where two DaemonSets want the same one, the pod that is
-scheduled first gets it; the other stays Pending on that node, and a rollout of its DaemonSet waits for it
-for ever. Which of the two it is may differ from node to node and after each restart. With `hostNetwork`
-every declared port is a port of the node, also one that is declared for documentation alone.
+Only one pod can hold a port of a node. If two DaemonSets claim the same port, the pod that is scheduled first
+gets it. The other stays Pending on that node, and a rollout of its DaemonSet waits for it forever. Which of
+the two gets the port may differ from node to node and after each restart. With `hostNetwork` every declared
+port is a port of the node, even one that is declared only as documentation.
 
-Seen on a 1.36 control plane: one DaemonSet with `hostPort: 9100`, one of another namespace with
+Seen on a 1.36 control plane: one DaemonSet with `hostPort: 9100`, one in another namespace with
 `hostNetwork` and `containerPort: 9100`; on every node the second stays Pending with \"1 node(s) didn't
 have free ports for the requested pod ports\".
 
-Found by `setguard check` where one run is given both objects, in any namespaces. Different addresses in
-`hostIP` do not collide. Nor do DaemonSets that no node can have both of: `nodeSelector` and required node
-affinity of both are taken together.
+`setguard check` reports this if one run gets both objects, in any namespaces. Different addresses in `hostIP`
+do not collide. Nor do DaemonSets that cannot share a node, because no node meets the `nodeSelector` and the
+required node affinity of both.
 
 Kubernetes: `Fits`, pkg/scheduler/framework/plugins/nodeports/node_ports.go; `CheckConflict`,
 kube-scheduler framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
@@ -57,11 +57,11 @@ fn check(inventory: &Inventory, found: &mut Found) {
         let elsewhere = if one.namespace() == its.namespace() {
             String::new()
         } else {
-            format!(" of namespace {}", its.namespace())
+            format!(" in namespace {}", its.namespace())
         };
         let message = format!(
-            "{noun} {} of the node {verb} also claimed by {its}{elsewhere}, and a node can be \
-             selected by both: there one of the two pods stays Pending",
+            "{noun} {} of the node {verb} also claimed by {its}{elsewhere}, and both can select \
+             the same node: one of the two pods stays Pending there",
             ports.join(", "),
         );
         first.at(|path| {
@@ -71,7 +71,7 @@ fn check(inventory: &Inventory, found: &mut Found) {
     }
 }
 
-/// A DaemonSet that claims a port, and with which claim.
+/// A DaemonSet that claims a port, with that claim.
 struct Claimant<'a> {
     place: usize,
     item: &'a Item,
@@ -79,7 +79,7 @@ struct Claimant<'a> {
     claim: &'a Claim,
 }
 
-/// The DaemonSets that claim a port of an earlier one, each with the first such one.
+/// The DaemonSets that claim the same port as an earlier one, each with the first of those.
 fn conflicts(inventory: &Inventory) -> BTreeMap<usize, usize> {
     let mut ports: HashMap<(i32, &str), Vec<Claimant<'_>>> = HashMap::new();
     for (place, item) in inventory.items() {
@@ -96,8 +96,8 @@ fn conflicts(inventory: &Inventory) -> BTreeMap<usize, usize> {
     first
 }
 
-/// The label whose values divide the nodes of claimants into pools best, so that the fewest of them
-/// have to be compared.
+/// The label key whose values best divide the claimants into pools of nodes, so that the fewest of
+/// them have to be compared.
 fn divider<'a>(claimants: &[Claimant<'a>]) -> Option<&'a str> {
     let mut labels: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for label in claimants.iter().flat_map(|it| it.controller.nodes.pins()) {
@@ -109,12 +109,12 @@ fn divider<'a>(claimants: &[Claimant<'a>]) -> Option<&'a str> {
         *all += count;
         *squares += count * count;
     }
-    // Those of a pool with each other, and those of none with all.
+    // The claimants of a pool are compared with each other, those without a pool with all.
     let cost = |all: usize, squares: usize| squares + (claimants.len() - all) * claimants.len();
     keys.into_iter().min_by_key(|(_, (all, squares))| cost(*all, *squares)).map(|(key, _)| key)
 }
 
-/// Compares the claimants of one port. Pools of nodes that one label tells apart are not compared.
+/// Compares the claimants of one port, except those whose nodes differ in the dividing label.
 fn compare(claimants: &[Claimant<'_>], first: &mut BTreeMap<usize, usize>) {
     let key = divider(claimants);
     let mut pools: HashMap<Option<&str>, Vec<&Claimant<'_>>> = HashMap::new();
@@ -136,7 +136,7 @@ fn compare(claimants: &[Claimant<'_>], first: &mut BTreeMap<usize, usize>) {
 }
 
 impl Claimant<'_> {
-    /// The first of others, in the order of the input, that it conflicts with.
+    /// The place of the first of `others`, in the order of the input, that conflicts with this one.
     fn first_conflict<'c>(
         &self,
         mut others: impl Iterator<Item = &'c Claimant<'c>>,

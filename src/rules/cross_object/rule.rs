@@ -1,4 +1,4 @@
-//! What a rule about several objects is.
+//! The definition of a rule about several objects.
 
 use std::borrow::Cow;
 
@@ -7,18 +7,18 @@ use crate::{
     inventory::Inventory,
 };
 
-/// A rule about several objects. Only who sees all of them can run it.
+/// A rule about several objects. It can run only where all of them are known.
 #[derive(Debug)]
 pub struct Rule {
-    /// What it says of itself.
+    /// Its description.
     pub meta: Meta,
-    /// The kinds that it reports about.
+    /// The kinds of object that its findings are about.
     pub kinds: &'static [&'static str],
     /// Looks at all objects. Pure: no IO, no clock, no policy.
     pub check: fn(&Inventory, &mut Found),
 }
 
-/// Where rules about several objects put what they find.
+/// The findings of a rule about several objects.
 #[derive(Debug)]
 pub struct Found {
     rule: &'static Meta,
@@ -26,12 +26,12 @@ pub struct Found {
 }
 
 impl Found {
-    /// An empty list of findings by this rule.
+    /// An empty list of findings of this rule.
     pub const fn of(rule: &'static Meta) -> Self {
         Found { rule, list: Vec::new() }
     }
 
-    /// Adds a finding about the object at a place; see [`Findings::report`].
+    /// Adds a finding about the object with this index; see [`Findings::report`].
     pub(super) fn report(
         &mut self,
         item: usize,
@@ -45,7 +45,7 @@ impl Found {
         self.list.extend(found.into_vec().into_iter().map(|finding| (item, finding)));
     }
 
-    /// All of them, each with the place of its object.
+    /// All findings, each with the index of its object.
     pub fn into_vec(self) -> Vec<(usize, Finding)> {
         self.list
     }

@@ -1,4 +1,4 @@
-//! Two controllers that take the same pods for their own.
+//! Two controllers whose selectors match the same pods.
 
 mod index;
 mod overlap;
@@ -13,22 +13,22 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "selector-overlap",
-        summary: "a selector that takes the pods of another controller for its own",
+        summary: "a selector that also matches the pods of another controller",
         why: "\
-A controller leaves pods alone that another one owns, but it adopts every pod of its namespace that its
-selector matches and that nobody owns. Pods lose their owner by `kubectl delete --cascade=orphan`, which
-is the usual way to change what cannot be changed in a StatefulSet. A DaemonSet then deletes what it
-adopted, if the node has one of its own pods or should have none. Everything else that goes by the
-selector counts the pods of both all the time: autoscalers, `kubectl logs` and `kubectl get pods -l`.
+A controller ignores pods that another controller owns, but it adopts every pod of its namespace that its
+selector matches and that has no owner. Pods lose their owner through `kubectl delete --cascade=orphan`,
+which is the usual way to change an immutable field of a StatefulSet. A DaemonSet then deletes the pods that
+it adopted, if the node has one of its own pods or should have none. Everything else that uses the selector
+counts the pods of both all the time: autoscalers, `kubectl logs` and `kubectl get pods -l`.
 
 Seen on a 1.36 control plane: DaemonSet with the selector `app: shop`, StatefulSet `shop-db` with pods
-`app: shop, component: db`; `kubectl delete statefulset shop-db --cascade=orphan`, and the DaemonSet
+`app: shop, component: db`; after `kubectl delete statefulset shop-db --cascade=orphan` the DaemonSet
 deletes `shop-db-0` and `shop-db-1` at once.
 
-Found by `setguard check` where one run is given both objects. Reported is a selector that matches the
-template labels of the other controller, and one that asks for nothing but keys that the other asks for
-too and can be met together with it. What another controller owns is left out, and Jobs whose selector
-Kubernetes makes.
+`setguard check` reports this if one run gets both objects. It reports a selector that matches the template
+labels of the other controller. It also reports two selectors that can match the same pod, if one of them
+only has keys that the other has too. It ignores objects that another controller owns, and Jobs whose
+selector Kubernetes generates.
 
 Kubernetes: `ClaimObject`, pkg/controller/controller_ref_manager.go; `podsShouldBeOnNode`,
 pkg/controller/daemon/daemon_controller.go; `GetResourceReplicas`,
@@ -53,8 +53,8 @@ fn check(inventory: &Inventory, found: &mut Found) {
             &SELECTOR,
             Reason::Invalid,
             overlap.message(its),
-            "give the pods of each a label of their own and put it into its selector; a selector \
-             cannot be changed later",
+            "give each controller's pods a label of their own and add it to the selector; a \
+             selector cannot be changed later",
         );
     }
 }

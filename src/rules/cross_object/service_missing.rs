@@ -1,4 +1,4 @@
-//! A StatefulSet whose Service is not there.
+//! A StatefulSet whose Service does not exist.
 
 use super::{
     rule::{Found, Rule},
@@ -12,15 +12,15 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "service-missing",
-        summary: "a StatefulSet that names a Service that is not there",
+        summary: "a StatefulSet whose serviceName names a Service that does not exist",
         why: "\
-A StatefulSet does not make its Service. Without it nothing leads to the pods by name: there is no DNS
-record for `web-0.web`, although each pod believes that this is its name. Members of a cluster that look
-for each other do not find each other. Neither the API server nor the controller looks at Services, and
+A StatefulSet does not create its Service. Without the Service the pods cannot be reached by name: there is
+no DNS record for `web-0.web`, although each pod believes that this is its name. Members of a cluster that
+look for each other do not find each other. Neither the API server nor the controller looks at Services, and
 `serviceName` cannot be changed later.
 
-Found by `setguard check` where one run is given the StatefulSet and at least one Service of its
-namespace; a run without Services says nothing of them.
+`setguard check` reports this if one run gets the StatefulSet and at least one Service of its namespace. A
+run that gets no Services reports nothing about them.
 
 Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go; `ShouldSetHostname`,
 endpointslice util/controller_utils.go.",
@@ -42,12 +42,12 @@ fn check(inventory: &Inventory, found: &mut Found) {
                 &SPEC.child("serviceName"),
                 Reason::NotFound,
                 format!(
-                    "among the Services given for namespace {} there is no {}, so the pods get no \
-                     DNS names",
+                    "the input has Services of namespace {}, but no {}, so the pods get no DNS \
+                     names",
                     it.set.namespace(),
                     it.name
                 ),
-                "add this Service with clusterIP: None, or name the one that there is",
+                "add this Service with clusterIP: None, or set serviceName to one that exists",
             );
         }
     });

@@ -1,4 +1,4 @@
-//! A StatefulSet whose Service has an address of its own.
+//! A StatefulSet whose Service has a cluster IP.
 
 use super::{
     rule::{Found, Rule},
@@ -16,15 +16,15 @@ pub(super) static RULE: Rule = Rule {
         why: "\
 The Service that a StatefulSet names gives its pods their DNS names. Kubernetes specifies such names for
 headless Services only (`clusterIP: None`); with any other, whether `web-0.web` resolves depends on the
-DNS server of the cluster. And the name of the Service itself leads to one virtual address instead of all
-pods, so that software that looks its members up there finds a single one. It is hard to repair: neither
-`serviceName` nor the `clusterIP` can be changed later.
+DNS server of the cluster. And the name of the Service itself resolves to one virtual address instead of all
+pods, so software that looks up its members there finds a single one. It is hard to fix: neither
+`serviceName` nor `clusterIP` can be changed later.
 
 Seen on a 1.36 control plane: setting `clusterIP: None` on a Service that has an address is refused with
 \"may not change once set\".
 
-Found by `setguard check` where one run is given both. A Service with an address can stand beside the
-headless one, for clients to whom any pod will do.
+`setguard check` reports this if one run gets both objects. A Service with an address can exist beside the
+headless one, for clients that can use any pod.
 
 Kubernetes: DNS specification, \"Records for a Headless Service\";
 `ValidateServiceClusterIPsRelatedFields`, pkg/apis/core/validation/validation.go.",
@@ -49,7 +49,7 @@ fn check(inventory: &Inventory, found: &mut Found) {
                 &SPEC.child("serviceName"),
                 Reason::Invalid,
                 format!("its {first} is not headless, so the pods may get no DNS names"),
-                "name a Service with clusterIP: None here; neither can be changed later",
+                "set serviceName to a Service with clusterIP: None; neither can be changed later",
             );
         }
     });

@@ -1,4 +1,4 @@
-//! A StatefulSet whose Service leads to other pods or to none.
+//! A StatefulSet whose Service does not select its pods.
 
 use super::{
     rule::{Found, Rule},
@@ -18,15 +18,15 @@ pub(super) static RULE: Rule = Rule {
         id: "service-selects-nothing",
         summary: "a StatefulSet whose Service does not select its pods",
         why: "\
-A pod gets its DNS name (`web-0.web`) from the EndpointSlices of the Service that the StatefulSet names,
-and it is in there only if the selector of the Service matches its labels. For a Service without a
-selector Kubernetes makes no EndpointSlices at all. The pods run, and nobody finds them.
+A pod gets its DNS name (`web-0.web`) from the EndpointSlices of the Service that the StatefulSet names.
+They contain the pod only if the selector of the Service matches its labels. For a Service without a
+selector Kubernetes creates no EndpointSlices at all. The pods run, but cannot be found by name.
 
-Seen on a 1.36 control plane, with a StatefulSet whose pod is Ready: the Service that asks for one label
-more has an EndpointSlice without endpoints, the Service without a selector has none.
+Seen on a 1.36 control plane, with a StatefulSet whose pod is Ready: a Service whose selector has one more
+label has an EndpointSlice without endpoints, a Service without a selector has no EndpointSlice.
 
-Found by `setguard check` where one run is given both. Labels that the controller itself puts on each
-pod, such as `statefulset.kubernetes.io/pod-name`, are taken as matching.
+`setguard check` reports this if one run gets both objects. Labels that the controller itself sets on each
+pod, such as `statefulset.kubernetes.io/pod-name`, count as matching.
 
 Kubernetes: `syncService`, pkg/controller/endpointslice/endpointslice_controller.go;
 `ShouldSetHostname`, endpointslice util/controller_utils.go.",
@@ -48,8 +48,8 @@ fn check(inventory: &Inventory, found: &mut Found) {
         {
             let message = match missing(service, it.controller) {
                 Some((key, value)) => format!(
-                    "its {first} selects pods with {key}={value}, which these do not have, so they \
-                     get no DNS names"
+                    "its {first} selects pods with {key}={value}, a label that these pods do not \
+                     have, so they get no DNS names"
                 ),
                 None => format!("its {first} has no selector, so the pods get no DNS names"),
             };
@@ -65,12 +65,12 @@ fn check(inventory: &Inventory, found: &mut Found) {
 }
 
 fn leads_to(service: &Service, set: &Controller) -> bool {
-    // What stands for something outside the cluster is not headless, and that is said already.
+    // An ExternalName Service is not headless, which service-not-headless already reports.
     let has_any = service.selector.iter().next().is_some();
     service.is_external || (has_any && missing(service, set).is_none())
 }
 
-/// The first label that the Service asks for and the pods lack.
+/// The first label in the selector of the Service that the pods lack.
 fn missing<'s>(service: &'s Service, set: &Controller) -> Option<(&'s str, &'s str)> {
     let mut wanted = service.selector.iter();
     wanted

@@ -7,8 +7,8 @@ use crate::inventory::{
     item::{Controller, Item, Service},
 };
 
-/// A StatefulSet that names a Service, and the Services of that name: none, or one, or the same
-/// one in several versions.
+/// A StatefulSet that names a Service, and the Services of that name: none, one, or several
+/// versions of the same one.
 pub(super) struct Governed<'a> {
     pub(super) index: usize,
     pub(super) set: &'a Item,
@@ -17,8 +17,8 @@ pub(super) struct Governed<'a> {
     pub(super) services: &'a [(&'a Item, &'a Service)],
 }
 
-/// Calls `see` with every StatefulSet that names a Service, if the input knows the Services of its
-/// namespace at all.
+/// Calls `see` with every StatefulSet that names a Service, if the input has any Service of its
+/// namespace.
 pub(super) fn each(inventory: &Inventory, mut see: impl FnMut(Governed<'_>)) {
     let mut services: HashMap<_, Vec<(&Item, &Service)>> = HashMap::new();
     let mut namespaces = HashSet::new();

@@ -11,17 +11,17 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "canary-ordinals",
-        summary: "which pods an update reaches and which it does not, under a partition",
+        summary: "which pods an update with a partition reaches, and which it does not",
         why: "\
-With a partition an update reaches only the pods from that index on. This says which pods those are
-when the template changes under a partition, and when a partition is moved while a rollout is not
-complete: lowered, it lets more pods follow; raised, it takes nothing back, but a pod that is now
-below it and is deleted comes back with the old template. Nothing is wrong with it, so it is counted
-and not shown; `setguard check --against` prints it as a note.
+With a partition an update reaches only the pods from that index on. This rule reports which pods
+those are when the template changes, and when the partition is moved while a rollout is not complete.
+A lower partition lets the rollout reach more pods. A higher one rolls nothing back, but a pod that is
+now below it comes back with the old template if it is deleted. Nothing is wrong with such an update,
+so it is counted and not shown; `setguard check --against` prints it as a note.
 
-Seen on a 1.36 control plane: 4 replicas, `partition: 2`, a new image: the pods 2 and 3 get it. The
-partition raised to 3: pod 2 keeps the new image until it is deleted, and comes back with the old one.
-Lowered to 1: the pods 1 and 2 get the new one.
+Seen on a 1.36 control plane: with 4 replicas, `partition: 2` and a new image, pods 2 and 3 get it.
+When the partition is raised to 3, pod 2 keeps the new image until it is deleted, and comes back with
+the old one. When it is lowered to 1, pods 1 and 2 get the new one.
 
 Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go;
 `newVersionedStatefulSetPod`, stateful_set_utils.go.",
@@ -42,7 +42,8 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     let Some(partition) = read::partition(spec) else { return };
     let ordinals = read::ordinals(spec);
     let replicas = ordinals.end - ordinals.start;
-    // Where nothing is updated partition-covers-all speaks, and partition-left-set has its own case.
+    // partition-covers-all reports an update that reaches no pod, and partition-left-set one that
+    // the partition holds back again.
     if partition < 0 || i64::from(partition) >= replicas || read::held_back_again(subject).is_some()
     {
         return;
@@ -55,28 +56,31 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     let held_back = status.is_none_or(|s| s.current_revision != s.update_revision);
     let (message, help) = if read::template_changes(subject) && partition > 0 {
         let (reached, kept) = (pods(partition, replicas), pods(0, partition.into()));
-        let message = format!("the new template reaches {reached}; {kept} keep the old one");
-        (message, "use a lower partition to go on".to_owned())
+        let message =
+            format!("only {reached} will get the new template, and {kept} will keep the old one");
+        (message, "lower the partition to continue".to_owned())
     } else if partition < before && (held_back || read::template_changes(subject)) {
         let reached =
             pods(partition, if read::template_changes(subject) { replicas } else { before.into() });
-        let message =
-            format!("partition {partition} instead of {before} lets the rollout reach {reached}");
-        (message, format!("use {before} to stop there"))
+        let message = format!(
+            "lowering the partition from {before} to {partition} lets the rollout reach \
+             {reached}"
+        );
+        (message, format!("keep {before} to let the rollout go no further"))
     } else if partition > before && held_back {
         let kept = pods(before, partition.into());
         let message = format!(
-            "partition {partition} instead of {before} takes nothing back: {kept} keep what they \
-             run, and come back with the old template if they are deleted"
+            "raising the partition from {before} to {partition} rolls nothing back: {kept} will \
+             not change until deleted, and will then come back with the old template"
         );
-        (message, "use the old template to take it back".to_owned())
+        (message, "apply the old template to roll back".to_owned())
     } else {
         return;
     };
     let strategy = SPEC.child("updateStrategy");
     let rolling = strategy.child("rollingUpdate");
     let written = rolling.child("partition");
-    // 0 is the default: it may not be written down.
+    // 0 is the default, so the field may be missing.
     let field = if partition > 0 { &written } else { &SPEC };
     found.report(field, Reason::Invalid, message, help);
 }

@@ -1,4 +1,4 @@
-//! A volume that a claim template takes the place of.
+//! A volume that a claim template of the same name replaces.
 
 use super::read;
 use crate::{
@@ -11,14 +11,14 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "claim-hides-volume",
-        summary: "a claim template with the name of a volume, which no pod will then have",
+        summary: "a claim template with the same name as a volume, which it replaces in every pod",
         why: "\
-The controller adds a volume for each claim template to every pod, and drops a volume of the template
-that has the same name. So the ConfigMap, Secret or emptyDir that is written down there is never
-mounted: what mounts the name gets the claim instead. The API server leaves the hidden volume out as
-well when it judges the template.
+The controller adds a volume for each claim template to every pod, and drops a volume of the pod
+template that has the same name. So the ConfigMap, Secret or emptyDir of that name is never mounted:
+a volumeMount of that name gets the claim instead. The API server also leaves the hidden volume out
+when it validates the template.
 
-Seen on a 1.36 control plane: an emptyDir `data` beside a claim template `data`; the pod has one
+Seen on a 1.36 control plane: with an emptyDir `data` and a claim template `data`, the pod has one
 volume `data`, the claim.
 
 Kubernetes: `updateStorage`, pkg/controller/statefulset/stateful_set_utils.go;
@@ -42,7 +42,7 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
                 &VOLUMES.index(i).child("name"),
                 Reason::Duplicate,
                 format!(
-                    "no pod has this volume: the claim template {:?} takes its place",
+                    "no pod will have this volume: the claim template {:?} replaces it",
                     volume.name
                 ),
                 "give one of the two another name, or remove the volume",

@@ -1,4 +1,4 @@
-//! Metadata of a claim template that no claim can have.
+//! A claim template with metadata that the API server refuses in a claim.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -15,15 +15,15 @@ pub(super) static TRAP: Trap = Trap {
         id: "claim-metadata-invalid",
         summary: "a claim template with metadata that the API server refuses in a claim",
         why: "\
-Of a claim template the API server judges only `spec`. Its metadata is copied into each claim that
-the controller makes, and only there it is judged: with a malformed label, annotation or finalizer,
-or with a resourceVersion, no claim can be created, and no pod before its claims. The field cannot
-be changed later.
+The API server validates only the `spec` of a claim template. The controller copies the metadata into
+each claim that it creates, and only then is it validated. With a malformed label, annotation or
+finalizer, or with a resourceVersion, no claim can be created, and no pod is created before its
+claims. The field cannot be changed later.
 
-Seen on a 1.36 control plane, each accepted and then without a single pod: a label and an annotation
-with the key `bad key!` (\"FailedCreate: Create Claim data-web-0 for Pod web-0 … metadata.labels:
-Invalid value\"), a finalizer of that name, and `resourceVersion: \"5\"` (\"resourceVersion should not
-be set on objects to be created\").
+Seen on a 1.36 control plane: each of these was accepted, and the StatefulSet never got a pod: a label
+and an annotation with the key `bad key!` (\"FailedCreate: Create Claim data-web-0 for Pod web-0 …
+metadata.labels: Invalid value\"), a finalizer of that name, and `resourceVersion: \"5\"`
+(\"resourceVersion should not be set on objects to be created\").
 
 Kubernetes: `validateVolumeClaimTemplates`, pkg/apis/apps/validation/validation.go;
 `getPersistentVolumeClaims`, pkg/controller/statefulset/stateful_set_utils.go.",
@@ -45,10 +45,10 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
 }
 
 const KEY: &str = "\
-    a key is up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends, perhaps \
-    with a domain and '/' before it";
+    use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends, and \
+    optionally a domain and '/' in front";
 const VALUE: &str = "\
-    a value is up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
+    use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
 
 fn metadata(metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
     let mut report = |path: &Path<'_>, what: String, help: &'static str| {
@@ -65,7 +65,7 @@ fn metadata(metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
     }
     let annotations = path.child("annotations");
     for key in metadata.annotations.iter().flatten().map(|(key, _)| key) {
-        // The syntax of label keys, but in either case.
+        // The same syntax as a label key, except that upper case is allowed everywhere.
         if !names::label_key(&key.to_lowercase()).is_empty() {
             report(&annotations.key(key), format!("the annotation key {key:?}"), KEY);
         }
@@ -78,6 +78,6 @@ fn metadata(metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
     }
     if metadata.resource_version.as_deref().is_some_and(|version| !version.is_empty()) {
         let path = path.child("resourceVersion");
-        report(&path, "a resourceVersion".to_owned(), "leave it out, the API server sets it");
+        report(&path, "a resourceVersion".to_owned(), "leave it out: the API server sets it");
     }
 }

@@ -1,4 +1,4 @@
-//! Two claim templates of one name.
+//! Two claim templates with the same name.
 
 use std::collections::BTreeSet;
 
@@ -13,15 +13,15 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "claim-name-duplicate",
-        summary: "two volumeClaimTemplates of one name, of which only the last counts",
+        summary: "volumeClaimTemplates with the same name, of which only the last is used",
         why: "\
-The controller keeps the claims of a pod in a map by the name of their template. Of two templates
-with the same name the later one replaces the earlier, whose size, class and labels are never used:
-each pod gets one volume less than the manifest shows. The API server puts the templates into a map
-as well and sees no duplicate. The field cannot be changed later.
+The controller keeps the claims of a pod in a map from template name to claim. If two templates have
+the same name, the later one replaces the earlier, whose size, class and labels are never used: each
+pod gets one volume less than the manifest shows. The API server also puts the templates into a map,
+so it sees no duplicate. The field cannot be changed later.
 
-Seen on a 1.36 control plane: two templates `data` with different labels; the pod has one volume and
-one claim, `data-dup-0`, which has the label of the second.
+Seen on a 1.36 control plane: with two templates `data` that have different labels, the pod has one
+volume and one claim, `data-dup-0`, which has the label of the second.
 
 Kubernetes: `volumesToAddForTemplates`, pkg/apis/apps/validation/validation.go;
 `getPersistentVolumeClaims`, pkg/controller/statefulset/stateful_set_utils.go.",
@@ -44,10 +44,10 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
                 &CLAIM_TEMPLATES.index(i).child("metadata").child("name"),
                 Reason::Duplicate,
                 format!(
-                    "more than one claim template is named {name:?}, and each pod gets one claim \
-                     for all of them, made from the last"
+                    "more than one claim template is named {name:?}, and each pod will get only \
+                     one claim for them, made from the last"
                 ),
-                "give each claim template a name of its own",
+                "give each claim template a different name",
             );
         }
     }

@@ -1,4 +1,4 @@
-//! A claim that no container uses.
+//! A claim template that no container uses.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +15,14 @@ pub(super) static TRAP: Trap = Trap {
         id: "claim-unmounted",
         summary: "a claim template that no container mounts",
         why: "\
-Each pod gets a claim from each claim template, a volume is made for it and paid for, and the pod does
-not start before it is there. If no container mounts it, the data that was to be kept is written to
-the file system of the container and is gone with it: mostly the name in `volumeMounts` is another
-one, or the mount was lost in an edit. The API reference says that a claim must have a matching
-volumeMount; nothing enforces it.
+Each pod gets a claim from each claim template. A volume is created for the claim and paid for, and
+the pod does not start until it exists. If no container mounts it, the data that should be kept is
+written to the file system of the container and lost with it. Usually `volumeMounts` contains a
+different name, or the mount was lost in an edit. The API reference requires a matching volumeMount
+for each claim, but nothing enforces it.
 
-Seen on a 1.36 control plane: accepted; the claim is made, and the pod waits for it.
+Seen on a 1.36 control plane: the StatefulSet is accepted, the claim is created, and the pod waits for
+it.
 
 Kubernetes: `volumeClaimTemplates` in staging/src/k8s.io/api/apps/v1/types.go.",
         bad: include_str!("examples/claim-unmounted.bad.yaml"),
@@ -43,7 +44,7 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
         used.extend(container.volume_devices.iter().flatten().map(|device| device.name.as_str()));
     }
     for (i, (name, _)) in read::claims(spec).enumerate() {
-        // A template without a name is refused by the API server.
+        // The API server refuses a template without a name.
         if !name.is_empty() && !used.contains(name) {
             found.report(
                 &CLAIM_TEMPLATES.index(i).child("metadata").child("name"),

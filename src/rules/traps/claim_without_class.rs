@@ -1,4 +1,4 @@
-//! An empty class is not the default class.
+//! A claim template with an empty storage class, which is not the default class.
 
 use super::read;
 use crate::{
@@ -11,17 +11,17 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "claim-without-class",
-        summary: "a claim template with an empty storageClassName, for which nothing makes volumes",
+        summary: "a claim template with an empty storageClassName: nothing provisions its volumes",
         why: "\
 `storageClassName: \"\"` does not mean the default class, it means none: nothing provisions a volume,
-and the claim waits until somebody makes a PersistentVolume that has no class either. Until then the
-pod stays Pending. Left out, the field gets the default class of the cluster. Templates that say which
-volumes they are meant for, by `volumeName` or a `selector`, are left alone, and so are those with the
-older annotation for the class. Asked when a StatefulSet is created: the field cannot be changed
-later.
+and the claim waits until somebody creates a PersistentVolume that has no class either. Until then the
+pod stays Pending. If the field is left out, the claim gets the default class of the cluster.
+Templates that choose their volumes by `volumeName` or a `selector` are exempt, and so are those with
+the older annotation for the class. The rule looks only at new StatefulSets, because the field cannot
+be changed later.
 
 Seen on a 1.36 control plane: \"no persistent volumes available for this claim and no storage class is
-set\", the pod stays Pending.
+set\"; the pod stays Pending.
 
 Kubernetes: `DefaultStorageClass`, plugin/pkg/admission/storage/storageclass/setdefault/admission.go;
 `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_controller.go.",
@@ -51,14 +51,16 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
                 &CLAIM_TEMPLATES.index(i).child("spec").child("storageClassName"),
                 Reason::Invalid,
                 format!(
-                    "with an empty class nothing makes a volume for the claim {name:?}, and the \
-                     pods wait until somebody makes them by hand"
+                    "with an empty class nothing provisions a volume for the claim {name:?}, and \
+                     the pods stay Pending until somebody creates the volumes by hand"
                 ),
-                "leave it out for the default class, or add a selector for volumes made by hand",
+                "leave it out for the default class, or add a selector for volumes created by hand",
             );
         }
     }
 }
 
+/// The annotation that set the class before `storageClassName` did.
+///
 /// Kubernetes: `GetPersistentVolumeClaimClass`, pkg/apis/core/helper/helpers.go.
 const OLD_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";

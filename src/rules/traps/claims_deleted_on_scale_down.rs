@@ -1,4 +1,4 @@
-//! Fewer replicas, and their data goes with them.
+//! A scale-down that deletes the claims of the removed pods.
 
 use super::read;
 use crate::{
@@ -11,16 +11,16 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "claims-deleted-on-scale-down",
-        summary: "fewer replicas with whenScaled Delete: the claims of the last pods are deleted",
+        summary: "a scale-down with whenScaled Delete, which deletes the claims of removed pods",
         why: "\
-With `persistentVolumeClaimRetentionPolicy.whenScaled: Delete` the claims of the pods that are scaled
-away are deleted with them, and with the usual reclaim policy of a storage class so is the data. By
-default they are retained and found again when the StatefulSet grows. The policy itself is nothing to
-warn of; this speaks when an update is about to delete claims. It cannot see `kubectl scale` and
-autoscalers: they use another resource.
+With `persistentVolumeClaimRetentionPolicy.whenScaled: Delete` a scale-down deletes the claims of the
+pods that it removes, and with the usual reclaim policy of a storage class their data too. By default
+claims are retained, and reused when the StatefulSet grows again. The policy itself is no reason to
+warn; this rule warns when an update is about to delete claims. It cannot see `kubectl scale` and
+autoscalers: they use the scale subresource.
 
-Seen on a 1.36 control plane: 2 replicas and Retain, then 1 replica and Delete in one and the same
-update; the claim of the second pod is gone with the pod.
+Seen on a 1.36 control plane: when one update changes 2 replicas and Retain to 1 replica and Delete,
+the claim of the second pod is deleted with the pod.
 
 Kubernetes: `fixPodClaim` in `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go;
 `updateClaimOwnerRefForSetAndPod`, stateful_set_utils.go.",
@@ -57,8 +57,8 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         &SPEC.child("persistentVolumeClaimRetentionPolicy").child("whenScaled"),
         Reason::Invalid,
         format!(
-            "this update removes {gone}, and with whenScaled Delete the claims of what it removes \
-             go too, {claim}-{name}-{first} for one"
+            "this update removes {gone}, and whenScaled Delete also deletes the claims of each \
+             removed pod, such as {claim}-{name}-{first}"
         ),
         "set whenScaled to Retain unless the data is safe elsewhere",
     );

@@ -1,4 +1,4 @@
-//! An agent of the node that leaves out the control plane.
+//! A node agent that does not run on the control plane.
 
 use k8s_openapi::api::core::v1::{PodSpec, Toleration};
 
@@ -17,17 +17,17 @@ pub(super) static TRAP: Trap = Trap {
         id: "control-plane-not-tolerated",
         summary: "a node agent without a toleration for the control plane",
         why: "\
-A DaemonSet without a toleration of `node-role.kubernetes.io/control-plane` gets no pod on the nodes of the
-control plane; it does not count them as wanted, so it is \"successfully rolled out\". Daemons that look after
-the node itself, such as collectors of logs, are usually meant to be there too. A toleration that a webhook
-puts into pods comes too late: the pod is never made.
+A DaemonSet without a toleration for `node-role.kubernetes.io/control-plane` gets no pod on control plane
+nodes. It does not count them as desired, so it is \"successfully rolled out\". Daemons that look after the
+node itself, such as log collectors, are usually meant to run there too. A webhook that adds the toleration
+to pods comes too late: the pod is never created.
 
-Seen on a 1.36 control plane: of three nodes, one of the control plane, a DaemonSet without tolerations wants
-two; with the toleration three.
+Seen on a 1.36 control plane: with three nodes, one of them a control plane node, a DaemonSet without
+tolerations wants two pods, and with the toleration three.
 
-Found are DaemonSets that reach into the node (`hostPath`, `hostPID`, `hostIPC`), do not choose nodes by
-anything but operating system and architecture, and do not ask setguard for the toleration by the label
-setguard.io/control-plane.
+The rule finds DaemonSets that reach into the node (`hostPath`, `hostPID`, `hostIPC`), do not select nodes by
+anything but operating system and architecture, and do not request the toleration from setguard with the
+label setguard.io/control-plane.
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",
         bad: include_str!("examples/control-plane-not-tolerated.bad.yaml"),
@@ -50,7 +50,7 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
     }
     let Some(pod) = &spec.template.spec else { return };
     let list = pod.tolerations.as_deref().unwrap_or_default();
-    // The old name alone is the matter of legacy-master-toleration.
+    // legacy-master-toleration reports a toleration of the old taint alone.
     let tolerates = |it: &Toleration| {
         tolerations::tolerates(it, TAINT, "NoSchedule") || it.key.as_deref() == Some(OLD_TAINT)
     };
@@ -60,7 +60,7 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
     found.report(
         if list.is_empty() { &POD_SPEC } else { &TOLERATIONS },
         Reason::Required,
-        format!("no pod runs on the nodes of the control plane, which have the taint {TAINT}"),
+        format!("no pod will run on control plane nodes, which have the taint {TAINT}"),
         format!("add {{key: {TAINT}, operator: Exists, effect: NoSchedule}} to tolerations"),
     );
 }
@@ -71,7 +71,7 @@ fn is_agent_of_the_node(spec: &PodSpec) -> bool {
         || spec.volumes.iter().flatten().any(|volume| volume.host_path.is_some())
 }
 
-/// Whether the template is meant for some nodes only.
+/// Whether the template selects only some of the nodes.
 fn chooses_nodes(spec: &PodSpec) -> bool {
     let is_kind_of_machine =
         |key: &str| key.ends_with("kubernetes.io/os") || key.ends_with("kubernetes.io/arch");

@@ -1,4 +1,4 @@
-//! No old revision to go back to.
+//! No old revision to roll back to.
 
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
@@ -13,8 +13,8 @@ pub(super) static TRAP: Trap = Trap {
         summary: "revisionHistoryLimit 0, which leaves no revision to roll back to",
         why: "\
 The controller keeps `revisionHistoryLimit` old templates, 10 by default, as ControllerRevisions. They are
-what `kubectl rollout undo` goes back to. With 0 none is kept that no pod uses any more: when a bad template
-has reached all pods, there is nothing to undo it with.
+what `kubectl rollout undo` rolls back to. With 0 the controller deletes each one that no pod uses any more:
+when a bad template has reached all pods, there is nothing to roll back to.
 
 Kubernetes: `cleanupHistory`, pkg/controller/daemon/update.go; `truncateHistory`,
 pkg/controller/statefulset/stateful_set_control.go.",
@@ -38,8 +38,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         found.report(
             &SPEC.child("revisionHistoryLimit"),
             Reason::Invalid,
-            "no old revision is kept, so `kubectl rollout undo` has nothing to go back to",
-            "use 1 or more, or leave the field out for 10",
+            "no old revision is kept, so `kubectl rollout undo` has nothing to roll back to",
+            "use 1 or more, or leave the field out for the default of 10",
         );
     }
 }

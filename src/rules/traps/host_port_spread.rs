@@ -1,4 +1,4 @@
-//! More pods than nodes that can take them.
+//! Replicas that each need their own node because they claim a port of it.
 
 use super::read;
 use crate::{
@@ -11,17 +11,17 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "host-port-spread",
-        summary: "replicas that claim a port of the node: no two fit on one node",
+        summary: "replicas that claim a port of the node, so that no two fit on one node",
         why: "\
-A port of the node can be held by one pod only, and with `hostNetwork` every declared port is one. So
-no two replicas can be on the same node: with fewer free nodes than replicas the rest stays Pending,
-with podManagementPolicy OrderedReady the ones after it are not even created, and a node that is lost
-or drained leaves its pod without a place. A StatefulSet that says so itself, with a required
-podAntiAffinity against its own pods, is left alone.
+Only one pod on a node can use a given host port, and with `hostNetwork` every declared port is a host
+port. So no two replicas can run on the same node. With fewer free nodes than replicas the rest stay
+Pending; with podManagementPolicy OrderedReady only the first of them is created at all. If a node is
+lost or drained, its pod may have nowhere to run. A StatefulSet with a required podAntiAffinity
+against its own pods is exempt: it already makes this explicit.
 
-Seen on a 1.36 control plane with 2 nodes: 3 replicas with `hostPort: 8080`, and 3 with `hostNetwork`
-and a containerPort; two pods are placed, the third stays Pending with \"2 node(s) didn't have free
-ports for the requested pod ports\".
+Seen on a 1.36 control plane with 2 nodes: with 3 replicas and `hostPort: 8080`, and with 3 replicas,
+`hostNetwork` and a containerPort, two pods are scheduled and the third stays Pending with \"2 node(s)
+didn't have free ports for the requested pod ports\".
 
 Kubernetes: `NodePorts`, pkg/scheduler/framework/plugins/nodeports/node_ports.go;
 `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
@@ -55,9 +55,9 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         Reason::Invalid,
         format!(
             "container {:?} claims port {} of the node, so each of the {replicas} replicas needs \
-             a node of its own, and those that find none stay Pending",
+             its own node, and those that find none stay Pending",
             claimed.container.name, claimed.number
         ),
-        "use a Service instead, or say it openly with a required podAntiAffinity by hostname",
+        "use a Service instead, or make it explicit with a required podAntiAffinity by hostname",
     );
 }

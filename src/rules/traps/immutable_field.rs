@@ -1,4 +1,4 @@
-//! What to do instead of a change that is refused.
+//! What to do instead of a change to an immutable field.
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
@@ -13,19 +13,20 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "immutable-field",
-        summary: "a change of a field that cannot be changed, and what to do instead",
+        summary: "a change to an immutable field, and what to do instead",
         why: "\
 A StatefulSet's selector, serviceName, podManagementPolicy and volumeClaimTemplates and a DaemonSet's
-selector cannot be changed. The API server refuses such an update, for a StatefulSet with a text that
-names the fields that can be changed and not the one that was. This names it and says how to get
-there. It warns before the refusal; `setguard check` knows of it with `--against`.
+selector are immutable: the API server refuses an update that changes them. For a StatefulSet its
+error lists the fields that can be changed, not the one that was. This rule names that field and
+describes how to make the change. It warns before the API server refuses the update; `setguard check`
+finds it with `--against`.
 
 Seen on a 1.36 control plane: after `kubectl delete --cascade=orphan` and another `kubectl apply` the
-running pods are adopted. With another podManagementPolicy or claim size nothing more is to be done.
-With another serviceName the pods keep the old subdomain until they are restarted. With a claim
-template more, the controller makes the claim but cannot add it to a running pod; the pod has to be
-deleted. With another selector the pods are not adopted, and their names are taken: the new
-StatefulSet gets no pods.
+controller adopts the running pods. If podManagementPolicy or the claim size changed, that is all. If
+serviceName changed, the pods keep the old subdomain until they are restarted. If a claim template was
+added, the controller creates the claim but cannot add it to a running pod; the pod has to be deleted.
+If the selector changed, the pods are not adopted, and their names are in use: the new StatefulSet
+gets no pods.
 
 Kubernetes: `ValidateStatefulSetUpdate`, pkg/apis/apps/validation/validation.go; `ValidateUpdate`,
 pkg/registry/apps/daemonset/strategy.go.",
@@ -49,7 +50,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         found.report(
             &SPEC.child("selector"),
             Reason::Forbidden,
-            "the selector cannot be changed, and orphaned pods that it does not match would stay",
+            "the selector cannot be changed, and orphaned pods that the new one does not match \
+             would stay behind",
             "use another name, or delete the object with its pods and apply it again",
         );
     }
@@ -64,7 +66,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             format!("{what} cannot be changed"),
             format!(
                 "run `kubectl delete sts {name} --cascade=orphan`, which leaves the pods \
-                 running, and apply it again{then}"
+                 running, and apply the object again{then}"
             ),
         );
     };
@@ -72,11 +74,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if service.unwrap_or_default() != old_service.unwrap_or_default() {
         let written = SPEC.child("serviceName");
         let field = if new.service_name.is_some() { &written } else { &SPEC };
-        report(field, "serviceName", "; the pods have the old one until they are restarted");
+        report(field, "serviceName", "; the pods keep the old one until they are restarted");
     }
     if new.pod_management_policy != old.pod_management_policy {
         let written = SPEC.child("podManagementPolicy");
-        // OrderedReady is the default: it may not be written down.
+        // OrderedReady is the default, so the field may be missing.
         let parallel = new.pod_management_policy.as_deref() == Some("Parallel");
         report(if parallel { &written } else { &SPEC }, "podManagementPolicy", "");
     }
@@ -88,18 +90,18 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let written = SPEC.child("volumeClaimTemplates");
     let field = if new.volume_claim_templates.is_some() { &written } else { &SPEC };
     let (what, then) = if !read::claims(new).map(|c| c.0).eq(read::claims(old).map(|c| c.0)) {
-        let then = "; then delete the pods one by one, a running one cannot exchange its volumes";
+        let then = "; then delete the pods one by one: a running pod keeps its volumes";
         ("the list of claim templates", then)
     } else if only_sizes_differ(new_claims.to_vec(), old_claims) {
-        let then = "; claims that are there are grown one by one with `kubectl edit pvc`";
+        let then = "; grow existing claims one by one with `kubectl edit pvc`";
         ("the size in a claim template", then)
     } else {
-        ("a claim template", "; claims that are there stay as they are")
+        ("a claim template", "; existing claims stay as they are")
     };
     report(field, what, then);
 }
 
-/// Whether the claim templates would be the same with the sizes of the old ones.
+/// Whether the claim templates differ from the old ones in their sizes only.
 fn only_sizes_differ(mut new: Vec<PersistentVolumeClaim>, old: &[PersistentVolumeClaim]) -> bool {
     for (new, old) in new.iter_mut().zip(old) {
         if let Some((new, old)) = new.spec.as_mut().zip(old.spec.as_ref()) {

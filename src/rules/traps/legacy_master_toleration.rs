@@ -1,4 +1,4 @@
-//! The toleration of the control plane's old name alone.
+//! A toleration of the control plane's old taint alone.
 
 use k8s_openapi::api::core::v1::Toleration;
 
@@ -15,15 +15,15 @@ pub(super) static TRAP: Trap = Trap {
         id: "legacy-master-toleration",
         summary: "a toleration of the control plane's old taint without the new one",
         why: "\
-Nodes of the control plane used to have the taint `node-role.kubernetes.io/master`. kubeadm gave them
-`node-role.kubernetes.io/control-plane` beside it in 1.24, and nothing else from 1.25 on. A template that
-tolerates the old name alone does not come to the control plane of a newer cluster, and nothing says so: a
-DaemonSet does not want a pod there and counts as rolled out.
+Control plane nodes used to have the taint `node-role.kubernetes.io/master`. kubeadm 1.24 sets
+`node-role.kubernetes.io/control-plane` as well, and from 1.25 on only that. A template that tolerates only
+the old taint gets no pods on the control plane of a newer cluster, and nothing reports it: a DaemonSet does
+not want a pod there and counts as rolled out.
 
-Seen on a 1.36 control plane: of three nodes, one with the new taint, a DaemonSet that tolerates the old
-one wants two.
+Seen on a 1.36 control plane: with three nodes, one of them with the new taint, a DaemonSet that tolerates
+the old one wants two pods.
 
-A cluster that still uses the old name needs both; the new one does no harm there.
+A cluster that still uses the old taint needs both tolerations; the new one does no harm there.
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",
         bad: include_str!("examples/legacy-master-toleration.bad.yaml"),
@@ -44,7 +44,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let spec = read::pod_spec(&subject.object);
     let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
     let Some(i) = list.iter().position(|it| it.key.as_deref() == Some(OLD)) else { return };
-    // Who names the new one, be it with another effect, knows of it.
+    // A toleration of the new taint is deliberate, even if its effect is another one.
     let knows = |it: &Toleration| {
         it.key.as_deref() == Some(NEW) || tolerations::tolerates(it, NEW, "NoSchedule")
     };
@@ -54,7 +54,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     found.report(
         &TOLERATIONS.index(i).child("key"),
         Reason::Invalid,
-        format!("this brings no pod to a control plane whose nodes have the taint {NEW}"),
+        format!("this brings no pod to control plane nodes that have the taint {NEW}"),
         format!("tolerate {NEW} too"),
     );
 }

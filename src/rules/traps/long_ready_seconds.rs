@@ -1,4 +1,4 @@
-//! A rollout that waits for a long time.
+//! A rollout that takes very long because of `minReadySeconds`.
 
 use super::read;
 use crate::{
@@ -11,14 +11,14 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "long-ready-seconds",
-        summary: "minReadySeconds with which a rollout takes very long",
+        summary: "minReadySeconds so high that a rollout takes very long",
         why: "\
-A pod counts as available only when it has been ready for `minReadySeconds`, and a rolling update goes on
-to the next ones then. The wait is paid for each step, so ten minutes for one pod are more than a day and a
-half for 250 nodes one at a time, and for that long two versions run beside each other.
+A pod counts as available only when it has been ready for `minReadySeconds`, and only then does a rolling
+update continue with the next pods. Each step waits that long, so ten minutes for one pod are more than a day
+and a half for 250 nodes one at a time, and all that time two versions run side by side.
 
-Found are more than 600 seconds a step, and more than an hour in all, as far as the number of steps is
-known: from `replicas`, or from the stored status of a DaemonSet.
+The rule finds waits of more than 600 seconds a step, and of more than an hour in all if the number of steps
+is known: from `replicas`, or from the stored status of a DaemonSet.
 
 Kubernetes: `IsPodAvailable`, pkg/api/v1/pod/util.go; `rollingUpdate`, pkg/controller/daemon/update.go.",
         bad: include_str!("examples/long-ready-seconds.bad.yaml"),
@@ -60,11 +60,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         &SPEC.child("minReadySeconds"),
         Reason::Invalid,
         message,
-        "use as many seconds as a bad version needs to show",
+        "use only as many seconds as a bad version needs to fail",
     );
 }
 
-/// How many times a DaemonSet's rollout waits, if its status tells for how many nodes it is.
+/// The number of steps of a DaemonSet's rollout, if its status contains the number of nodes.
 fn daemon_steps(subject: &Subject<'_>, spec: &DaemonSetSpec) -> Option<i64> {
     let status = match subject.old() {
         Some(old) => read::daemon_set_status(old),

@@ -1,4 +1,4 @@
-//! An update that takes everything down at once.
+//! An update that takes all pods down at once.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -15,15 +15,16 @@ pub(super) static TRAP: Trap = Trap {
         id: "max-unavailable-everything",
         summary: "maxUnavailable so high that an update takes all pods down at once",
         why: "\
-With `maxUnavailable: 100%` a rolling update deletes all old pods in one go: on every node the log
-collector, the network plugin or the storage driver is gone until its new image is pulled and has
-started, and a bad image is everywhere before anybody sees it. The percentage of a DaemonSet is
-rounded up, so that 60% of 2 nodes is both of them; a number is compared with the pods that the
-DaemonSet had when an update is judged. The percentage of a StatefulSet is rounded down, to 1 at
-least, and only looked at where the feature gate MaxUnavailableStatefulSet is on.
+With `maxUnavailable: 100%` a rolling update deletes all old pods at once: on every node the log
+collector, the network plugin or the storage driver is missing until its new image is pulled and has
+started, and a bad image is everywhere before anybody notices. The percentage of a DaemonSet is
+rounded up, so 60% of 2 nodes is both of them. A value other than 100% is judged only in an update,
+by the number of nodes in the stored status of the DaemonSet. The percentage of a StatefulSet is
+rounded down, but to at least 1, and is looked at only if the feature gate MaxUnavailableStatefulSet
+is on.
 
-Seen on a 1.36 control plane: a DaemonSet on 2 nodes with 60%, a new image; both ready pods are
-deleted in the same second.
+Seen on a 1.36 control plane: when a DaemonSet on 2 nodes with 60% gets a new image, both ready pods
+are deleted in the same second.
 
 Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go; `getStatefulSetMaxUnavailable`,
 pkg/controller/statefulset/stateful_set_utils.go.",
@@ -53,17 +54,17 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     found.report(
         &ROLLING_UPDATE.child("maxUnavailable"),
         Reason::Invalid,
-        format!("an update takes {all} down at once, and a bad template takes them all"),
-        "use less, such as 1 or 10%",
+        format!("an update takes {all} down at once, and a bad template breaks all of them"),
+        "use a lower value, such as 1 or 10%",
     );
 }
 
-/// Which pods go at once, if it is all of them. Of a number that can only be told when it is known
-/// how many there are.
+/// The pods that an update takes down at once, if these are all of them. A value other than 100%
+/// can only be judged if the old object's status contains the number of nodes.
 fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec) -> Option<String> {
     let value = max_unavailable(spec)?;
     if *value == IntOrString::String("100%".to_owned()) {
-        return Some("the pods of all nodes".to_owned());
+        return Some("the pods on all nodes".to_owned());
     }
     let old = subject.old()?;
     let Workload::DaemonSet(old_spec) = &old.workload else { return None };
@@ -71,7 +72,7 @@ fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec) -> Option<String> {
     let at_once = read::scaled(value, nodes, true)?;
     let changes = || max_unavailable(old_spec) != Some(value) || read::template_changes(subject);
     (nodes > 1 && at_once >= nodes.into() && changes())
-        .then(|| format!("the pods of all {nodes} nodes"))
+        .then(|| format!("the pods on all {nodes} nodes"))
 }
 
 fn max_unavailable<T>(spec: &DaemonSetSpec<T>) -> Option<&IntOrString> {

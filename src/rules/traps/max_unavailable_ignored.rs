@@ -1,4 +1,4 @@
-//! A field of a feature that is off.
+//! `maxUnavailable` of a StatefulSet while its feature gate is off.
 
 use super::read;
 use crate::{
@@ -11,16 +11,16 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "max-unavailable-ignored",
-        summary: "maxUnavailable of a StatefulSet where its feature gate is off",
+        summary: "maxUnavailable of a StatefulSet while its feature gate is off",
         why: "\
 `updateStrategy.rollingUpdate.maxUnavailable` of a StatefulSet belongs to the feature gate
-MaxUnavailableStatefulSet. While the gate is off the API server drops the field without a word, except
-where the stored object has it already, and the controller updates one pod at a time in any case. The
-gate has been there since 1.24; it was on by default in 1.35.0 to 1.35.3 only. Values that come to one
-pod are not found: they change nothing.
+MaxUnavailableStatefulSet. While the gate is off the API server drops the field silently, unless the
+stored object already has it, and the controller updates one pod at a time in any case. The gate has
+existed since 1.24; it was on by default only in 1.35.0 to 1.35.3. The rule ignores values that amount
+to one pod: they change nothing.
 
 Seen on a 1.36 control plane: `maxUnavailable: 2` is accepted, the stored object does not have it, and
-the user is told nothing. Only a mutating webhook gets to see the field.
+the user gets no message. Only a mutating webhook sees the field.
 
 Kubernetes: `dropStatefulSetDisabledFields`, pkg/registry/apps/statefulset/strategy.go;
 `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go.",
@@ -44,11 +44,11 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut
         &ROLLING_UPDATE.child("maxUnavailable"),
         Reason::Forbidden,
         format!(
-            "it has no effect while the feature gate {} is off, as it is in Kubernetes {}: pods \
-             are updated one at a time, not {at_once}",
+            "it has no effect because the feature gate {} is off (Kubernetes {}): pods are \
+             updated one at a time, not {at_once}",
             read::MAX_UNAVAILABLE_GATE,
             cluster.version,
         ),
-        "leave it out, or turn the gate on in kube-apiserver and kube-controller-manager",
+        "leave it out, or enable the gate in kube-apiserver and kube-controller-manager",
     );
 }

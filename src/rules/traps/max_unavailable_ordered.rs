@@ -1,4 +1,4 @@
-//! Pods that go together and come one by one.
+//! Pods that are deleted together and created one by one.
 
 use super::read;
 use crate::{
@@ -11,18 +11,18 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "max-unavailable-ordered",
-        summary: "maxUnavailable above 1 with OrderedReady: pods go together and come one by one",
+        summary: "maxUnavailable above 1 with OrderedReady: more pods are down, nothing is faster",
         why: "\
 With `maxUnavailable: 3` the controller deletes three pods at once. With podManagementPolicy
-OrderedReady, the default, it then creates the first of them, waits until that is available, creates
-the next, and so on. So three pods are down together for about as long as three updates in a row would
-have taken: capacity is lost and no time is won.
+OrderedReady, the default, it then creates the first of them, waits until it is available, creates the
+next, and so on. So three pods are down together for about as long as three updates in a row would
+take: capacity is lost and no time is saved.
 
-podManagementPolicy cannot be changed later. Only looked at where the feature gate
+podManagementPolicy cannot be changed later. The rule runs only if the feature gate
 MaxUnavailableStatefulSet is on: without it the field has no effect, see max-unavailable-ignored.
 
-Seen on a 1.36 control plane with the gate on: of 4 ready pods 3 are deleted in the same second; one
-is created and the other two are missing until it is ready.
+Seen on a 1.36 control plane with the gate on: 3 of 4 ready pods are deleted in the same second; one
+is created, and the other two are missing until it is ready.
 
 Kubernetes: `updateStatefulSetAfterInvariantEstablished`, `processReplica`,
 pkg/controller/statefulset/stateful_set_control.go.",
@@ -56,8 +56,8 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut
         Reason::Invalid,
         format!(
             "with podManagementPolicy OrderedReady an update takes {at_once} pods down together \
-             and brings them back one after the other, so more are down and nothing is faster"
+             but brings them back one by one, so more pods are down and nothing is faster"
         ),
-        "use maxUnavailable 1, or a new StatefulSet with Parallel",
+        "use maxUnavailable 1, or a new StatefulSet with podManagementPolicy Parallel",
     );
 }

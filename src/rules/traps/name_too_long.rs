@@ -12,13 +12,13 @@ pub(super) static TRAP: Trap = Trap {
         id: "name-too-long",
         summary: "a name so long that the controller can never create a pod",
         why: "\
-The controller appends `-` and a hash of up to 10 characters to the name. For a StatefulSet the result
-becomes the label `controller-revision-hash` of each pod, which may have 63 characters: a name of more
-than 52 leaves no room. For a DaemonSet it becomes the name of a ControllerRevision, which may have 253:
-a name of more than 242 leaves no room. The API server accepts up to 63 and 253.
+The controller appends `-` and a hash of up to 10 characters to the name. For a StatefulSet the result is
+the value of the label `controller-revision-hash` on each pod. A label value can have 63 characters, so the
+name can have at most 52. For a DaemonSet the result is the name of a ControllerRevision. That can have 253
+characters, so the name can have at most 242. The API server accepts names of up to 63 and 253 characters.
 
 Seen on a 1.36 control plane: StatefulSets with names of 52, 53, 54 and 57 characters are all accepted;
-only the one with 52 gets pods, the others report FailedCreate for ever.
+only the one with 52 gets pods, the others report FailedCreate forever.
 
 Kubernetes: `setPodRevision`, pkg/controller/statefulset/stateful_set_utils.go;
 `ControllerRevisionName`, pkg/controller/history/controller_history.go; `snapshot`,
@@ -36,14 +36,14 @@ pkg/controller/daemon/update.go.",
 
 /// A hyphen and a hash: 32 bits in decimal.
 const APPENDED: usize = 11;
-/// What the API server appends to `generateName`, cut to [`GENERATED_BASE`] before.
+/// The API server cuts `generateName` to [`GENERATED_BASE`] characters and appends this many.
 const GENERATED: usize = 5;
 const GENERATED_BASE: usize = 58;
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let (limit, becomes) = match subject.object.kind() {
-        Kind::StatefulSet => (63 - APPENDED, "the label controller-revision-hash of its pods"),
-        Kind::DaemonSet => (253 - APPENDED, "the name of its ControllerRevisions"),
+        Kind::StatefulSet => (63 - APPENDED, "the pod label controller-revision-hash"),
+        Kind::DaemonSet => (253 - APPENDED, "the name of a ControllerRevision"),
     };
     let given = subject.object.metadata.name.as_deref().filter(|name| !name.is_empty());
     let (field, length, room) = match (given, subject.object.metadata.generate_name.as_deref()) {
@@ -59,7 +59,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             Reason::TooLong,
             format!(
                 "with a name of {length} characters no pod can ever be created: the controller \
-                 makes {becomes} of it by appending a hash, and has room for {limit}"
+                 appends a hash to make {becomes}, which leaves room for {limit} characters"
             ),
             format!("use a {field} of at most {room} characters"),
         );

@@ -1,4 +1,4 @@
-//! A server that does not say when it is ready.
+//! A server without a readiness probe.
 
 use k8s_openapi::api::core::v1::Container;
 
@@ -17,11 +17,11 @@ pub(super) static TRAP: Trap = Trap {
         summary: "a server without a readiness probe, whose rollout waits for nothing",
         why: "\
 A container without a readiness probe counts as ready as soon as it has started. A rolling update, and the
-ordered start of a StatefulSet, go on to the next pod when the last one is ready: a version that starts and
-then fails is rolled out to all of them, and the Services send requests to pods that cannot answer yet.
+ordered start of a StatefulSet, continue with the next pod when the last one is ready. So a version that
+starts and then fails is rolled out to all pods, and Services send requests to pods that cannot answer yet.
 
-Found are templates with a container that declares a TCP port, where no container has a readiness probe and
-there are no readiness gates. What has no port has often nothing to ask.
+The rule reports templates with a container that declares a TCP port, if no container has a readiness probe
+and there are no readiness gates. A container without a port often has nothing to probe.
 
 Kubernetes: `isRunningAndReady`, pkg/controller/statefulset/stateful_set_utils.go; `rollingUpdate`,
 pkg/controller/daemon/update.go.",

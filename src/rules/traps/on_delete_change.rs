@@ -1,4 +1,4 @@
-//! A changed template that waits for hands.
+//! A changed template that the controller does not roll out.
 
 use super::read;
 use crate::{
@@ -11,17 +11,17 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "on-delete-change",
-        summary: "a changed template under OnDelete, which reaches no pod by itself",
+        summary: "a changed template under OnDelete, which running pods do not get",
         why: "\
-With `updateStrategy.type: OnDelete` the controller makes pods from the new template only where a pod is
-missing. Those that run keep the old one until somebody deletes them, and `kubectl rollout status` does not
-wait: it refuses to answer for this strategy. A fix that was applied is easily believed to be live.
+With `updateStrategy.type: OnDelete` the controller uses the new template only to create missing pods.
+Running pods keep the old template until somebody deletes them. `kubectl rollout status` does not wait: it
+fails for this strategy. So it is easy to believe that a fix is live when it has only been applied.
 
 Seen on a 1.36 control plane: after a new template both pods of a DaemonSet keep the old one, UP-TO-DATE 0;
-`kubectl rollout status` says \"only available for RollingUpdate strategy type\".
+`kubectl rollout status` fails with \"only available for RollingUpdate strategy type\".
 
-Objects that are owned by a controller are left alone: an operator that chose OnDelete deletes the pods
-itself, in an order of its own.
+The rule ignores objects that a controller owns: an operator that uses OnDelete deletes the pods itself, in
+its own order.
 
 Kubernetes: `updateDaemonSet`, pkg/controller/daemon/daemon_controller.go; `updateStatefulSet`,
 pkg/controller/statefulset/stateful_set_control.go.",

@@ -1,4 +1,4 @@
-//! A rolling update that never is.
+//! Settings for rolling updates that OnDelete ignores.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -14,15 +14,15 @@ pub(super) static TRAP: Trap = Trap {
         id: "on-delete-ignores-rolling-update",
         summary: "a DaemonSet with settings for rolling updates under OnDelete",
         why: "\
-With `updateStrategy.type: OnDelete` the block `rollingUpdate` means nothing: pods are replaced when somebody
-deletes them. The API server does not even look at it, so it takes values that it would refuse otherwise.
-Whoever wrote the block expects updates to roll.
+With `updateStrategy.type: OnDelete` the block `rollingUpdate` has no effect: a pod is replaced only when
+somebody deletes it. The API server does not even validate the block, so it accepts values that it would
+otherwise refuse. Users who write the block expect rolling updates.
 
-A block that holds only the defaults is left alone: it stays behind when the type of an existing object is
-changed.
+The rule ignores a block that contains only the defaults: it stays behind when the type of an existing object
+is changed.
 
 Seen on a 1.36 control plane: `type: OnDelete` with `maxUnavailable: 300%` and `maxSurge: 3` is accepted and
-stored as it is. For a StatefulSet the API server refuses the block.
+stored unchanged. For a StatefulSet the API server refuses the block.
 
 Kubernetes: `ValidateDaemonSetUpdateStrategy`, pkg/apis/apps/validation/validation.go.",
         bad: include_str!("examples/on-delete-ignores-rolling-update.bad.yaml"),

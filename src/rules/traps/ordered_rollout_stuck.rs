@@ -1,4 +1,4 @@
-//! A repaired template that waits for the broken pod.
+//! A fixed template that is not rolled out because a pod is broken.
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
@@ -13,12 +13,12 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "ordered-rollout-stuck",
-        summary: "a new template for ordered pods of which one is not ready: it waits for that pod",
+        summary: "a new template while an ordered pod is not ready: the rollout waits for that pod",
         why: "\
 With podManagementPolicy OrderedReady the controller first waits until every existing pod is ready and
-available, and only then begins to replace pods. So after a bad image the good one is not rolled out:
-the controller waits for the broken pod, which only the new template could repair. Somebody has to
-delete that pod; it then comes back with the new template. A pod that is merely starting is no harm.
+available, and only then begins to replace pods. So after a bad image a good one is not rolled out:
+the controller waits for the broken pod, which only the new template could fix. Somebody has to delete
+that pod; it then comes back with the new template. A pod that is only starting does no harm.
 
 Seen on a 1.36 control plane: 2 replicas, the second not ready, a new image; nothing happens until the
 pod is deleted, then both pods are updated within seconds.
@@ -50,7 +50,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     let created = status.replicas;
     let waiting = created.saturating_sub(status.ready_replicas.unwrap_or(0));
     let suspect = suspect(old_spec, &status).filter(|_| waiting == 1);
-    // What is scaled away need not become ready.
+    // A pod that is scaled away need not become ready.
     let stays = |ordinal| read::ordinals(spec).contains(&ordinal);
     if waiting < 1 || !suspect.is_none_or(stays) || !read::template_changes(subject) {
         return;
@@ -62,20 +62,22 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         Reason::Invalid,
         format!(
             "{waiting} of {created} {pods} {is} not ready, and with podManagementPolicy \
-             OrderedReady the new template waits for that, even if it is the cure"
+             OrderedReady the new template is not rolled out until every pod is ready, even if \
+             it is the fix"
         ),
         match suspect {
             Some(ordinal) => format!(
-                "unless it becomes ready by itself, delete it by hand: {}-{ordinal}, by the status",
+                "delete {}-{ordinal} if it does not become ready by itself: according to the \
+                 status it is the broken pod",
                 subject.object.name()
             ),
-            None => "delete what `kubectl get pods` shows as broken".to_owned(),
+            None => "delete the pods that `kubectl get pods` shows as broken".to_owned(),
         },
     );
 }
 
-/// The pod that is not ready, going by the counts: pods are started from the first on, each when
-/// the one before it is ready, and updated from the last down.
+/// The pod that is not ready, derived from the counts in the status. Pods are started from the
+/// first to the last, each when the one before it is ready, and updated from the last to the first.
 fn suspect<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> Option<i64> {
     let ordinals = read::ordinals(spec);
     let wanted = ordinals.end - ordinals.start;

@@ -11,19 +11,18 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "ordinal-overflow",
-        summary: "ordinals.start so high that the last pods have no number of 32 bits",
+        summary: "ordinals.start so high that the last ordinals do not fit into 32 bits",
         why: "\
-The pods are numbered from `ordinals.start` to `start + replicas - 1`, and the controller reads the
-number back from the name of a pod as one of 32 bits. A higher one cannot be read and counts as -1,
-so the pod can never be created; the controller tries for ever and reports nothing but an error in
-its own log.
+The pods are numbered from `ordinals.start` to `start + replicas - 1`, and the controller parses the
+number in the name of a pod as a 32-bit integer. A higher number cannot be parsed and counts as -1, so
+the pod can never be created. The controller retries forever and reports only an error in its own log.
 
 Seen on a 1.36 control plane: `start: 2147483647` with 2 replicas is accepted. The first pod is
-created, for the second the controller asks for a pod `overflow--1`, which the API server refuses,
-again and again, without an event.
+created. For the second the controller tries to create a pod `overflow--1`, which the API server
+refuses, again and again, without an event.
 
 Kubernetes: `getParentNameAndOrdinal`, `updateIdentity`,
-pkg/controller/statefulset/stateful_set_utils.go. Validation only asks that `start` is not negative.",
+pkg/controller/statefulset/stateful_set_utils.go. Validation only requires that `start` is not negative.",
         bad: include_str!("examples/ordinal-overflow.bad.yaml"),
         good: include_str!("examples/ordinal-overflow.good.yaml"),
         mode: Mode::Deny,
@@ -48,7 +47,7 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
         &SPEC.child("ordinals").child("start"),
         Reason::Invalid,
         format!(
-            "pods numbered from {start} on would end with {last}, and a pod with a number above \
+            "the ordinals would run from {start} to {last}, and a pod with an ordinal above \
              {highest} can never be created"
         ),
         format!("use a start of at most {} for {replicas} replicas", highest + 1 - replicas),

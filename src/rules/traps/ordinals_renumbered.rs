@@ -1,4 +1,4 @@
-//! A new start that exchanges pods for others.
+//! A new `ordinals.start` that deletes pods and creates others.
 
 use std::ops::Range;
 
@@ -13,16 +13,16 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "ordinals-renumbered",
-        summary: "ordinals.start changes so that pods go and others with new volumes come",
+        summary: "a new ordinals.start that deletes pods and creates others with new volumes",
         why: "\
-The pods of a StatefulSet are those numbered from `ordinals.start` to `start + replicas - 1`. With
-another start the pods outside that range are deleted and those missing in it are created, each with a
-name, a DNS name and claims of its own: the data stays behind in claims that no pod uses, or is
-deleted with them where `whenScaled` is Delete. A change that only adds pods, or only removes some, is
-left alone: that is how a StatefulSet is moved from one cluster to another.
+The pods of a StatefulSet are numbered from `ordinals.start` to `start + replicas - 1`. When the start
+changes, the pods outside the new range are deleted and the missing ones are created, each with its own
+name, DNS name and claims. The data stays behind in claims that no pod uses, or is deleted with them if
+`whenScaled` is Delete. The rule ignores a change that only adds pods or only removes some: that is how
+a StatefulSet is moved from one cluster to another.
 
-Seen on a 1.36 control plane: 2 replicas, start 0 to 3: the pods numbered 0 and 1 are deleted, 3 and 4
-come with new, empty claims, and with `whenScaled: Delete` the old claims are gone too.
+Seen on a 1.36 control plane: 2 replicas, start changed from 0 to 3: pods 0 and 1 are deleted, pods 3
+and 4 are created with new, empty claims, and with `whenScaled: Delete` the old claims are deleted too.
 
 Kubernetes: `updateStatefulSet` (\"condemned\"), pkg/controller/statefulset/stateful_set_control.go;
 `getPersistentVolumeClaimName`, stateful_set_utils.go.",
@@ -51,7 +51,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     };
     let with = match read::claims(spec).next() {
         Some(_) => "with new, empty volumes",
-        None => "which are others to all who know them by name",
+        None => "which clients do not find under the old names",
     };
     found.report(
         field,
@@ -67,7 +67,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     );
 }
 
-/// The ordinals that go and those that come, where there are both.
+/// The ordinals that are removed and those that are added; `None` unless there are both.
 fn exchanged(before: &Range<i64>, after: &Range<i64>) -> Option<(Range<i64>, Range<i64>)> {
     let (gone, new) = if after.start > before.start {
         (before.start..after.start.min(before.end), before.end.max(after.start)..after.end)

@@ -1,4 +1,4 @@
-//! A partition that no replica is above.
+//! A partition that covers all replicas.
 
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
@@ -10,15 +10,15 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "partition-covers-all",
-        summary: "a StatefulSet whose partition is not below its replicas rolls out nothing",
+        summary: "a partition that is not below the number of replicas: nothing is rolled out",
         why: "\
-A rolling update reaches the pods from index `replicas - 1` down to `partition`. With a partition
-that is not below `replicas` there is none: every new image is accepted and no pod ever gets it,
-`kubectl rollout status` says \"partitioned roll out complete: 0 new pods have been updated\" and exits
+A rolling update reaches the pods from index `replicas - 1` down to `partition`. If the partition is
+not below `replicas`, there are none: every new image is accepted and no pod ever gets it,
+`kubectl rollout status` prints \"partitioned roll out complete: 0 new pods have been updated\" and exits
 with 0, and a pod that is deleted comes back with the old template.
 
 Seen on a 1.36 control plane: 2 replicas, `partition: 5`, a new image; both pods keep the old one.
-The partition counts from 0 whatever `ordinals.start` says.
+The partition counts from 0, whatever the value of `ordinals.start`.
 
 Kubernetes: `performUpdate` and `newVersionedStatefulSetPod`,
 pkg/controller/statefulset/stateful_set_control.go and stateful_set_utils.go;

@@ -1,4 +1,4 @@
-//! A partition that reads as an ordinal.
+//! A partition that looks like an ordinal.
 
 use super::read;
 use crate::{
@@ -11,15 +11,15 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "partition-is-an-index",
-        summary: "a partition above ordinals.start that counts pods, not their numbers",
+        summary: "a partition that looks like an ordinal, but counts pods from 0",
         why: "\
 `partition` is the index of a pod, counted from 0, not the number in its name. Without
 `ordinals.start` the two are the same. With `start: 5` and `partition: 6` a reader expects web-6 and
-the pods after it to be updated; it is web-11 and the pods after it, and web-5 to web-10 keep the old
-template.
+the pods after it to be updated. In fact web-11 and the pods after it are updated, and web-5 to web-10
+keep the old template.
 
-Seen on a 1.36 control plane: `start: 5`, 4 replicas, `partition: 2`, a new image; the pods numbered 7
-and 8 get it, 5 and 6 keep the old one.
+Seen on a 1.36 control plane: `start: 5`, 4 replicas, `partition: 2`, a new image; pods 7 and 8 get
+it, pods 5 and 6 keep the old one.
 
 Kubernetes: the loop down to `updateMin` in `updateStatefulSet`,
 pkg/controller/statefulset/stateful_set_control.go; `newVersionedStatefulSetPod`,
@@ -39,7 +39,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     let Some(partition) = read::partition(spec).map(i64::from) else { return };
     let ordinals = read::ordinals(spec);
     let start = ordinals.start;
-    // Where it covers all pods, partition-covers-all says so.
+    // partition-covers-all reports a partition that covers all pods.
     if start < 1 || partition < start || start + partition >= ordinals.end {
         return;
     }
@@ -50,9 +50,9 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         &ROLLING_UPDATE.child("partition"),
         Reason::Invalid,
         format!(
-            "partition {partition} counts pods from 0, whatever ordinals.start says: it holds back \
+            "partition {partition} counts pods from 0, not from ordinals.start: it holds back \
              {held} and updates {updated}"
         ),
-        format!("use {} if {name}-{partition} and those after it are meant", partition - start),
+        format!("use {} to update {name}-{partition} and the pods after it", partition - start),
     );
 }

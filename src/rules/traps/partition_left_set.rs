@@ -1,4 +1,4 @@
-//! A partition from the rollout before.
+//! A partition left over from the previous rollout.
 
 use super::read;
 use crate::{
@@ -11,15 +11,15 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "partition-left-set",
-        summary: "a new template while the partition still holds back the last one",
+        summary: "a new template while the partition still holds back the previous one",
         why: "\
-A partition is for a rollout in steps: set, watched, lowered. One that stays set holds back this
-template and every later one from the same pods. They fall behind by one more revision with each
-update, the StatefulSet never counts as updated, `status.currentRevision` stays at the oldest, and a
-pod below the partition that is deleted comes back with that one.
+A partition is for a rollout in steps: set it, watch the pods, lower it. A partition that stays set
+holds back this template and every later one from the same pods. Those fall behind by one more revision
+with each update, the StatefulSet never counts as updated, `status.currentRevision` stays at the oldest
+revision, and a pod below the partition that is deleted comes back with that revision.
 
-Seen on a 1.36 control plane: 4 replicas, `partition: 2`, a new image; the pods 0 and 1 keep the old
-one, and come back with it when they are deleted.
+Seen on a 1.36 control plane: 4 replicas, `partition: 2`, a new image; pods 0 and 1 keep the old one,
+and come back with it when they are deleted.
 
 Kubernetes: `completeRollingUpdate`, `newVersionedStatefulSetPod`,
 pkg/controller/statefulset/stateful_set_utils.go.",
@@ -42,7 +42,8 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         &ROLLING_UPDATE.child("partition"),
         Reason::Invalid,
         format!(
-            "partition {partition} still holds back the last template from {}, and now this one",
+            "partition {partition} still holds back the previous template from {}, and now this \
+             one too",
             read::pod_names(subject.object.name(), &below)
         ),
         "use partition 0 to end the rollout",

@@ -1,4 +1,4 @@
-//! What several traps read off an object.
+//! What several traps read from an object.
 
 mod object;
 mod pods;

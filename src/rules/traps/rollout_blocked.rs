@@ -1,4 +1,4 @@
-//! A rollout for which no pod may become unavailable.
+//! A rollout that cannot begin because too many pods are unavailable already.
 
 use super::read;
 use crate::{
@@ -11,18 +11,19 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "rollout-blocked",
-        summary: "a changed template while as many pods are unavailable as may be",
+        summary: "a changed template while maxUnavailable pods are unavailable already",
         why: "\
-A rolling update replaces the pods that are unavailable first, and then others, as long as no more than
-`maxUnavailable` are. If that many are unavailable already and stay so, because their node is down, full or
-broken, the update reaches none of the others. The default is 1: one dead node is enough. A pod on a dead
-node cannot even be deleted, and its node goes on counting as unavailable.
+A rolling update replaces unavailable pods first, and then others, as long as no more than `maxUnavailable`
+pods are unavailable. If that many are unavailable already and stay so, because their nodes are down, full or
+broken, the update reaches no other pod. The default is 1: one dead node is enough. A pod on a dead node
+cannot even be deleted, and that node still counts as unavailable.
 
-Seen on a 1.36 control plane, two nodes, `maxUnavailable: 1`, one node dead, then a new template: its pod
-stays Terminating, the pod of the other node keeps the old template, and `kubectl rollout status` waits.
+Seen on a 1.36 control plane, two nodes, `maxUnavailable: 1`, one node dead, then a new template: the pod on
+the dead node stays Terminating, the pod on the other node keeps the old template, and
+`kubectl rollout status` waits.
 
-It is told from the stored status, and only when no rollout is under way: during one, that many pods are
-unavailable all the time.
+The rule reads the stored status, and reports only while no rollout is in progress: during a rollout it is
+normal that this many pods are unavailable.
 
 Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.",
         bad: include_str!("examples/rollout-blocked.bad.yaml"),
@@ -62,6 +63,6 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
             "{unavailable} of {desired} pods are unavailable and maxUnavailable allows {allowed}, \
              so the other pods keep the old template until those are available again"
         ),
-        "mend or remove the nodes of those pods, or raise maxUnavailable",
+        "repair or remove the nodes of those pods, or raise maxUnavailable",
     );
 }

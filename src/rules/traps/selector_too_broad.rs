@@ -1,4 +1,4 @@
-//! A selector that takes in pods of others.
+//! A selector that also matches unrelated pods.
 
 use super::read;
 use crate::{
@@ -15,15 +15,15 @@ pub(super) static TRAP: Trap = Trap {
         why: "\
 A DaemonSet adopts every pod of its namespace that its selector matches and that no other controller owns:
 pods run by hand, tests of a Helm release, pods of an operator that sets no owner. It then deletes those
-that run where it wants none, all but one where several run on a node, and at last all of them, since they
-are not made of its template. The API server refuses the empty selector only.
+on nodes where it wants none, all but one if several run on a node, and finally all of them, because they
+were not created from its template. The API server refuses only the empty selector.
 
 Seen on a 1.36 control plane: three bare pods, then a DaemonSet with the selector
-`app.kubernetes.io/managed-by: Helm`, a label which all three have; all were adopted and deleted within four
-seconds. The same with a selector of `nope DoesNotExist`.
+`app.kubernetes.io/managed-by: Helm`, a label that all three have; all were adopted and deleted within four
+seconds. The same happened with the selector `nope DoesNotExist`.
 
-Found are selectors that only say what a pod is not, that a common label is there, or what many unrelated
-pods have in common.
+The rule reports selectors that only exclude labels or values, only require that a common label exists, or
+only match labels that many unrelated pods share.
 
 Kubernetes: `ClaimObject`, pkg/controller/controller_ref_manager.go; `podsShouldBeOnNode`,
 pkg/controller/daemon/daemon_controller.go.",
@@ -48,7 +48,7 @@ const SHARED: &[&str] = &[
     "helm.sh/chart",
     "heritage",
 ];
-/// Labels that nearly every pod has, with a value of its own.
+/// Labels that nearly every pod has, with a value that differs between workloads.
 const COMMON: &[&str] = &[
     "app",
     "app.kubernetes.io/component",
@@ -76,7 +76,7 @@ fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Find
         found.report(
             &SPEC.child("selector"),
             Reason::Invalid,
-            "the selector matches pods of others too: those without an owner are adopted and \
+            "the selector also matches unrelated pods: those without an owner are adopted and \
              deleted",
             "select by a label with a value that only these pods have, such as app: NAME",
         );

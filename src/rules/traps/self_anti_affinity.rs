@@ -1,4 +1,4 @@
-//! Replicas that keep away from each other.
+//! Replicas that must not share a node or zone.
 
 use super::read;
 use crate::{
@@ -11,13 +11,13 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "self-anti-affinity",
-        summary: "replicas that must not share a node or zone need as many of those as replicas",
+        summary: "replicas that must not share a node or zone, so that each needs its own",
         why: "\
 A required podAntiAffinity term that matches the labels of the template itself allows one replica for
-each value of its `topologyKey`. That is often meant: one member of a quorum a node. It also means
-that with fewer nodes (or zones) than replicas the rest stays Pending, that the autoscaling of
-replicas ends at the number of nodes, and that the pod of a drained node waits until another node is
-free. For that it is counted and not shown.
+each value of its `topologyKey`. That is often intended: one member of a quorum per node. It also means
+that with fewer nodes (or zones) than replicas the rest stays Pending, that autoscaling of the replicas
+ends at the number of nodes, and that the pod of a drained node waits until another node is free.
+Because it is often intended, findings are counted and not shown.
 
 Seen on a 1.36 control plane with 2 nodes: 3 replicas; two pods are placed, the third stays Pending
 with \"2 node(s) didn't match pod anti-affinity rules\".
@@ -36,7 +36,7 @@ Kubernetes: `satisfyPodAntiAffinity`, pkg/scheduler/framework/plugins/interpodaf
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let replicas = spec.replicas.unwrap_or(1);
-    // One for a key says it all.
+    // One finding is enough, whichever term it is about.
     let Some((i, term)) = read::self_anti_affinity(&subject.object).next() else { return };
     if replicas < 2 {
         return;

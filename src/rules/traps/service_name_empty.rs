@@ -1,4 +1,4 @@
-//! Pods without names in DNS.
+//! Pods without DNS names.
 
 use super::read;
 use crate::{
@@ -11,14 +11,14 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "service-name-empty",
-        summary: "a StatefulSet without serviceName: its pods get no names in DNS",
+        summary: "a StatefulSet without serviceName: its pods get no DNS names",
         why: "\
-Each pod gets `serviceName` as its subdomain, and by that its own name in DNS, such as web-0.web.
-Without it the pods have a hostname only, members cannot find each other by name, and a headless
-Service that selects the pods does not help. serviceName is optional since 1.33, and it cannot be set
-later: the StatefulSet has to be deleted and made again. For this reason it is asked for when a
-StatefulSet is created, and never after, and only of one with several replicas: a single pod is
-reached by any Service that selects it.
+Each pod gets `serviceName` as its subdomain, and with it its own DNS name, such as web-0.web. Without
+it the pods have only a hostname, members cannot find each other by name, and a headless Service that
+selects the pods does not help. serviceName is optional since 1.33, and it cannot be set later: the
+StatefulSet has to be deleted and created again. So the rule looks at a StatefulSet only when it is
+created, and only if it has several replicas: a single pod can be reached through any Service that
+selects it.
 
 Seen on a 1.36 control plane: accepted; the pod has a hostname and no subdomain.
 
@@ -36,7 +36,7 @@ Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go;
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    // A single pod is reached by any Service that selects it.
+    // A single pod can be reached through any Service that selects it.
     if subject.is_update || spec.replicas.unwrap_or(1) < 2 {
         return;
     }
@@ -52,8 +52,8 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         field,
         Reason::Required,
         format!(
-            "without serviceName no pod can be reached by a name of its own, such as \
-             {name}-{first}.{name}, and it cannot be set later"
+            "without serviceName no pod gets its own DNS name, such as {name}-{first}.{name}, and \
+             it cannot be set later"
         ),
         "set it to the name of the headless Service of these pods",
     );

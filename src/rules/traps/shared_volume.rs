@@ -13,16 +13,16 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "shared-volume",
-        summary: "one claim or disk in the template, which all pods of all nodes share",
+        summary: "a claim or disk in the template, which all pods on all nodes share",
         why: "\
-What stands in `volumes` is the same for every pod. A claim is then one volume for all of them: with
-the access mode ReadWriteOnce the pods on other nodes stay in ContainerCreating (\"Multi-Attach
-error\"), with ReadWriteOncePod all but one stay Pending, and on one node all of them write to the same
-files. It works with ReadWriteMany, which cannot be seen from here. A disk of a cloud or a SAN that is
-not read-only can be attached to one node.
+Every pod gets the same `volumes`. So a claim there is one volume for all pods: with the access mode
+ReadWriteOnce the pods on other nodes stay in ContainerCreating (\"Multi-Attach error\"), with
+ReadWriteOncePod all but one stay Pending, and pods on the same node all write to the same files. It
+works with ReadWriteMany, but the rule cannot see the access mode. A cloud or SAN disk that is not
+read-only can be attached to only one node.
 
-Read-only sources and claims that are only mounted read-only are left alone, and so are StatefulSets
-of one replica. Older releases of Kubernetes refused some of this.
+The rule ignores read-only sources, claims that are only mounted read-only, and StatefulSets with one
+replica. Older releases of Kubernetes refused some of this.
 
 Kubernetes: `PersistentVolumeClaimVolumeSource`, staging/src/k8s.io/api/core/v1/types.go;
 `VolumeRestrictions`, pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.",
@@ -39,7 +39,7 @@ Kubernetes: `PersistentVolumeClaimVolumeSource`, staging/src/k8s.io/api/core/v1/
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let (who, instead) = match &subject.object.workload {
-        Workload::DaemonSet(_) => ("the pods of all nodes".to_owned(), "a hostPath or emptyDir"),
+        Workload::DaemonSet(_) => ("the pods on all nodes".to_owned(), "a hostPath or emptyDir"),
         Workload::StatefulSet(spec) if spec.replicas.unwrap_or(1) > 1 => {
             let who = format!("all {} replicas", spec.replicas.unwrap_or(1));
             (who, "volumeClaimTemplates")
@@ -49,7 +49,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(pod) = read::pod_spec(&subject.object) else { return };
     let own = read::stateful_set(&subject.object);
     for (i, volume) in pod.volumes.iter().flatten().enumerate() {
-        // claim-hides-volume speaks of one that no pod has.
+        // claim-hides-volume reports a volume that no pod gets.
         let hidden =
             own.is_some_and(|spec| read::claims(spec).any(|(name, _)| name == volume.name));
         if hidden || only_read(pod, &volume.name) {
@@ -62,20 +62,21 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
                 &path.child("persistentVolumeClaim"),
                 Reason::Invalid,
                 format!(
-                    "{who} share the one claim {:?}, which they can only if its access mode is \
+                    "{who} share the claim {:?}, which works only if its access mode is \
                      ReadWriteMany",
                     claim.claim_name
                 ),
-                format!("make sure that it is, or use {instead} for a volume each"),
+                format!("make sure that it is, or give each pod its own volume with {instead}"),
             );
         } else if let Some(source) = disk(volume) {
             found.report(
                 &path.child(source),
                 Reason::Invalid,
                 format!(
-                    "{who} attach the same {source} for writing, which only one node can at a time"
+                    "{who} attach the same {source} for writing, which only one node can do at a \
+                     time"
                 ),
-                format!("set readOnly, or use {instead} for a volume each"),
+                format!("set readOnly, or give each pod its own volume with {instead}"),
             );
         }
     }
@@ -85,7 +86,7 @@ fn writes(read_only: Option<bool>) -> bool {
     read_only != Some(true)
 }
 
-/// Whether there are mounts of a volume and all of them are read-only.
+/// Whether a volume is mounted, and all its mounts are read-only.
 fn only_read(pod: &PodSpec, volume: &str) -> bool {
     let containers = pod.init_containers.iter().flatten().chain(&pod.containers);
     let mounts = containers.flat_map(|container| container.volume_mounts.iter().flatten());
@@ -93,7 +94,7 @@ fn only_read(pod: &PodSpec, volume: &str) -> bool {
     of_it.peek().is_some() && of_it.all(|mount| mount.read_only == Some(true))
 }
 
-/// The source of a volume, where it is a disk that one node can attach for writing.
+/// The source of a volume, if it is a disk that only one node can attach for writing.
 fn disk(volume: &Volume) -> Option<&'static str> {
     let v = volume;
     let sources = [

@@ -1,4 +1,4 @@
-//! Daemons that keep each other away.
+//! Daemon pods that keep each other off their nodes.
 
 use k8s_openapi::{
     api::core::v1::PodAffinityTerm, apimachinery::pkg::apis::meta::v1::LabelSelector,
@@ -17,15 +17,15 @@ pub(super) static TRAP: Trap = Trap {
         id: "spread-in-daemonset",
         summary: "a DaemonSet whose pods keep each other off their nodes",
         why: "\
-The DaemonSet controller makes a pod for every node that the template's node selector, node affinity and
-tolerations allow, and ties it to that node. It does not look at anti-affinity between pods, nor at
-topology spread. Where those forbid the node, the pod has no other, and stays Pending for ever.
+The DaemonSet controller creates a pod for every node that the template's node selector, node affinity and
+tolerations allow, and ties it to that node. It does not look at anti-affinity between pods or at topology
+spread constraints. If those forbid the node, the pod can run nowhere else and stays Pending forever.
 
 Seen on a 1.36 control plane, two nodes in one zone: with required anti-affinity to itself by zone, one of
-two pods is Pending, \"didn't match pod anti-affinity rules\"; the same for spread by zone with
-`nodeAffinityPolicy: Ignore` once a second zone has no pod. Anti-affinity by `kubernetes.io/hostname` does no
-harm, unless `maxSurge` wants two pods on a node: then the new one stays Pending. Spread with the default
-policy, `Honor`, does none: the only node that counts is the pod's own.
+two pods is Pending, \"didn't match pod anti-affinity rules\". The same happens with a spread constraint by
+zone and `nodeAffinityPolicy: Ignore` once a second zone has no pod. Anti-affinity by
+`kubernetes.io/hostname` does no harm, unless `maxSurge` needs two pods on a node: then the new one stays
+Pending. A spread constraint with the default policy, `Honor`, does no harm: only the pod's own node counts.
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go;
 `matchNodeInclusionPolicies`, pkg/scheduler/framework/plugins/podtopologyspread/common.go.",
@@ -54,12 +54,12 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
         let key = &term.topology_key;
         let message = if key != HOSTNAME {
             format!(
-                "the pods keep each other away from nodes of the same {key}, but each has one \
-                 node only: all but one stay Pending for ever"
+                "the pods keep each other off nodes with the same {key}, but each can run on one \
+                 node only: all but one stay Pending forever"
             )
         } else if read::surges(spec) && of_all_revisions(term) {
             String::from(
-                "the surge pod may not run beside the old one, so it stays Pending and the \
+                "the surge pod cannot run beside the old one, so it stays Pending and the \
                  rollout never ends",
             )
         } else {
@@ -88,8 +88,8 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
                 &spreads.index(i),
                 Reason::Invalid,
                 format!(
-                    "each pod has one node only, so where {key} has more nodes than elsewhere, \
-                     pods stay Pending for ever"
+                    "each pod can run on one node only, so if one {key} has more nodes than \
+                     another, pods stay Pending forever"
                 ),
                 "leave the constraint out, or use whenUnsatisfiable ScheduleAnyway",
             );
@@ -97,7 +97,7 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
     }
 }
 
-/// Whether a term keeps pods of one template away from those of another.
+/// Whether a term also keeps the pods of a new template away from those of the old one.
 fn of_all_revisions(term: &PodAffinityTerm) -> bool {
     term.match_label_keys.as_ref().is_none_or(|keys| keys.is_empty())
 }

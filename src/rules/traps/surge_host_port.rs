@@ -1,4 +1,4 @@
-//! A surge pod beside an old one that holds the same port of the node.
+//! A surge pod that needs the host port of the old pod.
 
 use super::read;
 use crate::{
@@ -11,12 +11,12 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "surge-host-port",
-        summary: "a DaemonSet with maxSurge whose pods claim a port of the node",
+        summary: "a DaemonSet with maxSurge whose pods use a host port",
         why: "\
-With `maxSurge` the new pod is started on a node while the old one still runs there, and the old one goes
-when the new one is available. A port of the node can be held by one pod only. So the new pod stays
-Pending, the old one is never replaced, and the rollout stands still for ever. The same holds for
-`hostNetwork` with declared ports, which the API server turns into ports of the node in each pod.
+With `maxSurge` the new pod is started on a node while the old one still runs there, and the old one is
+deleted when the new one is available. Only one pod can hold a port of the node. So the new pod stays
+Pending, the old one is never replaced, and the rollout never ends. The same holds for `hostNetwork` with
+declared ports: the API server makes each of them a host port in each pod.
 
 Seen on a 1.36 control plane: `maxSurge: 1`, `hostPort: 80`, a new image; the new pod stays Pending with
 \"1 node(s) didn't have free ports for the requested pod ports\".

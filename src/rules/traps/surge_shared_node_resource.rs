@@ -1,4 +1,4 @@
-//! A surge pod that listens where the old one still does.
+//! A surge pod that listens on the same port of the node as the old pod.
 
 use k8s_openapi::{
     api::core::v1::{PodSpec, Probe},
@@ -17,14 +17,14 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "surge-shared-node-resource",
-        summary: "a DaemonSet with maxSurge whose pods listen on ports of the node undeclared",
+        summary: "a DaemonSet with maxSurge whose pods listen on undeclared ports of the node",
         why: "\
-With `maxSurge` the new pod is started on a node while the old one still runs there. In the network of the
-node (`hostNetwork`) a container that is probed on a port cannot listen there a second time, or its probe
-is answered by the old pod.
+With `maxSurge` the new pod is started on a node while the old one still runs there. With `hostNetwork` both
+pods use the ports of the node: a container that is probed on a port cannot listen there a second time, or
+the old pod answers its probe.
 
-Declared ports are the matter of surge-host-port, disks of shared-volume. Files, sockets and processes of
-the node (`hostPath`, `hostPID`) are left alone: many daemons share them without harm.
+The rule surge-host-port covers declared ports, and shared-volume covers disks. Files, sockets and processes
+of the node (`hostPath`, `hostPID`) are ignored: many daemons share them without harm.
 
 Kubernetes: `rollingUpdate` and `podsShouldBeOnNode`, pkg/controller/daemon/update.go and
 daemon_controller.go.",
@@ -50,7 +50,7 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     );
 }
 
-/// What is wrong when a container is probed on a port of the node that is not declared.
+/// The message, if a container is probed on a port of the node that is not declared.
 fn listener(pod: &PodSpec) -> Option<String> {
     if pod.host_network != Some(true) || read::node_port(pod).is_some() {
         return None;
@@ -69,7 +69,7 @@ fn listener(pod: &PodSpec) -> Option<String> {
     })
 }
 
-/// The port that a probe asks, if it asks the pod itself.
+/// The port that a probe connects to, if it probes the pod itself.
 fn own_port(probe: &Probe) -> Option<i32> {
     let http = probe.http_get.as_ref().map(|get| (get.host.as_deref(), &get.port));
     let tcp = probe.tcp_socket.as_ref().map(|socket| (socket.host.as_deref(), &socket.port));

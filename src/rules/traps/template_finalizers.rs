@@ -12,7 +12,7 @@ pub(super) static TRAP: Trap = Trap {
         id: "template-finalizers",
         summary: "a template with finalizers, which keep every deleted pod Terminating",
         why: "\
-The finalizers of a template are put on every pod. A pod with finalizers is not gone when it has ended: it
+Every pod gets the finalizers of the template. A pod with finalizers is not removed when it has ended: it
 stays Terminating until somebody removes them. A rolling update waits for that at each pod, and so do
 scaling down, draining a node, deleting the set and deleting the namespace. The API server does not look at
 this field of a template.
@@ -43,7 +43,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         &TEMPLATE.child("metadata").child("finalizers"),
         Reason::Forbidden,
         format!(
-            "every deleted pod stays Terminating, and its rollout waits, until somebody removes \
+            "every deleted pod stays Terminating, and the rollout waits, until somebody removes \
              {} from it",
             finalizers.join(", ")
         ),

@@ -1,4 +1,4 @@
-//! A template that names the host of its pods.
+//! A template that sets the hostname of its pods.
 
 use super::read;
 use crate::finding::paths::POD_SPEC;
@@ -14,10 +14,10 @@ pub(super) static TRAP: Trap = Trap {
         id: "template-hostname-ignored",
         summary: "a template with a hostname, which is ignored or the same for all pods",
         why: "\
-A StatefulSet gives each pod its own name as hostname and `serviceName` as subdomain. What the template
-says of either is overwritten without a word. A DaemonSet leaves the hostname of its template alone, so the
-pods of all nodes call themselves the same: what reports under its hostname, such as logs and metrics, can
-no longer be told apart.
+A StatefulSet gives each pod its own name as hostname and `serviceName` as subdomain. It silently
+overwrites both fields of the template. A DaemonSet keeps the hostname of its template, so the pods on all
+nodes have the same one: whatever they report under their hostname, such as logs and metrics, can no longer
+be told apart.
 
 Seen on a 1.36 control plane: a StatefulSet with `hostname: agent` and `subdomain: other` has a pod with
 the hostname `shn-0` and the subdomain `shn`; two pods of a DaemonSet on two nodes both have `agent`.
@@ -60,13 +60,13 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
                 );
             }
         }
-        // In the network of the node a pod has the node's hostname whatever it says.
+        // With hostNetwork a pod has the node's hostname, whatever its spec contains.
         Workload::DaemonSet(_) if spec.host_network != Some(true) => {
             if let Some(hostname) = hostname {
                 found.report(
                     &POD_SPEC.child("hostname"),
                     Reason::Forbidden,
-                    format!("the pods of all nodes have the same hostname, {hostname:?}"),
+                    format!("the pods on all nodes have the same hostname, {hostname:?}"),
                     "leave hostname out: each pod then has its own name",
                 );
             }

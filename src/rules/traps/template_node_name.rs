@@ -1,4 +1,4 @@
-//! A template that names its node.
+//! A template that sets nodeName.
 
 use super::read;
 use crate::{
@@ -11,15 +11,15 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "template-node-name",
-        summary: "a template with nodeName, which binds all pods to one node past the scheduler",
+        summary: "a template with nodeName, which bypasses the scheduler: all pods go to one node",
         why: "\
-A pod that has `nodeName` is bound already: the scheduler never sees it, so nobody asks whether the node
-has room, or a taint that the pod does not tolerate with effect NoSchedule. In a template it binds every
-pod to the same node. A DaemonSet makes a pod on that node alone, and none at all where the node is missing
-or has a taint that the template does not tolerate.
+A pod that has `nodeName` is already bound: the scheduler never sees it, so nothing checks whether the node
+has room, or a NoSchedule taint that the pod does not tolerate. In a template it binds every pod to the same
+node. A DaemonSet creates a pod on that node only, and none at all if the node is missing or has a taint that
+the template does not tolerate.
 
-Seen on a 1.36 control plane: with `nodeName: cp-0`, which has the taint of the control plane, a DaemonSet
-wants no pod; the pod of a StatefulSet is bound to it in spite of the taint.
+Seen on a 1.36 control plane: with `nodeName: cp-0`, a node with the control-plane taint, a DaemonSet wants
+no pods; the pod of a StatefulSet is bound to the node in spite of the taint.
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go; `GetPodFromTemplate`,
 pkg/controller/controller_utils.go.",
@@ -45,7 +45,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         ),
         Kind::StatefulSet => format!(
             "all pods are bound to node {node:?} without the scheduler, whether it has room for \
-             them or not, and stay Pending when it is missing"
+             them or not, and stay Pending if it is missing"
         ),
     };
     found.report(

@@ -13,12 +13,12 @@ pub(super) static TRAP: Trap = Trap {
         id: "template-scheduling-gates",
         summary: "a template with schedulingGates, behind which every pod waits",
         why: "\
-The scheduler does not look at a pod that has scheduling gates. Each pod that is made from the template
-waits until somebody removes its gates, one pod at a time, also a pod that replaces a broken one. A gate is
-meant to be put on a pod when it is created, by the webhook whose controller removes it.
+The scheduler does not look at a pod that has scheduling gates. Each pod that is created from the template
+waits until somebody removes its gates. This has to be done for each pod, also for one that replaces a broken
+pod. A gate is meant to be set when a pod is created, by a webhook whose controller removes it later.
 
 Seen on a 1.36 control plane: the pods of a DaemonSet and of a StatefulSet with `schedulingGates` in the
-template stay Pending with the reason SchedulingGated; the DaemonSet says desired 2, ready 0.
+template stay Pending with the reason SchedulingGated; the DaemonSet reports desired 2, ready 0.
 
 Kubernetes: `SchedulingGates.PreEnqueue`,
 pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go.",
@@ -44,7 +44,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         &POD_SPEC.child("schedulingGates"),
         Reason::Forbidden,
         format!(
-            "no pod is scheduled until somebody removes {} from it, from each pod anew",
+            "no pod is scheduled until somebody removes {} from it, again for each new pod",
             names.join(", ")
         ),
         "leave the gates out of the template, and let a webhook put them on pods",

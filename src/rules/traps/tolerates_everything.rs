@@ -11,12 +11,12 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "tolerates-everything",
-        summary: "a toleration of every taint, which no taint can move from a node",
+        summary: "a toleration of every taint, so that no taint can move the pods off a node",
         why: "\
-`operator: Exists` without a key and an effect tolerates every taint there is and will be. That is right for
-what makes a node work, such as its network. Anything else is then started on nodes that are not ready for
-it, stays on nodes that are drained by a NoExecute taint, and with `node.kubernetes.io/out-of-service`, which
-is how a dead node's volumes are freed, it stays as well.
+`operator: Exists` without a key and an effect tolerates every taint, now and in the future. That is right
+for pods that make a node work, such as its network. Any other pod is then started on nodes that are not
+ready for it and stays on nodes that are drained by a NoExecute taint. It also stays on nodes with the taint
+`node.kubernetes.io/out-of-service`, which is how the volumes of a dead node are freed.
 
 Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.",
         bad: include_str!("examples/tolerates-everything.bad.yaml"),
@@ -46,6 +46,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         Reason::Invalid,
         "every taint is tolerated, so the pods also stay on nodes that are drained by a taint \
          or out of service",
-        "name the taints that the pods are to tolerate, or at least the effect",
+        "list the taints that the pods must tolerate, or at least set the effect",
     );
 }

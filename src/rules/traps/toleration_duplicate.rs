@@ -16,10 +16,10 @@ pub(super) static TRAP: Trap = Trap {
         summary: "a toleration that another one in the list covers already",
         why: "\
 A toleration without a key tolerates every key, one without an effect every effect, and `Exists` every
-value. What such a broader one covers need not be there, and what is there twice need be there once. It
-does no harm, but it misleads: whoever removes it to keep the pods off some nodes changes nothing.
+value. A toleration that a broader one covers is not needed, and neither is a second copy. It does no harm,
+but it misleads: users who remove it to keep the pods off some nodes change nothing.
 
-The API server does not look for either.
+The API server does not check for either.
 
 Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.",
         bad: include_str!("examples/toleration-duplicate.bad.yaml"),
@@ -50,13 +50,13 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     }
 }
 
-/// Whether the toleration at `i` can go because of the one at `j`.
+/// Whether the toleration at `i` can be removed because of the one at `j`.
 fn makes_needless(list: &[Toleration], i: usize, j: usize) -> bool {
     let (narrow, broad) = (&list[i], &list[j]);
     if !covers(broad, narrow) {
         return false;
     }
-    // Of those that tolerate a taint the first decides, and of two that are the same it stays.
+    // The first toleration that matches a taint decides. Of two equal ones the first is kept.
     let until = &list[i..j.max(i)];
     j < i
         || (!covers(narrow, broad)

@@ -1,4 +1,4 @@
-//! A daemon's toleration that ends.
+//! A daemon's toleration with a time limit.
 
 use k8s_openapi::api::core::v1::Toleration;
 
@@ -12,22 +12,21 @@ use crate::{
 pub(crate) static TRAP: Trap = Trap {
     meta: Meta {
         id: "toleration-seconds-loop",
-        summary: "a daemon's tolerationSeconds that has it evicted and made again, for ever",
+        summary: "tolerationSeconds on a daemon, which is evicted and recreated again and again",
         why: "\
 A toleration with `tolerationSeconds` lets a pod stay on a tainted node for that long. A daemon's pod that
-is evicted is made again on the same node, tolerates the taint for the same seconds, and is evicted again.
+is evicted is recreated on the same node, tolerates the taint for the same time, and is evicted again.
 
-Of all tolerations of a taint, the first in the list decides. The DaemonSet controller adds its own for
-`node.kubernetes.io/not-ready` and `unreachable`, without a limit, at the end; it puts them in the place of
-yours only where yours says exactly the same: `operator: Exists`, that key and `effect: NoExecute`.
+If several tolerations match a taint, the first in the list decides. The DaemonSet controller appends its
+own for `node.kubernetes.io/not-ready` and `unreachable`, without a limit. It replaces yours only if yours
+has exactly `operator: Exists`, that key and `effect: NoExecute`.
 
 Seen on a 1.36 control plane: `operator: Exists, effect: NoExecute, tolerationSeconds: 3` without a key, on a
 node with a NoExecute taint: a new pod every three seconds. The same with
-`key: node.kubernetes.io/not-ready, effect: NoExecute` (the operator is then `Equal`) and with a key of
-one's own.
+`key: node.kubernetes.io/not-ready, effect: NoExecute` (the operator is then `Equal`) and with a custom key.
 
-A pod that is made for one node is treated the same: setguard puts the daemon's own toleration before the
-one with a limit, and warns.
+The rule also looks at pods that are created for one node: setguard puts the daemon's own toleration before
+the one with a limit, and warns.
 
 Kubernetes: `AddOrUpdateTolerationInPodSpec`, `GetMatchingTolerations`, pkg/apis/core/v1/helper/helpers.go;
 `processPodOnNode`, pkg/controller/tainteviction/taint_eviction.go.",
@@ -57,15 +56,15 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
             &path.child("tolerationSeconds"),
             Reason::Invalid,
             format!(
-                "a daemon's pod that leaves a tainted node after {seconds} seconds is made \
-                 again on the same node, and so on"
+                "after {seconds} seconds a daemon's pod is evicted from a tainted node, recreated \
+                 on the same node, and evicted again"
             ),
             "remove tolerationSeconds, or the toleration",
         );
     }
 }
 
-/// Whether the controller's own toleration, which has no limit, takes the place of this one.
+/// Whether the controller replaces this toleration by its own, which has no limit.
 ///
 /// Kubernetes: `MatchToleration`, staging/src/k8s.io/api/core/v1/toleration.go.
 fn is_replaced(toleration: &Toleration) -> bool {

@@ -13,15 +13,15 @@ pub(super) static TRAP: Trap = Trap {
         id: "unschedulable-affinity",
         summary: "node affinity that no node can ever meet",
         why: "\
-A pod's node must meet the `nodeSelector` and at least one term of the required node affinity. A term that
-contradicts itself or the `nodeSelector`, that compares (`Gt`, `Lt`) with what is no whole number, or that
-is empty, matches no node, whatever its labels. The API server accepts all of these. A DaemonSet then wants
-no pod at all and counts as rolled out; the pods of a StatefulSet stay Pending for ever.
+A pod's node must meet the `nodeSelector` and at least one term of the required node affinity. A term matches
+no node, whatever its labels, if it is empty, contradicts itself or the `nodeSelector`, or compares (`Gt`,
+`Lt`) with a value that is not a whole number. The API server accepts all of these. A DaemonSet then wants no
+pods at all and counts as rolled out; the pods of a StatefulSet stay Pending forever.
 
-Seen on a 1.36 control plane: DaemonSets with `disk: ssd` beside `disk NotIn [ssd]`, with an empty term, and
+Seen on a 1.36 control plane: DaemonSets with both `disk: ssd` and `disk NotIn [ssd]`, with an empty term, and
 with `cores Gt [8Gi]`, all on nodes with `disk: ssd` and `cores: \"8\"`: desired 0, and
-`kubectl rollout status` says \"successfully rolled out\" and exits with 0. The pod of such a StatefulSet:
-\"didn't match Pod's node affinity/selector\".
+`kubectl rollout status` prints \"successfully rolled out\" and exits with 0. The pod of such a StatefulSet
+stays Pending with \"didn't match Pod's node affinity/selector\".
 
 Kubernetes: `RequiredNodeAffinity.Match`, component-helpers
 scheduling/corev1/nodeaffinity/nodeaffinity.go; `NodeShouldRunDaemonPod`,
@@ -49,8 +49,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(reasons) = terms.iter().map(why_not).collect::<Option<Vec<_>>>() else { return };
     let Some(first) = reasons.first() else { return };
     let outcome = match subject.object.kind() {
-        Kind::DaemonSet => "no pod is made and `kubectl rollout status` still reports success",
-        Kind::StatefulSet => "the pods stay Pending for ever",
+        Kind::DaemonSet => "no pod is created and `kubectl rollout status` still reports success",
+        Kind::StatefulSet => "the pods stay Pending forever",
     };
     let others = if reasons.len() > 1 { ", and no other term can be met either" } else { "" };
     found.report(

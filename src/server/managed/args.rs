@@ -1,15 +1,15 @@
-//! The flags of a managed certificate.
+//! The flags for a managed certificate.
 
 use std::time::Duration;
 
 use super::{plan::Lifetimes, time::Time};
 use crate::server::{duration, host::host};
 
-/// What `--tls-managed` needs to know.
+/// `--tls-managed`, and the flags that it requires.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ManagedArgs {
-    /// Keep a certificate authority in a Secret of the cluster, sign certificates by it, and keep
-    /// the caBundle of the webhook configurations right
+    /// Keep a CA in a Secret of the cluster, sign certificates with it, and keep the caBundle of
+    /// the webhook configurations up to date
     #[arg(
         long,
         env = "SETGUARD_TLS_MANAGED",
@@ -22,7 +22,7 @@ pub struct ManagedArgs {
         ]
     )]
     pub tls_managed: bool,
-    /// The namespace of the Secret
+    /// Namespace of the Secret
     #[arg(
         long,
         value_name = "NS",
@@ -30,7 +30,7 @@ pub struct ManagedArgs {
         requires = "tls_managed"
     )]
     pub tls_managed_namespace: Option<String>,
-    /// The Secret of the authority; it is created if it is not there
+    /// Name of the Secret with the CA; it is created if it does not exist
     #[arg(
         long,
         value_name = "NAME",
@@ -38,7 +38,7 @@ pub struct ManagedArgs {
         requires = "tls_managed"
     )]
     pub tls_managed_secret: Option<String>,
-    /// A name of the Service, such as setguard.setguard.svc (repeatable)
+    /// DNS name of the Service, such as setguard.setguard.svc (repeatable)
     #[arg(
         long,
         value_name = "NAME",
@@ -48,8 +48,8 @@ pub struct ManagedArgs {
         requires = "tls_managed"
     )]
     pub tls_managed_dns_name: Vec<String>,
-    /// The name of both the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration;
-    /// either may be missing, or come later
+    /// Name of both the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration; either
+    /// may be missing, or be created later
     #[arg(
         long,
         value_name = "NAME",
@@ -57,17 +57,17 @@ pub struct ManagedArgs {
         requires = "tls_managed"
     )]
     pub tls_managed_webhook_config: Option<String>,
-    // Those below are for tests.
-    /// How long an authority lives; a new one is made after two thirds of it
+    // The flags below are for tests.
+    /// Lifetime of a CA; a new one is created after two thirds of it
     #[arg(long, value_parser = duration::from_arg, default_value = "8760h", hide = true)]
     pub tls_managed_ca_lifetime: Duration,
-    /// How long a leaf lives; a new one is signed after two thirds of it
+    /// Lifetime of a leaf certificate; a new one is signed after two thirds of it
     #[arg(long, value_parser = duration::from_arg, default_value = "168h", hide = true)]
     pub tls_managed_leaf_lifetime: Duration,
-    /// How long an authority is published before anything is signed by it
+    /// How long a CA is published before anything is signed with it
     #[arg(long, value_parser = duration::from_arg, default_value = "1m", hide = true)]
     pub tls_managed_settle: Duration,
-    /// How often everything is looked at, beside when something changes
+    /// How often to check everything, in addition to after each change
     #[arg(long, value_parser = duration::from_arg, default_value = "1m", hide = true)]
     pub tls_managed_check_interval: Duration,
 }

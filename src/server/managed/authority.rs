@@ -1,4 +1,4 @@
-//! Authorities and leaves as certificates: made, read, signed.
+//! CAs (authorities) and leaves as certificates: creates, reads and signs them.
 
 use std::{
     fmt,
@@ -12,19 +12,19 @@ use x509_parser::{certificate::X509Certificate, prelude::FromDer};
 use super::time::{BACKDATE, Time};
 use crate::server::tls::params::{self, Validity};
 
-/// Its name says whose an authority is: of what is in a `caBundle`, only such are kept.
+/// The common name of every CA that setguard creates. All others in a `caBundle` are dropped.
 const NAME: &str = "setguard managed CA";
 
-/// A certificate authority.
+/// A certificate authority (CA).
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Authority {
     /// The certificate, DER.
     pub(crate) cert: Vec<u8>,
-    /// Its private key, PKCS#8 in DER. None of one that was only found published.
+    /// The private key, PKCS#8 in DER. `None` if only the certificate was found, in a `caBundle`.
     pub(crate) key: Option<Vec<u8>>,
-    /// From when it is valid.
+    /// The start of its validity.
     pub(crate) not_before: Time,
-    /// Until when it is valid.
+    /// The end of its validity.
     pub(crate) not_after: Time,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Debug for Authority {
     }
 }
 
-/// A leaf and its key, PEM.
+/// A leaf certificate and its key, in PEM.
 #[derive(Clone)]
 pub(crate) struct SignedLeaf {
     pub(crate) cert: String,
@@ -46,7 +46,7 @@ pub(crate) struct SignedLeaf {
 }
 
 impl Authority {
-    /// A new one, on ECDSA P-256.
+    /// Creates a CA with an ECDSA key on P-256.
     pub(crate) fn make(now: Time, lifetime: Time) -> Result<Self, rcgen::Error> {
         let (not_before, not_after) = (now - BACKDATE, now + lifetime);
         let params = params::authority(NAME, validity(not_before, not_after))?;
@@ -55,13 +55,13 @@ impl Authority {
         Ok(Authority { cert, key: Some(key.serialize_der()), not_before, not_after })
     }
 
-    /// A leaf for these names.
+    /// Signs a leaf for these names.
     ///
-    /// It is valid from when its authority is: if our clock is ahead, it still is in order.
+    /// Its validity starts with that of the CA, so that it is valid even if our clock is ahead.
     pub(crate) fn sign(&self, names: &[String], until: Time) -> Result<SignedLeaf, rcgen::Error> {
         let key = self.key.as_deref().ok_or(rcgen::Error::CouldNotParseKeyPair)?;
-        // Name and key identifier are those of `make`: rcgen's feature to read them from the
-        // certificate would bring a second version of a crate. `read` takes no others.
+        // The name and the key identifier are those of `make`, and `read` accepts no others.
+        // rcgen's feature to read them from the certificate would add a second version of a crate.
         let issuer = params::authority(NAME, validity(self.not_before, self.not_after))?;
         let issuer = Issuer::new(issuer, KeyPair::try_from(key)?);
         let leaf = params::leaf(names, validity(self.not_before, until))?;
@@ -100,12 +100,12 @@ fn validity(not_before: Time, not_after: Time) -> Validity {
     Validity { not_before: at(not_before), not_after: at(not_after) }
 }
 
-/// The certificates as PEM: what a `caBundle` holds.
+/// The certificates as PEM: the content of a `caBundle`.
 pub(crate) fn bundle(authorities: &[Authority]) -> String {
     authorities.iter().map(|authority| pem("CERTIFICATE", &authority.cert)).collect()
 }
 
-/// The keys as PEM, those that there are.
+/// The known keys as PEM.
 pub(crate) fn keys(authorities: &[Authority]) -> String {
     let keys = authorities.iter().filter_map(|authority| authority.key.as_deref());
     keys.map(|key| pem("PRIVATE KEY", key)).collect()
@@ -116,7 +116,7 @@ fn pem(tag: &str, der: &[u8]) -> String {
     pem::encode_config(&pem::Pem::new(tag, der), config)
 }
 
-/// Reads what a Secret holds.
+/// Reads the content of a Secret.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -125,22 +125,23 @@ pub(crate) fn read(certs: &[u8], keys: &[u8]) -> Result<Vec<Authority>, String> 
     for der in CertificateDer::pem_slice_iter(certs) {
         let der = der.map_err(|error| format!("ca.crt is not PEM: {error}"))?;
         let authority = Authority::from_der(&der).filter(Authority::is_ours);
-        authorities.push(authority.ok_or("ca.crt holds something that is no authority of ours")?);
+        authorities.push(authority.ok_or("ca.crt contains something other than setguard CAs")?);
     }
     if authorities.is_empty() {
-        return Err("ca.crt holds no certificate".to_owned());
+        return Err("ca.crt contains no certificate".to_owned());
     }
     for der in PrivateKeyDer::pem_slice_iter(keys) {
         let der = der.map_err(|error| format!("ca.key is not PEM: {error}"))?;
         let key = KeyPair::try_from(&der).map_err(|error| format!("ca.key: {error}"))?;
         let owner = authorities.iter_mut().find(|authority| authority.has_key(&key));
-        let owner = owner.ok_or("ca.key holds the key of no certificate in ca.crt")?;
+        let owner = owner.ok_or("ca.key contains a key that matches no certificate in ca.crt")?;
         owner.key = Some(der.secret_der().to_vec());
     }
     Ok(authorities)
 }
 
-/// Reads a `caBundle`: the authorities of our making, and whether it is just them as we write them.
+/// Reads a `caBundle`. Returns setguard's CAs in it, and whether it is exactly what setguard would
+/// write for them.
 pub(crate) fn published(bytes: &[u8]) -> (Vec<Authority>, bool) {
     let certs = CertificateDer::pem_slice_iter(bytes).map_while(Result::ok);
     let ours: Vec<Authority> =
@@ -176,11 +177,11 @@ mod tests {
         let (crt, key) = (bundle(slice::from_ref(&one)), keys(slice::from_ref(&one)));
         let leaf = one.sign(&["localhost".to_owned()], NOW + 60).unwrap();
         for (crt, key, error) in [
-            ("", &*key, "ca.crt holds no certificate"),
+            ("", &*key, "ca.crt contains no certificate"),
             (&crt[..crt.len() / 2], &key, "ca.crt is not PEM"),
-            (&leaf.cert, &key, "ca.crt holds something that is no authority of ours"),
+            (&leaf.cert, &key, "ca.crt contains something other than setguard CAs"),
             (&crt, &key[..key.len() / 2], "ca.key is not PEM"),
-            (&crt, &keys(&[other]), "ca.key holds the key of no certificate in ca.crt"),
+            (&crt, &keys(&[other]), "ca.key contains a key that matches no certificate in ca.crt"),
         ] {
             let told = read(crt.as_bytes(), key.as_bytes()).unwrap_err();
             assert!(told.starts_with(error), "{told}");

@@ -1,14 +1,15 @@
-//! The API server's time, as far as it is known.
+//! An estimate of the API server's time.
 
 use std::time::{Instant, SystemTime};
 
 use super::time::Time;
 
-/// Remembers what time it was for the API server, which is who verifies certificates.
+/// Remembers the API server's time. It is the one that counts, because the API server verifies the
+/// certificates.
 ///
-/// While it is away there are two guesses. The system's clock may be set to anything; the time since
-/// the last answer is measured by one that nobody sets, but that stands still while the machine is
-/// suspended.
+/// While the API server cannot be reached, the time since its last response is measured with two
+/// clocks, which give two estimates. The system clock may be set to any time. The monotonic clock
+/// cannot be set, but it stops while the machine is suspended.
 #[derive(Debug)]
 pub(crate) struct Clock {
     server: Time,
@@ -17,12 +18,12 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Believes the system's clock.
+    /// Starts with the time of the system clock.
     pub(crate) fn new() -> Self {
         Clock { server: wall(), wall: wall(), at: Instant::now() }
     }
 
-    /// Notes what time the API server says it is.
+    /// Sets the API server's time.
     pub(crate) fn set(&mut self, server: Time) {
         *self = Clock { server, ..Clock::new() };
     }
@@ -32,13 +33,13 @@ impl Clock {
         [self.server + measured, self.server + (wall() - self.wall)]
     }
 
-    /// The later guess: for renewing, too early does no harm.
+    /// The later estimate: for renewals, where too early does no harm.
     pub(crate) fn latest(&self) -> Time {
         let [one, other] = self.guesses();
         one.max(other)
     }
 
-    /// The earlier guess: for what may have expired.
+    /// The earlier estimate: for checking whether something has expired.
     pub(crate) fn earliest(&self) -> Time {
         let [one, other] = self.guesses();
         one.min(other)

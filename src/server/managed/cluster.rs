@@ -1,4 +1,4 @@
-//! What of the plan lies in the cluster: a Secret and two webhook configurations.
+//! Reads and writes the objects in the cluster: a Secret and two webhook configurations.
 
 use std::{collections::BTreeMap, future::Future, pin::pin, time::Duration};
 
@@ -31,32 +31,32 @@ use super::{
     time::Time,
 };
 
-/// By this name `managedFields` tell what is ours.
+/// The field manager of our writes in `managedFields`.
 const MANAGER: &str = "setguard";
 
 const CERTS: &str = "ca.crt";
 const KEYS: &str = "ca.key";
 
-/// How long the API server may take.
+/// The timeout for one call to the API server.
 const CALL: Duration = Duration::from_secs(10);
-/// How long a watch lasts, in seconds. The API server ends it; if it does not, we do.
+/// The duration of a watch, in seconds. The API server ends it; if it does not, the client does.
 const WATCH: u32 = 280;
 
-/// A call to the API server that did not work.
+/// A failed call to the API server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
-    /// It was too slow.
+    /// The call timed out.
     #[error("{0}: no answer within 10 seconds")]
     Slow(String),
-    /// It could not be reached, or refused.
+    /// The API server could not be reached, or returned an error.
     #[error("{0}: {1}")]
     Failed(String, String),
-    /// Somebody else was faster: read, and decide, again.
-    #[error("{0}: changed by somebody else")]
+    /// Another client changed the object first: read it and decide again.
+    #[error("{0}: changed by another client")]
     Conflict(String),
 }
 
-/// Where things are in the cluster.
+/// The objects in the cluster: their names, and the clients for them.
 #[derive(Clone)]
 pub(crate) struct Cluster {
     client: Client,
@@ -67,36 +67,36 @@ pub(crate) struct Cluster {
     mutating: Api<MutatingWebhookConfiguration>,
 }
 
-/// What was read, with what is needed to write it.
+/// The objects as they were read, with what is needed to write them.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    /// The API server's time, if it says so.
+    /// The API server's time, if it sent one.
     pub(crate) time: Option<Time>,
-    /// What it comes to.
+    /// What the plan needs to know.
     pub(crate) view: View,
-    /// What is wrong with the Secret, if there is something in it.
+    /// What is wrong with the data in the Secret, if something is.
     pub(crate) corrupt: Option<String>,
-    /// Whether there is a Secret, whatever it holds.
+    /// Whether the Secret exists, whatever it contains.
     pub(crate) has_secret: bool,
     secret_version: Option<String>,
     validating: Option<Bundles>,
     mutating: Option<Bundles>,
 }
 
-/// What matters of a webhook configuration: the `caBundle` of each webhook.
+/// The relevant part of a webhook configuration: the `caBundle` of each webhook.
 #[derive(Clone, Debug)]
 struct Bundles {
     version: String,
     bundles: Vec<Vec<u8>>,
 }
 
-/// A client that gives up in time.
+/// A Kubernetes client with short timeouts.
 ///
 /// # Errors
-/// When there is neither a kubeconfig nor a service account.
+/// If there is neither a kubeconfig nor a service account.
 pub(crate) async fn client() -> anyhow::Result<Client> {
     let mut config = Config::infer().await?;
-    // It would try again for many minutes, and what was read before would be old by then.
+    // The client would retry for many minutes, and what it read before would be outdated by then.
     config.default_retry = false;
     config.connect_timeout = Some(CALL);
     config.read_timeout = Some(Duration::from_secs(u64::from(WATCH) + 10));
@@ -121,7 +121,7 @@ impl Cluster {
         }
     }
 
-    /// Reads everything.
+    /// Reads all objects.
     pub(crate) async fn read(&self) -> Result<Snapshot, CallError> {
         let what = format!("reading Secret {}", self.secret);
         let secret = call(what, self.secrets.get_opt(&self.secret)).await?;
@@ -165,18 +165,18 @@ impl Cluster {
         })
     }
 
-    /// What time it is for the API server. It says so in the `Date` header of each answer, also of an error.
+    /// The API server's time. It is in the `Date` header of each of its responses, also of errors.
     async fn time(&self) -> Result<Option<Time>, CallError> {
         let request = axum::http::Request::get("/version").body(Body::empty());
         let Ok(request) = request else { return Ok(None) };
-        let response = call("asking for the time".to_owned(), self.client.send(request)).await?;
+        let response = call("reading the time".to_owned(), self.client.send(request)).await?;
         let date = response.headers().get(axum::http::header::DATE);
         let date = date.and_then(|date| date.to_str().ok());
         let date = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
         Ok(date.map(|date| date.timestamp().as_second()))
     }
 
-    /// Writes the Secret over what was read.
+    /// Writes the Secret, if it has not changed since it was read.
     pub(crate) async fn store(
         &self,
         over: &Snapshot,
@@ -189,7 +189,7 @@ impl Cluster {
             (KEYS.to_owned(), bytes(authority::keys(authorities))),
         ]);
         if over.has_secret {
-            // A merge patch: labels, annotations and whatever else there is are not ours.
+            // A merge patch keeps the labels, annotations and other fields, which belong to others.
             let version = &over.secret_version;
             let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
             let (params, patch) = (patch_params(), Patch::Merge(patch));
@@ -204,7 +204,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Writes all `caBundle`s of a webhook configuration over what was read.
+    /// Writes all `caBundle`s of a webhook configuration, if it has not changed since it was read.
     pub(crate) async fn publish(
         &self,
         over: &Snapshot,
@@ -221,7 +221,7 @@ impl Cluster {
             path: PointerBuf::from_tokens(["metadata", "resourceVersion"]),
             value: json!(read.version),
         };
-        // "add" replaces what is there. Nothing but these fields is touched.
+        // "add" replaces an existing value. The patch changes only these fields.
         let add = (0..read.bundles.len()).map(|i| {
             let i = i.to_string();
             let path = PointerBuf::from_tokens(["webhooks", &i, "clientConfig", "caBundle"]);
@@ -242,7 +242,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Tells of each change, for ever.
+    /// Notifies `changed` of each change. Never returns.
     pub(crate) async fn watch(self, changed: &Notify) {
         tokio::join!(
             watch(self.secrets, &self.secret, changed),
@@ -265,8 +265,8 @@ impl Bundles {
     }
 }
 
-/// Tells of each change of one object. Whatever goes wrong ends in another watch; and what a watch
-/// misses is seen when the time for a look has come.
+/// Notifies `changed` of each change of one object. After any error it starts a new watch; a change
+/// that the watch misses is found by the next periodic check.
 async fn watch<K>(api: Api<K>, name: &str, changed: &Notify)
 where
     K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
@@ -295,7 +295,7 @@ async fn call<T>(
     match timeout(CALL, call).await {
         Err(_) => Err(CallError::Slow(what)),
         Ok(Ok(answer)) => Ok(answer),
-        // 422 is how a JSON patch fails that tests for a resourceVersion; 404, that it is gone.
+        // 422: the test of the resourceVersion in a JSON patch failed. 404: the object was deleted.
         Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409 | 422) => {
             Err(CallError::Conflict(what))
         }
@@ -303,10 +303,11 @@ async fn call<T>(
     }
 }
 
-/// Deletes both webhook configurations of this name. Those that are not there are no matter.
+/// Deletes both webhook configurations with this name, if they exist. Returns the kinds that it
+/// deleted.
 ///
 /// # Errors
-/// When the API server cannot be reached, or does not allow it.
+/// If the API server cannot be reached, or denies the request.
 pub(crate) async fn delete(client: &Client, name: &str) -> Result<Vec<&'static str>, CallError> {
     let mut deleted = Vec::new();
     let params = DeleteParams::default();

@@ -1,41 +1,44 @@
-//! What to do next, decided from what is seen. No IO, no clock, no keys are made here.
+//! Decides what to do next from what was read. It does no I/O, reads no clock and creates no keys.
 //!
-//! The authorities are a set that only grows, and loses a member when that expires: the union of
-//! what the Secret holds, what this replica remembers of it, and what is published and of our
-//! making. So nobody's mistake, and no race, takes away an authority under which somebody serves.
-//! All replicas do the same, and the API server's `resourceVersion` decides who was first:
+//! The set of authorities (CAs) only grows; an authority leaves it only when it expires. The set is
+//! the union of those in the Secret, those that this replica remembers, and setguard's own in the
+//! `caBundle`s. So no mistake and no race can remove an authority while a replica still serves a
+//! leaf that it signed. All replicas do the same, and the API server's `resourceVersion` decides
+//! which one is first:
 //!
-//! 1. The Secret gets what is missing in it, and a new authority once the newest has lived two
-//!    thirds of its life.
-//! 2. The `caBundle`s get what is in the Secret: never more, never less.
-//! 3. A replica signs its leaf by the newest authority that has been in all `caBundle`s for a while.
-//! 4. An expired authority leaves the Secret, and by that the `caBundle`s. Not sooner: a replica
-//!    that is cut off from the API server for months goes on signing by what it knows.
+//! 1. The Secret gets the authorities that it lacks, and a new one as soon as the newest has passed
+//!    two thirds of its lifetime.
+//! 2. The `caBundle`s get exactly the authorities in the Secret.
+//! 3. A replica signs its leaf with the newest authority that has been in all `caBundle`s for a
+//!    while.
+//! 4. An authority is removed from the Secret, and so from the `caBundle`s, only when it expires: a
+//!    replica that cannot reach the API server for months keeps signing with those that it knows.
 
 use std::collections::HashMap;
 
 use super::authority::Authority;
 use crate::server::managed::time::{BACKDATE, Time};
 
-/// So many authorities are taken over from a `caBundle`, lest somebody fills the Secret with them.
+/// Authorities in a `caBundle` are adopted only while fewer than this are known, so that nobody can
+/// fill the Secret with them.
 const MOST_ADOPTED: usize = 16;
 
-/// How long things live, in seconds.
+/// Lifetimes, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lifetimes {
-    /// An authority.
+    /// The lifetime of an authority.
     pub(crate) authority: Time,
-    /// A leaf.
+    /// The lifetime of a leaf.
     pub(crate) leaf: Time,
-    /// How long an authority is published before anybody signs by it: the time in which all API
-    /// servers take up a `caBundle`.
+    /// How long an authority is published before it signs anything: the time after which all API
+    /// servers use a new `caBundle`.
     pub(crate) settle: Time,
 }
 
-/// What the cluster holds.
+/// The state of the cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
-    /// The Secret's authorities. None if there is no Secret, or nothing in it that can be used.
+    /// The authorities in the Secret. `None` if the Secret does not exist, is empty or is corrupt.
     pub(crate) stored: Option<Vec<Authority>>,
     /// Each `caBundle` of each webhook configuration that exists.
     pub(crate) published: Vec<Published>,
@@ -51,7 +54,7 @@ pub(crate) enum Configuration {
 }
 
 impl Configuration {
-    /// Its kind.
+    /// The kind of the object.
     pub(crate) const fn kind(self) -> &'static str {
         match self {
             Configuration::Validating => "ValidatingWebhookConfiguration",
@@ -63,29 +66,29 @@ impl Configuration {
 /// A `caBundle`.
 #[derive(Clone, Debug)]
 pub(crate) struct Published {
-    /// In which of the webhook configurations.
+    /// The webhook configuration that contains it.
     pub(crate) configuration: Configuration,
-    /// The authorities of our making in it.
+    /// The authorities in it that setguard created.
     pub(crate) ours: Vec<Authority>,
-    /// Whether that is all that is in it.
+    /// Whether it contains nothing else.
     pub(crate) clean: bool,
 }
 
-/// What has to be written.
+/// A write that is necessary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The Secret, with these authorities and a new one if `make`.
+    /// Write the Secret with these authorities, and with a new one if `make`.
     Store {
-        /// Newest first.
+        /// The authorities, newest first.
         keep: Vec<Authority>,
-        /// Whether a new one has to be made.
+        /// Whether to create a new authority.
         make: bool,
     },
-    /// All `caBundle`s of this webhook configuration, with these authorities.
+    /// Write all `caBundle`s of this webhook configuration with these authorities.
     Publish {
-        /// Which.
+        /// The webhook configuration.
         configuration: Configuration,
-        /// Newest first.
+        /// The authorities, newest first.
         bundle: Vec<Authority>,
     },
 }
@@ -101,19 +104,19 @@ pub(crate) struct Leaf {
     pub(crate) not_after: Time,
 }
 
-/// What a replica remembers.
+/// The memory of a replica.
 #[derive(Debug)]
 pub(crate) struct Plan {
     lifetimes: Lifetimes,
-    /// Newest first.
+    /// The authorities that are to be trusted, newest first.
     known: Vec<Authority>,
-    /// Since when an authority has been seen in every `caBundle`, by its certificate.
+    /// Since when each authority has been in every `caBundle`. The key is its certificate.
     since: HashMap<Vec<u8>, Time>,
     leaf: Option<Leaf>,
 }
 
 impl Plan {
-    /// Of a replica that knows nothing yet.
+    /// The plan of a replica that has read nothing yet.
     pub(crate) fn new(lifetimes: Lifetimes) -> Self {
         Plan { lifetimes, known: Vec::new(), since: HashMap::new(), leaf: None }
     }
@@ -123,8 +126,8 @@ impl Plan {
         &self.known
     }
 
-    /// Takes in what the cluster holds. `now` is the API server's time, for it is the one that
-    /// verifies our leaf.
+    /// Updates the plan from the state of the cluster. `now` is the API server's time, because the
+    /// API server verifies our leaf.
     pub(crate) fn observe(&mut self, now: Time, view: &View) {
         for authority in view.stored.iter().flatten() {
             self.learn(authority);
@@ -155,7 +158,7 @@ impl Plan {
         }
     }
 
-    /// What has to be written first, of what was just observed.
+    /// The next necessary write, given the state that was just observed.
     pub(crate) fn write(&self, now: Time, view: &View) -> Option<Step> {
         let make = !self.known.iter().any(|authority| {
             let made = authority.not_before + BACKDATE;
@@ -173,10 +176,12 @@ impl Plan {
         Some(Step::Publish { configuration, bundle: self.known.clone() })
     }
 
-    /// By whom a leaf has to be signed now, and until when it is to be valid. Without the API
-    /// server `now` is a guess, which may be in the future but not in the past: so a leaf is signed
-    /// by an authority that seems to have expired rather than not renewed, as long as the new leaf
-    /// lives longer than the old one.
+    /// The authority that must sign a new leaf now, and the end of that leaf's validity. `None` if
+    /// no new leaf is due.
+    ///
+    /// Without the API server `now` is an estimate, which may be ahead but not behind. So the leaf
+    /// is renewed even by an authority that seems to have expired, as long as the new leaf expires
+    /// later than the current one.
     pub(crate) fn sign(&self, now: Time) -> Option<(&Authority, Time)> {
         let until = |authority: &Authority| (now + self.lifetimes.leaf).min(authority.not_after);
         let can = |a: &&Authority| a.key.is_some() && a.not_before <= now && now < a.not_after;
@@ -184,8 +189,8 @@ impl Plan {
         let usable = || self.known.iter().filter(can).filter(|a| since(a).is_some());
         let settle = self.lifetimes.settle;
         let newest = usable().find(|a| since(a).is_some_and(|t| t + settle <= now));
-        // Of those that have just been seen, the oldest has been published for the longest time;
-        // but it has to live until a newer one has settled.
+        // If none has settled, prefer the oldest: it has been published for the longest time. But
+        // it has to stay valid until a newer one has settled.
         let oldest = || usable().rev().find(|a| now + 2 * settle < a.not_after);
         let best = newest.or_else(oldest).or_else(|| usable().next());
         let Some(leaf) = &self.leaf else { return best.map(|a| (a, until(a))) };
@@ -202,13 +207,13 @@ impl Plan {
             }
         }
         let due = leaf.signed + two_thirds(leaf.not_after - leaf.signed) <= now
-            // It was signed by a clock that was ahead.
+            // The clock was ahead when the leaf was signed.
             || now + BACKDATE < leaf.signed;
         own.filter(|own| due && (until(own) > leaf.not_after || now < leaf.signed))
             .map(|own| (own, until(own)))
     }
 
-    /// Notes that the leaf has been signed, as `sign` said, and is served.
+    /// Records that the leaf that `sign` required has been signed and is served.
     pub(crate) fn signed(&mut self, now: Time, authority: Vec<u8>, not_after: Time) {
         self.leaf = Some(Leaf { authority, signed: now, not_after });
     }
@@ -227,7 +232,7 @@ fn certs(authorities: &[Authority]) -> impl Iterator<Item = &Vec<u8>> {
     authorities.iter().map(|authority| &authority.cert)
 }
 
-/// Whether both hold the same certificates and the same keys, in whatever order.
+/// Whether both contain the same certificates and keys, in any order.
 fn same(one: &[Authority], other: &[Authority]) -> bool {
     one.len() == other.len() && other.iter().all(|authority| one.contains(authority))
 }

@@ -1,7 +1,7 @@
-//! Time, as certificates tell it.
+//! Time in whole seconds, as in certificates.
 
 /// Seconds since 1970.
 pub(crate) type Time = i64;
 
-/// Certificates are valid from so long before they are made: clocks differ.
+/// A CA is valid from this many seconds before its creation, because clocks differ.
 pub(crate) const BACKDATE: Time = 3600;

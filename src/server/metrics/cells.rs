@@ -1,7 +1,7 @@
-//! Metrics that are counted without a lock.
+//! Metrics that count without a lock.
 //!
-//! prometheus-client's `Family` and `Histogram` take one. Our labels come from closed sets, so a
-//! cell for each combination can be there from the start, and counting is one atomic addition.
+//! prometheus-client's `Family` and `Histogram` take a lock. Our labels have closed sets of values,
+//! so there is a cell for each combination from the start, and counting is one atomic addition.
 
 use std::{
     array, fmt,
@@ -17,7 +17,7 @@ use prometheus_client::{
     metrics::MetricType,
 };
 
-/// A label, and all values that it can take.
+/// A label and all its possible values.
 #[derive(Clone, Debug)]
 pub(crate) struct Label {
     /// Its name.
@@ -26,8 +26,8 @@ pub(crate) struct Label {
     pub values: Vec<&'static str>,
 }
 
-/// With fewer combinations than this, those that have not happened are shown too, so that a rate
-/// sees the first one happen.
+/// Counters with fewer combinations than this also export those that are zero, so that a rate
+/// includes the first increment.
 const SHOW_ZEROS_BELOW: usize = 16;
 
 /// A counter for each combination of `D` labels.
@@ -48,7 +48,7 @@ impl<const D: usize> Counters<D> {
         Counters(Arc::new(Cells { labels, counts }))
     }
 
-    /// Counts one. What is outside the closed sets is not counted.
+    /// Increments the counter for these values. Ignores values outside the closed sets.
     pub(crate) fn inc(&self, values: [&str; D]) {
         let cell = self.0.index(values).and_then(|index| self.0.counts.get(index));
         debug_assert!(cell.is_some(), "{values:?} is outside the closed sets of labels");
@@ -66,7 +66,7 @@ impl<const D: usize> Cells<D> {
         })
     }
 
-    /// The other way round.
+    /// The labels of a cell: the inverse of `index`.
     fn labels(&self, mut index: usize) -> [(&'static str, &'static str); D] {
         let mut values: [&'static str; D] = [""; D];
         for (label, value) in self.labels.iter().zip(&mut values).rev() {
@@ -97,7 +97,7 @@ impl<const D: usize> EncodeMetric for Counters<D> {
     }
 }
 
-/// From what the fastest answers take to the longest timeout that people set.
+/// The buckets' upper bounds, from the fastest answers to the longest timeouts in common use.
 const BUCKETS: [Duration; 15] = [
     Duration::from_micros(50),
     Duration::from_micros(100),
@@ -122,13 +122,13 @@ pub(crate) struct Durations(Arc<Histogram>);
 
 #[derive(Debug, Default)]
 struct Histogram {
-    /// One for each of [`BUCKETS`], and one beyond.
+    /// One for each of [`BUCKETS`], and one for longer durations.
     counts: [AtomicU64; BUCKETS.len() + 1],
     nanos: AtomicU64,
 }
 
 impl Durations {
-    /// Counts one.
+    /// Records a duration.
     pub(crate) fn observe(&self, duration: Duration) {
         let bucket = BUCKETS.partition_point(|bound| *bound < duration);
         self.0.counts[bucket].fetch_add(1, Relaxed);
@@ -139,7 +139,7 @@ impl Durations {
 
 impl EncodeMetric for Durations {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
-        // Written as +Inf.
+        // The encoder writes infinity as +Inf.
         let bounds = BUCKETS.iter().map(Duration::as_secs_f64).chain([f64::INFINITY]);
         let counts = self.0.counts.iter().map(|count| count.load(Relaxed));
         let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();

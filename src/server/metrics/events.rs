@@ -1,24 +1,24 @@
-//! Events that are counted by a label.
+//! Events that metrics count by label.
 
-/// What happens to a certificate that is managed.
+/// An event in the life of a managed certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManagedEvent {
-    /// A new authority was made and stored.
+    /// A new CA was created and stored.
     AuthorityMade,
-    /// The API server could not be asked, or refused.
+    /// A call to the API server failed.
     ApiServerFailed,
     /// The `caBundle`s of a webhook configuration were written.
     BundleWritten,
-    /// A leaf was signed.
+    /// A leaf certificate was signed.
     LeafSigned,
-    /// The Secret was gone, or could not be read, and is written again.
+    /// The Secret was missing or invalid, and was written again.
     SecretRestored,
-    /// The server did not get an answer from itself.
+    /// The server could not call its own port.
     SelfCheckFailed,
 }
 
 impl ManagedEvent {
-    /// All of them.
+    /// All events.
     pub const ALL: [ManagedEvent; 6] = [
         ManagedEvent::AuthorityMade,
         ManagedEvent::ApiServerFailed,
@@ -44,20 +44,20 @@ impl ManagedEvent {
 /// Why a TLS handshake failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeFailure {
-    /// The client showed no certificate, or one that is not trusted.
+    /// The client presented no certificate, or one that is not trusted.
     ClientCertificate,
-    /// The client went away.
+    /// The connection was closed or failed.
     Eof,
-    /// Neither of the others: what came was not TLS, or no version and cipher in common.
+    /// Any other TLS error: the client did not speak TLS, or shares no version or cipher with us.
     Protocol,
     /// The client does not trust our certificate.
     RefusedByClient,
-    /// It took too long.
+    /// The handshake took too long.
     Timeout,
 }
 
 impl HandshakeFailure {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [HandshakeFailure; 5] = [
         HandshakeFailure::ClientCertificate,
         HandshakeFailure::Eof,

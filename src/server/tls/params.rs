@@ -1,4 +1,4 @@
-//! What all certificates of ours have in common.
+//! The parameters that all certificates of setguard have in common.
 
 use std::time::SystemTime;
 
@@ -6,14 +6,14 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyUsagePurpose,
 };
 
-/// From when to when a certificate is valid. rcgen's own default is from 1975 to 4096.
+/// The validity period of a certificate. rcgen's default is from 1975 to 4096.
 #[derive(Clone, Copy)]
 pub(crate) struct Validity {
     pub(crate) not_before: SystemTime,
     pub(crate) not_after: SystemTime,
 }
 
-/// A certificate of an authority that signs leaves only.
+/// A CA certificate that may sign only leaf certificates.
 pub(crate) fn authority(
     common_name: &str,
     validity: Validity,
@@ -27,7 +27,7 @@ pub(crate) fn authority(
 /// A serving certificate for these names and addresses.
 ///
 /// # Errors
-/// When one of them is neither a DNS name nor an IP address.
+/// If one of them is neither a DNS name nor an IP address.
 pub(crate) fn leaf(
     names: &[String],
     validity: Validity,

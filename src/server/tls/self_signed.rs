@@ -1,4 +1,4 @@
-//! A certificate in memory, for a first try: one command and it answers.
+//! A certificate in memory, so that one command is enough for a first try.
 
 use std::{
     fmt,
@@ -9,15 +9,15 @@ use rcgen::{CertifiedIssuer, KeyPair};
 
 use super::params::{self, Validity};
 
-/// It lives as long as the process, and a year is longer than a first try.
+/// The certificate exists only as long as the process, and a first try takes less than a year.
 const VALIDITY: Duration = Duration::from_secs(365 * 24 * 3600);
 /// The API server's clock may be behind ours.
 const CLOCK_SKEW: Duration = Duration::from_secs(3600);
 
-/// A certificate, its key and the authority that signed it, all PEM.
+/// A certificate, its key and the CA that signed it, all in PEM.
 #[derive(Clone)]
 pub struct SelfSigned {
-    /// The authority's certificate; its key is gone.
+    /// The CA certificate; its key was discarded.
     pub ca: String,
     /// The serving certificate.
     pub cert: String,
@@ -29,7 +29,7 @@ impl SelfSigned {
     /// A certificate for these names and addresses.
     ///
     /// # Errors
-    /// When one of them is neither a DNS name nor an IP address.
+    /// If one of them is neither a DNS name nor an IP address.
     pub fn new(names: &[String]) -> Result<Self, rcgen::Error> {
         let now = SystemTime::now();
         let validity = Validity { not_before: now - CLOCK_SKEW, not_after: now + VALIDITY };

@@ -40,11 +40,11 @@ impl<'de> SeqAccess<'de> for Seq<'_, '_> {
 pub(super) struct Map<'r, 'a> {
     pub(super) reader: Reader<'r, 'a>,
     pub(super) entries: std::slice::Iter<'r, (Key<'a>, Node<'a>)>,
-    /// The names that are known, if it is a struct.
+    /// The known names, if it is read as a struct.
     pub(super) fields: Option<&'static [&'static str]>,
-    /// What goes with the key that was read last.
+    /// The entry of the key that was read last.
     pub(super) value: Option<&'r (Key<'a>, Node<'a>)>,
-    /// Fields that must be there and are not.
+    /// Required fields that are missing.
     pub(super) made_up: Vec<&'static str>,
 }
 
@@ -72,7 +72,7 @@ impl<'r> Map<'r, '_> {
             help: match near {
                 Some(near) => Some(format!("did you mean {near}?")),
                 None if matches!(key.name.as_ref(), "true" | "false") => {
-                    Some("YAML takes y, n, yes, no, on and off for these; quote the key".to_owned())
+                    Some("YAML reads y, n, yes, no, on, off as booleans; quote the key".to_owned())
                 }
                 None => None,
             },
@@ -113,12 +113,12 @@ impl<'de> MapAccess<'de> for Map<'_, '_> {
                 reader.remember(seed.deserialize(reader))
             }
             None => {
-                // A field that must be there and is not: null, which reads as its zero value.
+                // A required field that is missing: null, which is read as its zero value.
                 let node = Node { value: Value::Null, mark: self.reader.node.mark };
                 let made_up = Reader { node: &node, path: None, progress };
                 seed.deserialize(made_up).map_err(|_| {
                     progress.gave_up.set(true);
-                    Error::Other("is not complete".to_owned())
+                    Error::Other("is incomplete".to_owned())
                 })
             }
         }

@@ -1,4 +1,4 @@
-//! What may go wrong in a type's own code.
+//! The errors of a type's own code.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use crate::finding::nearest_of;
 
 #[derive(Debug)]
 pub(super) enum Error {
-    /// Remembered already: read again.
+    /// The problem is already remembered: read again.
     Again,
-    /// A field must be there.
+    /// A required field is missing.
     Missing(&'static str),
-    /// In the type's own words.
+    /// Another error, in the type's own words.
     Other(String),
 }
 
@@ -57,7 +57,7 @@ impl de::Error for Error {
     }
 }
 
-/// What types of others say of themselves.
+/// Readable words for the `expecting` text of types from other crates.
 fn in_words(expected: &str) -> &str {
     match expected {
         "IntOrString" => "a whole number or text",

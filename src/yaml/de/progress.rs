@@ -1,4 +1,4 @@
-//! What is known of a reading.
+//! The state of reading a tree, over all runs.
 
 use std::{
     cell::{Cell, RefCell},
@@ -7,10 +7,11 @@ use std::{
 
 use crate::yaml::{node::Node, problem::Problem, to_json::Replacements};
 
-/// Looks at the nodes of a named newtype before they are read, such as `Quantity`.
+/// Checks a node before it is read as a named newtype, such as `Quantity`. May return a text that
+/// is read instead of the node.
 pub(crate) type Inspect = fn(&'static str, &Node<'_>) -> Result<Option<String>, String>;
 
-/// What becomes of fields that the type does not know.
+/// What to do with fields that the type does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unknown {
     /// Each is a problem.
@@ -19,16 +20,16 @@ pub(crate) enum Unknown {
     Ignored,
 }
 
-/// What is known of this reading. Nodes are told apart by their addresses: the tree stays put.
+/// The state of reading a tree. Nodes are identified by their addresses: the tree does not move.
 pub(super) struct Progress {
     pub(super) inspect: Inspect,
     pub(super) unknown: Unknown,
-    /// Found in this run.
+    /// The problems found in this run.
     pub(super) found: RefCell<Vec<Problem>>,
     pub(super) instead: RefCell<Replacements>,
-    /// Nodes that are left out, since no type came of them.
+    /// Nodes that are left out because they do not fit their type, by address.
     pub(super) broken: RefCell<HashMap<usize, Problem>>,
-    /// Fields that are made up, since their type must have them.
+    /// Missing fields that are made up because their type requires them.
     pub(super) missing: RefCell<Vec<Missing>>,
     pub(super) gave_up: Cell<bool>,
 }
@@ -36,7 +37,7 @@ pub(super) struct Progress {
 pub(super) struct Missing {
     pub(super) of: usize,
     pub(super) name: &'static str,
-    /// None where the node is no mapping, which is the problem then.
+    /// `None` if the node is not a mapping, because then that is the problem.
     pub(super) problem: Option<Problem>,
 }
 

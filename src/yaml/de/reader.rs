@@ -1,4 +1,4 @@
-//! Reads one node into whatever its type asks for.
+//! A node that is being read, and the recording of its problems.
 
 use super::{
     error::Error,
@@ -34,13 +34,13 @@ impl Reader<'_, '_> {
         self.progress.found.borrow_mut().push(problem);
     }
 
-    /// The node is of another type than this. Values are not repeated: they may be secrets.
+    /// Reports that the node is of another type. Values are not repeated: they may be secrets.
     pub(super) fn mismatch(&self, expected: &str) {
         let (got, help) = match &self.node.value {
             Value::Null => ("nothing", None),
             Value::Bool(_) if expected == "text" => (
                 "true or false",
-                Some("write it in quotes; without, YAML takes yes, no, on, off, y and n for these"),
+                Some("write it in quotes; YAML reads bare yes, no, on, off, y and n as booleans"),
             ),
             Value::Bool(_) => ("true or false", None),
             Value::Int(_) | Value::UInt(_) | Value::Float(_) if expected == "text" => {
@@ -66,18 +66,18 @@ impl Reader<'_, '_> {
         self.problem(format!("expected {expected}, got {got}"), help.map(str::to_owned));
     }
 
-    /// In the JSON, the zero value of the type must stand here.
+    /// Replaces the node in the JSON, such as by the zero value of the type.
     pub(super) fn zero(&self, value: serde_json::Value) {
         self.progress.instead.borrow_mut().insert(self.node.address(), value);
     }
 
-    /// The type must have a field that is not there.
+    /// Records that a required field is missing.
     pub(super) fn missing(&self, name: &'static str) {
         let path = self.path.map_or_else(|| Path::new(name), |path| path.child(name));
         let problem = matches!(self.node.value, Value::Map(_)).then(|| Problem {
             field: path.to_field(),
             mark: self.node.mark,
-            message: "must be there".to_owned(),
+            message: "is required".to_owned(),
             help: None,
         });
         let mut missing = self.progress.missing.borrow_mut();
@@ -89,7 +89,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Remembers what became of reading this node, so that the next run can do without it.
+    /// Remembers why this node could not be read, so that the next run can leave it out.
     pub(super) fn remember<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         result.map_err(|error| {
             match error {
@@ -101,7 +101,7 @@ impl Reader<'_, '_> {
                 }
             }
             if self.progress.gave_up.get() {
-                Error::Other("is not complete".to_owned())
+                Error::Other("is incomplete".to_owned())
             } else {
                 Error::Again
             }

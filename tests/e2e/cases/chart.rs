@@ -1,7 +1,7 @@
-//! The chart, from `helm install` to `helm uninstall`, on a control plane of its own.
+//! The chart, from `helm install` to `helm uninstall`, on a separate control plane.
 //!
-//! The Deployment, the Job and the pods are those of the real controllers and the real scheduler;
-//! only the kubelet is a stand-in, and the API server reaches the Service by `webhook.url`.
+//! The real controllers and the real scheduler handle the Deployment, the Job and the pods. Only
+//! the kubelet is a stand-in, and the API server reaches the Service through `webhook.url`.
 
 mod load;
 mod release;
@@ -71,11 +71,11 @@ fn chart(shared: &Namespace<'_>) {
     rotate(&site);
     load.assert_all_judged();
 
-    // From now on there is nobody who judges, but nobody is in the way either.
+    // From now on nothing validates the writes, but nothing may block them either.
     let load = Load::start(&site);
     release.run("uninstall", &Value::Null);
     load.assert_none_failed();
-    eventually("nothing to remain", || {
+    eventually("all objects to be deleted", || {
         let after = everything(site.own);
         let left: Vec<_> = after.difference(&before).collect();
         if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
@@ -83,20 +83,20 @@ fn chart(shared: &Namespace<'_>) {
     assert_eq!(site.kubelet.complaints(), [""; 0]);
 }
 
-/// What the steps work with.
+/// The environment of the steps.
 struct Site<'a> {
-    /// Where setguard is.
+    /// The namespace of setguard.
     own: &'a Namespace<'a>,
-    /// Where the steps write.
+    /// The namespace that the steps write to.
     shop: Namespace<'a>,
-    /// Where the load writes.
+    /// The namespace that the load writes to.
     load: Namespace<'a>,
     kubelet: Kubelet,
-    /// The Service.
+    /// The URL of the Service.
     url: String,
 }
 
-/// Defaults, but for where it is reached and how long things take.
+/// The default values, except for the URL, the durations and the paired controller.
 fn values(url: &str) -> Value {
     json!({
         "webhook": { "url": url },
@@ -115,7 +115,7 @@ fn values(url: &str) -> Value {
     })
 }
 
-/// Nobody is in the way before the first pod is ready, if that is what one wants.
+/// Installs with `failurePolicy: Ignore` first, so that no write fails before a pod is ready.
 fn install(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     let load = Load::start(site);
     values["webhook"]["validating"] = json!({ "failurePolicy": "Ignore" });
@@ -123,7 +123,7 @@ fn install(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     values["webhook"]["validating"] = json!({ "failurePolicy": "Fail" });
     release.run("upgrade", values);
     load.assert_none_failed();
-    // The API server takes up what was changed in its own time.
+    // The API server applies the change after a moment.
     let mut spoilt = daemon_set("agent");
     load::spoil(&mut spoilt);
     eventually("the webhooks to be called", || {
@@ -133,7 +133,7 @@ fn install(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     });
 }
 
-/// What is guarded, and what is not.
+/// Checks which objects are validated, and which are not.
 fn judges(site: &Site<'_>) {
     let mut surge = daemon_set("agent");
     load::spoil(&mut surge);
@@ -143,14 +143,14 @@ fn judges(site: &Site<'_>) {
     site.shop.apply(&long).refused(&["(setguard: name-too-long)"]);
     site.shop.apply(&stateful_set("cache")).accepted();
     site.shop.kubectl(&["delete", "statefulset/cache"], "").silently();
-    // Where it is installed, nothing is judged.
+    // In setguard's own namespace nothing is validated.
     site.own.apply(&surge).silently();
     site.own.kubectl(&["delete", "daemonset/agent"], "").silently();
     let args = ["create", "--dry-run=server", "--namespace", "kube-system", "-f", "-"];
     site.own.control_plane.kubectl.run(&args, &surge.to_string()).refused(&[load::REFUSED]);
 }
 
-/// A policy that changes is taken up by the processes that run.
+/// The running processes reload a changed policy.
 fn reload(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     let pods = site.kubelet.ready();
     let mut set = daemon_set("agent");
@@ -159,42 +159,42 @@ fn reload(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     values["policy"]["rules"] = json!({ "no-readiness-probe": "deny" });
     release.run("upgrade", values);
     for pod in &pods {
-        eventually("the policy to be read again", || {
+        eventually("the policy to be reloaded", || {
             let metrics = http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
             let done = "setguard_policy_reloads_total{result=\"success\"} 1\n";
             if metrics.contains(done) { Ok(()) } else { Err(metrics) }
         });
     }
-    assert_eq!(site.kubelet.ready(), pods, "nobody was restarted for that");
+    assert_eq!(site.kubelet.ready(), pods, "no pod may be restarted for that");
     set["metadata"]["name"] = json!("another");
     site.shop.apply(&set).refused(&["(setguard: no-readiness-probe)"]);
     site.shop.kubectl(&["delete", "daemonset/agent"], "").silently();
 }
 
-/// Both are replaced, one after the other, as by any upgrade.
+/// Both pods are replaced, one after the other, as in any upgrade.
 fn roll(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     let before = site.kubelet.ready();
     assert_eq!(before.len(), 2, "{before:?}");
     values["podAnnotations"] = json!({ "e2e": "another" });
     release.run("upgrade", values);
-    eventually("two others", || {
+    eventually("two new pods", || {
         let now = site.kubelet.ready();
         let others = now.iter().all(|pod| !before.contains(pod));
         if others && now.len() == 2 { Ok(()) } else { Err(format!("{now:?}")) }
     });
 }
 
-/// One authority takes the place of another.
+/// A new CA replaces the first one.
 fn rotate(site: &Site<'_>) {
     let first = site.bundle(KINDS[0]);
     let mut most = 0;
-    eventually("another authority", || {
+    eventually("a new CA", || {
         let now = KINDS.map(|kind| site.bundle(kind));
         most = most.max(now[0].matches("BEGIN CERTIFICATE").count());
         let gone = now.iter().all(|now| !now.contains(&*first));
         if gone { Ok(()) } else { Err(format!("{now:?}")) }
     });
-    assert_eq!(most, 2, "old and new are published together");
+    assert_eq!(most, 2, "the old and the new CA are published together");
     let file = site.kubelet.folder().join("published.crt");
     fs::write(&file, site.bundle(KINDS[1])).expect("a file");
     let mut probe = Command::new(env!("CARGO_BIN_EXE_setguard"));
@@ -213,7 +213,7 @@ impl Site<'_> {
     }
 }
 
-/// Each object of the cluster, but for what tells of them.
+/// All objects of the cluster, except events and leases.
 fn everything(namespace: &Namespace<'_>) -> BTreeSet<String> {
     let resources = ["api-resources", "--verbs=list", "-o", "name"];
     let resources = namespace.kubectl(&resources, "").accepted().stdout;

@@ -1,4 +1,4 @@
-//! What is refused, by whom, and in which words.
+//! What is rejected, by whom, and with which messages.
 
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ fn all_causes(namespace: &Namespace<'_>) {
     namespace.assert_none("daemonsets,statefulsets");
 }
 
-/// Whatever kind of patch it is, the whole object that comes out is judged.
+/// Whatever the type of the patch, the whole resulting object is validated.
 fn patches(namespace: &Namespace<'_>) {
     namespace.apply(&daemon_set("agent")).silently();
     namespace.apply(&stateful_set("web")).silently();
@@ -77,19 +77,19 @@ fn patches(namespace: &Namespace<'_>) {
     }
 }
 
-/// Two pods from the last 32-bit number on.
+/// Ordinals that begin at the largest 32-bit number.
 fn last_ordinals() -> Value {
     json!({ "start": i32::MAX })
 }
 
-/// Built-in validation comes before validating webhooks: the user hears its words and no others.
+/// Built-in validation comes before validating webhooks: the user sees only its messages.
 fn api_server(namespace: &Namespace<'_>) {
     let mut set = daemon_set("agent");
     set["spec"]["template"]["metadata"]["labels"] = json!({ "app": "another" });
     let output = namespace
         .kubectl(&["apply", "--dry-run=server", "-f", "-"], &set.to_string())
         .refused(&["spec.template.metadata.labels: Invalid value: ", "`selector` does not match"]);
-    assert!(!output.stderr.contains("setguard"), "expected nothing of ours in {output}");
+    assert!(!output.stderr.contains("setguard"), "expected nothing from setguard in {output}");
 }
 
 fn refused_by_every_apply(namespace: &Namespace<'_>, object: &Value, texts: &[&str]) {

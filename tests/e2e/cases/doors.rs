@@ -1,5 +1,5 @@
-//! The same object gets the same findings, in the same words, from `setguard check` and at the
-//! API server.
+//! `setguard check` and the webhook report the same findings, with the same texts, for the same
+//! object.
 
 use std::{fs, path::Path, process::Command};
 
@@ -37,10 +37,10 @@ fn compare(namespace: &Namespace<'_>, folder: &str) {
         );
         denied += count("error");
     }
-    assert!(denied > 0, "some of them have a fault");
+    assert!(denied > 0, "some of the manifests are bad");
 }
 
-/// The manifest in another namespace. The examples' own do not exist here.
+/// The manifest in another namespace, since the namespaces of the examples do not exist here.
 fn moved(manifest: &str, namespace: &str) -> String {
     let lines = manifest.lines().map(|line| match line.split_once("namespace: ") {
         Some((indent, _)) if indent.trim().is_empty() => {
@@ -58,7 +58,7 @@ fn kube_version(namespace: &Namespace<'_>) -> String {
     format!("{}.{}", part("major"), part("minor"))
 }
 
-/// What `setguard check` finds, for this release.
+/// The findings of `setguard check` for this release.
 fn check(namespace: &Namespace<'_>, version: &str, manifest: &str) -> Vec<Value> {
     let file = namespace.control_plane.folder().join(format!("{}.yaml", namespace.name));
     fs::write(&file, manifest).expect("a file");
@@ -75,7 +75,7 @@ fn check(namespace: &Namespace<'_>, version: &str, manifest: &str) -> Vec<Value>
 fn assert_said(finding: &Value, output: &Output) {
     let text = |key: &str| finding[key].as_str().expect("text");
     let words = match (text("severity"), text("rule")) {
-        // Of what does not decode the API server speaks in the words of its decoder.
+        // If an object does not decode, the API server reports the error of its decoder.
         ("error", "schema") => text("field").to_owned(),
         ("error", _) => format!("{}: {}", text("field"), text("message")),
         ("warning", rule) => format!("Warning: {rule}: {}: ", text("field")),

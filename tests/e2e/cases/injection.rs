@@ -1,4 +1,4 @@
-//! What is injected, and for whom, as it is stored in the end.
+//! What is injected, and for whom, as seen in the stored objects.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ fn paired(namespace: &Namespace<'_>) {
     for key in CONTROL_PLANE_TAINTS {
         assert!(keys.contains(&key), "expected a toleration of {key} in {keys:?}");
     }
-    // The API server has given the pod one with a limit by then; the first in the list decides.
+    // The API server has already added one with a time limit; the first in the list takes effect.
     let tolerations = stored["spec"]["tolerations"].as_array().expect("tolerations");
     let first = tolerations.iter().find(|t| t["key"] == "node.kubernetes.io/not-ready");
     let unlimited = json!({
@@ -62,7 +62,7 @@ fn template(namespace: &Namespace<'_>) {
     assert_template_keys(namespace, "asks", &CONTROL_PLANE_TAINTS);
     namespace.apply(&daemon_set("does-not")).silently();
     assert_template_keys(namespace, "does-not", &[]);
-    // It may also ask later, and asking twice changes nothing.
+    // The label may also be added later, and applying it twice changes nothing.
     namespace.apply(&asking("does-not")).silently();
     namespace.apply(&asking("does-not")).silently();
     assert_template_keys(namespace, "does-not", &CONTROL_PLANE_TAINTS);
@@ -71,7 +71,7 @@ fn template(namespace: &Namespace<'_>) {
 fn template_by_namespace(namespace: &Namespace<'_>) {
     let label = format!("{LABEL}=true");
     namespace.kubectl(&["label", "namespace", namespace.name, &label], "").accepted();
-    // Namespaces reach the selectors of webhooks a moment later.
+    // Webhook selectors see a changed namespace a moment later.
     eventually("the namespace's label to be seen", || {
         let args = ["create", "--dry-run=server", "-o", "json", "-f", "-"];
         let output = namespace.kubectl(&args, &daemon_set("probe").to_string()).accepted();
@@ -80,7 +80,7 @@ fn template_by_namespace(namespace: &Namespace<'_>) {
     });
     namespace.apply(&daemon_set("agent")).silently();
     assert_template_keys(namespace, "agent", &CONTROL_PLANE_TAINTS);
-    // Who asks twice is called twice, and injected once.
+    // With both labels two webhooks are called, but each toleration is injected once.
     namespace.apply(&asking("twice")).silently();
     assert_template_keys(namespace, "twice", &CONTROL_PLANE_TAINTS);
 }

@@ -1,4 +1,4 @@
-//! `serve --tls-managed`: two replicas with lifetimes of seconds, allowed no more than they need.
+//! `serve --tls-managed`: two replicas, with lifetimes of seconds and minimal permissions.
 
 use std::{
     fs,
@@ -29,7 +29,7 @@ const KINDS: [&str; 2] = ["validatingwebhookconfiguration", "mutatingwebhookconf
 
 fn managed(namespace: &Namespace<'_>) {
     let site = Site::new(namespace);
-    // The Deployment comes before the webhook configurations, as Helm installs them.
+    // Helm installs the Deployment before the webhook configurations.
     let replicas = [0, 1].map(|i| site.replica(i));
     for i in [0, 1] {
         eventually("being ready without webhook configurations", || site.ready(i));
@@ -45,7 +45,7 @@ fn managed(namespace: &Namespace<'_>) {
     cleanup(&site);
 }
 
-/// Reviews are answered, and every handshake verifies, while the authority changes.
+/// Reviews are answered, and every handshake verifies, while the CA is rotated.
 fn rotation(site: &Site<'_>) {
     let first = site.bundle(0);
     let certificates = |pem: &str| pem.matches("BEGIN CERTIFICATE").count();
@@ -59,14 +59,14 @@ fn rotation(site: &Site<'_>) {
         if !now.contains(&*first) {
             break;
         }
-        assert!(rounds < 3000, "the first authority does not go");
+        assert!(rounds < 3000, "the first CA is never removed");
     }
-    assert_eq!(most, 2, "old and new are published together");
+    assert_eq!(most, 2, "the old and the new CA are published together");
     assert!(rounds > 10, "{rounds}");
     assert_eq!(site.bundle(0), site.bundle(1));
 }
 
-/// The Secret is put back as it was.
+/// A Secret that is deleted or damaged is restored.
 fn secret(site: &Site<'_>) {
     let nonsense = json!({ "data": { "ca.crt": BASE64.encode("nonsense") } }).to_string();
     for args in [&["delete", "secret", SECRET][..], &["patch", "secret", SECRET, "-p", &nonsense]] {
@@ -74,7 +74,7 @@ fn secret(site: &Site<'_>) {
         site.namespace.kubectl(args, "").accepted();
         eventually("the Secret to be back", || {
             let now = site.secret();
-            // Meanwhile an authority may come, or go; but not all of them.
+            // Meanwhile a CA may be added or removed, but at least one must be kept.
             let kept = before.split_inclusive("-----END CERTIFICATE-----\n");
             let kept = kept.filter(|certificate| now.contains(certificate)).count();
             if kept > 0 { Ok(()) } else { Err(format!("now {now}, before {before}")) }
@@ -85,7 +85,7 @@ fn secret(site: &Site<'_>) {
     assert!(restored.iter().sum::<u32>() >= 2, "{restored:?}");
 }
 
-/// A `caBundle` that somebody changes is repaired.
+/// A changed `caBundle` is repaired.
 fn bundle(site: &Site<'_>) {
     let foreign = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("one");
     let foreign = foreign.cert.pem();
@@ -107,7 +107,7 @@ fn bundle(site: &Site<'_>) {
     }
 }
 
-/// `setguard cleanup` takes both configurations away, and does not mind if they are gone.
+/// `setguard cleanup` deletes both configurations, and succeeds if they do not exist.
 fn cleanup(site: &Site<'_>) {
     let name = site.namespace.name;
     for expected in ["MutatingWebhookConfiguration managed-certificates deleted", "no webhook"] {
@@ -120,7 +120,7 @@ fn cleanup(site: &Site<'_>) {
     }
 }
 
-/// Where the replicas are.
+/// The replicas, their files and their ports.
 struct Site<'a> {
     namespace: &'a Namespace<'a>,
     folder: TempDir,
@@ -173,7 +173,7 @@ impl<'a> Site<'a> {
         Process::start_with(program, &args, &[("KUBECONFIG", self.kubeconfig.as_os_str())], &logs)
     }
 
-    /// Runs setguard to its end.
+    /// Runs setguard and waits for its end.
     fn setguard(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
         command.args(args).env("KUBECONFIG", &self.kubeconfig).output().expect("setguard runs")
@@ -214,8 +214,8 @@ impl<'a> Site<'a> {
         self.bundles(KINDS[0]).remove(i)
     }
 
-    /// The API server gets answers of both replicas to many reviews, and what they serve verifies under what is
-    /// published.
+    /// Whether the API server gets answers from both replicas to many reviews, and the served
+    /// certificates verify against the published CA.
     fn all_well(&self) -> Result<(), String> {
         let args = ["create", "--dry-run=server", "-f", "-"];
         let many: Vec<Value> = (0..20).map(|i| daemon_set(&format!("agent-{i}"))).collect();
@@ -244,7 +244,7 @@ fn decode(base64: &str) -> String {
     String::from_utf8(bytes).expect("PEM")
 }
 
-/// What a replica needs to be allowed, and nothing else.
+/// Grants the permissions that a replica needs, and nothing else.
 fn allow(namespace: &Namespace<'_>) {
     let name = namespace.name;
     let api = "rbac.authorization.k8s.io";
@@ -282,7 +282,7 @@ fn allow(namespace: &Namespace<'_>) {
     }
 }
 
-/// Both replicas are called for each review of this namespace.
+/// Registers both replicas, so that each review of this namespace calls both.
 fn register(namespace: &Namespace<'_>, ports: [u16; 2]) {
     let webhook = |port: u16, path: &str| {
         json!({

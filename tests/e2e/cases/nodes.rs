@@ -1,4 +1,4 @@
-//! What becomes of the daemons of the built-in controller.
+//! The pods of the built-in DaemonSet controller.
 
 use serde_json::json;
 
@@ -18,8 +18,8 @@ pub(super) const CASES: &[Case] = &[Case {
     ..Case::new("a-daemon-reaches-the-control-plane", control_plane)
 }];
 
-/// The built-in controller makes a pod for a node only when the *template* tolerates its taints:
-/// what is injected into pods comes too late for that.
+/// The built-in controller creates a pod for a node only if the *template* tolerates its taints:
+/// injection into pods comes too late for that.
 fn control_plane(namespace: &Namespace<'_>) {
     let nodes = node::create_four(namespace, "built-in");
     for name in ["plain", "asks"] {
@@ -32,7 +32,7 @@ fn control_plane(namespace: &Namespace<'_>) {
         }
         namespace.apply(&set).silently();
     }
-    // When the second has pods everywhere, the first had the same time to get them.
+    // Once "asks" has pods on all nodes, "plain" has had the same time to get them.
     assert_bound(namespace, "asks", &nodes);
     assert_bound(namespace, "plain", &nodes[2..]);
     for (name, count) in [("asks", 4), ("plain", 2)] {
@@ -41,7 +41,7 @@ fn control_plane(namespace: &Namespace<'_>) {
     }
 }
 
-/// The scheduler has bound one pod to each of these nodes, and there is no other.
+/// Asserts that the scheduler has bound one pod to each of these nodes, and that there is no other.
 fn assert_bound(namespace: &Namespace<'_>, app: &str, nodes: &[String]) {
     let pods = eventually("the DaemonSet controller and the scheduler", || {
         let pods = node::pods(namespace, &format!("app={app}"));

@@ -1,4 +1,4 @@
-//! A webhook that is down: what `failurePolicy` makes of it, and that it comes back.
+//! A webhook that is down: the effect of `failurePolicy`, and its recovery.
 
 use std::fs;
 
@@ -27,7 +27,7 @@ fn outage(namespace: &Namespace<'_>) {
     fs::write(path("tls.crt"), pair.cert.pem()).expect("a file");
     fs::write(path("tls.key"), pair.signing_key.serialize_pem()).expect("a file");
     let [port] = free_ports();
-    // Deletion goes on without us, so there has to be something to delete.
+    // To be deleted while the webhook is down.
     namespace.apply(&stateful_set("before")).silently();
 
     let name = register_for(namespace, port, &pair.cert.pem());
@@ -57,8 +57,8 @@ fn outage(namespace: &Namespace<'_>) {
     namespace.apply(&daemon_set("agent")).silently();
 }
 
-/// Registers a second webhook for this namespace only, like the shared one in everything but where
-/// it is. Returns its name.
+/// Registers a second webhook for this namespace only, like the shared one except for its address.
+/// Returns its name.
 fn register_for(namespace: &Namespace<'_>, port: u16, certificate: &str) -> String {
     let list = namespace.kubectl(&["get", KIND, "-o", "json"], "").json();
     let mut configuration = list["items"][0].clone();

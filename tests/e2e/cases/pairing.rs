@@ -1,4 +1,4 @@
-//! The example of a paired controller, with the manifests that come with it.
+//! The example of a paired controller, with its manifests.
 
 use std::{collections::BTreeMap, fs};
 
@@ -45,13 +45,14 @@ fn example_controller(namespace: &Namespace<'_>) {
     eventually("a pod on the new node", || settled(namespace, &nodes));
     namespace.kubectl(&["delete", "node", "paired-late"], "").accepted();
     nodes.pop();
-    let rest = eventually("the pod to go with its node", || settled(namespace, &nodes));
+    let rest = eventually("the node's pod to be deleted", || settled(namespace, &nodes));
     assert_eq!(uids(&rest), uids(&first), "the other pods must have been left alone");
 
     new_template(namespace, &nodes, &rest);
 }
 
-/// An administrator is not on the policy's list, so nothing would pin what the controller makes.
+/// Runs the controller as the administrator, who is not a paired controller in the policy, so
+/// setguard does not pin its pods. It must notice that.
 fn without_pairing(namespace: &Namespace<'_>) {
     let kubectl = &namespace.control_plane.kubectl;
     let folder = namespace.control_plane.folder();
@@ -74,7 +75,7 @@ fn template(namespace: &Namespace<'_>) -> Value {
     template
 }
 
-/// All of it comes from setguard: the template has nothing of the kind.
+/// Asserts that the pod has a pin and tolerations. All come from setguard: the template has none.
 #[track_caller]
 fn assert_injected(pod: &Value) {
     let spec = &pod["spec"];
@@ -94,7 +95,7 @@ fn assert_injected(pod: &Value) {
     }
 }
 
-/// More than one: all but the oldest go.
+/// If a node has more than one pod, all but the oldest are deleted.
 fn surplus(namespace: &Namespace<'_>, nodes: &[String], first: &BTreeMap<String, Value>) {
     let mut second = first[&nodes[0]].clone();
     for field in ["uid", "resourceVersion", "creationTimestamp", "generateName", "managedFields"] {
@@ -105,7 +106,7 @@ fn surplus(namespace: &Namespace<'_>, nodes: &[String], first: &BTreeMap<String,
         second["spec"].as_object_mut().expect("a spec").remove(field);
     }
     namespace.create_as(CONTROLLER, &second).silently();
-    let rest = eventually("the second pod of a node to go", || settled(namespace, nodes));
+    let rest = eventually("the second pod to be deleted", || settled(namespace, nodes));
     assert_eq!(uids(&rest), uids(first), "the oldest must stay");
 }
 
@@ -130,7 +131,7 @@ fn new_template(namespace: &Namespace<'_>, nodes: &[String], before: &BTreeMap<S
             Err(pods) => Err(pods),
         }
     });
-    assert!(alone > 0, "the change of a pod was never seen");
+    assert!(alone > 0, "no node was ever without its pod");
     let (before, after) = (uids(before), uids(&after));
     assert!(after.iter().all(|uid| !before.contains(uid)), "{before:?} {after:?}");
 }

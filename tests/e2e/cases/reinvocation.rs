@@ -1,4 +1,4 @@
-//! Another mutating webhook comes after setguard and changes the object, so that the API server asks
+//! Another mutating webhook runs after setguard and changes the object, so the API server calls
 //! setguard a second time (`reinvocationPolicy: IfNeeded`).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
@@ -31,8 +31,8 @@ fn reinvocation(namespace: &Namespace<'_>) {
     let stored = namespace.read("pod/daemon");
 
     assert_eq!(containers(&stored), ["main", "sidecar"]);
-    // The sidecar's webhook put its own affinity in place of ours; that the pin is back shows that
-    // we were called again. It is in their term, once.
+    // The sidecar's webhook replaced our affinity with its own. The pin is back, so setguard was
+    // called again. The pin is in the other webhook's term, once.
     let required = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
     let os = json!({ "key": "kubernetes.io/os", "operator": "In", "values": ["linux"] });
     let pin = json!({ "key": "metadata.name", "operator": "In", "values": ["node-a"] });

@@ -1,4 +1,4 @@
-//! What is let in, with a word or without.
+//! What is allowed, with or without a warning.
 
 use serde_json::json;
 
@@ -23,7 +23,7 @@ fn partition_covers_all(namespace: &Namespace<'_>) {
     assert_eq!(stored["spec"]["updateStrategy"]["rollingUpdate"]["partition"], 5);
 }
 
-/// Once the API server has dropped it, nobody can see it any more.
+/// The warning must come before the API server drops the field; after that nothing can see it.
 fn max_unavailable(namespace: &Namespace<'_>) {
     let mut set = stateful_set("web");
     set["spec"]["podManagementPolicy"] = json!("Parallel");
@@ -38,7 +38,7 @@ fn max_unavailable(namespace: &Namespace<'_>) {
     );
 }
 
-/// The API server refuses the change and does not say which field it was; the remedy is ours.
+/// The API server rejects the change without naming the field; setguard names it and the remedy.
 fn immutable(namespace: &Namespace<'_>) {
     namespace.apply(&stateful_set("web")).silently();
     let mut set = stateful_set("web");
@@ -52,10 +52,10 @@ fn immutable(namespace: &Namespace<'_>) {
     }
     assert_eq!(namespace.read("statefulset/web")["spec"]["serviceName"], "web");
 
-    // What we advise works.
+    // The remedy works.
     let args = ["delete", "statefulset/web", "--cascade=orphan", "--wait=false"];
     namespace.kubectl(&args, "").accepted();
-    // Orphaning is the garbage collector's, which does not run here.
+    // The garbage collector, which does the orphaning, does not run here.
     let patch = r#"{"metadata":{"finalizers":null}}"#;
     namespace
         .kubectl(&["patch", "statefulset/web", "--type=merge", "--patch", patch], "")

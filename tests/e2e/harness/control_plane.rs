@@ -1,5 +1,5 @@
-//! A real control plane on the loopback interface: etcd, kube-apiserver and, where tests want
-//! them, the DaemonSet controller and the scheduler. No nodes run, so no container ever does.
+//! A real control plane on the loopback interface: etcd, kube-apiserver and, for tests that need
+//! them, controllers and the scheduler. There are no kubelets, so no container ever runs.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ pub(crate) const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
 /// The bearer token of the administrator.
 pub(crate) const ADMIN_TOKEN: &str = "administrator";
-/// The user that setguard is in the cluster, who may do nothing at first.
+/// The name and token of setguard's user in the cluster, who has no permissions at first.
 pub(crate) const SETGUARD: &str = "setguard";
 const CONTROLLERS_TOKEN: &str = "controller-manager";
 const SCHEDULER_TOKEN: &str = "scheduler";
@@ -30,15 +30,15 @@ pub(crate) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 /// The scheduler.
 pub(crate) const SCHEDULER: &str = "kube-scheduler";
 
-/// A running control plane. Dropping it ends it and removes its files.
+/// A running control plane. Dropping it stops it and removes its files.
 #[derive(Debug)]
 pub(crate) struct ControlPlane {
     pub(crate) kubectl: Kubectl,
     /// The folder of the binaries.
     pub(crate) assets: PathBuf,
-    /// The API server's, on 127.0.0.1.
+    /// The port of the API server on 127.0.0.1.
     pub(crate) port: u16,
-    // In this order they are dropped: first who depends on the next.
+    // Dropped in this order: each process depends on the later ones.
     processes: Mutex<Vec<Process>>,
     folder: TempDir,
 }
@@ -47,7 +47,7 @@ impl ControlPlane {
     /// Starts etcd and kube-apiserver and waits until they are ready.
     ///
     /// # Panics
-    /// With the log's end, when one of them does not come up.
+    /// With the end of the log, if one of them does not start.
     pub(crate) fn start(assets: &Path) -> Self {
         let folder = tempfile::Builder::new().prefix("setguard-e2e-").tempdir().expect("a folder");
         let [etcd_port, peer_port, port] = free_ports();
@@ -60,7 +60,7 @@ impl ControlPlane {
         };
         let etcd = start_etcd(assets, folder.path(), etcd_port, peer_port);
         let mut api_server = start_api_server(assets, folder.path(), etcd_port, port);
-        api_server.wait_until("the API server is ready", || {
+        api_server.wait_until("the API server to be ready", || {
             kubectl.run(&["get", "--raw", "/readyz"], "").success.then_some(())
         });
         let processes = Mutex::new(vec![api_server, etcd]);
@@ -82,12 +82,12 @@ impl ControlPlane {
         self.folder.path().join("api-server.crt")
     }
 
-    /// Whether the assets hold a program that only some of the tests need.
+    /// Whether the assets contain a program that only some tests need.
     pub(crate) fn has(assets: &Path, program: &str) -> bool {
         assets.join(program).is_file()
     }
 
-    /// Starts these of the controllers.
+    /// Starts kube-controller-manager with these controllers.
     pub(crate) fn start_controllers(&self, controllers: &[&str]) {
         self.start_program(
             CONTROLLER_MANAGER,
@@ -104,7 +104,7 @@ impl ControlPlane {
         self.start_program(SCHEDULER, SCHEDULER_TOKEN, &[]);
     }
 
-    /// Starts a program under the identity that it has in clusters.
+    /// Starts a program with the identity that it has in real clusters.
     fn start_program(&self, program: &str, token: &str, more: &[&str]) {
         let kubeconfig = self.kubeconfig(program, token);
         let mut args = vec![
@@ -114,10 +114,10 @@ impl ControlPlane {
         ];
         args.extend(more.iter().map(|&flag| flag.to_owned()));
         let process = Process::start(&self.assets.join(program), args, self.folder());
-        self.processes.lock().expect("no test panics here").insert(0, process);
+        self.processes.lock().expect("an unpoisoned lock").insert(0, process);
     }
 
-    /// A kubeconfig for whoever has this token.
+    /// A kubeconfig with this bearer token.
     pub(crate) fn kubeconfig(&self, name: &str, token: &str) -> PathBuf {
         write_kubeconfig(self.folder(), name, token, self.port)
     }
@@ -133,7 +133,7 @@ fn start_etcd(assets: &Path, folder: &Path, port: u16, peer_port: u16) -> Proces
         format!("--listen-peer-urls={peer_url}"),
         format!("--initial-advertise-peer-urls={peer_url}"),
         format!("--initial-cluster=default={peer_url}"),
-        // Nothing has to outlive the tests.
+        // The data does not have to survive the tests.
         "--unsafe-no-fsync".to_owned(),
     ];
     Process::start(&assets.join("etcd"), args, folder)
@@ -154,15 +154,15 @@ fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16) -> 
         format!("--token-auth-file={}", file("tokens.csv")),
         "--authorization-mode=RBAC".to_owned(),
         "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
-        // As kubeadm has it; off by default.
+        // kubeadm sets this; it is off by default.
         "--allow-privileged".to_owned(),
-        // There is no controller that would make the default service accounts.
+        // No controller runs that would create the default service accounts.
         "--disable-admission-plugins=ServiceAccount".to_owned(),
     ];
     Process::start(&assets.join("kube-apiserver"), args, folder)
 }
 
-/// The API server's certificate, the key for service account tokens and who has which token.
+/// Writes the API server's certificate, the key for service account tokens, and the bearer tokens.
 fn write_keys(folder: &Path) {
     let write = |name: &str, text: String| fs::write(folder.join(name), text).expect("a file");
     let server =

@@ -8,13 +8,14 @@ use std::{
 
 use super::process::Process;
 
-/// Starts it with this kubeconfig.
+/// Starts the controller with this kubeconfig.
 pub(crate) fn start_paired_controller(kubeconfig: &Path, logs: &Path) -> Process {
     Process::start_with(&program(), &[], &[("KUBECONFIG", kubeconfig.as_os_str())], logs)
 }
 
-/// Cargo names no examples to tests, but puts them next to their folder. `cargo test --test e2e`
-/// builds none, so they are built here; where they are built already, that does nothing.
+/// Builds the example and returns its path. Cargo does not give tests the paths of examples, but
+/// puts them next to the folder of the tests. `cargo test --test e2e` does not build examples, so
+/// they are built here; that does nothing if they are up to date.
 fn program() -> PathBuf {
     let test = env::current_exe().expect("this test's path");
     let folder = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");

@@ -1,4 +1,4 @@
-//! kubectl, and what it says.
+//! kubectl and its output.
 
 use std::{
     fmt,
@@ -9,17 +9,17 @@ use std::{
 
 use serde_json::Value;
 
-/// kubectl as the administrator of the cluster.
+/// kubectl with the identity of the cluster's administrator.
 #[derive(Debug)]
 pub(crate) struct Kubectl {
     pub(crate) program: PathBuf,
     pub(crate) kubeconfig: PathBuf,
-    /// For its cache.
+    /// The home directory, for kubectl's cache.
     pub(crate) home: PathBuf,
 }
 
 impl Kubectl {
-    /// Runs kubectl; what it reads from `-f -` comes from `stdin`.
+    /// Runs kubectl with this standard input, which it reads for `-f -`.
     pub(crate) fn run(&self, args: &[&str], stdin: &str) -> Output {
         let mut child = Command::new(&self.program)
             .args(args)
@@ -31,7 +31,7 @@ impl Kubectl {
             .spawn()
             .expect("kubectl starts");
         let mut pipe = child.stdin.take().expect("kubectl's stdin");
-        // kubectl may end without having read all of it; its own words say why.
+        // kubectl may end before it has read all of it; its stderr then gives the reason.
         let _ = pipe.write_all(stdin.as_bytes());
         drop(pipe);
         let output = child.wait_with_output().expect("kubectl ends");
@@ -44,7 +44,7 @@ impl Kubectl {
     }
 }
 
-/// How a run of kubectl ended.
+/// The result of a run of kubectl.
 #[derive(Debug)]
 pub(crate) struct Output {
     args: String,
@@ -61,14 +61,14 @@ impl fmt::Display for Output {
 }
 
 impl Output {
-    /// It succeeded.
+    /// Asserts that it succeeded.
     #[track_caller]
     pub(crate) fn accepted(self) -> Self {
         assert!(self.success, "expected success of {self}");
         self
     }
 
-    /// It succeeded, and nothing was said on the side.
+    /// Asserts that it succeeded without a warning.
     #[track_caller]
     pub(crate) fn silently(self) -> Self {
         let output = self.accepted();
@@ -76,7 +76,7 @@ impl Output {
         output
     }
 
-    /// It succeeded, with a warning that begins with a rule's id.
+    /// Asserts that it succeeded with a warning that begins with this rule's id.
     #[track_caller]
     pub(crate) fn with_warning(self, rule: &str) -> Self {
         let output = self.accepted();
@@ -88,7 +88,7 @@ impl Output {
         output
     }
 
-    /// It failed, and all of these texts tell why.
+    /// Asserts that it failed with all of these texts on stderr.
     #[track_caller]
     pub(crate) fn refused(self, texts: &[&str]) -> Self {
         assert!(!self.success, "expected failure of {self}");
@@ -98,7 +98,7 @@ impl Output {
         self
     }
 
-    /// What it printed with `-o json`.
+    /// The JSON that it printed with `-o json`.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         assert!(self.success, "expected success of {self}");

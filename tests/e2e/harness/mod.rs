@@ -1,7 +1,8 @@
-//! Programs that the tests drive, each ended with the tests. The load benchmark uses them too,
-//! hence a `mod.rs`: by `#[path]` no other file finds its neighbours.
+//! The programs that the tests drive; all of them end with the tests. The load benchmark includes
+//! this module with `#[path]`, hence the name `mod.rs`: in any other file, Rust would look for the
+//! submodules elsewhere.
 
-#![allow(dead_code, reason = "tests and benchmark each use a part")]
+#![allow(dead_code, reason = "the tests and the benchmark each use a part")]
 
 pub(crate) mod control_plane;
 pub(crate) mod example;

@@ -1,4 +1,4 @@
-//! Programs that run while the tests run, and end with them.
+//! Programs that run in the background of the tests, and end with them.
 
 use std::{
     ffi::OsStr,
@@ -10,22 +10,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long anything may take before a test gives up on it.
+/// How long a test waits for anything before it gives up.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(90);
 
-/// A program in the background. It is killed when this is dropped.
+/// A program in the background. Dropping this kills it.
 #[derive(Debug)]
 pub(crate) struct Process {
     name: String,
     child: Child,
-    /// What it wrote to its standard output.
+    /// The file with its standard output.
     pub(crate) output: PathBuf,
-    /// What it wrote to its standard error.
+    /// The file with its standard error.
     pub(crate) log: PathBuf,
 }
 
 impl Process {
-    /// Starts a program with what it says in files under `logs`.
+    /// Starts a program that writes its output to files in `logs`.
     pub(crate) fn start<I, A>(program: &Path, args: I, logs: &Path) -> Self
     where
         I: IntoIterator<Item = A>,
@@ -35,7 +35,7 @@ impl Process {
         Self::spawn(command.args(args), program, logs, None)
     }
 
-    /// The same, with its standard output in a pipe.
+    /// The same as [`Process::start`], but with standard output in a pipe.
     pub(crate) fn start_piped(program: &Path, args: &[&str], logs: &Path) -> (Self, ChildStdout) {
         let mut command = leashed(program);
         let mut process = Self::spawn(command.args(args), program, logs, Some(Stdio::piped()));
@@ -43,7 +43,7 @@ impl Process {
         (process, stdout)
     }
 
-    /// The same as [`Process::start`], with these variables in its environment.
+    /// The same as [`Process::start`], with these environment variables.
     pub(crate) fn start_with(
         program: &Path,
         args: &[&str],
@@ -75,26 +75,26 @@ impl Process {
         self.child.id()
     }
 
-    /// Asks it to end, as a kubelet does first.
+    /// Sends SIGTERM, as a kubelet does first.
     pub(crate) fn terminate(&self) {
         let status = Command::new("kill").arg(self.id().to_string()).status();
         assert!(status.is_ok_and(|status| status.success()), "kill {}", self.name);
     }
 
-    /// Ends it, as a kubelet does when it did not heed that.
+    /// Sends SIGKILL, as a kubelet does if the program does not end in time.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
     }
 
-    /// How it ended, if it did.
+    /// Its exit status, if it has ended.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child that can be waited for")
     }
 
-    /// Waits until `ready` has something to say.
+    /// Waits until `ready` returns a value.
     ///
     /// # Panics
-    /// With the end of the program's log, when the program ends before or the time runs out.
+    /// With the end of the program's log, if the program ends first or the time runs out.
     pub(crate) fn wait_until<T>(&mut self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
         let log = self.log.clone();
         let Process { name, child, .. } = self;
@@ -105,7 +105,7 @@ impl Process {
         };
         eventually(what, || {
             if let Ok(Some(status)) = child.try_wait() {
-                panic!("{name} ended with {status} before {what}:\n{}", tail());
+                panic!("{name} ended with {status} while waiting for {what}:\n{}", tail());
             }
             ready().ok_or_else(tail)
         })
@@ -119,8 +119,8 @@ impl Drop for Process {
     }
 }
 
-/// A command that dies with us even when we are killed and drop nothing, where `setpriv` of
-/// util-linux is at hand. The kernel ties the child to the *thread* that starts it.
+/// A command that dies with us even if we are killed and drop nothing, provided that `setpriv` of
+/// util-linux is installed. The kernel ties the child to the *thread* that starts it.
 fn leashed(program: &Path) -> Command {
     let has_setpriv = Command::new("setpriv")
         .args(["--pdeathsig", "KILL", "true"])
@@ -136,10 +136,10 @@ fn leashed(program: &Path) -> Command {
     }
 }
 
-/// Asks again and again until the answer is `Ok`.
+/// Calls `ask` repeatedly until it returns `Ok`.
 ///
 /// # Panics
-/// With the last error, when the time runs out.
+/// With the last error, if the time runs out.
 pub(crate) fn eventually<T, E>(what: &str, mut ask: impl FnMut() -> Result<T, E>) -> T
 where
     E: std::fmt::Display,
@@ -148,7 +148,7 @@ where
     loop {
         match ask() {
             Ok(answer) => return answer,
-            Err(last) if start.elapsed() > DEADLINE => panic!("gave up on {what}: {last}"),
+            Err(last) if start.elapsed() > DEADLINE => panic!("gave up waiting for {what}: {last}"),
             Err(_) => thread::sleep(Duration::from_millis(50)),
         }
     }

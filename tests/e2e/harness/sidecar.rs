@@ -1,4 +1,4 @@
-//! Somebody else's mutating webhook: it gives pods a sidecar, and the node affinity that it wants.
+//! A third-party mutating webhook: it adds a sidecar to pods, and replaces their affinity.
 
 use std::{
     io::{BufRead, BufReader, Read, Result, Write},
@@ -15,7 +15,7 @@ use rustls::{
 };
 use serde_json::{Value, json};
 
-/// Where it is, and whom to trust. It serves until the tests end.
+/// The webhook's URL and certificate. It serves until the tests end.
 #[derive(Debug)]
 pub(crate) struct Sidecar {
     pub(crate) url: String,
@@ -24,7 +24,7 @@ pub(crate) struct Sidecar {
 }
 
 impl Sidecar {
-    /// Starts it on a port of the loopback interface.
+    /// Starts the webhook on a port of the loopback interface.
     pub(crate) fn start() -> Self {
         let pair =
             rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
@@ -34,13 +34,13 @@ impl Sidecar {
             .and_then(|builder| {
                 builder.with_no_client_auth().with_single_cert(vec![pair.cert.der().clone()], key)
             });
-        let config = Arc::new(config.expect("a configuration of TLS"));
+        let config = Arc::new(config.expect("a TLS configuration"));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let url = format!("https://{}/mutate", listener.local_addr().expect("its address"));
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let config = Arc::clone(&config);
-                // A connection that breaks off is the client's affair.
+                // The client handles a broken connection.
                 thread::spawn(move || drop(serve(connection, config)));
             }
         });
@@ -76,7 +76,7 @@ fn serve(connection: TcpStream, config: Arc<ServerConfig>) -> Result<()> {
     }
 }
 
-/// A sidecar for a pod that has none yet, and an affinity that takes the place of any other.
+/// Adds a sidecar to a pod that has none yet, and an affinity that replaces any other.
 fn answer(review: &Value) -> Value {
     let request = &review["request"];
     let mut response = json!({ "uid": request["uid"], "allowed": true });

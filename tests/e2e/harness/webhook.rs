@@ -11,13 +11,13 @@ pub(crate) struct Webhook {
 }
 
 impl Webhook {
-    /// Starts it with a certificate of its own making. The other half is what it prints: the
+    /// Starts it with a certificate that it creates itself. Also returns what it prints: the
     /// webhook configurations for `kubectl apply -f -`.
     pub(crate) fn start(logs: &Path, flags: &[&str]) -> (Self, String) {
         let flags = [&["--listen=127.0.0.1:0"], flags].concat();
         let (webhook, mut stdout) = Self::start_with(logs, &flags);
         let mut configurations = String::new();
-        stdout.read_to_string(&mut configurations).expect("text, and an end of it");
+        stdout.read_to_string(&mut configurations).expect("text and end of file");
         (webhook, configurations)
     }
 
@@ -27,7 +27,7 @@ impl Webhook {
         let args = [&["serve", "--admin-listen=127.0.0.1:0"], flags].concat();
         let (mut process, stdout) = Process::start_piped(program, &args, logs);
         let log = process.log.clone();
-        process.wait_until("setguard listens", || {
+        process.wait_until("setguard to listen", || {
             fs::read_to_string(&log).ok()?.contains("listening").then_some(())
         });
         (Webhook { _process: process }, stdout)

@@ -1,4 +1,4 @@
-//! Each object of the chart, held against the types of Kubernetes and the rules of setguard.
+//! Checks each object of the chart against the Kubernetes types and against setguard's rules.
 
 use k8s_openapi::api::{
     admissionregistration::v1 as admission, apps::v1 as apps, batch::v1 as batch, core::v1 as core,
@@ -11,7 +11,7 @@ use super::each;
 use crate::support;
 
 #[test]
-fn every_field_is_one_that_kubernetes_knows() {
+fn kubernetes_knows_every_field() {
     each(|file, objects, _| {
         for object in objects {
             let kind = object["kind"].as_str().unwrap();
@@ -35,16 +35,20 @@ fn every_field_is_one_that_kubernetes_knows() {
                 "ValidatingWebhookConfiguration" => {
                     same::<admission::ValidatingWebhookConfiguration>(object)
                 }
-                // Of cert-manager and the Prometheus Operator.
+                // Kinds of cert-manager and the Prometheus Operator.
                 "Certificate" | "Issuer" | "PrometheusRule" | "ServiceMonitor" => Ok(()),
-                kind => Err(format!("nobody has thought of a {kind}")),
+                kind => Err(format!("this test has no type for a {kind}")),
             };
             known.unwrap_or_else(|why| panic!("{file}: {kind}: {why}"));
         }
     });
 }
 
-/// Whether an object is still the same when it was read and written. A field of no meaning is lost.
+/// Reads an object as a Kubernetes type, writes it and compares: unknown fields get lost.
+///
+/// # Errors
+///
+/// The first difference.
 fn same<T: DeserializeOwned + Serialize>(object: &Value) -> Result<(), String> {
     let typed: T = serde_json::from_value(object.clone()).map_err(|error| error.to_string())?;
     lost(object, &serde_json::to_value(typed).unwrap(), "")
@@ -54,13 +58,13 @@ fn lost(before: &Value, after: &Value, path: &str) -> Result<(), String> {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => {
             for (key, value) in before {
-                // k8s-openapi does not write what is empty.
+                // k8s-openapi does not write empty maps and lists.
                 let empty = matches!(value, Value::Object(o) if o.is_empty())
                     || matches!(value, Value::Array(a) if a.is_empty());
                 match after.get(key) {
                     Some(kept) => lost(value, kept, &format!("{path}.{key}"))?,
                     None if empty => {}
-                    None => return Err(format!("{path}.{key} is no field")),
+                    None => return Err(format!("{path}.{key} is not a known field")),
                 }
             }
             Ok(())
@@ -74,9 +78,9 @@ fn lost(before: &Value, after: &Value, path: &str) -> Result<(), String> {
     }
 }
 
-/// What the pods of the chart are made of would be accepted in a DaemonSet too.
+/// The pod templates of the chart would be accepted in a DaemonSet too.
 #[test]
-fn the_pods_please_setguard_itself() {
+fn setguard_accepts_the_pods_of_its_own_chart() {
     each(|file, objects, _| {
         for object in objects {
             let mut template = match object["kind"].as_str().unwrap() {
@@ -85,7 +89,7 @@ fn the_pods_please_setguard_itself() {
                 _ => continue,
             };
             template["spec"]["restartPolicy"] = "Always".into();
-            // Which pods only have in a template of another kind.
+            // A Pod has these two, a template does not.
             template["metadata"]["name"] = Value::Null;
             template["metadata"]["namespace"] = Value::Null;
             let labels = template["metadata"]["labels"].clone();

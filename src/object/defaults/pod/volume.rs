@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Volume;
 
 use crate::object::defaults::shared::{field_files, is_empty, pull_policy_of, text};
 
-/// For files made of Secrets, ConfigMaps and the like.
+/// The default mode of files made from Secrets, ConfigMaps and the like.
 const FILE_MODE: i32 = 0o644;
 
 /// `SetDefaults_Volume` and the sources below it.
@@ -72,7 +72,7 @@ fn legacy(volume: &mut Volume) {
     }
 }
 
-/// All fields by name, so that a source that a newer API brings does not go unseen.
+/// Names all fields, so that a source that a newer API adds is a compile error.
 const fn has_no_source(volume: &Volume) -> bool {
     matches!(
         volume,

@@ -1,4 +1,4 @@
-//! Who manages which fields.
+//! `metadata.managedFields`: who manages which fields.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -27,7 +27,7 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// What the server cannot read it throws away, with all other entries.
+    /// Whether the server can decode the entry. If it cannot, it discards all entries.
     ///
     /// Kubernetes: `DecodeManagedFields`, apimachinery
     /// `pkg/util/managedfields/internal/managedfields.go`.
@@ -39,8 +39,9 @@ impl Entry<'_> {
     }
 }
 
-/// The names in it are not too long. Those of an object that has been stored, and so has a `uid`,
-/// the server wrote itself; they are often half of the object and are not read.
+/// Validates the lengths of the names and the characters of `manager`. An object with a `uid` has
+/// been stored, so the server wrote its entries itself; they are often half of the object, and
+/// setguard does not read them.
 ///
 /// Kubernetes: `ValidateManagedFields` and `ValidateFieldManager`, apimachinery
 /// `pkg/apis/meta/v1/validation/validation.go`.

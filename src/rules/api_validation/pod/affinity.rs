@@ -56,7 +56,7 @@ fn node_affinity(nodes: &NodeAffinity, opts: &Options, path: &Path<'_>, found: &
         if !(1..=100).contains(&term.weight) {
             found.invalid(&path.child("weight"), term.weight, WEIGHT);
         }
-        // Values are not looked at: a preference that no node has does no harm.
+        // Values are not validated: a preference that no node matches does no harm.
         node_term(&term.preference, true, &path.child("preference"), found);
     }
 }
@@ -194,7 +194,7 @@ fn pod_term_selectors(term: &PodAffinityTerm, allow: bool, path: &Path<'_>, foun
     label_selector(namespaces, allow, &path.child("namespaceSelector"), found);
 }
 
-/// Every term of affinity and anti-affinity to pods.
+/// Every term of pod affinity and pod anti-affinity.
 pub(crate) fn pod_terms(spec: &PodSpec) -> impl Iterator<Item = &PodAffinityTerm> {
     let affinity = spec.affinity.as_ref();
     let pods = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());

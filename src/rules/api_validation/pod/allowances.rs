@@ -1,4 +1,4 @@
-//! What feature gates and the old spec allow in a new one.
+//! What feature gates and the old spec allow in a new spec.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
@@ -10,7 +10,7 @@ use crate::kubernetes::{
 };
 
 impl Options {
-    /// What holds for a new spec that replaces an old one, if there is one.
+    /// The options for a new spec, which replaces the old one if there is one.
     pub(crate) fn of(spec: &PodSpec, old: Option<&PodSpec>, cluster: &Cluster) -> Self {
         let on = |gate| cluster.enabled(gate);
         let old_has = |has: fn(&PodSpec) -> bool| old.is_some_and(has);

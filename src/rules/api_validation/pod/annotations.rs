@@ -1,4 +1,4 @@
-//! Annotations of the template that mean something to the pod's fields.
+//! Annotations of the template that correspond to fields of the pod.
 //!
 //! Kubernetes: `ValidateTolerationsInPodAnnotations`, `validateSeccompAnnotationsAndFields` and
 //! `validateAppArmorAnnotationsAndFieldsMatchOnCreate` in
@@ -22,7 +22,7 @@ const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 type Annotations = BTreeMap<String, String>;
 
-/// Tolerations in an annotation. `path` is the annotations'.
+/// Tolerations in an annotation. `path` is that of the annotations.
 pub(crate) fn tolerations(
     annotations: &Annotations,
     opts: &Options,
@@ -42,7 +42,7 @@ pub(crate) fn tolerations(
     }
 }
 
-/// What Go says of the commonest faults of JSON that shall be a list of tolerations.
+/// Go's error message for the most common errors in JSON that should be a list of tolerations.
 fn error_in_go(text: &str) -> Option<String> {
     let kind = match text.trim_start().chars().next() {
         None => return Some("unexpected end of JSON input".to_owned()),
@@ -61,7 +61,8 @@ fn error_in_go(text: &str) -> Option<String> {
         .then(|| format!("json: cannot unmarshal {kind} into Go value of type []core.Toleration"))
 }
 
-/// Annotations and fields that say the same must agree. `path` is the pod spec's.
+/// Checks that annotations agree with the fields of the same meaning. `path` is that of the pod
+/// spec.
 pub(crate) fn match_fields(
     annotations: &Annotations,
     spec: &PodSpec,
@@ -114,7 +115,7 @@ fn of_container<'a>(annotations: &'a Annotations, prefix: &str, name: &str) -> O
     annotations.get(&format!("{prefix}{name}")).map(String::as_str)
 }
 
-/// `validateSeccompAnnotationsAndFieldsMatch`. `path` is the security context's.
+/// `validateSeccompAnnotationsAndFieldsMatch`. `path` is that of the security context.
 fn seccomp(annotation: &str, profile: &SeccompProfile, path: &Path<'_>, found: &mut Findings) {
     let path = path.child("seccompProfile");
     let defaults = &["runtime/default", "docker/default"];

@@ -1,4 +1,4 @@
-//! Resources of the pod as a whole, against those of its containers.
+//! Resources of the pod as a whole, compared with those of its containers.
 //!
 //! Kubernetes: `validatePodResources` and `validatePodResourceConsistency` in
 //! `pkg/apis/core/validation/validation.go`, `AggregateContainerRequests` in
@@ -96,8 +96,8 @@ fn get<'a>(list: Option<&'a ResourceList>, name: &str) -> Option<Quantity<'a>> {
     Quantity::parse_resource(&list?.get(name)?.0)
 }
 
-/// What all containers together need: sidecars run beside everything that comes after them, other
-/// init containers one by one.
+/// What all containers need together: a sidecar runs alongside everything that starts after it,
+/// other init containers run one by one.
 fn aggregate(spec: &PodSpec, of: fn(&ResourceRequirements) -> Option<&ResourceList>) -> Sums<'_> {
     let mut total = Sums::new();
     for container in &spec.containers {

@@ -62,7 +62,7 @@ pub(crate) fn validate_init(
 ) {
     const ONLY_SIDECARS: &str = "may not be set for init containers without restartPolicy=Always";
     let mut seen = Seen::new();
-    // Without init containers nobody asks.
+    // The regular containers' names matter only if there are init containers.
     for container in regular.iter().filter(|_| !containers.is_empty()) {
         seen.insert(container.name.as_str());
     }
@@ -76,7 +76,8 @@ pub(crate) fn validate_init(
         } else if !name.is_empty() {
             seen.insert(name);
         }
-        // Init containers run one by one; upstream's path always has the index 0.
+        // Init containers run one by one, so each is checked alone; upstream's path always has the
+        // index 0.
         ports::host_port_conflicts(std::slice::from_ref(container), path, found);
         if is_sidecar(container) {
             if let Some(lifecycle) = &container.lifecycle {

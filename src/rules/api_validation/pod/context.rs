@@ -1,8 +1,8 @@
-//! What the rules for a container need to know of its pod.
+//! What the rules for a container need to know about its pod.
 
 use super::{options::Options, volumes::Volumes};
 
-/// What the rules for a container need to know of its pod.
+/// What the rules for a container need to know about its pod.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PodContext<'a> {
     pub(crate) opts: &'a Options,

@@ -1,6 +1,7 @@
-//! Fields that the API server drops before it validates, since their feature is off.
+//! Fields that the API server drops before it validates, because their feature gate is off.
 //!
-//! Kubernetes: `dropDisabledFields` in `pkg/api/pod/util.go`. A field that the old spec uses stays.
+//! Kubernetes: `dropDisabledFields` in `pkg/api/pod/util.go`, which keeps a field that the old spec
+//! uses.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -159,12 +160,12 @@ const FEATURES: &[Feature] = &[
     },
 ];
 
-/// Whether there is anything that [`drop_disabled`] would drop, but for an old spec that uses it.
+/// Whether [`drop_disabled`] would drop anything if there were no old spec.
 pub(crate) fn uses_disabled(spec: &PodSpec, cluster: &Cluster) -> bool {
     FEATURES.iter().any(|feature| (feature.used)(spec) && !cluster.enabled(feature.gate))
 }
 
-/// The spec as the API server validates it. It is copied only where a field is dropped.
+/// The spec as the API server validates it. It is copied only if a field is dropped.
 pub(crate) fn drop_disabled<'a>(
     spec: &'a PodSpec,
     old: Option<&PodSpec>,
@@ -180,7 +181,7 @@ pub(crate) fn drop_disabled<'a>(
     spec
 }
 
-/// Whether an SELinux change policy is given.
+/// Whether an SELinux change policy is set.
 pub(crate) fn selinux_change_policy(spec: &PodSpec) -> bool {
     spec.security_context.as_ref().is_some_and(|c| c.se_linux_change_policy.is_some())
 }
@@ -192,7 +193,7 @@ pub(crate) fn file_key_ref(spec: &PodSpec) -> bool {
     sources.any(|source| source.file_key_ref.is_some())
 }
 
-/// Whether containers have a restart policy or rules of their own.
+/// Whether any container has restart rules or a restart policy that does not make it a sidecar.
 pub(crate) fn container_restart_rules(spec: &PodSpec) -> bool {
     let rules = |c: &Container| !list(&c.restart_policy_rules).is_empty();
     let mut init = list(&spec.init_containers).iter();

@@ -267,7 +267,7 @@ pub(crate) fn validate_from(
         if let Some(secret) = &source.secret_ref {
             source_name(&secret.name, &at.child("secretRef"), found);
         }
-        // The list, not the entry: upstream's path.
+        // Upstream reports this at the list, not at the entry.
         match (&source.config_map_ref, &source.secret_ref) {
             (None, None) => {
                 found.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`");
@@ -288,14 +288,14 @@ fn source_name(name: &str, path: &Path<'_>, found: &mut Findings) {
     }
     let mut wrong = names::dns1123_subdomain(name);
     if !wrong.is_empty() && name.len() > 1 && name.ends_with('-') {
-        // `maskTrailingDash` takes two bytes away and adds one.
+        // `maskTrailingDash` removes two bytes and adds one.
         let masked = name.get(..name.len() - 2).map(|start| format!("{start}a"));
         wrong = masked.map_or(wrong, |masked| names::dns1123_subdomain(&masked));
     }
     each(wrong, name, &path, found);
 }
 
-/// `validateFileKeyRefVolumes`: the volume must be there and be an emptyDir.
+/// `validateFileKeyRefVolumes`: the volume must exist and be an emptyDir.
 pub(crate) fn file_volumes(spec: &PodSpec, claims: &[&str], path: &Path<'_>, found: &mut Findings) {
     let mut sources = None;
     crate::kubernetes::containers::visit(spec, path, &mut |container, path| {
@@ -307,7 +307,7 @@ pub(crate) fn file_volumes(spec: &PodSpec, claims: &[&str], path: &Path<'_>, fou
             let at = at.child("valueFrom");
             let at = at.child("fileKeyRef");
             let at = at.child("volumeName");
-            // Of volumes with the same name the last one counts.
+            // If several volumes have the same name, the last one counts.
             let sources: &mut HashMap<&str, bool> = sources.get_or_insert_with(|| {
                 let volumes = list(&spec.volumes).iter();
                 let volumes = volumes.map(|v| (v.name.as_str(), v.empty_dir.is_some()));

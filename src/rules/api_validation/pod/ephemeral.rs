@@ -31,7 +31,7 @@ pub(super) fn validate(
     claims::validate_spec(&template.spec, opts.volume_attributes_class, &path.child("spec"), found);
 }
 
-/// `ValidateTemplateObjectMeta`: labels and annotations, nothing else.
+/// `ValidateTemplateObjectMeta`: it allows only labels and annotations.
 fn template_metadata(metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
     let annotations = metadata.annotations.as_ref();
     labels::annotations(annotations, &path.child("annotations"), found);

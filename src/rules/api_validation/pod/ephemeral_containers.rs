@@ -1,4 +1,4 @@
-//! Ephemeral containers. A template may have none, and yet the API server judges each.
+//! Ephemeral containers. A template cannot have any, but the API server still validates each one.
 //!
 //! Kubernetes: `validateEphemeralContainers` in `pkg/apis/core/validation/validation.go`.
 

@@ -1,4 +1,4 @@
-//! User namespaces and the name of the host.
+//! User namespaces and the hostname override.
 //!
 //! Kubernetes: `validateHostUsers` and `validatePodHostName` in
 //! `pkg/apis/core/validation/validation.go`.
@@ -14,7 +14,7 @@ use crate::{
     kubernetes::containers::visit,
 };
 
-/// The longest host name that Linux knows.
+/// The longest hostname that Linux allows.
 const MAX_HOSTNAME: usize = 64;
 
 /// `validateHostUsers`.

@@ -16,8 +16,8 @@ use crate::{
     kubernetes::names,
 };
 
-/// The mounts, to the devices, and the other way round: `GetVolumeMountMap`, `GetVolumeDeviceMap`.
-/// Of those with the same name the last one counts.
+/// The devices while mounts are validated, and the mounts while devices are: `GetVolumeDeviceMap`,
+/// `GetVolumeMountMap`. If several have the same name, the last one counts.
 struct Others<'a> {
     by_name: HashMap<&'a str, &'a str>,
     paths: HashSet<&'a str>,

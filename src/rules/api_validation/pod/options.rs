@@ -1,7 +1,7 @@
-//! What feature gates and the old spec allow in a new one.
+//! What feature gates and the old spec allow in a new spec.
 
 /// Kubernetes: `PodValidationOptions` and `GetValidationOptionsFromPodSpecAndMeta` in
-/// `pkg/api/pod/util.go`. What is invalid but stored already stays allowed.
+/// `pkg/api/pod/util.go`. Values that are invalid but already stored stay allowed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) invalid_label_value_in_selector: bool,

@@ -1,4 +1,4 @@
-//! What the operating system of a pod rules out.
+//! The fields that the operating system of a pod forbids.
 //!
 //! Kubernetes: `validateOS`, `validateLinux` and `validateWindows` in
 //! `pkg/apis/core/validation/validation.go`.
@@ -11,7 +11,7 @@ use crate::{
     kubernetes::containers::visit,
 };
 
-/// `validateOS` and what follows from the name.
+/// `validateOS`, and the checks that depend on the name.
 pub(crate) fn validate(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let Some(os) = &spec.os else { return };
     match os.name.as_str() {

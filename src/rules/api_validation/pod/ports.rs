@@ -54,7 +54,7 @@ pub(crate) fn number_or_name(port: &IntOrString, path: &Path<'_>, found: &mut Fi
     }
 }
 
-/// `AccumulateUniqueHostPorts`: of all these containers together. `path` is their list's.
+/// `AccumulateUniqueHostPorts`, over all these containers together. `path` is that of the list.
 pub(crate) fn host_port_conflicts(containers: &[Container], path: &Path<'_>, found: &mut Findings) {
     let mut seen = Seen::new();
     for (i, container) in containers.iter().enumerate() {

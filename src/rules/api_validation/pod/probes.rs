@@ -56,7 +56,7 @@ fn probe(probe: &Probe, path: &Path<'_>, found: &mut Findings) {
         grpc: probe.grpc.as_ref(),
         sleep: None,
     };
-    // No probe sleeps, so neither grace period nor gate matters.
+    // A probe has no sleep action, so neither the grace period nor the gate matters.
     self::handler(&handler, None, true, path, found);
     non_negative(probe.initial_delay_seconds, &path.child("initialDelaySeconds"), found);
     non_negative(probe.timeout_seconds, &path.child("timeoutSeconds"), found);
@@ -107,7 +107,7 @@ struct Handler<'a> {
     sleep: Option<&'a SleepAction>,
 }
 
-/// `validateHandler`: the first handler is judged, every further one forbidden.
+/// `validateHandler`: validates the first handler and forbids every further one.
 fn handler(
     handler: &Handler<'_>,
     grace_period: Option<i64>,
@@ -194,7 +194,7 @@ fn sleep(
     found.invalid(path, seconds, why);
 }
 
-/// The signals that a container on Linux can be stopped by, in the order they are listed.
+/// The stop signals of a Linux container, in the order in which upstream lists them.
 #[rustfmt::skip]
 const LINUX_SIGNALS: &[&str] = &[
     "SIGABRT", "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCLD", "SIGCONT", "SIGFPE", "SIGHUP", "SIGILL",

@@ -21,10 +21,10 @@ use crate::{
     kubernetes::names,
 };
 
-/// Paths that are taken already.
+/// The paths that are already taken.
 type Taken<'a> = Seen<&'a str>;
 
-/// Takes a path; a second one of the same name is reported at the volume.
+/// Marks a path as taken. If it already is, reports the duplicate at the volume.
 fn take<'a>(
     at: &'a str,
     value: &str,
@@ -95,7 +95,7 @@ pub(super) fn validate(
     }
 }
 
-/// The part for tokens. Upstream looks for the path of the token at the volume.
+/// The part for tokens. Upstream reports errors in the path of the token at the volume.
 fn token(
     token: &ServiceAccountTokenProjection,
     opts: &Options,
@@ -171,7 +171,8 @@ fn trust_bundle(bundle: &ClusterTrustBundleProjection, path: &Path<'_>, found: &
 
 /// `ValidateClusterTrustBundleName`.
 fn trust_bundle_name(name: &str) -> Vec<&'static str> {
-    // What stands before the last colon is the signer's name, which the prefix is made of again.
+    // Upstream takes the signer's name from the part before the last colon and expects a prefix
+    // made from it, so that part always matches.
     let name = name.rsplit_once(':').map_or(name, |(_, name)| name);
     names::dns1123_subdomain(name)
 }
@@ -276,7 +277,7 @@ fn signer_name(name: &str, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Only the first label that is wrong is told.
+/// Reports only the first invalid label.
 fn signer_part(
     part: &str,
     check: fn(&str) -> Vec<&'static str>,

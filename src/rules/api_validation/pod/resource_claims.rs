@@ -1,4 +1,4 @@
-//! Claims of a pod for devices and the like.
+//! A pod's resource claims, for devices and the like.
 //!
 //! Kubernetes: `validatePodResourceClaims` in `pkg/apis/core/validation/validation.go`.
 

@@ -26,7 +26,7 @@ pub(crate) type ResourceList = BTreeMap<String, Text>;
 
 const HUGE_PAGES: &str = "hugepages-";
 
-/// Whose resources they are: it decides which names are good.
+/// Whose resources they are, which decides which names are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
     Container,
@@ -111,7 +111,7 @@ pub(crate) fn overhead(
     }
 }
 
-/// What is the same for a limit and a request.
+/// The checks that a limit and a request have in common.
 fn resource(
     name: &str,
     value: &Text,

@@ -19,7 +19,7 @@ pub(crate) fn pod(policy: &str, path: &Path<'_>, found: &mut Findings) {
     required_one_of(policy, &["Always", "OnFailure", "Never"], path, found);
 }
 
-/// `validateContainerRestartPolicy`. `path` is the container's.
+/// `validateContainerRestartPolicy`. `path` is that of the container.
 pub(crate) fn container(
     container: &Container,
     opts: &Options,

@@ -20,7 +20,7 @@ use crate::{
 
 const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
 const MAX_SYSCTL: usize = 253;
-/// The longest path that Linux knows.
+/// The longest path that Linux allows.
 const MAX_PROFILE: usize = 4095;
 
 fn unix_id(id: Option<i64>, path: &Path<'_>, found: &mut Findings) {
@@ -108,9 +108,9 @@ fn is_sysctl(name: &str) -> bool {
     name.len() <= MAX_SYSCTL && name.split(['.', '/']).all(segment)
 }
 
-/// `ValidateHostSysctl`: a sysctl of a namespace that the pod shares with its node.
+/// `ValidateHostSysctl`: rejects a sysctl of a namespace that the pod shares with its node.
 fn on_host(name: &str, spec: &PodSpec) -> Option<&'static str> {
-    // With a slash as first separator, dots and slashes change places.
+    // If the first separator is a slash, dots and slashes swap places.
     let swapped = name.find(['.', '/']).is_some_and(|at| name.as_bytes()[at] == b'/');
     let normal: String = name
         .chars()

@@ -90,7 +90,7 @@ pub(crate) fn match_label_keys(
     label_keys(matching, selector, &path.child("matchLabelKeys"), found);
     label_keys(mismatching, selector, &path.child("mismatchLabelKeys"), found);
     if let Some(selector) = selector.filter(|_| !matching.is_empty()) {
-        // Of equal keys the last one counts.
+        // If a key occurs twice, the last one counts.
         let places: HashMap<&str, usize> =
             matching.iter().enumerate().map(|(i, key)| (key.as_str(), i)).collect();
         let mut seen = Seen::new();
@@ -99,7 +99,7 @@ pub(crate) fn match_label_keys(
             let labels = selector.match_labels.as_ref();
             let before = !seen.insert(key.as_str()) || labels.is_some_and(|l| l.contains_key(key));
             if before && let Some(&at) = places.get(key.as_str()) {
-                // Upstream's index stands behind the term, not behind matchLabelKeys.
+                // Upstream puts the index after the term, not after matchLabelKeys.
                 found.invalid(&path.index(at), key, IN_BOTH);
             }
         }
@@ -163,7 +163,8 @@ pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
     })
 }
 
-/// Whether it says anything that is judged in one of two ways, neither of which is the stricter one.
+/// Whether a constraint has `matchLabelKeys`, which the API server validates in one of two ways,
+/// neither of which is stricter than the other.
 pub(crate) fn uses_label_keys(spec: &PodSpec) -> bool {
     let mut constraints = list(&spec.topology_spread_constraints).iter();
     constraints.any(|constraint| !list(&constraint.match_label_keys).is_empty())

@@ -1,4 +1,4 @@
-//! Small helpers that all parts of the pod's rules use.
+//! Small helpers for the rules for a pod spec.
 
 use std::{collections::HashSet, hash::Hash};
 
@@ -15,13 +15,13 @@ use crate::{
 
 pub(crate) use crate::kubernetes::labels::label_key;
 
-/// The file mode of `defaultMode` and `mode`.
+/// The message for an invalid `defaultMode` or `mode`.
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
-/// How many values [`Seen`] holds without a heap.
+/// How many values [`Seen`] holds without allocating.
 const FEW: usize = 8;
 
-/// What came before in a list. The few values of a usual list are held in place, many are hashed:
+/// The values seen so far in a list. The first few are held inline and the rest are hashed, so that
 /// no list takes quadratic time.
 #[derive(Debug)]
 pub(crate) struct Seen<T> {
@@ -34,7 +34,7 @@ impl<T: Copy + Eq + Hash> Seen<T> {
         Seen { few: [None; FEW], many: HashSet::new() }
     }
 
-    /// Adds a value. Whether it is new.
+    /// Adds a value and returns whether it is new.
     pub(crate) fn insert(&mut self, value: T) -> bool {
         for place in &mut self.few {
             match place {
@@ -54,7 +54,7 @@ impl<T: Copy + Eq + Hash> Seen<T> {
     }
 }
 
-/// Text that may be absent; absent and empty are the same to the API server.
+/// A string that may be absent. The API server treats absent and empty alike.
 pub(crate) fn text(value: &Option<String>) -> &str {
     value.as_deref().unwrap_or_default()
 }
@@ -86,7 +86,7 @@ pub(crate) fn subdomain(value: &str, path: &Path<'_>, found: &mut Findings) {
     each(names::dns1123_subdomain(value), value, path, found);
 }
 
-/// `ValidateLabelSelector`, of a selector that may be absent.
+/// `ValidateLabelSelector`, for a selector that may be absent.
 pub(crate) fn label_selector(
     selector: Option<&LabelSelector>,
     any_value: bool,
@@ -98,7 +98,7 @@ pub(crate) fn label_selector(
     }
 }
 
-/// `Required` where a text is empty.
+/// Reports `Required` if the string is empty.
 pub(crate) fn required(value: &str, path: &Path<'_>, found: &mut Findings) {
     if value.is_empty() {
         found.required(path, "");
@@ -119,14 +119,14 @@ pub(crate) fn positive(value: i32, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// A file mode.
+/// Validates a file mode.
 pub(crate) fn file_mode(value: Option<i32>, path: &Path<'_>, found: &mut Findings) {
     if let Some(value) = value.filter(|value| !(0..=0o777).contains(value)) {
         found.invalid(path, value, FILE_MODE);
     }
 }
 
-/// One of a few words, of a named string type; absent is good.
+/// Validates a value of a named string type with a few supported values; it may be absent.
 pub(crate) fn one_of(
     value: Option<&str>,
     supported: &[&str],
@@ -138,7 +138,7 @@ pub(crate) fn one_of(
     }
 }
 
-/// One of a few words, of a named string type; empty is `Required`.
+/// Like [`one_of`], but reports `Required` if the value is empty.
 pub(crate) fn required_one_of(
     value: &str,
     supported: &[&str],
@@ -157,7 +157,7 @@ pub(crate) fn local_path(value: &str, path: &Path<'_>, found: &mut Findings) {
     each(local_path_messages(value), value, path, found);
 }
 
-/// What [`local_path`] has to say.
+/// The messages of [`local_path`].
 pub(crate) fn local_path_messages(value: &str) -> Messages {
     let mut messages = names::local_descending_path(value);
     if value.starts_with("..") && !value.starts_with("../") {
@@ -166,7 +166,7 @@ pub(crate) fn local_path_messages(value: &str) -> Messages {
     messages
 }
 
-/// Whether a rule finds nothing: for what an old object decides by being valid or not.
+/// Whether a rule finds nothing. Some options depend on whether the old object is valid.
 pub(crate) fn finds_nothing(rule: impl FnOnce(&Path<'_>, &mut Findings)) -> bool {
     let mut found = Findings::of(&POD_TEMPLATE_VALIDATION);
     rule(&Path::new("spec"), &mut found);

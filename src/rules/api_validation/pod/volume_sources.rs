@@ -1,4 +1,4 @@
-//! The sources of volumes, but for projected and ephemeral ones.
+//! The sources of volumes, except projected and ephemeral ones.
 //!
 //! Kubernetes: `validate…VolumeSource` in `pkg/apis/core/validation/validation.go`.
 
@@ -28,7 +28,7 @@ const VOLUME_FIELDS: &[&str] = &[
 ];
 const LUN: &str = "must be between 0 and 255, inclusive";
 
-/// `Required` for every text that is empty.
+/// Reports `Required` for every string that is empty.
 pub(super) fn all_required(fields: &[(&str, &str)], path: &Path<'_>, found: &mut Findings) {
     for (name, value) in fields {
         required(value, &path.child(name), found);
@@ -156,7 +156,7 @@ pub(super) fn iscsi(source: &ISCSIVolumeSource, path: &Path<'_>, found: &mut Fin
 
 fn iscsi_name(name: &str, path: &Path<'_>, found: &mut Findings) {
     let of_length = |rest: &str, length: usize| {
-        // The dot of the upstream expression stands for any character.
+        // The dot in upstream's regular expression matches any character.
         let mut rest = rest.chars();
         rest.next().is_some_and(|any| any != '\n')
             && rest.clone().count() == length
@@ -236,7 +236,7 @@ pub(super) fn quobyte(source: &QuobyteVolumeSource, path: &Path<'_>, found: &mut
     required(&source.volume, &path.child("volume"), found);
 }
 
-/// Whether Go's `net.SplitHostPort` would split it.
+/// Whether Go's `net.SplitHostPort` accepts it.
 fn is_host_port(text: &str) -> bool {
     let (host, rest) = match text.strip_prefix('[') {
         Some(inner) => match inner.split_once(']') {

@@ -17,18 +17,18 @@ use crate::{
     kubernetes::quantity::Quantity,
 };
 
-/// The volumes that mounts and devices may name: those without a fault.
+/// The volumes that mounts and devices may reference: those that are valid.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes<'a> {
     /// Sorted by name.
     known: Vec<Known<'a>>,
 }
 
-/// What a mount or device needs to know of a volume.
+/// What the rules for a mount or device need to know about a volume.
 #[derive(Debug)]
 pub(crate) struct Known<'a> {
     name: &'a str,
-    /// Whether a claim stands behind it.
+    /// Whether it is backed by a claim.
     pub(crate) is_claim: bool,
 }
 
@@ -41,7 +41,7 @@ impl Volumes<'_> {
 }
 
 /// `ValidateVolumes`. A StatefulSet's claim templates come first and replace volumes of the same
-/// name, as `ValidateStatefulSetSpec` (`pkg/apis/apps/validation`) has it.
+/// name, as in `ValidateStatefulSetSpec` (`pkg/apis/apps/validation`).
 pub(crate) fn validate<'a>(
     volumes: &'a [Volume],
     claims: &[&'a str],
@@ -97,7 +97,7 @@ fn name(name: &str, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `validateVolumeSource`: the first source is judged, every further one forbidden.
+/// `validateVolumeSource`: validates the first source and forbids every further one.
 fn source(volume: &Volume, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     let mut given = 0;
     if let Some(dir) = &volume.empty_dir {

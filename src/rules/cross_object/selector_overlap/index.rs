@@ -1,9 +1,9 @@
-//! Which selectors may overlap at all: only those are compared.
+//! Finds the selectors that may overlap, so that only those are compared.
 //!
-//! Of two selectors that overlap, as [`Overlap`] means it, one can be found through any key that it
-//! wants a value of: either the other's template labels have it, or the other's selector asks for
-//! the same key. So each selector is put under the value (or the key) that the fewest pods have,
-//! and the others look there.
+//! If two selectors overlap in the sense of [`Overlap`], one of them can be found through any key
+//! for which it requires a value: either the other's template labels have that key, or the other's
+//! selector has it too. So each selector is filed under the value (or the key) that the fewest pods
+//! have, and the others search there.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,8 +14,9 @@ use crate::inventory::{
     labels::{Need, Selector},
 };
 
-/// The DaemonSets and StatefulSets that share pods with another, each with the first other in the
-/// input. Of two such sets the later one counts.
+/// The DaemonSets and StatefulSets that share pods with another controller, each with the first
+/// such controller in the input. If both are DaemonSets or StatefulSets, only the later one is
+/// included.
 pub(super) fn overlaps(inventory: &Inventory) -> BTreeMap<usize, usize> {
     let mut namespaces: HashMap<&str, Vec<Member<'_>>> = HashMap::new();
     for (place, item) in inventory.items() {
@@ -43,26 +44,26 @@ struct Member<'a> {
     selector: &'a Selector,
 }
 
-/// Where a selector is put, and where others look.
+/// A place where selectors are filed, and where others search.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Shelf<'a> {
-    /// Selectors that want this value of this key.
+    /// Selectors that require this value of this key.
     Value(&'a str, &'a str),
-    /// Selectors that want any value of this key.
+    /// Selectors that require any value of this key.
     AnyValue(&'a str),
-    /// All selectors of the former two with this key.
+    /// All selectors of the first two shelves with this key.
     Key(&'a str),
-    /// Selectors that want no value of any key.
+    /// Selectors that require no value of any key.
     Rest,
 }
 
-/// The members of a namespace.
+/// An index of the members of a namespace.
 struct Index<'a> {
     members: &'a [Member<'a>],
     counts: Counts<'a>,
-    /// Who is put on a shelf, in the order of the input.
+    /// The members filed on each shelf, in the order of the input.
     put: HashMap<Shelf<'a>, Vec<usize>>,
-    /// Who looks at a shelf, in the order of the input.
+    /// The members that search each shelf, in the order of the input.
     looking: HashMap<Shelf<'a>, Vec<usize>>,
 }
 
@@ -81,7 +82,7 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// The place of the first other with which this one overlaps and for which it has to answer.
+    /// The place of the first other member that overlaps with this one, if this one is reported.
     fn first_overlap(&self, member: &Member<'a>) -> Option<usize> {
         let found = looks_at(member).into_iter().filter_map(|shelf| self.put.get(&shelf));
         let finding = self.counts.shelves(member).into_iter();
@@ -106,7 +107,7 @@ impl Member<'_> {
     }
 }
 
-/// How many pods of a namespace have a label, and how many a key.
+/// How many members of a namespace have each label, and each key, on their pods.
 struct Counts<'a> {
     values: HashMap<(&'a str, &'a str), usize>,
     keys: HashMap<&'a str, usize>,
@@ -122,7 +123,7 @@ impl<'a> Counts<'a> {
         counts
     }
 
-    /// How many pods have what is wanted of a key; `None` if no value is wanted.
+    /// How many members have pods that meet this need; `None` if the need requires no value.
     fn count(&self, key: &str, need: &Need) -> Option<usize> {
         match need {
             Need::OneOf(list) => {
@@ -134,7 +135,7 @@ impl<'a> Counts<'a> {
         }
     }
 
-    /// Where a selector is put.
+    /// The shelves on which a selector is filed.
     fn shelves<'m>(&self, member: &Member<'m>) -> Vec<Shelf<'m>> {
         let needs = member.selector.needs();
         let wanted = needs.filter_map(|(key, need)| Some((self.count(key, need)?, key, need)));
@@ -149,7 +150,7 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// Where those are that a member may overlap with.
+/// The shelves that a member searches for others that it may overlap with.
 fn looks_at<'m>(member: &Member<'m>) -> Vec<Shelf<'m>> {
     let labels = member.controller.labels.iter();
     let labels = labels.flat_map(|(key, value)| [Shelf::Value(key, value), Shelf::AnyValue(key)]);
@@ -173,7 +174,7 @@ mod tests {
     use super::*;
     use crate::inventory::read;
 
-    /// A controller of a kind, with a selector that its template meets.
+    /// A controller of some kind, with a selector that matches its template.
     fn object() -> impl Strategy<Value = Value> {
         let value = || prop::sample::select(vec!["x", "y", "z"]);
         let key = prop::sample::select(vec!["a", "b", "c"]);

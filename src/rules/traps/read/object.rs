@@ -1,4 +1,4 @@
-//! What traps read off an object of either kind.
+//! What traps read from an object of either kind.
 
 use k8s_openapi::{
     api::{
@@ -13,23 +13,23 @@ use crate::{
     object::{Object, Subject},
 };
 
-/// Whether an UPDATE changes the template, which is what starts a rollout. Ask it last: it reads
-/// the old template.
+/// Whether an UPDATE changes the template, which is what starts a rollout. Call this last: it has
+/// to parse the old template.
 pub(crate) fn template_changes(subject: &Subject<'_>) -> bool {
     subject.old_template().is_some_and(|old| old != subject.object.template())
 }
 
-/// The spec of the template's pods.
+/// The pod spec in the template.
 pub(crate) fn pod_spec<'a>(object: &'a Object<'_>) -> Option<&'a PodSpec> {
     object.template().spec.as_ref()
 }
 
-/// The status of a StatefulSet. On the main resource's UPDATE it is the stored one.
+/// The status of a StatefulSet. In an UPDATE of the main resource this is the stored status.
 pub(crate) fn stateful_set_status<T>(object: &Object<'_, T>) -> Option<StatefulSetStatus> {
     serde_json::from_str(object.status?.get()).ok()
 }
 
-/// The status of a DaemonSet. On the main resource's UPDATE it is the stored one.
+/// The status of a DaemonSet. In an UPDATE of the main resource this is the stored status.
 pub(crate) fn daemon_set_status<T>(object: &Object<'_, T>) -> Option<DaemonSetStatus> {
     serde_json::from_str(object.status?.get()).ok()
 }

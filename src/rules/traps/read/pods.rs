@@ -1,4 +1,4 @@
-//! What traps read off the pods of a template.
+//! What traps read from the pod spec of a template.
 
 use k8s_openapi::api::core::v1::{Container, PodAffinityTerm, PodSpec};
 
@@ -8,7 +8,7 @@ use crate::{
     object::Object,
 };
 
-/// The required anti-affinity terms of a template by which its own pods keep away from each other.
+/// The required anti-affinity terms of a template that keep its own pods apart, with their indices.
 pub(crate) fn self_anti_affinity<'a>(
     object: &'a Object<'_>,
 ) -> impl Iterator<Item = (usize, &'a PodAffinityTerm)> {
@@ -36,16 +36,16 @@ pub(crate) fn self_anti_affinity<'a>(
 pub(crate) struct NodePort<'a> {
     /// The container that declares it.
     pub(crate) container: &'a Container,
-    /// The list that the container is in, and its place there.
+    /// The field of the pod spec that lists the container, and the container's index in it.
     pub(crate) at: (&'static str, usize),
-    /// The place of the port in the container's list, and whether it says `hostPort`.
+    /// The index of the port in the container's `ports`, and whether it sets `hostPort`.
     pub(crate) port: (usize, bool),
-    /// Its number.
+    /// The port number.
     pub(crate) number: i32,
 }
 
 /// The first port of the node that a pod claims while it runs. With `hostNetwork` every declared
-/// port is one; init containers have gone by then, unless they are sidecars.
+/// port counts. Init containers that are not sidecars do not count: they have ended by then.
 ///
 /// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
 /// pkg/apis/core/v1/defaults.go.

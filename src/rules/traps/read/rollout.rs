@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::object::{DaemonSetSpec, Object, Workload};
 
-/// `RollingUpdate` or `OnDelete`.
+/// The type of the update strategy: `RollingUpdate` or `OnDelete`.
 pub(crate) fn strategy<'a>(object: &'a Object<'_>) -> Option<&'a str> {
     match &object.workload {
         Workload::DaemonSet(spec) => spec.update_strategy.as_ref()?.type_.as_deref(),
@@ -12,8 +12,8 @@ pub(crate) fn strategy<'a>(object: &'a Object<'_>) -> Option<&'a str> {
     }
 }
 
-/// Whether a rolling update starts new pods beside the old ones. What is no number is refused by
-/// the API server.
+/// Whether a rolling update starts new pods before it deletes the old ones. `false` if `maxSurge`
+/// is neither a number nor a percentage: the API server refuses that.
 ///
 /// Kubernetes: `SurgeCount(ds, 1) > 0`, pkg/controller/daemon/util/daemonset_util.go.
 pub(crate) fn surges(spec: &DaemonSetSpec) -> bool {
@@ -29,7 +29,8 @@ pub(crate) fn surges(spec: &DaemonSetSpec) -> bool {
     }
 }
 
-/// A count, or that percentage of a total. `None` for what the API server refuses.
+/// The value as a count: a percentage is taken of `total`. `None` for a string that the API server
+/// refuses.
 ///
 /// Kubernetes: `GetScaledValueFromIntOrPercent`, apimachinery pkg/util/intstr/intstr.go.
 pub(crate) fn scaled(value: &IntOrString, total: i32, round_up: bool) -> Option<i64> {

@@ -1,4 +1,4 @@
-//! What traps about StatefulSets read off one.
+//! What traps read from a StatefulSet.
 
 use std::ops::Range;
 
@@ -12,10 +12,11 @@ use super::{
 };
 use crate::object::{Object, StatefulSetSpec, Subject, Workload};
 
-/// Without it a StatefulSet's `maxUnavailable` is dropped, or ignored where it is stored.
+/// The feature gate of a StatefulSet's `maxUnavailable`. While it is off, the API server drops the
+/// field, and the controller ignores it in objects that already have it.
 pub(crate) const MAX_UNAVAILABLE_GATE: &str = "MaxUnavailableStatefulSet";
 
-/// The spec of an object that is a StatefulSet.
+/// The spec, if the object is a StatefulSet.
 pub(crate) fn stateful_set<'a, T>(object: &'a Object<'_, T>) -> Option<&'a StatefulSetSpec<T>> {
     match &object.workload {
         Workload::StatefulSet(spec) => Some(spec),
@@ -31,15 +32,16 @@ pub(crate) fn ordinals<T>(spec: &StatefulSetSpec<T>) -> Range<i64> {
     start..start + i64::from(spec.replicas.unwrap_or(1).max(0))
 }
 
-/// The index below which a rolling update leaves pods alone. `None` without rolling updates.
+/// The index below which a rolling update leaves pods alone. `None` if the strategy is not
+/// `RollingUpdate`.
 pub(crate) fn partition<T>(spec: &StatefulSetSpec<T>) -> Option<i32> {
     let strategy = spec.update_strategy.as_ref();
     let strategy = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"))?;
     Some(strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition).unwrap_or(0))
 }
 
-/// How many pods of a StatefulSet an update may take down at once, if the feature is on. `None`
-/// where nothing is said, and for what the API server refuses.
+/// How many pods of a StatefulSet a rolling update may take down at once, if the feature gate is
+/// on. `None` if the field is not set, or has a value that the API server refuses.
 ///
 /// Kubernetes: `getStatefulSetMaxUnavailable`, pkg/controller/statefulset/stateful_set_utils.go.
 pub(crate) fn max_unavailable(spec: &StatefulSetSpec) -> Option<i64> {
@@ -71,8 +73,8 @@ pub(crate) fn claims<T>(
     claims.map(|claim| (claim.metadata.name.as_deref().unwrap_or_default(), claim))
 }
 
-/// The partition, where it still holds back the last template and an update brings the next one
-/// without touching it.
+/// The partition, if it still holds back the previous template change and this update changes the
+/// template again, but not the partition.
 pub(crate) fn held_back_again(subject: &Subject<'_>) -> Option<i32> {
     let (old, spec) = subject.old().zip(stateful_set(&subject.object))?;
     let replicas = spec.replicas.unwrap_or(1);

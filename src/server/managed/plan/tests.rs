@@ -1,4 +1,4 @@
-//! Years of several replicas in a cluster that goes wrong, a step at a time.
+//! Simulates years of several replicas in a failing cluster, one step at a time.
 
 use super::*;
 
@@ -9,7 +9,7 @@ const LIFETIMES: Lifetimes = Lifetimes { authority: 365 * DAY, leaf: 7 * DAY, se
 
 const BOTH: [Configuration; 2] = [Configuration::Validating, Configuration::Mutating];
 
-/// A generator of the same numbers each time (xorshift).
+/// A deterministic random number generator (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -25,7 +25,7 @@ impl Random {
     }
 }
 
-/// Something with a resourceVersion.
+/// An object with a resourceVersion.
 #[derive(Clone, Default)]
 struct Versioned<T> {
     version: u64,
@@ -33,7 +33,7 @@ struct Versioned<T> {
 }
 
 impl<T> Versioned<T> {
-    /// Takes a write, if it is based on what is there.
+    /// Accepts a write if it is based on the current version.
     fn write(&mut self, based_on: u64, content: T) -> bool {
         let fits = based_on == self.version;
         if fits {
@@ -50,7 +50,7 @@ impl<T> Versioned<T> {
 
 #[derive(Clone, Default)]
 struct Cluster {
-    /// None is lost, or corrupt.
+    /// `None` if it is lost or corrupt.
     secret: Versioned<Option<Vec<Authority>>>,
     /// In the order of [`BOTH`].
     configurations: [Versioned<Vec<Authority>>; 2],
@@ -68,14 +68,14 @@ impl Cluster {
 
 struct Replica {
     plan: Plan,
-    /// What it read last and has not acted on.
+    /// What it has read and not yet acted on.
     read: Option<Cluster>,
-    /// How wrong its clock is.
+    /// How far its own clock is ahead while it is cut off.
     clock: Time,
-    /// Until when it is cut off from the API server.
+    /// When it can reach the API server again.
     cut_off: Time,
     served: Option<(Vec<u8>, Time)>,
-    /// When it began to serve.
+    /// When it started to serve.
     began: Time,
 }
 
@@ -95,11 +95,11 @@ impl Replica {
 struct World {
     now: Time,
     cluster: Cluster,
-    /// What the API server goes by: it learns of a change late.
+    /// The `caBundle`s that an API server may still use: it sees a change late.
     taken_up: Vec<(Time, [Vec<Authority>; 2])>,
     replicas: Vec<Replica>,
     made: u8,
-    /// Writes of the Secret, and how many of them brought a new authority.
+    /// How many writes of the Secret succeeded, and how many of those added a new authority.
     stored: u32,
     renewed: u32,
     seen: HashMap<Vec<u8>, Authority>,
@@ -131,7 +131,7 @@ impl World {
         authority
     }
 
-    /// One replica does one thing: reads, or writes by what it has read, or signs.
+    /// Lets one replica take a step: it reads, or writes based on what it has read; then it signs.
     fn act(&mut self, i: usize, what: u64) {
         let now = self.now;
         let cut_off = now < self.replicas[i].cut_off;
@@ -173,7 +173,8 @@ impl World {
         }
     }
 
-    /// Every leaf verifies under what is published, and under what the API server still goes by.
+    /// Checks that every leaf verifies against the published `caBundle`s, and against older ones
+    /// that an API server may still use.
     fn check(&mut self, lag: Time) {
         let bundles = self.cluster.configurations.clone().map(|it| it.content);
         if self.taken_up.last().is_none_or(|(_, last)| *last != bundles) {
@@ -187,7 +188,7 @@ impl World {
             let at = (self.now - START) as f64 / DAY as f64;
             assert!(self.now < *until, "day {at}: replica {i} serves an expired leaf");
             assert!(*until <= authority.not_after, "day {at}: the leaf outlives its authority");
-            // One that has just begun is not in the Service yet.
+            // A replica that has just started is not in the Service yet.
             let sees = if self.now - replica.began < lag { self.taken_up.len() - 1 } else { 0 };
             for bundle in self.taken_up[sees..].iter().flat_map(|(_, bundles)| bundles) {
                 let trusted = bundle.iter().any(|a| a.cert == *cert);
@@ -196,7 +197,7 @@ impl World {
         }
     }
 
-    /// Time goes on by this much, during which every replica gets round.
+    /// Lets this much time pass, in which random replicas take steps.
     fn pass(&mut self, time: Time, random: &mut Random) {
         let replicas = self.replicas.len() as u64;
         let steps = 24;
@@ -209,7 +210,8 @@ impl World {
         }
     }
 
-    /// Cuts off a replica, unless it was until a day ago: nobody gets over a year of that.
+    /// Cuts a replica off from the API server, unless it was cut off within the last day: no
+    /// replica can get through a year of uninterrupted cut-offs.
     fn cut_off(&mut self, i: usize, time: Time) {
         if self.replicas[i].cut_off < self.now - DAY {
             self.replicas[i].cut_off = self.now + time;
@@ -224,7 +226,7 @@ impl World {
     }
 }
 
-/// Three years. `trouble` comes every two hours.
+/// Simulates three years, with `trouble` every two hours.
 fn live(seed: u64, trouble: fn(&mut World, &mut Random)) -> World {
     let mut world = World::new();
     let mut random = Random(seed);
@@ -245,9 +247,9 @@ fn in_quiet_years_an_authority_is_made_every_eight_months_and_leaves_when_it_exp
         let bundle = &world.cluster.configurations[0].content;
         assert!((1..=2).contains(&bundle.len()), "{bundle:?}");
     });
-    // One at the start and four in 36 months; one that is replaced stayed for four months more.
+    // One at the start and four in 36 months. A replaced one stays for four more months.
     assert_eq!(world.renewed, 5);
-    // Made, and removed; nobody writes what is there already.
+    // One write for each added or removed authority; nobody writes what is already stored.
     assert!(world.stored <= 9, "{}", world.stored);
     for replica in &world.replicas {
         let newest = &world.cluster.secret.content.as_ref().unwrap()[0];
@@ -268,7 +270,7 @@ fn a_lost_corrupt_or_old_secret_takes_nothing_away() {
             4 => world.cluster.secret.put(Some(Vec::new())),
             _ => {}
         });
-        // Put back from memory, not made anew.
+        // It was restored from memory, not created again.
         assert_eq!(world.renewed, 5);
     }
 }
@@ -287,7 +289,7 @@ fn replicas_that_start_and_are_cut_off_keep_to_it_too() {
             }
             if random.one_in(300) {
                 world.cluster.secret.put(None);
-                // One that knows nothing is alone with it.
+                // Only a replica that remembers nothing can reach the API server.
                 world.replicas[i] = Replica::new();
                 world.cut_off((i + 1) % 3, HOUR);
                 world.cut_off((i + 2) % 3, HOUR);
@@ -321,8 +323,8 @@ fn what_others_do_to_a_bundle_is_repaired() {
     plan.observe(world.now, &view);
     let repair = Step::Publish { configuration: Configuration::Mutating, bundle: right[0].clone() };
     assert_eq!(plan.write(world.now, &view), Some(repair.clone()));
-    assert_eq!(plan.sign(world.now), None, "there is nothing better to sign by");
-    // Foreign things beside ours.
+    assert_eq!(plan.sign(world.now), None, "there is no better authority");
+    // With foreign content in addition to ours.
     view.published[1] = Published { clean: false, ..view.published[0].clone() };
     view.published[1].configuration = Configuration::Mutating;
     plan.observe(world.now, &view);

@@ -1,4 +1,4 @@
-//! A stream of writes, and the count of what became of them, on all sides.
+//! A stream of writes, and the counts of their outcomes on all sides.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -31,10 +31,10 @@ use crate::{
     node::CONTROL_PLANE_TAINTS,
 };
 
-/// Who makes the pods: the administrator, whom the policy pairs.
+/// The user that creates the pods: the administrator, a paired controller in the policy.
 pub(super) const CONTROLLER: &str = "admin";
 
-/// How many write at once, and how often each begins again.
+/// The number of concurrent writers, and how often each starts a new round.
 const WRITERS: usize = 3;
 const PACE: Duration = Duration::from_millis(50);
 
@@ -46,37 +46,37 @@ pub(super) struct Load<'a> {
     thread: JoinHandle<Tally>,
 }
 
-/// What the writers have seen.
+/// The results of the writers.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     created: usize,
     updated: usize,
     refused: usize,
     pods: usize,
-    /// Writes that were refused though nothing is wrong with them, or with another word.
+    /// Good writes that were rejected, and bad writes that were rejected with another message.
     failed: Vec<String>,
-    /// Writes that were let in as if nobody had been asked.
+    /// Writes that were allowed as if setguard had not been called.
     unjudged: Vec<String>,
 }
 
 /// What the API server and setguard have counted.
 #[derive(Debug)]
 struct Calls {
-    /// Calls of setguard, by the API server.
+    /// Calls of setguard that the API server counted, by type.
     called: [usize; 2],
-    /// Those of them that had no answer, by the API server.
+    /// Failed calls that the API server counted.
     failed: usize,
-    /// Reviews in the logs of setguard.
+    /// Reviews in the logs of setguard, by type.
     logged: [usize; 2],
-    /// Those of them that the writers caused, by endpoint, kind and operation.
+    /// The logged reviews that the writers caused, by endpoint, kind and operation.
     caused: BTreeMap<String, usize>,
 }
 
-/// The types of webhooks in the API server's metrics, and where setguard is asked for them.
+/// The types of webhooks in the API server's metrics, each with setguard's endpoint for it.
 const TYPES: [(&str, &str); 2] = [("validating", "/validate"), ("admit", "/mutate")];
 
 impl<'a> Load<'a> {
-    /// Starts to write.
+    /// Starts the writers.
     pub(super) fn start(site: &'a Site<'a>) -> Self {
         let stop = Arc::<AtomicBool>::default();
         let kubeconfig = site.load.control_plane.kubectl.kubeconfig.clone();
@@ -89,8 +89,8 @@ impl<'a> Load<'a> {
         Load { site, before, stop, thread }
     }
 
-    /// Nothing failed, and nothing was let in without a ruling: so say the writers, the API server,
-    /// and setguard itself, by its logs.
+    /// Asserts that no write failed and that none was allowed without a decision, according to the
+    /// writers, the API server's metrics and setguard's logs.
     pub(super) fn assert_all_judged(self) {
         let (site, before) = (self.site, &self.before);
         self.stop.store(true, Ordering::Relaxed);
@@ -104,8 +104,8 @@ impl<'a> Load<'a> {
             ("/mutate DaemonSet UPDATE", tally.updated),
             ("/mutate Pod CREATE", tally.pods),
         ]);
-        // A line of the log may be written a moment after its answer.
-        eventually("all to have counted the same", || {
+        // A log line may be written a moment after its response.
+        eventually("equal counts on all sides", || {
             let after = Calls::count(site);
             let same = after.failed == before.failed
                 && expected.iter().all(|(&what, &count)| {
@@ -117,10 +117,10 @@ impl<'a> Load<'a> {
                 });
             if same { Ok(()) } else { Err(format!("{tally:?} {before:?} {after:?}")) }
         });
-        eprintln!("judged under load: {expected:?}");
+        eprintln!("reviews under load: {expected:?}");
     }
 
-    /// Nothing failed.
+    /// Asserts that no write failed.
     pub(super) fn assert_none_failed(self) {
         self.stop.store(true, Ordering::Relaxed);
         let tally = self.thread.join().expect("the writers go on whatever happens");
@@ -147,7 +147,7 @@ impl Calls {
         };
         let calls = "apiserver_admission_webhook_request_total{";
         let called = TYPES.map(|(kind, _)| sum(&[calls, &format!("type=\"{kind}\"")]));
-        // What `Fail` made of calls without an answer, and what `Ignore` made of them.
+        // Calls without an answer: those that `Fail` rejected, and those that `Ignore` skipped.
         let refusals = "apiserver_admission_webhook_rejection_count{";
         let failed = sum(&[refusals, "error_type=\"calling_webhook_error\""])
             + sum(&["apiserver_admission_webhook_fail_open_count{"]);
@@ -171,7 +171,7 @@ impl Calls {
     }
 }
 
-/// All writers, until they are told to stop.
+/// Runs all writers until `stopped` is set.
 async fn write_all(kubeconfig: &Path, namespace: &str, stopped: &AtomicBool) -> Tally {
     let client = client::of(kubeconfig).await;
     let writers = (0..WRITERS).map(|i| {
@@ -214,7 +214,7 @@ impl Writer {
         self.tally
     }
 
-    /// Creates one, changes it and deletes it. Its tolerations show that somebody was asked.
+    /// Creates, changes and deletes a DaemonSet. Its tolerations show that setguard was called.
     async fn daemon_set(&mut self) {
         let mut set = daemon_set(&self.name);
         set["metadata"]["labels"] = json!({ "setguard.io/control-plane": "true" });
@@ -239,7 +239,7 @@ impl Writer {
         }
     }
 
-    /// Creates one that has to be refused.
+    /// Creates a DaemonSet that must be rejected.
     async fn spoilt(&mut self) {
         let name = format!("{}-spoilt", self.name);
         let mut set = daemon_set(&name);
@@ -248,15 +248,15 @@ impl Writer {
             Err(kube::Error::Api(status)) if status.message.contains(REFUSED) => {
                 self.tally.refused += 1;
             }
-            Err(error) => self.tally.failed.push(format!("create of a spoilt one: {error}")),
+            Err(error) => self.tally.failed.push(format!("create of a bad DaemonSet: {error}")),
             Ok(_) => {
-                self.tally.unjudged.push("a spoilt DaemonSet".to_owned());
+                self.tally.unjudged.push("a bad DaemonSet".to_owned());
                 let _ = self.sets.delete(&name, &DeleteParams::background()).await;
             }
         }
     }
 
-    /// Creates one for a node, and deletes it. Without an answer it would be let in as it is.
+    /// Creates a pod for a node, and deletes it. Without an answer it would be allowed unchanged.
     async fn pod(&mut self) {
         let mut pod = pod(&self.name);
         pod["metadata"]["annotations"] = json!({ "setguard.io/node": "nowhere" });
@@ -282,10 +282,10 @@ impl Writer {
     }
 }
 
-/// The word by which a spoilt DaemonSet is refused.
+/// The part of the message by which a bad DaemonSet is rejected.
 pub(super) const REFUSED: &str = "(setguard: surge-host-port)";
 
-/// Makes a DaemonSet one that the API server accepts, and whose rollout would never end.
+/// Changes a DaemonSet so that the API server accepts it, but its rollout would never end.
 pub(super) fn spoil(set: &mut Value) {
     let spec = &mut set["spec"];
     spec["updateStrategy"] = json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });

@@ -1,4 +1,4 @@
-//! A release of the chart, by Helm.
+//! A Helm release of the chart.
 
 use std::{path::Path, process::Command};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{helm, namespace::Namespace};
 
-/// The release of this name in a namespace.
+/// A release in a namespace.
 pub(super) struct Release<'a> {
     namespace: &'a Namespace<'a>,
     name: &'static str,
@@ -17,12 +17,12 @@ impl<'a> Release<'a> {
         Release { namespace, name }
     }
 
-    /// `helm COMMAND NAME`, with the chart and these values where there are some. Waits until all of
+    /// Runs `helm COMMAND NAME`, with the chart and these values unless they are null. Waits until
     /// it is done.
     #[track_caller]
     pub(super) fn run(&self, command: &str, values: &Value) {
         let kubectl = &self.namespace.control_plane.kubectl;
-        let mut helm = Command::new(helm::find().expect("it was found before"));
+        let mut helm = Command::new(helm::find().expect("helm was found before"));
         helm.args([command, self.name, "--namespace", self.namespace.name, "--timeout=2m"])
             .env("KUBECONFIG", &kubectl.kubeconfig)
             .env("HOME", &kubectl.home);
