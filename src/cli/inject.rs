@@ -23,10 +23,10 @@ use crate::{
 
 /// Print objects as they would be stored after injection
 ///
-/// Pods are treated as created by --user; they get nothing unless the policy lists that user or its
-/// groups as paired controllers. DaemonSets get the control-plane tolerations if they, or their Namespace in
-/// the same input, have the label setguard.io/control-plane: "true". Everything else is printed
-/// unchanged. Denials and warnings go to standard error.
+/// Pods are treated as created by --user. They get nothing unless the policy lists that user or one
+/// of its groups as a paired controller. DaemonSets get the control-plane tolerations if they, or
+/// their Namespace in the same input, have the label setguard.io/control-plane: "true". Everything
+/// else is printed unchanged. Denials and warnings go to standard error.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes:
