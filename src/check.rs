@@ -17,13 +17,13 @@ use clap::{Args, ValueEnum, error::ErrorKind};
 
 use self::{
     cross_object::CrossObject,
-    judge::{Change, Judge},
+    judge::{Judge, NamespacesBeforeAndAfter},
     previous::Previous,
 };
 use crate::{
     exit::Exit,
     manifests::{
-        document::Objects,
+        document::DocumentObjects,
         namespaces::Namespaces,
         source::{self, Source},
     },
@@ -89,25 +89,25 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         let mut command = CheckArgs::augment_args(clap::Command::new("setguard check"));
         let message = "which manifests? Give files or folders, or - for standard input";
         let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
-        return Ok(Exit::Trouble);
+        return Ok(Exit::Error);
     }
-    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Trouble) };
+    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error) };
     let mut trouble = Exit::Clean;
     let mut complain = |message: String| {
-        trouble = Exit::Trouble;
+        trouble = Exit::Error;
         let _ = writeln!(anstream::stderr(), "error: {message}");
     };
     let (mut old, mut new) = (Namespaces::default(), Namespaces::default());
     let mut previous = Previous::default();
-    for source in source::looked_through(&args.against, &mut |text| old.add(text)) {
+    for source in source::scan_then_read(&args.against, &mut |text| old.add(text)) {
         match source {
             Ok((source, _)) => previous.add(&source).into_iter().for_each(&mut complain),
             Err(message) => complain(message),
         }
     }
 
-    let sources = source::looked_through(&args.paths, &mut |text| new.add(text));
-    let namespaces = Change { old, new };
+    let sources = source::scan_then_read(&args.paths, &mut |text| new.add(text));
+    let namespaces = NamespacesBeforeAndAfter { old, new };
     let judge = Judge::new(&policy, &previous, namespaces, args.deny_warnings);
     let mut report = args.format.report();
     let mut summary = Summary::default();
@@ -139,7 +139,7 @@ fn check(
     for document in yaml::documents(source.text()) {
         match document {
             Ok(document) => {
-                let objects = Objects::of(document);
+                let objects = DocumentObjects::of(document);
                 summary.others += objects.others;
                 for node in &objects.related {
                     cross_object.related(&name, node);

@@ -71,7 +71,7 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // Help and version arrive here too. If printing fails, there is nowhere to report it.
             let _ = error.print();
-            return if error.use_stderr() { Exit::Trouble } else { Exit::Clean }.into();
+            return if error.use_stderr() { Exit::Error } else { Exit::Clean }.into();
         }
     };
     let done = match cli.command {
@@ -92,7 +92,7 @@ pub fn main() -> ExitCode {
         if !is_broken_pipe(&error) {
             let _ = writeln!(anstream::stderr(), "error: {error:#}");
         }
-        Exit::Trouble.into()
+        Exit::Error.into()
     })
 }
 

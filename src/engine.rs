@@ -66,7 +66,7 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
         return verdict;
     }
     let mut findings = Findings::of(&API_VALIDATION);
-    let cluster = cx.policy.cluster.as_met_by(subject.object.resource);
+    let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     let tolerated = api_validation::validate(subject, &cluster, &mut findings);
     run_traps(subject, cx, |phase| cx.door == Door::Check || phase == Phase::After, &mut findings);
     judge_all(findings, subject, cx, &mut verdict);
@@ -142,10 +142,10 @@ fn run_traps(
     can_see: impl Fn(Phase) -> bool,
     findings: &mut Findings,
 ) {
-    let cluster = cx.policy.cluster.as_met_by(subject.object.resource);
+    let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     for trap in TRAPS {
         if can_see(trap.phase)
-            && trap.holds_for(&subject.object)
+            && trap.applies_to(&subject.object)
             && cx.mode(&trap.meta) != Mode::Off
         {
             findings.set_rule(&trap.meta);
@@ -255,9 +255,9 @@ fn ignores(object: &Identity<'_>, rule: &Meta) -> bool {
 /// Whether the old object already had the fault that this finding reports.
 fn had_before(finding: &Finding, subject: &Subject<'_>, cx: &Context<'_>) -> bool {
     let trap = TRAPS.iter().find(|trap| trap.meta == *finding.rule);
-    trap.zip(subject.of_old()).is_some_and(|(trap, old)| {
+    trap.zip(subject.old_alone()).is_some_and(|(trap, old)| {
         let mut before = Findings::of(&trap.meta);
-        let cluster = cx.policy.cluster.as_met_by(old.object.resource);
+        let cluster = cx.policy.cluster.for_resource(old.object.resource);
         trap.run(&old, &cluster, &mut before);
         !before.is_empty()
     })

@@ -14,7 +14,7 @@ pub enum Exit {
     Denied,
     /// 2: wrong usage or configuration, or input that cannot be read. It outranks a denial, because
     /// not everything was checked.
-    Trouble,
+    Error,
 }
 
 impl Exit {
@@ -30,7 +30,7 @@ impl From<Exit> for ExitCode {
         ExitCode::from(match exit {
             Exit::Clean => 0,
             Exit::Denied => 1,
-            Exit::Trouble => 2,
+            Exit::Error => 2,
         })
     }
 }
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn trouble_outranks_denial_outranks_clean() {
         assert_eq!(Exit::Clean.and(Exit::Denied), Exit::Denied);
-        assert_eq!(Exit::Trouble.and(Exit::Denied), Exit::Trouble);
+        assert_eq!(Exit::Error.and(Exit::Denied), Exit::Error);
         assert_eq!(Exit::default().and(Exit::Clean), Exit::Clean);
     }
 }

@@ -238,7 +238,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The old object as the subject, for ratcheting: the same operation, without an old object.
-    pub(crate) fn of_old(&self) -> Option<Subject<'a>> {
+    pub(crate) fn old_alone(&self) -> Option<Subject<'a>> {
         let object = Object::parse(self.object.resource, self.old.as_ref()?.json).ok()?;
         Some(Subject { is_update: self.is_update, object, old: None })
     }

@@ -157,7 +157,7 @@ impl Problems<'_, '_> {
         let gates = Path::new("kubernetes");
         let gates = gates.child("featureGates");
         for gate in file.kubernetes.feature_gates.keys() {
-            if let Some(near) = cluster::meant_gate(gate) {
+            if let Some(near) = cluster::suggest_gate(gate) {
                 let help = Some(format!("did you mean {near}?"));
                 self.push(&gates.child(gate), format!("there is no gate {gate:?}"), help);
             }

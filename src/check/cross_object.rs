@@ -23,13 +23,13 @@ use crate::{
 pub(crate) struct CrossObject {
     inventory: Inventory,
     /// One entry for each object of the inventory that is judged, in the same order.
-    kept: Vec<Kept>,
+    kept: Vec<JudgedEntry>,
     sources: Vec<Option<Source>>,
 }
 
 /// An object that was already judged alone.
 #[derive(Debug)]
-struct Kept {
+struct JudgedEntry {
     /// Its index in the inventory.
     place: usize,
     source: usize,
@@ -51,7 +51,7 @@ impl CrossObject {
         let Some(mut item) = item else { return };
         let marks = item.fields().iter().map(|field| manifest.node.locate(field)).collect();
         item.place = Some(Place { file: file.clone(), line: manifest.node.mark.line });
-        self.kept.push(Kept {
+        self.kept.push(JudgedEntry {
             place: self.inventory.add(item),
             source: self.sources.len(),
             worst: report.worst(),
@@ -108,7 +108,7 @@ impl CrossObject {
     }
 }
 
-impl Kept {
+impl JudgedEntry {
     fn mark(&self, fields: &[Field], field: &Field) -> Mark {
         let index = fields.iter().position(|own| own == field);
         index.and_then(|index| self.marks.get(index)).copied().unwrap_or_default()

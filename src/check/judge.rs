@@ -35,7 +35,7 @@ pub(crate) struct JudgedObject {
 
 /// The namespaces that request the control-plane tolerations, before and after the change.
 #[derive(Debug)]
-pub(crate) struct Change {
+pub(crate) struct NamespacesBeforeAndAfter {
     pub(crate) old: Namespaces,
     pub(crate) new: Namespaces,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Change {
 /// Everything that a judgement depends on besides the object.
 #[derive(Debug)]
 pub(crate) struct Judge<'a> {
-    namespaces: Change,
+    namespaces: NamespacesBeforeAndAfter,
     policy: &'a Policy,
     previous: &'a Previous,
     deny_warnings: bool,
@@ -54,7 +54,7 @@ impl<'a> Judge<'a> {
     pub(crate) fn new(
         policy: &'a Policy,
         previous: &'a Previous,
-        namespaces: Change,
+        namespaces: NamespacesBeforeAndAfter,
         deny_warnings: bool,
     ) -> Self {
         let today = Timestamp::now().to_zoned(TimeZone::UTC).date();

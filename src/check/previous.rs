@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::{
     inventory::{Inventory, item::Item},
     manifests::{
-        document::{Manifest, Objects},
+        document::{DocumentObjects, Manifest},
         id::ObjectId,
         source::Source,
     },
@@ -29,7 +29,7 @@ impl Previous {
         for document in yaml::documents(source.text()) {
             match document {
                 Ok(document) => {
-                    let objects = Objects::of(document);
+                    let objects = DocumentObjects::of(document);
                     for node in objects.related {
                         Item::of_json(&node.to_json()).map(|item| self.inventory.add(item));
                     }

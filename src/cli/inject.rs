@@ -49,14 +49,14 @@ pub(super) struct InjectArgs {
 }
 
 pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
-    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Trouble) };
+    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error) };
     let first = policy.injection.paired_controllers.users.first();
     let user = args.user.as_ref().or(first).map(String::as_str).unwrap_or_default();
     let mut exit = Exit::Clean;
     let mut notes = anstream::stderr().lock();
     let mut out = io::stdout().lock();
     let mut namespaces = Namespaces::default();
-    let sources = source::looked_through(&args.paths, &mut |text| namespaces.add(text));
+    let sources = source::scan_then_read(&args.paths, &mut |text| namespaces.add(text));
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let context = Context { policy: &policy, door: Door::Check, today };
     let preview = Preview::new(user, &namespaces, context);
@@ -65,7 +65,7 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
             Ok((source, _)) => source,
             Err(message) => {
                 writeln!(notes, "error: {message}")?;
-                exit = exit.and(Exit::Trouble);
+                exit = exit.and(Exit::Error);
                 continue;
             }
         };
@@ -76,7 +76,7 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
         for problem in &outcome.problems {
             let (name, mark) = (source.name(), problem.mark);
             writeln!(notes, "error: {name}:{}:{}: {}", mark.line, mark.column, problem.message)?;
-            exit = exit.and(Exit::Trouble);
+            exit = exit.and(Exit::Error);
         }
         if outcome.denied > 0 {
             exit = exit.and(Exit::Denied);

@@ -32,7 +32,7 @@ pub(super) fn of_daemons(host_network: bool) -> impl Iterator<Item = Toleration>
 
 /// Whether a toleration ends sooner than `ours` for some taint that both tolerate. Only tolerations
 /// of NoExecute can end.
-fn limits(there: &Toleration, ours: &Toleration) -> bool {
+fn ends_before(there: &Toleration, ours: &Toleration) -> bool {
     let executes = |it: &Toleration| matches!(text(&it.effect), "" | "NoExecute");
     there.toleration_seconds.is_some()
         && executes(there)
@@ -82,7 +82,7 @@ impl List {
     ///
     /// Kubernetes: `GetMatchingTolerations`, pkg/apis/core/v1/helper/helpers.go.
     pub(super) fn add(&mut self, toleration: Toleration, path: &Path<'_>, found: &mut Findings) {
-        let limited = self.existing.iter().position(|there| limits(there, &toleration));
+        let limited = self.existing.iter().position(|there| ends_before(there, &toleration));
         let Some(index) = limited else { return self.append(toleration) };
         let ahead = &self.existing[..index];
         let added = self.added.iter().filter(|(at, _)| at.is_some_and(|at| at <= index));
@@ -193,13 +193,13 @@ mod tests {
     fn a_limited_toleration_is_overtaken() {
         let limit = |it: &Toleration| Toleration { toleration_seconds: Some(9), ..it.clone() };
         let all = toleration("k", "Exists", "", "");
-        assert!(limits(&limit(&toleration("k", "Exists", "", "NoExecute")), &all));
-        assert!(limits(&limit(&toleration("", "Exists", "", "NoExecute")), &all));
+        assert!(ends_before(&limit(&toleration("k", "Exists", "", "NoExecute")), &all));
+        assert!(ends_before(&limit(&toleration("", "Exists", "", "NoExecute")), &all));
         let equal = toleration("k", "Equal", "v", "NoExecute");
-        assert!(limits(&limit(&equal), &equal));
-        assert!(!limits(&limit(&toleration("k", "Equal", "w", "NoExecute")), &equal));
-        assert!(!limits(&limit(&all), &toleration("k", "Exists", "", "NoSchedule")));
-        assert!(!limits(&all, &all), "without an end");
+        assert!(ends_before(&limit(&equal), &equal));
+        assert!(!ends_before(&limit(&toleration("k", "Equal", "w", "NoExecute")), &equal));
+        assert!(!ends_before(&limit(&all), &toleration("k", "Exists", "", "NoSchedule")));
+        assert!(!ends_before(&all, &all), "without an end");
     }
 
     #[test]

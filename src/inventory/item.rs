@@ -31,14 +31,14 @@ pub struct Item {
     pub(crate) is_generated: bool,
     /// The value of the annotation that exempts it from warnings.
     pub(crate) ignore: Option<Box<str>>,
-    pub(crate) role: Role,
+    pub(crate) role: ItemKind,
     /// Where it is in its file, if it comes from a file.
     pub place: Option<Place>,
 }
 
 /// What an object is to other objects.
 #[derive(Clone, Debug)]
-pub(crate) enum Role {
+pub(crate) enum ItemKind {
     Controller(Box<Controller>),
     Service(Service),
 }
@@ -47,7 +47,7 @@ pub(crate) enum Role {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Controller {
     /// Whether it is a DaemonSet or a StatefulSet. Only these get findings.
-    pub(crate) is_judged: bool,
+    pub(crate) is_set: bool,
     /// Which pods it adopts. `None` if another controller owns it, if its selector is generated, or
     /// if the API server refuses its selector.
     pub(crate) selector: Option<Selector>,
@@ -93,9 +93,9 @@ impl Item {
 
     /// The fields that findings can be about, always in the same order.
     pub fn fields(&self) -> Vec<Field> {
-        let Role::Controller(controller) = &self.role else { return Vec::new() };
+        let ItemKind::Controller(controller) = &self.role else { return Vec::new() };
         let mut fields = Vec::new();
-        if controller.is_judged && controller.selector.is_some() {
+        if controller.is_set && controller.selector.is_some() {
             fields.push(SELECTOR.to_field());
         }
         if controller.service_name.is_some() {
@@ -109,15 +109,15 @@ impl Item {
 
     pub(crate) fn controller(&self) -> Option<&Controller> {
         match &self.role {
-            Role::Controller(controller) => Some(controller),
-            Role::Service(_) => None,
+            ItemKind::Controller(controller) => Some(controller),
+            ItemKind::Service(_) => None,
         }
     }
 
     pub(crate) const fn service(&self) -> Option<&Service> {
         match &self.role {
-            Role::Controller(_) => None,
-            Role::Service(service) => Some(service),
+            ItemKind::Controller(_) => None,
+            ItemKind::Service(service) => Some(service),
         }
     }
 

@@ -123,7 +123,7 @@ impl Selector {
     }
 
     /// Whether the other selector has requirements for all keys of this one.
-    pub(crate) fn asks_no_more_than(&self, other: &Selector) -> bool {
+    pub(crate) fn keys_are_subset_of(&self, other: &Selector) -> bool {
         self.0.len() <= other.0.len() && self.0.iter().all(|(key, _)| other.need(key).is_some())
     }
 

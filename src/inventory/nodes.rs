@@ -110,13 +110,13 @@ impl Nodes {
             selector: pod.node_selector.clone().unwrap_or_default(),
             terms: required.map(|required| required.node_selector_terms.clone()),
         };
-        nodes.take_over();
+        nodes.copy_single_values();
         nodes
     }
 
     /// If there is only one term, copies its `In` requirements with one value into the selector.
     /// Two pools of nodes can then be told apart quickly.
-    fn take_over(&mut self) {
+    fn copy_single_values(&mut self) {
         let Some([term]) = self.terms.as_deref() else { return };
         let expressions = term.match_expressions.iter().flatten();
         for it in expressions.filter(|it| it.operator == "In") {

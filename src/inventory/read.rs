@@ -9,7 +9,7 @@ use k8s_openapi::{
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
-    item::{Controller, Item, Role, Service},
+    item::{Controller, Item, ItemKind, Service},
     labels::{Labels, Selector},
     nodes::{Claim, Nodes},
 };
@@ -66,7 +66,7 @@ pub(crate) fn object(object: &Object<'_>) -> Option<Item> {
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
     let selector = object.selector().filter(|_| !is_controlled(owners)).and_then(Selector::of);
     let mut controller = controller(selector, object.template());
-    controller.is_judged = true;
+    controller.is_set = true;
     match &object.workload {
         Workload::DaemonSet(spec) => {
             if let Some(pod) = &spec.template.spec {
@@ -87,7 +87,7 @@ pub(crate) fn object(object: &Object<'_>) -> Option<Item> {
         name: object.name().into(),
         is_generated: metadata.name.as_deref().is_none_or(str::is_empty),
         ignore: metadata.annotation(IGNORE_ANNOTATION).map(Into::into),
-        role: Role::Controller(Box::new(controller)),
+        role: ItemKind::Controller(Box::new(controller)),
         place: None,
     })
 }
@@ -116,7 +116,7 @@ pub(crate) fn json(json: &str) -> Option<Item> {
         }
         Reader::Service => {
             let (metadata, spec) = read::<ServiceSpec>(json)?;
-            (metadata, Role::Service(spec.into()))
+            (metadata, ItemKind::Service(spec.into()))
         }
     };
     if metadata.deletion_timestamp.is_some() {
@@ -132,7 +132,7 @@ pub(crate) fn json(json: &str) -> Option<Item> {
         role,
         place: None,
     };
-    if let Role::Controller(controller) = &mut item.role
+    if let ItemKind::Controller(controller) = &mut item.role
         && is_controlled(&metadata.owner_references.unwrap_or_default())
     {
         controller.selector = None;
@@ -152,9 +152,9 @@ fn controller(selector: Option<Selector>, template: &PodTemplateSpec) -> Control
     Controller { selector, labels, ..Controller::default() }
 }
 
-impl From<Controller> for Role {
+impl From<Controller> for ItemKind {
     fn from(controller: Controller) -> Self {
-        Role::Controller(Box::new(controller))
+        ItemKind::Controller(Box::new(controller))
     }
 }
 

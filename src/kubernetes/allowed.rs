@@ -50,7 +50,7 @@ pub(crate) enum Allowed<S> {
 impl<S: Ord + for<'t> From<&'t str> + Borrow<str>> Allowed<S> {
     /// The values that pass all of these tests.
     pub(crate) fn by<'a>(tests: impl IntoIterator<Item = Test<'a>>) -> Self {
-        let mut all = All::default();
+        let mut all = Gathered::default();
         tests.into_iter().for_each(|test| all.add(test));
         all.allowed()
     }
@@ -108,7 +108,7 @@ impl<S: Ord + Clone + Borrow<str>> Allowed<S> {
 
 /// Tests, combined by their effect.
 #[derive(Default)]
-struct All<'a> {
+struct Gathered<'a> {
     must_be_present: bool,
     must_be_absent: bool,
     /// The values that all lists so far have in common.
@@ -118,7 +118,7 @@ struct All<'a> {
     is_impossible: bool,
 }
 
-impl<'a> All<'a> {
+impl<'a> Gathered<'a> {
     fn add(&mut self, test: Test<'a>) {
         self.must_be_present |= !matches!(test, Test::NoneOf(_) | Test::Absent);
         match test {

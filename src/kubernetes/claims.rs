@@ -69,7 +69,7 @@ fn spec(spec: &mut PersistentVolumeClaimSpec) {
 fn amounts(list: &mut Option<BTreeMap<String, resource::Quantity>>) {
     for amount in list.iter_mut().flat_map(BTreeMap::values_mut) {
         if let Some(parsed) = Quantity::parse_resource(&amount.0) {
-            amount.0 = parsed.to_value_text();
+            amount.0 = parsed.comparison_key();
         }
     }
     drop_empty(list, BTreeMap::is_empty);

@@ -142,7 +142,7 @@ impl Cluster {
 
     /// The cluster as it applies to this resource. For OpenKruise's StatefulSet, `maxUnavailable`
     /// takes effect without a feature gate.
-    pub fn as_met_by(&self, resource: &Resource) -> Cow<'_, Cluster> {
+    pub fn for_resource(&self, resource: &Resource) -> Cow<'_, Cluster> {
         if !resource.is_kruise() {
             return Cow::Borrowed(self);
         }
@@ -179,7 +179,7 @@ impl Cluster {
 ///
 /// `None` if the name is known, or if it resembles no known gate: Kubernetes has many gates that no
 /// rule depends on.
-pub fn meant_gate(name: &str) -> Option<&'static str> {
+pub fn suggest_gate(name: &str) -> Option<&'static str> {
     let known = || GATES.iter().map(|gate| gate.name);
     nearest_of(name, known()).filter(|_| !known().any(|known| known == name))
 }
@@ -195,7 +195,7 @@ pub fn parse_gates(text: &str) -> Result<BTreeMap<String, bool>, String> {
             part.split_once('=')
                 .and_then(|(name, on)| Some((name.trim().to_owned(), on.trim().parse().ok()?)))
                 .ok_or_else(|| format!("{part:?} is not GATE=true or GATE=false"))
-                .and_then(|(name, on): (String, bool)| match meant_gate(&name) {
+                .and_then(|(name, on): (String, bool)| match suggest_gate(&name) {
                     Some(near) => Err(format!("there is no gate {name:?}; did you mean {near}?")),
                     None => Ok((name, on)),
                 })

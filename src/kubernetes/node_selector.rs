@@ -42,35 +42,35 @@ fn contradiction(
     if expressions.is_empty() && fields.is_empty() {
         return Some("an empty term matches no node".to_owned());
     }
-    let mut labels: BTreeMap<&str, Vec<Need<'_>>> = BTreeMap::new();
+    let mut labels: BTreeMap<&str, Vec<Constraint<'_>>> = BTreeMap::new();
     for (key, value) in node_selector.into_iter().flatten() {
-        labels.entry(key).or_default().push(Need::label(key, value));
+        labels.entry(key).or_default().push(Constraint::label(key, value));
     }
     for requirement in expressions {
-        labels.entry(&requirement.key).or_default().extend(Need::expression(requirement));
+        labels.entry(&requirement.key).or_default().extend(Constraint::expression(requirement));
     }
-    let mut names: Vec<_> = fields.iter().filter_map(Need::field).collect();
-    names.extend(node.map(Need::name));
+    let mut names: Vec<_> = fields.iter().filter_map(Constraint::field).collect();
+    names.extend(node.map(Constraint::name));
     let names = std::iter::once(names).filter(|names| !names.is_empty());
-    labels.into_values().chain(names).find_map(|needs| culprits(&needs))
+    labels.into_values().chain(names).find_map(|constraints| explain_conflict(&constraints))
 }
 
 /// A test, and the requirement that it comes from.
 #[derive(Clone, Copy)]
-struct Need<'a> {
+struct Constraint<'a> {
     test: Test<'a>,
     key: &'a str,
     /// The original requirement; `None` for an entry of a `nodeSelector` and for a node's name.
     written: Option<&'a NodeSelectorRequirement>,
 }
 
-impl<'a> Need<'a> {
+impl<'a> Constraint<'a> {
     const fn label(key: &'a str, value: &'a str) -> Self {
-        Need { test: Test::Is(value), key, written: None }
+        Constraint { test: Test::Is(value), key, written: None }
     }
 
     const fn name(node: &'a str) -> Self {
-        Need { test: Test::Is(node), key: NAME, written: None }
+        Constraint { test: Test::Is(node), key: NAME, written: None }
     }
 
     /// Kubernetes: `NewRequirement`, apimachinery pkg/labels/selector.go.
@@ -89,7 +89,7 @@ impl<'a> Need<'a> {
             "Lt" => number(Test::Below)?,
             _ => return None,
         };
-        Some(Need { test, key: &requirement.key, written: Some(requirement) })
+        Some(Constraint { test, key: &requirement.key, written: Some(requirement) })
     }
 
     /// Kubernetes: `nodeSelectorRequirementsAsFieldSelector`, component-helpers
@@ -101,11 +101,15 @@ impl<'a> Need<'a> {
             "NotIn" => Test::NoneOf(values),
             _ => return None,
         };
-        (requirement.key == NAME).then_some(Need { test, key: NAME, written: Some(requirement) })
+        (requirement.key == NAME).then_some(Constraint {
+            test,
+            key: NAME,
+            written: Some(requirement),
+        })
     }
 }
 
-impl fmt::Display for Need<'_> {
+impl fmt::Display for Constraint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.written, self.test) {
             (Some(written), _) => {
@@ -124,22 +128,22 @@ impl fmt::Display for Need<'_> {
 /// The number of others with which a requirement is compared to find the one that it contradicts.
 const MOST_COMPARED: usize = 100;
 
-/// Why the needs for one key cannot be met together, explained by a small subset of them.
-fn culprits(needs: &[Need<'_>]) -> Option<String> {
-    if can_be_met(needs) {
+/// Why the constraints for one key cannot be met together, explained by a small subset of them.
+fn explain_conflict(constraints: &[Constraint<'_>]) -> Option<String> {
+    if can_be_met(constraints) {
         return None;
     }
-    if let Some(need) = needs.iter().find(|need| !can_be_met(&[**need])) {
-        let why = match need.test {
+    if let Some(constraint) = constraints.iter().find(|constraint| !can_be_met(&[**constraint])) {
+        let why = match constraint.test {
             Test::Never => "compares with a value that is not a whole number",
             _ => "matches no value that a label can have",
         };
-        return Some(format!("{need} {why}"));
+        return Some(format!("{constraint} {why}"));
     }
     // The shortest prefix that cannot be met ends with a culprit.
-    let lengths: Vec<usize> = (1..=needs.len()).collect();
-    let shortest = lengths.partition_point(|length| can_be_met(&needs[..*length]));
-    let (last, before) = needs.get(..=shortest).unwrap_or(needs).split_last()?;
+    let lengths: Vec<usize> = (1..=constraints.len()).collect();
+    let shortest = lengths.partition_point(|length| can_be_met(&constraints[..*length]));
+    let (last, before) = constraints.get(..=shortest).unwrap_or(constraints).split_last()?;
     let mut others = before.iter().take(MOST_COMPARED);
     if let Some(other) = others.find(|other| !can_be_met(&[**other, *last])) {
         return Some(format!("{other} and {last} exclude each other"));
@@ -149,8 +153,9 @@ fn culprits(needs: &[Need<'_>]) -> Option<String> {
 }
 
 /// Whether one value, or the absence of the label, passes all tests.
-fn can_be_met(needs: &[Need<'_>]) -> bool {
-    Allowed::<Box<str>>::by(needs.iter().map(|need| need.test)) != Allowed::Nothing
+fn can_be_met(constraints: &[Constraint<'_>]) -> bool {
+    Allowed::<Box<str>>::by(constraints.iter().map(|constraint| constraint.test))
+        != Allowed::Nothing
 }
 
 #[cfg(test)]

@@ -162,7 +162,7 @@ impl<'a> Quantity<'a> {
     }
 
     /// A text that is the same for equal quantities.
-    pub fn to_value_text(&self) -> String {
+    pub fn comparison_key(&self) -> String {
         let sign = if self.is_negative() { "-" } else { "" };
         format!("{sign}{}e{}", self.mantissa, self.scale)
     }

@@ -1,6 +1,6 @@
 //! The objects of a document that `check` looks at.
 
-use super::objects::Object;
+use super::objects::ManifestObject;
 use crate::{
     finding::Field,
     inventory::item::Item,
@@ -24,7 +24,7 @@ pub(crate) struct Manifest<'a> {
 
 /// The objects of a document, sorted by what is done with them.
 #[derive(Debug, Default)]
-pub(crate) struct Objects<'a> {
+pub(crate) struct DocumentObjects<'a> {
     /// Objects to judge.
     pub(crate) manifests: Vec<Manifest<'a>>,
     /// Objects that are not judged themselves, but that rules need for judging others.
@@ -33,11 +33,11 @@ pub(crate) struct Objects<'a> {
     pub(crate) others: usize,
 }
 
-impl<'a> Objects<'a> {
+impl<'a> DocumentObjects<'a> {
     /// The objects of a document.
     pub(crate) fn of(document: Document<'a>) -> Self {
-        let mut sorted = Objects::default();
-        for object in Object::all(document.root) {
+        let mut sorted = DocumentObjects::default();
+        for object in ManifestObject::all(document.root) {
             sorted.add(object);
         }
         // Problems with the text of an object that is not judged are dropped.
@@ -53,11 +53,11 @@ impl<'a> Objects<'a> {
         sorted
     }
 
-    fn add(&mut self, object: Object<'a>) {
+    fn add(&mut self, object: ManifestObject<'a>) {
         let (api_version, kind) = (object.api_version(), object.kind());
         let resource = Resource::of(api_version, kind);
         if resource.is_some() || is_no_longer_served(api_version, kind) {
-            let Object { node, at } = object;
+            let ManifestObject { node, at } = object;
             self.manifests.push(Manifest { resource, node, problems: Vec::new(), at });
         } else if !kind.is_empty() {
             self.others += 1;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::objects::Object;
+use super::objects::ManifestObject;
 use crate::{
     object::marks::CONTROL_PLANE_LABEL,
     yaml::{self, Node},
@@ -19,7 +19,7 @@ impl Namespaces {
         // The label is rare, and without it nothing needs to be parsed.
         if text.contains(CONTROL_PLANE_LABEL) {
             let objects = yaml::documents(text).flatten();
-            for object in objects.flat_map(|document| Object::all(document.root)) {
+            for object in objects.flat_map(|document| ManifestObject::all(document.root)) {
                 let metadata = object.node.get("metadata");
                 let label = metadata.and_then(|it| it.get("labels")?.get(CONTROL_PLANE_LABEL));
                 if object.kind() == "Namespace" && label.and_then(Node::as_str) == Some("true") {

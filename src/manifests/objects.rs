@@ -9,7 +9,7 @@ use crate::{
 
 /// An object in a document.
 #[derive(Debug)]
-pub(crate) struct Object<'a> {
+pub(crate) struct ManifestObject<'a> {
     /// Its tree. An item of a typed list, such as a `DaemonSetList`, may omit `apiVersion` and
     /// `kind`; here they are filled in.
     pub(crate) node: Node<'a>,
@@ -17,7 +17,7 @@ pub(crate) struct Object<'a> {
     pub(crate) at: Field,
 }
 
-impl<'a> Object<'a> {
+impl<'a> ManifestObject<'a> {
     /// Its `apiVersion`; empty if it has none.
     pub(crate) fn api_version(&self) -> &str {
         text(&self.node, "apiVersion")
@@ -36,7 +36,7 @@ impl<'a> Object<'a> {
     }
 }
 
-fn collect<'a>(mut node: Node<'a>, at: Option<&Path<'_>>, objects: &mut Vec<Object<'a>>) {
+fn collect<'a>(mut node: Node<'a>, at: Option<&Path<'_>>, objects: &mut Vec<ManifestObject<'a>>) {
     let list = text(&node, "kind").strip_suffix("List");
     let item_kind = list.map(|kind| (text(&node, "apiVersion").to_owned(), kind.to_owned()));
     if let Some((api_version, kind)) = item_kind
@@ -52,7 +52,7 @@ fn collect<'a>(mut node: Node<'a>, at: Option<&Path<'_>>, objects: &mut Vec<Obje
             collect(item, Some(&path.index(i)), objects);
         }
     } else {
-        objects.push(Object { node, at: at.map(Path::to_field).unwrap_or_default() });
+        objects.push(ManifestObject { node, at: at.map(Path::to_field).unwrap_or_default() });
     }
 }
 

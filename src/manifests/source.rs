@@ -103,7 +103,7 @@ impl Source {
 /// All sources below these paths, in order. `look` first sees the text of every source; then they
 /// are read again one at a time. Each comes with an unread copy of itself, unless it can be read
 /// only once, such as standard input; the text of such a source is kept in memory.
-pub(crate) fn looked_through<'a>(
+pub(crate) fn scan_then_read<'a>(
     paths: &'a [PathBuf],
     look: &mut dyn FnMut(&str),
 ) -> impl Iterator<Item = Result<(Source, Option<Source>), String>> + use<'a> {

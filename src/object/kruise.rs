@@ -44,7 +44,7 @@ impl KruiseSpec {
 
     /// Whether its ordinals may have gaps, or its pods are updated in another order than that of
     /// their ordinals.
-    pub fn goes_its_own_way(&self) -> bool {
+    pub fn has_custom_order(&self) -> bool {
         self.reserve_ordinals.as_ref().is_some_and(|reserved| !reserved.is_empty())
             || self.rolling_update().is_some_and(|rolling| rolling.unordered_update.is_some())
     }

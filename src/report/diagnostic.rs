@@ -102,6 +102,6 @@ impl Summary {
 
     pub(crate) fn exit(&self) -> Exit {
         let denied = if self.denied > 0 { Exit::Denied } else { Exit::Clean };
-        denied.and(if self.unreadable > 0 { Exit::Trouble } else { Exit::Clean })
+        denied.and(if self.unreadable > 0 { Exit::Error } else { Exit::Clean })
     }
 }

@@ -23,11 +23,11 @@ pub enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenKruise {
     /// Yes: the OpenKruise controller does the same.
-    Holds,
+    Applies,
     /// Yes, unless the StatefulSet reserves ordinals or updates its pods in another order.
-    HoldsInOrder,
+    AppliesInOrder,
     /// No: OpenKruise refuses the setting, or does something else.
-    DoesNotHold,
+    DoesNotApply,
 }
 
 /// The kinds that a trap looks at, and its function. The functions are pure: no IO, no clock, no
@@ -68,12 +68,12 @@ impl Trap {
     }
 
     /// Whether the trap applies to an object, given the controller that manages it.
-    pub fn holds_for(&self, object: &Object<'_>) -> bool {
+    pub fn applies_to(&self, object: &Object<'_>) -> bool {
         let Some(own) = &object.kruise else { return true };
         match self.openkruise {
-            OpenKruise::Holds => true,
-            OpenKruise::HoldsInOrder => !own.goes_its_own_way(),
-            OpenKruise::DoesNotHold => false,
+            OpenKruise::Applies => true,
+            OpenKruise::AppliesInOrder => !own.has_custom_order(),
+            OpenKruise::DoesNotApply => false,
         }
     }
 

@@ -54,7 +54,7 @@ const RETRY: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// A round takes three steps: the Secret and two webhook configurations. The rest is for conflicts.
-const MOST_STEPS: usize = 12;
+const MAX_STEPS: usize = 12;
 
 /// The certificate that is served until the managed CA has signed one. Nobody trusts it.
 ///
@@ -83,7 +83,7 @@ struct State {
     plan: Plan,
     clock: Clock,
     /// Whether a round has ever succeeded.
-    begun: bool,
+    was_healthy: bool,
 }
 
 impl Manager {
@@ -104,7 +104,7 @@ impl Manager {
             &text(&self.args.tls_managed_webhook_config),
         );
         let plan = Plan::new(self.args.lifetimes());
-        let state = State { manager: self, cluster, plan, clock: Clock::new(), begun: false };
+        let state = State { manager: self, cluster, plan, clock: Clock::new(), was_healthy: false };
         tokio::spawn(state.run());
         Ok(())
     }
@@ -153,8 +153,8 @@ impl State {
             Err(_) => {}
             // The first time, the webhook configurations have to be right too. Later they do not
             // make the replica unready: that would not repair them, and would add an outage.
-            Ok(()) if self.begun || reconciled.is_ok() => {
-                self.begun = true;
+            Ok(()) if self.was_healthy || reconciled.is_ok() => {
+                self.was_healthy = true;
                 self.manager.app.set_waiting(None);
             }
             Ok(()) => {}
@@ -179,7 +179,7 @@ impl State {
             let now = self.clock.latest();
             self.plan.observe(now, &seen.view);
             let Some(step) = self.plan.write(now, &seen.view) else { return Ok(()) };
-            if steps == MOST_STEPS {
+            if steps == MAX_STEPS {
                 // Another client keeps changing the objects. The next round continues.
                 return Err(CallError::Conflict("Secret and caBundle".to_owned()));
             }

@@ -56,7 +56,7 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
     }
     if !yaml.contains("kind: Pod\n") {
         let mut found = support::example(yaml);
-        found.retain(|found| !support::stands_beside(found, meta.id));
+        found.retain(|found| !support::may_accompany(found, meta.id));
         return found.into_iter().map(|found| found.rule).collect();
     }
     let json = support::to_json(yaml).remove(0);
@@ -135,7 +135,7 @@ fn every_fixture_has_only_the_findings_that_its_name_promises() {
         let id = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
         let name = path.file_name().unwrap().to_str().unwrap();
         let mut found = support::fixture(&path, &text);
-        found.retain(|found| !support::stands_beside(found, id));
+        found.retain(|found| !support::may_accompany(found, id));
         let expected = match name.split('.').next().unwrap() {
             "allow" => None,
             mode @ ("audit" | "deny" | "warn") => Some(mode),
@@ -160,7 +160,7 @@ fn findings_of_traps_point_at_existing_fields_and_have_a_help() {
             .collect();
         let is_ours = |found: &Found| {
             let is_trap = TRAPS.iter().any(|trap| trap.meta.id == found.rule);
-            is_trap || support::is_about_several(&found.rule)
+            is_trap || support::is_cross_object(&found.rule)
         };
         for found in support::fixture(&path, &text).into_iter().filter(is_ours) {
             let pointer = &found.pointer;

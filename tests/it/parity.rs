@@ -14,7 +14,7 @@ use crate::support::{self, Found};
 
 /// Whether both must report a finding: some rules apply to only one of them, or less strictly.
 fn is_of_both_doors(found: &Found) -> bool {
-    found.rule != "pod-template-validation" && !support::speaks_before(&found.rule)
+    found.rule != "pod-template-validation" && !support::is_before_phase(&found.rule)
 }
 
 /// The answer of `/validate`, as the API server reads it.

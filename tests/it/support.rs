@@ -134,7 +134,7 @@ pub fn decodes(json: &str) -> bool {
 }
 
 /// Whether only `/mutate` and `check` can evaluate a rule.
-pub fn speaks_before(rule: &str) -> bool {
+pub fn is_before_phase(rule: &str) -> bool {
     TRAPS.iter().any(|trap| trap.meta.id == rule && trap.phase == Phase::Before)
 }
 
@@ -167,7 +167,7 @@ fn cluster_of(text: &str) -> Cluster {
 
 /// Whether the fixtures and examples of the rule `id` may have this finding of another rule:
 /// immutable-field adds advice to an error of the API server.
-pub fn stands_beside(found: &Found, id: &str) -> bool {
+pub fn may_accompany(found: &Found, id: &str) -> bool {
     id == "immutable-field" && found.rule == API_VALIDATION.id
 }
 
@@ -185,7 +185,7 @@ pub fn example(text: &str) -> Vec<Found> {
 }
 
 /// Whether a rule compares several objects, which only `check` can do.
-pub fn is_about_several(rule: &str) -> bool {
+pub fn is_cross_object(rule: &str) -> bool {
     cross_object::RULES.iter().any(|it| it.meta.id == rule)
 }
 

@@ -69,7 +69,7 @@ impl<'a> Preview<'a> {
             if whole.is_null() {
                 continue;
             }
-            for object in objects::Object::all(root) {
+            for object in objects::ManifestObject::all(root) {
                 let Some(change) = self.change(&object) else { continue };
                 for judged in change.verdict.denials().chain(change.verdict.warnings()) {
                     let warning = response::warning(&judged.finding);
@@ -96,7 +96,7 @@ impl<'a> Preview<'a> {
 
     /// What is injected into an object. `None` if it cannot be read, or if nothing is ever injected
     /// into objects of its kind.
-    fn change(&self, object: &objects::Object<'_>) -> Option<Change> {
+    fn change(&self, object: &objects::ManifestObject<'_>) -> Option<Change> {
         let json = object.node.to_json();
         let settings = &self.context.policy.injection;
         if (object.api_version(), object.kind()) == ("v1", "Pod") {

@@ -1,6 +1,6 @@
 //! Numbers in text, ports, environment variables, ConfigMap keys, and paths.
 
-use super::text::{Messages, NO_MORE_THAN_253, all, config_key_byte, lower_alnum, unless};
+use super::text::{Messages, NO_MORE_THAN_253, all, config_key_byte, error_unless, lower_alnum};
 
 const NO_MORE_THAN_15: &str = "must be no more than 15 characters";
 /// The message for a port number that is out of range.
@@ -29,7 +29,7 @@ pub fn path_segment_prefix(value: &str) -> Messages {
 
 /// `5%`: `IsValidPercent`.
 pub fn percent(value: &str) -> Messages {
-    unless(
+    error_unless(
         is_percent(value),
         "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  \
          or '93%', regex used for validation is '[0-9]+%')",
@@ -43,7 +43,7 @@ pub fn is_percent(value: &str) -> bool {
 
 /// Port number: `IsValidPortNum`.
 pub fn port_number(value: i32) -> Messages {
-    unless((1..=65535).contains(&value), PORT_RANGE)
+    error_unless((1..=65535).contains(&value), PORT_RANGE)
 }
 
 /// Name of a port (an IANA service name): `IsValidPortName`.
@@ -69,7 +69,7 @@ pub fn port_name(value: &str) -> Messages {
 
 /// A C identifier: `IsCIdentifier`.
 pub fn c_identifier(value: &str) -> Messages {
-    unless(
+    error_unless(
         !value.starts_with(|c: char| c.is_ascii_digit())
             && all(value, |b| b.is_ascii_alphanumeric() || b == b'_'),
         "a valid C identifier must start with alphabetic character or '_', followed by a string \
@@ -80,7 +80,7 @@ pub fn c_identifier(value: &str) -> Messages {
 
 /// Name of an environment variable, by the strict rule: `IsEnvVarName`.
 pub fn env_var_name(value: &str) -> Messages {
-    let mut wrong = unless(
+    let mut wrong = error_unless(
         !value.starts_with(|c: char| c.is_ascii_digit()) && all(value, config_key_byte),
         "a valid environment variable name must consist of alphabetic characters, digits, '_', \
          '-', or '.', and must not start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  \
@@ -124,7 +124,7 @@ pub fn config_map_key(value: &str) -> Messages {
 
 /// Name of an HTTP header: `IsHTTPHeaderName`.
 pub fn http_header_name(value: &str) -> Messages {
-    unless(
+    error_unless(
         all(value, |b| b.is_ascii_alphanumeric() || b == b'-'),
         "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. \
          'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')",
@@ -144,12 +144,12 @@ pub fn decimal_integer(value: &str) -> Messages {
     let digits = value.strip_prefix('-').unwrap_or(value);
     let canonical =
         value == "0" || (!digits.starts_with('0') && all(digits, |b| b.is_ascii_digit()));
-    unless(canonical, "must be a valid decimal integer in canonical form")
+    error_unless(canonical, "must be a valid decimal integer in canonical form")
 }
 
 /// User or group id: `IsValidUserID`, `IsValidGroupID`.
 pub fn unix_id(value: i64) -> Messages {
-    unless(
+    error_unless(
         (0..=i64::from(i32::MAX)).contains(&value),
         "must be between 0 and 2147483647, inclusive",
     )
@@ -157,12 +157,12 @@ pub fn unix_id(value: i64) -> Messages {
 
 /// A path without `..` steps: `validatePathNoBacksteps` in `pkg/apis/core/validation`.
 pub fn no_backsteps(value: &str) -> Messages {
-    unless(value.split('/').all(|step| step != ".."), "must not contain '..'")
+    error_unless(value.split('/').all(|step| step != ".."), "must not contain '..'")
 }
 
 /// A relative path without `..` steps: `validateLocalDescendingPath` in `pkg/apis/core/validation`.
 pub fn local_descending_path(value: &str) -> Messages {
-    let mut wrong = unless(!value.starts_with('/'), "must be a relative path");
+    let mut wrong = error_unless(!value.starts_with('/'), "must be a relative path");
     wrong.extend(no_backsteps(value));
     wrong
 }

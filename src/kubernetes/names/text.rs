@@ -5,7 +5,7 @@ pub type Messages = Vec<&'static str>;
 
 pub(super) const NO_MORE_THAN_253: &str = "must be no more than 253 characters";
 
-pub(super) fn unless(good: bool, message: &'static str) -> Messages {
+pub(super) fn error_unless(good: bool, message: &'static str) -> Messages {
     if good { Vec::new() } else { vec![message] }
 }
 

@@ -132,7 +132,7 @@ fn update_strategy(strategy: &DaemonSetUpdateStrategy, path: &Path<'_>, found: &
         }
         // This does not happen after defaulting, which sets `rollingUpdate`.
         (Some("RollingUpdate"), None) => found.required(&path.child("rollingUpdate"), ""),
-        _ => found.not_supported(path, in_go(strategy), &["RollingUpdate", "OnDelete"]),
+        _ => found.not_supported(path, as_internal_json(strategy), &["RollingUpdate", "OnDelete"]),
     }
 }
 
@@ -158,7 +158,7 @@ fn rolling_update(rolling: &RollingUpdateDaemonSet, path: &Path<'_>, found: &mut
 }
 
 /// The strategy as the API server prints it: its internal type has no JSON names.
-fn in_go(strategy: &DaemonSetUpdateStrategy) -> Value<'static> {
+fn as_internal_json(strategy: &DaemonSetUpdateStrategy) -> Value<'static> {
     let rolling = strategy.rolling_update.as_ref().map(|rolling| {
         let or_zero = |value: &Option<IntOrString>| value.clone().unwrap_or(IntOrString::Int(0));
         json!({

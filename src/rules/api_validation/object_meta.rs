@@ -133,11 +133,11 @@ fn owner_references(owners: &[OwnerReference], path: &Path<'_>, found: &mut Find
         }
         if (group, version, owner.kind.as_str()) == ("", "v1", "Event") {
             let detail = "/v1, Kind=Event is disallowed from being an owner";
-            found.invalid(path, Value::json(&in_order(owner)), detail);
+            found.invalid(path, Value::json(&in_go_field_order(owner)), detail);
         }
         if owner.controller == Some(true) {
             if let Some(first) = first_controller {
-                let all: Vec<_> = owners.iter().map(in_order).collect();
+                let all: Vec<_> = owners.iter().map(in_go_field_order).collect();
                 let detail = format!(
                     "Only one reference can have Controller set to true. \
                      Found \"true\" in references for {}/{} and {}/{}",
@@ -162,7 +162,7 @@ fn group_version(api_version: &str) -> (&str, &str) {
 }
 
 /// The owner reference with its fields in Go's order.
-fn in_order(owner: &OwnerReference) -> serde_json::Value {
+fn in_go_field_order(owner: &OwnerReference) -> serde_json::Value {
     let mut value = json!({
         "apiVersion": owner.api_version,
         "kind": owner.kind,

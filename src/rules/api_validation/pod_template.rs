@@ -49,8 +49,8 @@ pub(super) fn validate_pod_spec(
     let before = found.len();
     // If the spec uses a disabled feature or label keys, the old spec can make a rule stricter.
     // Otherwise the old spec can only relax one.
-    let monotone = !uses_disabled(spec, opts.cluster) && !spread::uses_label_keys(spec);
-    if monotone {
+    let old_can_only_relax = !uses_disabled(spec, opts.cluster) && !spread::uses_label_keys(spec);
+    if old_can_only_relax {
         let new = Options::of(spec, None, opts.cluster);
         validate_as(spec, annotations, path, &new, opts.claims, found);
         if found.len() == before {
@@ -58,7 +58,7 @@ pub(super) fn validate_pod_spec(
         }
     }
     let old = (opts.old)();
-    if monotone && old.is_none() {
+    if old_can_only_relax && old.is_none() {
         return;
     }
     found.split_off(before);
@@ -102,7 +102,7 @@ fn validate_as(
     windows::host_process(spec, path, found);
     host::users(spec, opts, path, found);
     host::name_override(spec, path, found);
-    scalars(spec, opts, path, found);
+    remaining_fields(spec, opts, path, found);
     os::validate(spec, path, found);
     scheduling_group(spec, path, found);
     env::file_volumes(spec, claims, path, found);
@@ -169,7 +169,7 @@ fn gates(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
 }
 
 /// The fields from the service account on, mostly single strings and numbers.
-fn scalars(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+fn remaining_fields(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     let account = text(&spec.service_account_name);
     // The deprecated field `serviceAccount` counts if `serviceAccountName` is empty.
     let account = if account.is_empty() { text(&spec.service_account) } else { account };

@@ -67,14 +67,14 @@ pub(super) fn validate<'a>(
     found: &mut Findings,
 ) -> Vec<Finding> {
     let kruise = object.resource.is_kruise();
-    let judge = Judge { cluster, update, old, kruise };
-    judge.own_fields(spec, &spec.template, found);
+    let validator = Validator { cluster, update, old, kruise };
+    validator.own_fields(spec, &spec.template, found);
     let before_template = found.len();
-    judge.pod_template(spec, &spec.template, found);
+    validator.pod_template(spec, &spec.template, found);
     let mut tolerated = Vec::new();
     if found.len() > before_template
         && let Some(old) = old.filter(Old::is_stored)
-        && judge.had_faults(old)
+        && validator.old_is_invalid(old)
     {
         tolerated = found.split_off(before_template);
     }
@@ -87,14 +87,14 @@ pub(super) fn validate<'a>(
     tolerated
 }
 
-struct Judge<'a> {
+struct Validator<'a> {
     cluster: &'a Cluster,
     update: bool,
     old: Option<Old<'a>>,
     kruise: bool,
 }
 
-impl Judge<'_> {
+impl Validator<'_> {
     /// `ValidateStatefulSetSpec` without the spec of the pod template.
     fn own_fields<T>(
         &self,
@@ -204,7 +204,7 @@ impl Judge<'_> {
 
     /// Whether the old object itself fails the validation for an UPDATE. If so, the API server does
     /// not validate the new pod template at all.
-    fn had_faults(&self, old: Old<'_>) -> bool {
+    fn old_is_invalid(&self, old: Old<'_>) -> bool {
         let Some(template) = (old.template)() else { return false };
         let mut faults = Findings::of(&API_VALIDATION);
         self.own_fields(old.spec, template, &mut faults);
@@ -225,11 +225,11 @@ impl Judge<'_> {
             }
             (Some("OnDelete"), Some(rolling)) => {
                 let detail = "only allowed for updateStrategy 'RollingUpdate'";
-                let value = Value::json(&self.in_go(rolling));
+                let value = Value::json(&self.as_internal_json(rolling));
                 found.invalid(&path.child("rollingUpdate"), value, detail);
             }
             (type_, rolling) => {
-                let rolling = rolling.as_ref().map(|rolling| self.in_go(rolling));
+                let rolling = rolling.as_ref().map(|rolling| self.as_internal_json(rolling));
                 let value = Value::json(&json!({"Type": type_, "RollingUpdate": rolling}));
                 found.invalid(path, value, "must be 'RollingUpdate' or 'OnDelete'");
             }
@@ -271,7 +271,7 @@ impl Judge<'_> {
     }
 
     /// The rolling update as the API server prints it: its internal type has no JSON names.
-    fn in_go(&self, rolling: &RollingUpdateStatefulSetStrategy) -> serde_json::Value {
+    fn as_internal_json(&self, rolling: &RollingUpdateStatefulSetStrategy) -> serde_json::Value {
         let max_unavailable =
             rolling.max_unavailable.as_ref().filter(|_| self.keeps_max_unavailable());
         json!({"Partition": rolling.partition.unwrap_or(0), "MaxUnavailable": max_unavailable})

@@ -32,7 +32,7 @@ Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::HoldsInOrder,
+    openkruise: OpenKruise::AppliesInOrder,
     check: Check::StatefulSet(check),
 };
 
@@ -44,7 +44,9 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     let replicas = ordinals.end - ordinals.start;
     // partition-covers-all reports an update that reaches no pod, and partition-left-set one that
     // the partition holds back again.
-    if partition < 0 || i64::from(partition) >= replicas || read::held_back_again(subject).is_some()
+    if partition < 0
+        || i64::from(partition) >= replicas
+        || read::partition_still_held(subject).is_some()
     {
         return;
     }

@@ -34,7 +34,7 @@ Kubernetes: `validateVolumeClaimTemplates`, pkg/apis/apps/validation/validation.
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::StatefulSet(check),
 };
 

@@ -32,7 +32,7 @@ Kubernetes: `volumesToAddForTemplates`, pkg/apis/apps/validation/validation.go;
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::StatefulSet(check),
 };
 

@@ -32,7 +32,7 @@ Kubernetes: `volumeClaimTemplates` in staging/src/k8s.io/api/apps/v1/types.go.",
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::StatefulSet(check),
 };
 

@@ -32,7 +32,7 @@ Kubernetes: `DefaultStorageClass`, plugin/pkg/admission/storage/storageclass/set
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::StatefulSet(check),
 };
 

@@ -31,7 +31,7 @@ Kubernetes: `fixPodClaim` in `updateStatefulSet`, pkg/controller/statefulset/sta
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::HoldsInOrder,
+    openkruise: OpenKruise::AppliesInOrder,
     check: Check::StatefulSet(check),
 };
 

@@ -37,7 +37,7 @@ Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::DaemonSet(check),
 };
 
@@ -73,7 +73,7 @@ fn is_agent_of_the_node(spec: &PodSpec) -> bool {
 
 /// Whether the template selects only some of the nodes.
 fn chooses_nodes(spec: &PodSpec) -> bool {
-    let is_kind_of_machine =
+    let is_os_or_arch =
         |key: &str| key.ends_with("kubernetes.io/os") || key.ends_with("kubernetes.io/arch");
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     let required =
@@ -82,6 +82,6 @@ fn chooses_nodes(spec: &PodSpec) -> bool {
     let mut asked = terms.flat_map(|term| term.match_expressions.iter().flatten());
     let named = spec.node_name.as_deref().is_some_and(|name| !name.is_empty());
     named
-        || spec.node_selector.iter().flatten().any(|(key, _)| !is_kind_of_machine(key))
-        || asked.any(|it| !is_kind_of_machine(&it.key))
+        || spec.node_selector.iter().flatten().any(|(key, _)| !is_os_or_arch(key))
+        || asked.any(|it| !is_os_or_arch(&it.key))
 }

@@ -30,7 +30,7 @@ Kubernetes: `CheckGracefulDelete`, pkg/registry/core/pod/strategy.go.",
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::StatefulSet(check),
 };
 

@@ -25,7 +25,7 @@ pkg/controller/statefulset/stateful_set_control.go.",
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::Both(check),
 };
 

@@ -32,7 +32,7 @@ Kubernetes: `NodePorts`, pkg/scheduler/framework/plugins/nodeports/node_ports.go
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::StatefulSet(check),
 };
 
@@ -41,7 +41,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     if replicas < 2 || read::self_anti_affinity(&subject.object).next().is_some() {
         return;
     }
-    let Some(claimed) = spec.template.spec.as_ref().and_then(read::node_port) else { return };
+    let Some(claimed) = spec.template.spec.as_ref().and_then(read::host_port) else { return };
     let (list, i) = claimed.at;
     let (j, is_host_port) = claimed.port;
     let host_network = POD_SPEC.child("hostNetwork");

@@ -37,7 +37,7 @@ pkg/registry/apps/daemonset/strategy.go.",
         adjustable: true,
     },
     phase: Phase::Before,
-    openkruise: OpenKruise::DoesNotHold,
+    openkruise: OpenKruise::DoesNotApply,
     check: Check::Both(check),
 };
 

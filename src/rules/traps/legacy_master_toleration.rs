@@ -33,7 +33,7 @@ Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::Both(check),
 };
 

@@ -28,7 +28,7 @@ Kubernetes: `IsPodAvailable`, pkg/api/v1/pod/util.go; `rollingUpdate`, pkg/contr
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::Both(check),
 };
 

@@ -31,7 +31,7 @@ Kubernetes: `dropStatefulSetDisabledFields`, pkg/registry/apps/statefulset/strat
         adjustable: true,
     },
     phase: Phase::Before,
-    openkruise: OpenKruise::DoesNotHold,
+    openkruise: OpenKruise::DoesNotApply,
     check: Check::StatefulSet(check),
 };
 

@@ -33,7 +33,7 @@ pkg/controller/statefulset/stateful_set_control.go.",
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::DoesNotHold,
+    openkruise: OpenKruise::DoesNotApply,
     check: Check::StatefulSet(check),
 };
 

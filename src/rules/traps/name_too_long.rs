@@ -30,7 +30,7 @@ pkg/controller/daemon/update.go.",
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::Both(check),
 };
 

@@ -32,7 +32,7 @@ Kubernetes: `ValidateDaemonSetUpdateStrategy`, pkg/apis/apps/validation/validati
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::DaemonSet(check),
 };
 

@@ -33,7 +33,7 @@ StatefulSets.",
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::DoesNotHold,
+    openkruise: OpenKruise::DoesNotApply,
     check: Check::StatefulSet(check),
 };
 

@@ -33,7 +33,7 @@ Kubernetes: `updateStatefulSet` (\"condemned\"), pkg/controller/statefulset/stat
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::HoldsInOrder,
+    openkruise: OpenKruise::AppliesInOrder,
     check: Check::StatefulSet(check),
 };
 

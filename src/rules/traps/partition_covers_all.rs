@@ -30,7 +30,7 @@ pkg/controller/statefulset/stateful_set_control.go and stateful_set_utils.go;
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::StatefulSet(check),
 };
 

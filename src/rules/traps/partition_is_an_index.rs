@@ -31,7 +31,7 @@ stateful_set_utils.go.",
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::HoldsInOrder,
+    openkruise: OpenKruise::AppliesInOrder,
     check: Check::StatefulSet(check),
 };
 

@@ -30,12 +30,12 @@ pkg/controller/statefulset/stateful_set_utils.go.",
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::HoldsInOrder,
+    openkruise: OpenKruise::AppliesInOrder,
     check: Check::StatefulSet(check),
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(partition) = read::held_back_again(subject) else { return };
+    let Some(partition) = read::partition_still_held(subject) else { return };
     let ordinals = read::ordinals(spec);
     let below = ordinals.start..ordinals.start + i64::from(partition);
     found.report(

@@ -7,10 +7,10 @@ mod stateful_sets;
 
 pub(super) use self::{
     object::{daemon_set_status, pod_spec, selector, stateful_set_status, template_changes},
-    pods::{node_port, self_anti_affinity},
+    pods::{host_port, self_anti_affinity},
     rollout::{scaled, strategy, surges},
     stateful_sets::{
-        MAX_UNAVAILABLE_GATE, claims, held_back_again, max_unavailable, ordinals, partition,
+        MAX_UNAVAILABLE_GATE, claims, max_unavailable, ordinals, partition, partition_still_held,
         pod_names, stateful_set,
     },
 };

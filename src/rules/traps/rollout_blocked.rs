@@ -33,7 +33,7 @@ Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.",
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::DaemonSet(check),
 };
 

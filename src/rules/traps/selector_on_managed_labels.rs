@@ -34,7 +34,7 @@ pkg/controller/statefulset/stateful_set_utils.go.",
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::Both(check),
 };
 

@@ -30,7 +30,7 @@ Kubernetes: `satisfyPodAntiAffinity`, pkg/scheduler/framework/plugins/interpodaf
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::StatefulSet(check),
 };
 

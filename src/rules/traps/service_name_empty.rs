@@ -31,7 +31,7 @@ Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go;
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::StatefulSet(check),
 };
 

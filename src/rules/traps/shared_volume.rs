@@ -33,7 +33,7 @@ Kubernetes: `PersistentVolumeClaimVolumeSource`, staging/src/k8s.io/api/core/v1/
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::Both(check),
 };
 

@@ -31,7 +31,7 @@ pkg/controller/daemon/update.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/def
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::DaemonSet(check),
 };
 
@@ -39,7 +39,7 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     if !read::surges(spec) {
         return;
     }
-    let Some(claimed) = spec.template.spec.as_ref().and_then(read::node_port) else { return };
+    let Some(claimed) = spec.template.spec.as_ref().and_then(read::host_port) else { return };
     found.report(
         &ROLLING_UPDATE.child("maxSurge"),
         Reason::Invalid,

@@ -35,7 +35,7 @@ daemon_controller.go.",
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::DaemonSet(check),
 };
 
@@ -52,7 +52,7 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
 
 /// The message, if a container is probed on a port of the node that is not declared.
 fn listener(pod: &PodSpec) -> Option<String> {
-    if pod.host_network != Some(true) || read::node_port(pod).is_some() {
+    if pod.host_network != Some(true) || read::host_port(pod).is_some() {
         return None;
     }
     let inits = pod.init_containers.as_deref().unwrap_or_default().iter();

@@ -29,7 +29,7 @@ pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go.",
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::Both(check),
 };
 

@@ -26,7 +26,7 @@ Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.",
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::Both(check),
 };
 

@@ -37,7 +37,7 @@ Kubernetes: `AddOrUpdateTolerationInPodSpec`, `GetMatchingTolerations`, pkg/apis
         adjustable: true,
     },
     phase: Phase::After,
-    openkruise: OpenKruise::Holds,
+    openkruise: OpenKruise::Applies,
     check: Check::DaemonSet(check),
 };
 

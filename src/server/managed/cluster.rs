@@ -38,9 +38,9 @@ const CERTS: &str = "ca.crt";
 const KEYS: &str = "ca.key";
 
 /// The timeout for one call to the API server.
-const CALL: Duration = Duration::from_secs(10);
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The duration of a watch, in seconds. The API server ends it; if it does not, the client does.
-const WATCH: u32 = 280;
+const WATCH_SECONDS: u32 = 280;
 
 /// A failed call to the API server.
 #[derive(Debug, thiserror::Error)]
@@ -98,9 +98,9 @@ pub(crate) async fn client() -> anyhow::Result<Client> {
     let mut config = Config::infer().await?;
     // The client would retry for many minutes, and what it read before would be outdated by then.
     config.default_retry = false;
-    config.connect_timeout = Some(CALL);
-    config.read_timeout = Some(Duration::from_secs(u64::from(WATCH) + 10));
-    config.write_timeout = Some(CALL);
+    config.connect_timeout = Some(CALL_TIMEOUT);
+    config.read_timeout = Some(Duration::from_secs(u64::from(WATCH_SECONDS) + 10));
+    config.write_timeout = Some(CALL_TIMEOUT);
     Ok(Client::try_from(config)?)
 }
 
@@ -271,11 +271,12 @@ async fn watch<K>(api: Api<K>, name: &str, changed: &Notify)
 where
     K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
 {
-    let params = WatchParams::default().fields(&format!("metadata.name={name}")).timeout(WATCH);
+    let params =
+        WatchParams::default().fields(&format!("metadata.name={name}")).timeout(WATCH_SECONDS);
     loop {
-        if let Ok(Ok(events)) = timeout(CALL, api.watch(&params, "0")).await {
+        if let Ok(Ok(events)) = timeout(CALL_TIMEOUT, api.watch(&params, "0")).await {
             let mut events = pin!(events.into_stream());
-            let longest = Duration::from_secs(u64::from(WATCH) + 10);
+            let longest = Duration::from_secs(u64::from(WATCH_SECONDS) + 10);
             while let Ok(Some(Ok(_))) = timeout(longest, events.next()).await {
                 changed.notify_one();
             }
@@ -292,7 +293,7 @@ async fn call<T>(
     what: String,
     call: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, CallError> {
-    match timeout(CALL, call).await {
+    match timeout(CALL_TIMEOUT, call).await {
         Err(_) => Err(CallError::Slow(what)),
         Ok(Ok(answer)) => Ok(answer),
         // 422: the test of the resourceVersion in a JSON patch failed. 404: the object was deleted.

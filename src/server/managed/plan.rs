@@ -21,7 +21,7 @@ use crate::server::managed::time::{BACKDATE, Time};
 
 /// Authorities in a `caBundle` are adopted only while fewer than this are known, so that nobody can
 /// fill the Secret with them.
-const MOST_ADOPTED: usize = 16;
+const MAX_KNOWN: usize = 16;
 
 /// Lifetimes, in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -134,7 +134,7 @@ impl Plan {
         }
         for authority in view.published.iter().flat_map(|published| &published.ours) {
             let longest = now + self.lifetimes.authority + BACKDATE;
-            if self.known.len() < MOST_ADOPTED && authority.not_after <= longest {
+            if self.known.len() < MAX_KNOWN && authority.not_after <= longest {
                 self.learn(authority);
             }
         }

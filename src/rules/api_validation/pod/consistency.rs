@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
 
 use super::{
     options::Options,
-    resources::{self, Of, ResourceList, named_huge},
+    resources::{self, Of, ResourceList, is_huge_page},
     util::list,
 };
 use crate::{
@@ -63,7 +63,7 @@ fn consistency(
     }
     let limits = path.child("limits");
     for (name, sum) in aggregate(spec, |r| r.limits.as_ref()) {
-        if named_huge(name)
+        if is_huge_page(name)
             && let Some(given) = get(resources.limits.as_ref(), name)
             && sum.cmp(&given) == Ordering::Greater
         {

@@ -18,15 +18,15 @@ use crate::{
 
 /// The devices while mounts are validated, and the mounts while devices are: `GetVolumeDeviceMap`,
 /// `GetVolumeMountMap`. If several have the same name, the last one counts.
-struct Others<'a> {
+struct OtherMounts<'a> {
     by_name: HashMap<&'a str, &'a str>,
     paths: HashSet<&'a str>,
 }
 
-impl<'a> Others<'a> {
+impl<'a> OtherMounts<'a> {
     fn new(others: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let by_name: HashMap<_, _> = others.collect();
-        Others { paths: by_name.values().copied().collect(), by_name }
+        OtherMounts { paths: by_name.values().copied().collect(), by_name }
     }
 
     fn has_name(&self, name: &str) -> bool {
@@ -47,7 +47,8 @@ pub(crate) fn validate(
 ) {
     let mounts = list(&container.volume_mounts);
     let devices = list(&container.volume_devices);
-    let devices = Others::new(devices.iter().map(|d| (d.name.as_str(), d.device_path.as_str())));
+    let devices =
+        OtherMounts::new(devices.iter().map(|d| (d.name.as_str(), d.device_path.as_str())));
     let mut seen = Seen::new();
     for (i, mount) in mounts.iter().enumerate() {
         let at = path.index(i);
@@ -135,7 +136,7 @@ pub(crate) fn devices(
         return;
     }
     let mounts = list(&container.volume_mounts);
-    let mounts = Others::new(mounts.iter().map(|m| (m.name.as_str(), m.mount_path.as_str())));
+    let mounts = OtherMounts::new(mounts.iter().map(|m| (m.name.as_str(), m.mount_path.as_str())));
     let (mut names_seen, mut paths_seen) = (Seen::new(), Seen::new());
     let goes_back = |path: &str| !names::no_backsteps(path).is_empty();
     for (i, device) in devices.iter().enumerate() {

@@ -23,7 +23,7 @@ pub(crate) fn validate(container: &Container, path: &Path<'_>, found: &mut Findi
     if let Some(probe) = &container.liveness_probe {
         let path = path.child("livenessProbe");
         self::probe(probe, &path, found);
-        succeeds_at_once(probe, &path, found);
+        success_threshold_is_one(probe, &path, found);
     }
     if let Some(probe) = &container.readiness_probe {
         let path = path.child("readinessProbe");
@@ -36,11 +36,11 @@ pub(crate) fn validate(container: &Container, path: &Path<'_>, found: &mut Findi
     if let Some(probe) = &container.startup_probe {
         let path = path.child("startupProbe");
         self::probe(probe, &path, found);
-        succeeds_at_once(probe, &path, found);
+        success_threshold_is_one(probe, &path, found);
     }
 }
 
-fn succeeds_at_once(probe: &Probe, path: &Path<'_>, found: &mut Findings) {
+fn success_threshold_is_one(probe: &Probe, path: &Path<'_>, found: &mut Findings) {
     let threshold = probe.success_threshold.unwrap_or(0);
     if threshold != 1 {
         found.invalid(&path.child("successThreshold"), threshold, "must be 1");

@@ -22,13 +22,13 @@ use crate::{
 };
 
 /// The paths that are already taken.
-type Taken<'a> = Seen<&'a str>;
+type UsedPaths<'a> = Seen<&'a str>;
 
 /// Marks a path as taken. If it already is, reports the duplicate at the volume.
 fn take<'a>(
     at: &'a str,
     value: &str,
-    taken: &mut Taken<'a>,
+    taken: &mut UsedPaths<'a>,
     path: &Path<'_>,
     found: &mut Findings,
 ) {
@@ -45,7 +45,7 @@ pub(super) fn validate(
     found: &mut Findings,
 ) {
     file_mode(source.default_mode, &path.child("defaultMode"), found);
-    let mut taken = Taken::new();
+    let mut taken = UsedPaths::new();
     let sources_path = path.child("sources");
     for (i, source) in list(&source.sources).iter().enumerate() {
         let at = sources_path.index(i);
@@ -180,7 +180,7 @@ fn trust_bundle_name(name: &str) -> Vec<&'static str> {
 /// The part for pod certificates.
 fn pod_certificate<'a>(
     certificate: &'a PodCertificateProjection,
-    taken: &mut Taken<'a>,
+    taken: &mut UsedPaths<'a>,
     at: &Path<'_>,
     path: &Path<'_>,
     found: &mut Findings,

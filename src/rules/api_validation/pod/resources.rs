@@ -52,7 +52,7 @@ pub(crate) fn validate(
     }
     for (name, value) in requests {
         let at = requests_path.key(name);
-        let huge = named_huge(name);
+        let huge = is_huge_page(name);
         resource_name(name, of, &at, found);
         let value = Quantity::parse_resource(&value.0);
         if let Some(value) = &value {
@@ -85,7 +85,7 @@ pub(crate) fn validate(
         }
     }
     let mut all = limits.keys().chain(requests.keys());
-    if all.clone().any(|name| named_huge(name))
+    if all.clone().any(|name| is_huge_page(name))
         && !all.any(|name| name == "cpu" || name == "memory")
     {
         found.forbidden(path, "HugePages require cpu or memory");
@@ -104,7 +104,7 @@ pub(crate) fn overhead(
     for (name, value) in overhead {
         resource(name, value, Of::Container, opts, &limits.key(name), found);
     }
-    if overhead.keys().any(|name| named_huge(name))
+    if overhead.keys().any(|name| is_huge_page(name))
         && !overhead.keys().any(|name| name == "cpu" || name == "memory")
     {
         found.forbidden(path, "HugePages require cpu or memory");
@@ -123,7 +123,7 @@ fn resource(
     resource_name(name, of, path, found);
     if let Some(value) = Quantity::parse_resource(&value.0) {
         resource_value(name, &value, path, found);
-        if named_huge(name) {
+        if is_huge_page(name) {
             huge_pages(name, &value, opts, path, found);
         }
     }
@@ -148,7 +148,7 @@ fn resource_name(name: &str, of: Of, path: &Path<'_>, found: &mut Findings) {
     }
     match of {
         Of::Container if bare => {
-            if name != "ephemeral-storage" && !named_huge(name) {
+            if name != "ephemeral-storage" && !is_huge_page(name) {
                 found.invalid(path, named(name), "must be a standard resource for containers");
             }
         }
@@ -159,7 +159,7 @@ fn resource_name(name: &str, of: Of, path: &Path<'_>, found: &mut Findings) {
             }
         }
         Of::Pod => {
-            if !bad && !nonstandard && !named_huge(name) {
+            if !bad && !nonstandard && !is_huge_page(name) {
                 found.not_supported(path, named(name), &["cpu", HUGE_PAGES, "memory"]);
             }
         }
@@ -202,7 +202,7 @@ fn is_divisible(name: &str, value: &Quantity<'_>) -> bool {
 /// `usesIndivisibleHugePagesValues`.
 pub(crate) fn has_indivisible_huge_pages(spec: &PodSpec) -> bool {
     let bad = |(name, value): (&String, &Text)| {
-        named_huge(name)
+        is_huge_page(name)
             && !Quantity::parse_resource(&value.0).is_some_and(|value| is_divisible(name, &value))
     };
     let lists = |r: &ResourceRequirements| {
@@ -213,7 +213,7 @@ pub(crate) fn has_indivisible_huge_pages(spec: &PodSpec) -> bool {
 }
 
 /// `IsHugePageResourceName`.
-pub(crate) fn named_huge(name: &str) -> bool {
+pub(crate) fn is_huge_page(name: &str) -> bool {
     name.starts_with(HUGE_PAGES)
 }
 
@@ -224,7 +224,7 @@ fn is_native(name: &str) -> bool {
 
 /// `IsOvercommitAllowed`.
 fn is_overcommit_allowed(name: &str) -> bool {
-    is_native(name) && !named_huge(name)
+    is_native(name) && !is_huge_page(name)
 }
 
 /// `IsExtendedResourceName`.
@@ -236,7 +236,7 @@ fn is_extended(name: &str) -> bool {
 
 /// `IsStandardResourceName`.
 fn is_standard(name: &str) -> bool {
-    named_huge(name)
+    is_huge_page(name)
         || name.starts_with("requests.hugepages-")
         || is_object_count(name)
         || matches!(

@@ -30,7 +30,7 @@ pub(super) fn overlaps(inventory: &Inventory) -> BTreeMap<usize, usize> {
     let mut overlaps = BTreeMap::new();
     for members in namespaces.values() {
         let index = Index::of(members);
-        for member in members.iter().filter(|member| member.controller.is_judged) {
+        for member in members.iter().filter(|member| member.controller.is_set) {
             overlaps.extend(index.first_overlap(member).map(|other| (member.place, other)));
         }
     }
@@ -46,12 +46,12 @@ struct Member<'a> {
 
 /// A place where selectors are filed, and where others search.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Shelf<'a> {
+enum Bucket<'a> {
     /// Selectors that require this value of this key.
     Value(&'a str, &'a str),
     /// Selectors that require any value of this key.
     AnyValue(&'a str),
-    /// All selectors of the first two shelves with this key.
+    /// All selectors of the first two buckets with this key.
     Key(&'a str),
     /// Selectors that require no value of any key.
     Rest,
@@ -61,10 +61,10 @@ enum Shelf<'a> {
 struct Index<'a> {
     members: &'a [Member<'a>],
     counts: Counts<'a>,
-    /// The members filed on each shelf, in the order of the input.
-    put: HashMap<Shelf<'a>, Vec<usize>>,
-    /// The members that search each shelf, in the order of the input.
-    looking: HashMap<Shelf<'a>, Vec<usize>>,
+    /// The members filed on each bucket, in the order of the input.
+    put: HashMap<Bucket<'a>, Vec<usize>>,
+    /// The members that search each bucket, in the order of the input.
+    looking: HashMap<Bucket<'a>, Vec<usize>>,
 }
 
 impl<'a> Index<'a> {
@@ -72,11 +72,11 @@ impl<'a> Index<'a> {
         let counts = Counts::of(members);
         let mut index = Index { members, counts, put: HashMap::new(), looking: HashMap::new() };
         for (i, member) in members.iter().enumerate() {
-            for shelf in index.counts.shelves(member) {
-                index.put.entry(shelf).or_default().push(i);
+            for bucket in index.counts.buckets(member) {
+                index.put.entry(bucket).or_default().push(i);
             }
-            for shelf in looks_at(member) {
-                index.looking.entry(shelf).or_default().push(i);
+            for bucket in looks_at(member) {
+                index.looking.entry(bucket).or_default().push(i);
             }
         }
         index
@@ -84,9 +84,9 @@ impl<'a> Index<'a> {
 
     /// The place of the first other member that overlaps with this one, if this one is reported.
     fn first_overlap(&self, member: &Member<'a>) -> Option<usize> {
-        let found = looks_at(member).into_iter().filter_map(|shelf| self.put.get(&shelf));
-        let finding = self.counts.shelves(member).into_iter();
-        let finding = finding.filter_map(|shelf| self.looking.get(&shelf));
+        let found = looks_at(member).into_iter().filter_map(|bucket| self.put.get(&bucket));
+        let finding = self.counts.buckets(member).into_iter();
+        let finding = finding.filter_map(|bucket| self.looking.get(&bucket));
         let mut first = None;
         for list in found.chain(finding) {
             let others = list.iter().filter_map(|i| self.members.get(*i));
@@ -101,7 +101,7 @@ impl<'a> Index<'a> {
 
 impl Member<'_> {
     fn answers_for(&self, other: &Member<'_>) -> bool {
-        (other.place < self.place || !other.controller.is_judged)
+        (other.place < self.place || !other.controller.is_set)
             && !self.item.is_same(other.item)
             && Overlap::of(self.controller, other.controller).is_some()
     }
@@ -135,35 +135,35 @@ impl<'a> Counts<'a> {
         }
     }
 
-    /// The shelves on which a selector is filed.
-    fn shelves<'m>(&self, member: &Member<'m>) -> Vec<Shelf<'m>> {
+    /// The buckets on which a selector is filed.
+    fn buckets<'m>(&self, member: &Member<'m>) -> Vec<Bucket<'m>> {
         let needs = member.selector.needs();
         let wanted = needs.filter_map(|(key, need)| Some((self.count(key, need)?, key, need)));
         match wanted.min_by_key(|(count, ..)| *count) {
             Some((_, key, Need::OneOf(list))) => {
-                let values = list.iter().map(|value| Shelf::Value(key, value));
-                values.chain([Shelf::Key(key)]).collect()
+                let values = list.iter().map(|value| Bucket::Value(key, value));
+                values.chain([Bucket::Key(key)]).collect()
             }
-            Some((_, key, _)) => vec![Shelf::AnyValue(key), Shelf::Key(key)],
-            None => vec![Shelf::Rest],
+            Some((_, key, _)) => vec![Bucket::AnyValue(key), Bucket::Key(key)],
+            None => vec![Bucket::Rest],
         }
     }
 }
 
-/// The shelves that a member searches for others that it may overlap with.
-fn looks_at<'m>(member: &Member<'m>) -> Vec<Shelf<'m>> {
+/// The buckets that a member searches for others that it may overlap with.
+fn looks_at<'m>(member: &Member<'m>) -> Vec<Bucket<'m>> {
     let labels = member.controller.labels.iter();
-    let labels = labels.flat_map(|(key, value)| [Shelf::Value(key, value), Shelf::AnyValue(key)]);
-    let mut shelves: Vec<_> = labels.collect();
+    let labels = labels.flat_map(|(key, value)| [Bucket::Value(key, value), Bucket::AnyValue(key)]);
+    let mut buckets: Vec<_> = labels.collect();
     for (key, need) in member.selector.needs() {
         match need {
-            Need::OneOf(list) => shelves.extend(list.iter().map(|v| Shelf::Value(key, v))),
-            Need::Present { .. } | Need::NotIn(_) => shelves.push(Shelf::Key(key)),
+            Need::OneOf(list) => buckets.extend(list.iter().map(|v| Bucket::Value(key, v))),
+            Need::Present { .. } | Need::NotIn(_) => buckets.push(Bucket::Key(key)),
             Need::Absent | Need::Nothing => {}
         }
     }
-    shelves.push(Shelf::Rest);
-    shelves
+    buckets.push(Bucket::Rest);
+    buckets
 }
 
 #[cfg(test)]
@@ -224,7 +224,7 @@ mod tests {
                 if apart || Overlap::of(one, its).is_none() {
                     continue;
                 }
-                let owner = match (one.is_judged, its.is_judged) {
+                let owner = match (one.is_set, its.is_set) {
                     (true, _) => Some((*later, *earlier)),
                     (false, true) => Some((*earlier, *later)),
                     (false, false) => None,

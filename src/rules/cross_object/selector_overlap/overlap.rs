@@ -22,7 +22,7 @@ impl<'a> Overlap<'a> {
             Some(Overlap::Theirs(&theirs.labels))
         } else if other.matches(&own.labels) {
             Some(Overlap::Ours(&own.labels))
-        } else if selector.asks_no_more_than(other) || other.asks_no_more_than(selector) {
+        } else if selector.keys_are_subset_of(other) || other.keys_are_subset_of(selector) {
             selector.common(other).map(Overlap::Both)
         } else {
             None

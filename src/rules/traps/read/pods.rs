@@ -33,7 +33,7 @@ pub(crate) fn self_anti_affinity<'a>(
 
 /// A port of the node that a pod claims.
 #[derive(Debug)]
-pub(crate) struct NodePort<'a> {
+pub(crate) struct HostPort<'a> {
     /// The container that declares it.
     pub(crate) container: &'a Container,
     /// The field of the pod spec that lists the container, and the container's index in it.
@@ -49,7 +49,7 @@ pub(crate) struct NodePort<'a> {
 ///
 /// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
 /// pkg/apis/core/v1/defaults.go.
-pub(crate) fn node_port(spec: &PodSpec) -> Option<NodePort<'_>> {
+pub(crate) fn host_port(spec: &PodSpec) -> Option<HostPort<'_>> {
     let host_network = spec.host_network == Some(true);
     let inits = spec.init_containers.iter().flatten().enumerate();
     let inits = inits.map(|(i, container)| (container, ("initContainers", i)));
@@ -59,7 +59,7 @@ pub(crate) fn node_port(spec: &PodSpec) -> Option<NodePort<'_>> {
         container.ports.iter().flatten().enumerate().find_map(|(j, port)| {
             let said = port.host_port.filter(|port| *port != 0);
             let number = said.or(host_network.then_some(port.container_port))?;
-            Some(NodePort { container, at, port: (j, said.is_some()), number })
+            Some(HostPort { container, at, port: (j, said.is_some()), number })
         })
     })
 }

@@ -75,7 +75,7 @@ pub(crate) fn claims<T>(
 
 /// The partition, if it still holds back the previous template change and this update changes the
 /// template again, but not the partition.
-pub(crate) fn held_back_again(subject: &Subject<'_>) -> Option<i32> {
+pub(crate) fn partition_still_held(subject: &Subject<'_>) -> Option<i32> {
     let (old, spec) = subject.old().zip(stateful_set(&subject.object))?;
     let replicas = spec.replicas.unwrap_or(1);
     let partition = partition(spec).filter(|partition| (1..replicas).contains(partition))?;
