@@ -301,11 +301,11 @@ impl<'a> Reply<'a> {
         if self.response.allowed() {
             self.patch.clone_from(&injection.patch);
             self.record.injected.clone_from(&injection.injected);
-            self.response.audit("injected", injection.injected.join(", "));
+            self.response.audit("injected", &injection.injected.join(", "));
         }
         let denied = (!self.response.allowed()).then_some("the object is denied");
         let why_not = injection.why_not.or(denied).unwrap_or_default();
-        self.response.audit("not-injected", why_not.to_owned());
+        self.response.audit("not-injected", why_not);
     }
 
     fn finish(mut self) -> serde_json::Result<Answer> {

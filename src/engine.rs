@@ -7,7 +7,10 @@
 
 pub mod verdict;
 
-use std::{cell::OnceCell, collections::BTreeMap};
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::BTreeMap,
+};
 
 use jiff::civil::Date;
 
@@ -192,8 +195,18 @@ impl<'a> From<&'a Item> for Identity<'a> {
 
 fn judge_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     let object = Identity::from(&subject.object);
+    let left_out: Vec<_> = findings.left_out().collect();
+    let before = Before { subject, cx, old: OnceCell::new(), traps: RefCell::default() };
     for finding in findings.into_vec() {
-        judge(finding, &object, |finding| had_before(finding, subject, cx), cx, verdict);
+        judge(finding, &object, |finding| before.had(finding.rule), cx, verdict);
+    }
+    for (rule, count) in left_out {
+        // They are judged like those of the same rule that were kept.
+        let kept = verdict.judged.iter().rfind(|judged| judged.finding.rule == rule);
+        if let Some(mode) = kept.map(|judged| judged.mode) {
+            verdict.left_out.push((rule, mode, count));
+            verdict.remarks.push(format!("{}: and {count} more like these", rule.id));
+        }
     }
 }
 
@@ -252,13 +265,31 @@ fn ignores(object: &Identity<'_>, rule: &Meta) -> bool {
     object.ignore.is_some_and(|ids| ids.split(',').any(|id| id.trim() == rule.id))
 }
 
-/// Whether the old object already had the fault that this finding reports.
-fn had_before(finding: &Finding, subject: &Subject<'_>, cx: &Context<'_>) -> bool {
-    let trap = TRAPS.iter().find(|trap| trap.meta == *finding.rule);
-    trap.zip(subject.old_alone()).is_some_and(|(trap, old)| {
-        let mut before = Findings::of(&trap.meta);
-        let cluster = cx.policy.cluster.for_resource(old.object.resource);
-        trap.run(&old, &cluster, &mut before);
-        !before.is_empty()
-    })
+/// What was wrong with the old object: found out only when needed, and once for each trap.
+struct Before<'a, 's> {
+    subject: &'a Subject<'s>,
+    cx: &'a Context<'a>,
+    old: OnceCell<Option<Subject<'s>>>,
+    traps: RefCell<BTreeMap<&'static str, bool>>,
+}
+
+impl Before<'_, '_> {
+    /// Whether the old object has the fault of this trap too.
+    fn had(&self, rule: &'static Meta) -> bool {
+        if let Some(had) = self.traps.borrow().get(rule.id) {
+            return *had;
+        }
+        let trap = TRAPS.iter().find(|trap| trap.meta == *rule);
+        let old = || self.old.get_or_init(|| self.subject.old_alone()).as_ref();
+        let had = trap.is_some_and(|trap| {
+            old().is_some_and(|old| {
+                let mut before = Findings::of(&trap.meta);
+                let cluster = self.cx.policy.cluster.for_resource(old.object.resource);
+                trap.run(old, &cluster, &mut before);
+                !before.is_empty()
+            })
+        });
+        self.traps.borrow_mut().insert(rule.id, had);
+        had
+    }
 }

@@ -6,15 +6,16 @@ mod field;
 mod findings;
 pub mod paths;
 mod rule;
+mod shorten;
 mod suggest;
 mod value;
 
 #[cfg(test)]
 pub(crate) use self::rule::TEST_RULE;
-pub(crate) use self::suggest::nearest_of;
 pub use self::{
     field::{Field, Path, Step},
     findings::{Finding, Findings, Reason},
     rule::{Meta, Mode},
     value::Value,
 };
+pub(crate) use self::{shorten::shorten, suggest::nearest_of};

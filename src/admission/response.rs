@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::review::{API_VERSION, KIND};
 use crate::{
     engine::verdict::{Downgrade, Verdict},
-    finding::Finding,
+    finding::{Finding, Reason, shorten},
     rules::api_validation::meta::METAS,
 };
 
@@ -18,6 +18,14 @@ use crate::{
 /// Kubernetes: `staging/src/k8s.io/apiserver/pkg/endpoints/filters/warning.go`.
 const WARNING_CHARS: usize = 256;
 const WARNINGS_CHARS: usize = 4096;
+
+/// The most causes of a denial, and the most bytes that they take as JSON. The message of the denial
+/// repeats them, and the warnings come on top; the whole answer stays below 64 KiB.
+const MAX_CAUSES: usize = 100;
+const CAUSES_BYTES: usize = 20 << 10;
+/// The longest field and text of one cause, in bytes. A longer one loses its middle.
+const FIELD_BYTES: usize = 512;
+const CAUSE_BYTES: usize = 4 << 10;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -102,9 +110,9 @@ impl<'a> Response<'a> {
         }
         let warnings = verdict.warnings().map(|judged| warning(&judged.finding));
         self.warn(warnings.chain(verdict.remarks.iter().cloned()));
-        self.audit("denied", join(verdict.denials().map(|j| j.finding.rule.id.to_owned())));
-        self.audit("warned", join(verdict.warnings().map(|j| j.finding.rule.id.to_owned())));
-        self.audit("audited", join(verdict.audits().map(|j| j.finding.rule.id.to_owned())));
+        self.audit("denied", &join(verdict.denials().map(|j| j.finding.rule.id.to_owned())));
+        self.audit("warned", &join(verdict.warnings().map(|j| j.finding.rule.id.to_owned())));
+        self.audit("audited", &join(verdict.audits().map(|j| j.finding.rule.id.to_owned())));
         let excepted = verdict.judged.iter().filter_map(|judged| match &judged.downgrade {
             Some(Downgrade::Exception(reason)) => {
                 Some(format!("{} ({reason})", judged.finding.rule.id))
@@ -112,7 +120,7 @@ impl<'a> Response<'a> {
             Some(Downgrade::Annotation) => Some(format!("{} (annotation)", judged.finding.rule.id)),
             Some(Downgrade::Ratcheted) | None => None,
         });
-        self.audit("excepted", join(excepted));
+        self.audit("excepted", &join(excepted));
     }
 
     /// Adds warnings, each cut to the length that the API server passes on.
@@ -128,9 +136,15 @@ impl<'a> Response<'a> {
     }
 
     /// Adds an audit annotation, unless it is empty.
-    pub fn audit(&mut self, key: &'static str, value: String) {
+    pub fn audit(&mut self, key: &'static str, value: &str) {
         if !value.is_empty() {
-            self.audit_annotations.insert(key, value);
+            let text = self.audit_annotations.entry(key).or_default();
+            if !text.is_empty() && *text != value {
+                text.push_str(", ");
+            }
+            if *text != value {
+                text.push_str(value);
+            }
         }
     }
 
@@ -173,16 +187,34 @@ pub fn cause_text(finding: &Finding) -> String {
     }
 }
 
+/// The causes of a denial: the first ones, and how many more there are.
+fn causes(verdict: &Verdict) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let mut bytes = 0;
+    for judged in verdict.denials().take(MAX_CAUSES) {
+        let finding = &judged.finding;
+        let cause = Cause {
+            reason: finding.reason.as_str(),
+            message: shorten(&cause_text(finding), CAUSE_BYTES).into_owned(),
+            field: shorten(&finding.field.to_string(), FIELD_BYTES).into_owned(),
+        };
+        bytes += serde_json::to_string(&cause).map_or(0, |json| json.len());
+        if bytes > CAUSES_BYTES && !causes.is_empty() {
+            break;
+        }
+        causes.push(cause);
+    }
+    let more = verdict.count_denials() - causes.len();
+    if more > 0 {
+        let (field, message) = ("…".to_owned(), format!("and {more} more"));
+        causes.push(Cause { reason: Reason::TooMany.as_str(), message, field });
+    }
+    causes
+}
+
 /// Kubernetes: `NewInvalid`, apimachinery `pkg/api/errors/errors.go`.
 fn denial(object: ObjectRef<'_>, verdict: &Verdict) -> Status {
-    let causes: Vec<Cause> = verdict
-        .denials()
-        .map(|judged| Cause {
-            reason: judged.finding.reason.as_str(),
-            message: cause_text(&judged.finding),
-            field: judged.finding.field.to_string(),
-        })
-        .collect();
+    let causes = causes(verdict);
     let mut message = object.kind.to_owned();
     if !object.group.is_empty() {
         let _ = write!(message, ".{}", object.group);
@@ -240,6 +272,7 @@ fn join(items: impl Iterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{engine::verdict::Judged, finding::Mode};
 
     #[test]
     fn warnings_stay_within_what_the_api_server_passes_on() {
@@ -261,6 +294,37 @@ mod tests {
         assert_eq!(text.chars().count(), WARNING_CHARS);
         assert!(text.starts_with("some-rule: spec: ééé"), "{text}");
         assert!(text.ends_with("é…; use less"), "{text}");
+    }
+
+    /// A verdict that denies for each of these messages.
+    fn denied(messages: impl IntoIterator<Item = String>) -> Verdict {
+        let mut found = crate::finding::Findings::of(&crate::finding::TEST_RULE);
+        for message in messages {
+            found.report(&crate::finding::paths::SPEC, Reason::Invalid, message, "");
+        }
+        let left_out = found.left_out().map(|(rule, count)| (rule, Mode::Deny, count)).collect();
+        let judge = |finding| Judged { finding, mode: Mode::Deny, downgrade: None };
+        let judged = found.into_vec().into_iter().map(judge).collect();
+        Verdict { judged, left_out, remarks: Vec::new() }
+    }
+
+    #[test]
+    fn an_answer_stays_small_whatever_was_found() {
+        let object = ObjectRef { group: "apps", kind: "DaemonSet", name: "agent" };
+        let long = |i: usize| format!("{i} {}", "\"é\u{1}".repeat(9_000));
+        for (messages, kept) in [
+            ((0..6_000).map(|i| i.to_string()).collect::<Vec<_>>(), 100),
+            ((0..6_000).map(long).collect(), 1),
+        ] {
+            let mut response = Response::allow("u");
+            response.apply(object, &denied(messages));
+            let bytes = response.to_bytes().unwrap();
+            assert!(bytes.len() <= 64 << 10, "{} bytes", bytes.len());
+            let answer: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+            let causes = answer["response"]["status"]["details"]["causes"].as_array().unwrap();
+            assert_eq!(causes.len(), kept + 1);
+            assert_eq!(causes[kept]["message"], format!("and {} more", 6_000 - kept));
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Verdicts: findings after modes, ratcheting and exceptions have been applied.
 
-use crate::finding::{Finding, Mode};
+use crate::finding::{Finding, Meta, Mode};
 
 /// A finding, and the mode that applies to it.
 #[derive(Clone, Debug)]
@@ -30,6 +30,8 @@ pub enum Downgrade {
 pub struct Verdict {
     /// All findings whose mode is not off, in the order of discovery.
     pub judged: Vec<Judged>,
+    /// The findings that there was no room for: how many, of which rule, in which mode.
+    pub left_out: Vec<(&'static Meta, Mode, usize)>,
     /// What the user should know about the policy itself, such as an expired exception.
     pub remarks: Vec<String>,
 }
@@ -53,6 +55,12 @@ impl Verdict {
     /// The findings that are counted, but not shown.
     pub fn audits(&self) -> impl Iterator<Item = &Judged> {
         self.of(Mode::Audit)
+    }
+
+    /// How many findings deny the object, including those that there was no room for.
+    pub fn count_denials(&self) -> usize {
+        let left_out = self.left_out.iter().filter(|(_, mode, _)| *mode == Mode::Deny);
+        self.denials().count() + left_out.map(|(.., count)| count).sum::<usize>()
     }
 
     fn of(&self, mode: Mode) -> impl Iterator<Item = &Judged> {

@@ -84,17 +84,42 @@ impl Finding {
     }
 }
 
-/// The list to which rules add what they find. Nothing stops at the first finding.
+/// How many findings of one rule are kept, so that an object with thousands of faults does not
+/// become an answer of megabytes.
+const MAX_FINDINGS: usize = 100;
+/// How many bytes of messages are kept of one rule, which at least one finding may exceed.
+const MAX_BYTES: usize = 64 << 10;
+
+/// What was found by one rule.
+#[derive(Clone, Copy, Debug)]
+struct Count {
+    rule: &'static Meta,
+    kept: usize,
+    bytes: usize,
+    left_out: usize,
+}
+
+/// The list to which rules add what they find. Nothing stops at the first finding; of each rule a
+/// bounded number is kept, and the others are counted.
 #[derive(Debug)]
 pub struct Findings {
     rule: &'static Meta,
     list: Vec<Finding>,
+    /// The rules that found something.
+    counts: Vec<Count>,
+}
+
+/// A state of a list, to which it can return.
+#[derive(Debug)]
+pub(crate) struct Checkpoint {
+    kept: usize,
+    counts: Vec<Count>,
 }
 
 impl Findings {
     /// An empty list of findings by this rule.
     pub const fn of(rule: &'static Meta) -> Self {
-        Findings { rule, list: Vec::new() }
+        Findings { rule, list: Vec::new(), counts: Vec::new() }
     }
 
     /// From here on, findings are by this rule.
@@ -102,9 +127,9 @@ impl Findings {
         self.rule = rule;
     }
 
-    /// How many there are.
+    /// How many there are, including those that were left out.
     pub fn len(&self) -> usize {
-        self.list.len()
+        self.list.len() + self.counts.iter().map(|count| count.left_out).sum::<usize>()
     }
 
     /// Whether there are none.
@@ -112,14 +137,52 @@ impl Findings {
         self.list.is_empty()
     }
 
-    /// All of them, in the order of discovery.
+    /// Those that were kept, in the order of discovery.
     pub fn into_vec(self) -> Vec<Finding> {
         self.list
     }
 
-    /// Removes and returns those from an index on.
-    pub fn split_off(&mut self, at: usize) -> Vec<Finding> {
-        self.list.split_off(at)
+    /// How many findings were left out, by rule; only rules of which some were.
+    pub fn left_out(&self) -> impl Iterator<Item = (&'static Meta, usize)> {
+        let some = self.counts.iter().filter(|count| count.left_out > 0);
+        some.map(|count| (count.rule, count.left_out))
+    }
+
+    /// The state of the list, for [`Findings::rewind`].
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { kept: self.list.len(), counts: self.counts.clone() }
+    }
+
+    /// Removes and returns those that were added since a checkpoint.
+    pub(crate) fn rewind(&mut self, to: Checkpoint) -> Vec<Finding> {
+        self.counts = to.counts;
+        self.list.split_off(to.kept)
+    }
+
+    /// Whether the next finding of the current rule will be kept. If not, a rule need not go to the
+    /// length of describing it.
+    pub(crate) fn has_room(&self) -> bool {
+        let count = self.counts.iter().find(|count| std::ptr::eq(count.rule, self.rule));
+        count.is_none_or(|count| count.kept < MAX_FINDINGS && count.bytes < MAX_BYTES)
+    }
+
+    /// Adds a finding, or counts it if there is no room.
+    fn add(&mut self, finding: impl FnOnce(&'static Meta) -> Finding) {
+        let (has_room, rule) = (self.has_room(), self.rule);
+        let known = self.counts.iter().position(|count| std::ptr::eq(count.rule, rule));
+        let index = known.unwrap_or_else(|| {
+            self.counts.push(Count { rule, kept: 0, bytes: 0, left_out: 0 });
+            self.counts.len() - 1
+        });
+        let Some(count) = self.counts.get_mut(index) else { return };
+        if !has_room {
+            count.left_out += 1;
+            return;
+        }
+        let finding = finding(rule);
+        count.kept += 1;
+        count.bytes += finding.message.len();
+        self.list.push(finding);
     }
 
     /// Adds a finding in a rule's own words.
@@ -132,8 +195,7 @@ impl Findings {
         message: impl Into<String>,
         help: impl Into<Cow<'static, str>>,
     ) {
-        let rule = self.rule;
-        self.list.push(Finding {
+        self.add(|rule| Finding {
             rule,
             field: path.to_field(),
             reason,
@@ -223,20 +285,45 @@ impl Findings {
         body: fmt::Arguments<'_>,
         detail: impl fmt::Display,
     ) {
-        let mut message = body.to_string();
-        let detail = detail.to_string();
-        if !detail.is_empty() {
-            message.push_str(": ");
-            message.push_str(&detail);
-        }
-        let rule = self.rule;
-        self.list.push(Finding { rule, field: path.to_field(), reason, message, help: None });
+        self.add(|rule| {
+            let mut message = body.to_string();
+            let detail = detail.to_string();
+            if !detail.is_empty() {
+                message.push_str(": ");
+                message.push_str(&detail);
+            }
+            Finding { rule, field: path.to_field(), reason, message, help: None }
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_findings_of_a_rule_the_first_are_kept_and_the_others_counted() {
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
+        let spec = Path::new("spec");
+        for i in 0..1_000 {
+            found.invalid(&spec.child("replicas"), i, "");
+        }
+        assert_eq!(found.len(), 1_000);
+        assert_eq!(found.left_out().map(|(_, left_out)| left_out).collect::<Vec<_>>(), [900]);
+        let before = found.checkpoint();
+        found.required(&spec, "");
+        found.rewind(before);
+        assert_eq!((found.len(), found.into_vec().len()), (1_000, 100));
+    }
+
+    #[test]
+    fn long_messages_fill_the_room_sooner() {
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
+        for _ in 0..10 {
+            found.forbidden(&Path::new("spec"), "x".repeat(30 << 10));
+        }
+        assert_eq!((found.len(), found.into_vec().len()), (10, 3));
+    }
 
     #[test]
     fn constructors_choose_the_words() {

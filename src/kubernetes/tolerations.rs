@@ -1,5 +1,7 @@
 //! What a toleration tolerates.
 
+use std::collections::HashMap;
+
 use k8s_openapi::api::core::v1::Toleration;
 
 /// Whether `broad` tolerates every taint that `narrow` tolerates, for at least as long.
@@ -41,5 +43,139 @@ pub(crate) fn operator(toleration: &Toleration) -> &str {
     match text(&toleration.operator) {
         "" => "Equal",
         operator => operator,
+    }
+}
+
+/// What a toleration tolerates apart from how long: key, effect, and the value, `None` for all.
+type Scope<'a> = (&'a str, &'a str, Option<&'a str>);
+
+/// The tolerations of a list by what they tolerate, so that those that cover another are found
+/// without comparing it with all.
+#[derive(Debug, Default)]
+pub(crate) struct Index<'a> {
+    scopes: HashMap<Scope<'a>, Members>,
+}
+
+/// The tolerations of one scope, by their positions in the list.
+#[derive(Debug, Default)]
+struct Members {
+    /// Those that last longer than all before them, with their seconds.
+    records: Vec<(usize, i64)>,
+    unlimited: Vec<usize>,
+}
+
+impl<'a> Index<'a> {
+    /// An index of these tolerations, which come in the order of their positions.
+    pub(crate) fn of(list: impl IntoIterator<Item = (usize, &'a Toleration)>) -> Self {
+        let mut index = Index::default();
+        for (position, toleration) in list {
+            let Some(scope) = scope(toleration) else { continue };
+            let members = index.scopes.entry(scope).or_default();
+            let seconds = seconds(toleration);
+            if members.records.last().is_none_or(|(_, longest)| seconds > *longest) {
+                members.records.push((position, seconds));
+            }
+            if toleration.toleration_seconds.is_none() {
+                members.unlimited.push(position);
+            }
+        }
+        index
+    }
+
+    /// The first toleration of the list that covers this one, if it is before a position.
+    pub(crate) fn first_before(&self, end: usize, narrow: &Toleration) -> Option<usize> {
+        let covering = broader_scopes(narrow).filter_map(|scope| {
+            let records = &self.scopes.get(&scope)?.records;
+            let long_enough = records.partition_point(|(_, it)| *it < seconds(narrow));
+            records.get(long_enough).map(|(position, _)| *position)
+        });
+        covering.min().filter(|position| *position < end)
+    }
+
+    /// The first toleration after a position that tolerates more than this one, without a limit.
+    pub(crate) fn first_after(&self, start: usize, narrow: &Toleration) -> Option<usize> {
+        let own = scope(narrow);
+        let covering = broader_scopes(narrow).filter_map(|scope| {
+            let unlimited = &self.scopes.get(&scope).filter(|_| Some(scope) != own)?.unlimited;
+            unlimited.get(unlimited.partition_point(|position| *position <= start)).copied()
+        });
+        covering.min()
+    }
+}
+
+/// What a toleration tolerates. `None` for an operator that compares numbers, which covers nothing
+/// here.
+fn scope(toleration: &Toleration) -> Option<Scope<'_>> {
+    let value = match operator(toleration) {
+        "Exists" => None,
+        "Equal" => Some(text(&toleration.value)),
+        _ => return None,
+    };
+    Some((text(&toleration.key), text(&toleration.effect), value))
+}
+
+/// The scopes of all tolerations that cover this one if they last long enough; see [`covers`]. Some
+/// may come twice.
+fn broader_scopes(narrow: &Toleration) -> impl Iterator<Item = Scope<'_>> {
+    let keys = [text(&narrow.key), ""];
+    let effects = [text(&narrow.effect), ""];
+    let equal = (operator(narrow) == "Equal").then(|| text(&narrow.value));
+    keys.into_iter().flat_map(move |key| {
+        effects.into_iter().flat_map(move |effect| {
+            [None, equal].into_iter().map(move |value| (key, effect, value))
+        })
+    })
+}
+
+/// For how long it tolerates; the largest number if it has no limit.
+fn seconds(toleration: &Toleration) -> i64 {
+    toleration.toleration_seconds.unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn toleration() -> impl Strategy<Value = Toleration> {
+        let text = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+            prop::option::of(prop::sample::select(words))
+        };
+        let seconds = prop::option::of(0..3i64);
+        let key = text(&["", "a", "b"]);
+        let operator = text(&["", "Exists", "Equal", "Lt"]);
+        (key, operator, text(&["", "x", "y"]), text(&["", "NoExecute", "NoSchedule"]), seconds)
+            .prop_map(|(key, operator, value, effect, toleration_seconds)| Toleration {
+                key,
+                operator,
+                value,
+                effect,
+                toleration_seconds,
+            })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn the_index_finds_what_comparing_all_finds(list in prop::collection::vec(toleration(), 0..8)) {
+            let index = Index::of(list.iter().enumerate());
+            for (i, narrow) in list.iter().enumerate() {
+                let before = list[..i].iter().position(|broad| covers(broad, narrow));
+                prop_assert_eq!(index.first_before(i, narrow), before);
+                // Those that cover each other have the same scope.
+                let unlimited = narrow.toleration_seconds.is_none();
+                let after = (i + 1..list.len()).find(|j| {
+                    let broad = &list[*j];
+                    broad.toleration_seconds.is_none()
+                        && covers(broad, narrow)
+                        && !covers(narrow, broad)
+                });
+                if unlimited {
+                    prop_assert_eq!(index.first_after(i, narrow), after);
+                }
+            }
+        }
     }
 }

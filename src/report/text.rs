@@ -13,6 +13,7 @@ use super::{
     diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
 };
 use crate::{
+    finding::shorten,
     manifests::{id::ObjectId, source::Source},
     yaml::{Mark, Problem},
 };
@@ -55,7 +56,7 @@ impl Text {
         } else {
             format!("{}: {}", diagnostic.field, diagnostic.message)
         };
-        let title = shorten(&title);
+        let title = shorten(&title, LONG_TEXT);
         let mut group = Group::with_title(level.primary_title(title).id(diagnostic.rule.id));
         group = place(group, source, diagnostic.mark);
         if let Some(id) = id {
@@ -131,19 +132,9 @@ fn renderer(choice: ColorChoice) -> Renderer {
     if choice == ColorChoice::Never { Renderer::plain() } else { Renderer::styled() }
 }
 
-/// Leaves out the middle of a long text.
-fn shorten(text: &str) -> Cow<'_, str> {
-    if text.len() <= LONG_TEXT {
-        return text.into();
-    }
-    let head = text.floor_char_boundary(LONG_TEXT / 2);
-    let tail = text.ceil_char_boundary(text.len() - LONG_TEXT / 2);
-    format!("{} … {}", &text[..head], &text[tail..]).into()
-}
-
 /// Shortens untrusted text, and replaces characters that could control the terminal.
 fn clean(text: &str) -> String {
-    annotate_snippets::normalize_untrusted_str(&shorten(text))
+    annotate_snippets::normalize_untrusted_str(&shorten(text, LONG_TEXT))
 }
 
 /// Adds the source line, with the mark.

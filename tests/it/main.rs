@@ -23,6 +23,7 @@ mod cross_object;
 mod daemon;
 mod door;
 mod generated;
+mod growth;
 #[cfg(feature = "server")]
 #[path = "../helm.rs"]
 mod helm;

@@ -137,7 +137,9 @@ fn owner_references(owners: &[OwnerReference], path: &Path<'_>, found: &mut Find
         }
         if owner.controller == Some(true) {
             if let Some(first) = first_controller {
-                let all: Vec<_> = owners.iter().map(in_go_field_order).collect();
+                // Each message repeats all owners, so they are written only if it will be kept.
+                let all = found.has_room().then(|| owners.iter().map(in_go_field_order).collect());
+                let all: Vec<_> = all.unwrap_or_default();
                 let detail = format!(
                     "Only one reference can have Controller set to true. \
                      Found \"true\" in references for {}/{} and {}/{}",

@@ -46,14 +46,15 @@ pub(super) fn validate_pod_spec(
     opts: &PodOptions<'_>,
     found: &mut Findings,
 ) {
-    let before = found.len();
+    let before = found.checkpoint();
+    let count = found.len();
     // If the spec uses a disabled feature or label keys, the old spec can make a rule stricter.
     // Otherwise the old spec can only relax one.
     let old_can_only_relax = !uses_disabled(spec, opts.cluster) && !spread::uses_label_keys(spec);
     if old_can_only_relax {
         let new = Options::of(spec, None, opts.cluster);
         validate_as(spec, annotations, path, &new, opts.claims, found);
-        if found.len() == before {
+        if found.len() == count {
             return;
         }
     }
@@ -61,7 +62,7 @@ pub(super) fn validate_pod_spec(
     if old_can_only_relax && old.is_none() {
         return;
     }
-    found.split_off(before);
+    found.rewind(before);
     let spec = &*drop_disabled(spec, old, opts.cluster);
     let eased = Options::of(spec, old, opts.cluster);
     validate_as(spec, annotations, path, &eased, opts.claims, found);

@@ -69,14 +69,14 @@ pub(super) fn validate<'a>(
     let kruise = object.resource.is_kruise();
     let validator = Validator { cluster, update, old, kruise };
     validator.own_fields(spec, &spec.template, found);
-    let before_template = found.len();
+    let (before_template, count) = (found.checkpoint(), found.len());
     validator.pod_template(spec, &spec.template, found);
     let mut tolerated = Vec::new();
-    if found.len() > before_template
+    if found.len() > count
         && let Some(old) = old.filter(Old::is_stored)
         && validator.old_is_invalid(old)
     {
-        tolerated = found.split_off(before_template);
+        tolerated = found.rewind(before_template);
     }
     if let Some(old) = old
         && !only_mutable_fields_differ(spec, old.spec, kruise)

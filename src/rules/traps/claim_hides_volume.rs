@@ -1,5 +1,7 @@
 //! A volume that a claim template of the same name replaces.
 
+use std::collections::HashSet;
+
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::VOLUMES},
@@ -36,8 +38,9 @@ Kubernetes: `updateStorage`, pkg/controller/statefulset/stateful_set_utils.go;
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(pod) = spec.template.spec.as_ref() else { return };
+    let claims: HashSet<&str> = read::claims(spec).map(|(name, _)| name).collect();
     for (i, volume) in pod.volumes.iter().flatten().enumerate() {
-        if read::claims(spec).any(|(name, _)| name == volume.name) {
+        if claims.contains(volume.name.as_str()) {
             found.report(
                 &VOLUMES.index(i).child("name"),
                 Reason::Duplicate,

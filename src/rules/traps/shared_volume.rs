@@ -1,11 +1,13 @@
 //! One volume for all pods.
 
+use std::collections::{HashMap, HashSet};
+
 use k8s_openapi::api::core::v1::{PodSpec, Volume};
 
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::VOLUMES},
-    kubernetes::cluster::Cluster,
+    kubernetes::{cluster::Cluster, containers::containers},
     object::{Subject, Workload},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
@@ -47,12 +49,13 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         Workload::StatefulSet(_) => return,
     };
     let Some(pod) = read::pod_spec(&subject.object) else { return };
-    let own = read::stateful_set(&subject.object);
+    let claims = read::stateful_set(&subject.object).into_iter().flat_map(read::claims);
+    let claims: HashSet<&str> = claims.map(|(name, _)| name).collect();
+    let only_read = only_read(pod);
     for (i, volume) in pod.volumes.iter().flatten().enumerate() {
         // claim-hides-volume reports a volume that no pod gets.
-        let hidden =
-            own.is_some_and(|spec| read::claims(spec).any(|(name, _)| name == volume.name));
-        if hidden || only_read(pod, &volume.name) {
+        let name = volume.name.as_str();
+        if claims.contains(name) || only_read.get(name) == Some(&true) {
             continue;
         }
         let path = VOLUMES.index(i);
@@ -86,12 +89,13 @@ fn writes(read_only: Option<bool>) -> bool {
     read_only != Some(true)
 }
 
-/// Whether a volume is mounted, and all its mounts are read-only.
-fn only_read(pod: &PodSpec, volume: &str) -> bool {
-    let containers = pod.init_containers.iter().flatten().chain(&pod.containers);
-    let mounts = containers.flat_map(|container| container.volume_mounts.iter().flatten());
-    let mut of_it = mounts.filter(|mount| mount.name == volume).peekable();
-    of_it.peek().is_some() && of_it.all(|mount| mount.read_only == Some(true))
+/// The volumes that are mounted, and whether all mounts of each are read-only.
+fn only_read(pod: &PodSpec) -> HashMap<&str, bool> {
+    let mut volumes = HashMap::new();
+    for mount in containers(pod).flat_map(|container| container.volume_mounts.iter().flatten()) {
+        *volumes.entry(mount.name.as_str()).or_insert(true) &= mount.read_only == Some(true);
+    }
+    volumes
 }
 
 /// The source of a volume, if it is a disk that only one node can attach for writing.

@@ -5,7 +5,10 @@ use k8s_openapi::api::core::v1::Toleration;
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::TOLERATIONS},
-    kubernetes::{cluster::Cluster, tolerations::covers},
+    kubernetes::{
+        cluster::Cluster,
+        tolerations::{Index, covers},
+    },
     object::Subject,
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
@@ -36,29 +39,27 @@ Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.",
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let spec = read::pod_spec(&subject.object);
     let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
-    for (i, toleration) in list.iter().enumerate() {
-        let mut others = (0..list.len()).filter(|j| *j != i);
-        if let Some(j) = others.find(|j| makes_needless(list, i, *j)) {
-            let what = if covers(toleration, &list[j]) { "is the same" } else { "covers it" };
-            found.report(
-                &TOLERATIONS.index(i),
-                Reason::Duplicate,
-                format!("the toleration adds nothing: tolerations[{j}] {what}"),
-                "leave it out",
-            );
+    let index = Index::of(list.iter().enumerate());
+    let limited = |it: &Toleration| it.toleration_seconds.is_some();
+    let mut next_limited = list.len();
+    let mut needless = Vec::new();
+    for (i, toleration) in list.iter().enumerate().rev() {
+        if limited(toleration) {
+            next_limited = i;
         }
+        // The first toleration that matches a taint decides, so a later one makes this one needless
+        // only if none from here to there has a limit. Of two equal ones the first is kept.
+        let before = index.first_before(i, toleration);
+        let after = || index.first_after(i, toleration).filter(|j| *j < next_limited);
+        needless.extend(before.or_else(after).map(|j| (i, j)));
     }
-}
-
-/// Whether the toleration at `i` can be removed because of the one at `j`.
-fn makes_needless(list: &[Toleration], i: usize, j: usize) -> bool {
-    let (narrow, broad) = (&list[i], &list[j]);
-    if !covers(broad, narrow) {
-        return false;
+    for (i, j) in needless.into_iter().rev() {
+        let what = if covers(&list[i], &list[j]) { "is the same" } else { "covers it" };
+        found.report(
+            &TOLERATIONS.index(i),
+            Reason::Duplicate,
+            format!("the toleration adds nothing: tolerations[{j}] {what}"),
+            "leave it out",
+        );
     }
-    // The first toleration that matches a taint decides. Of two equal ones the first is kept.
-    let until = &list[i..j.max(i)];
-    j < i
-        || (!covers(narrow, broad)
-            && until.iter().chain([broad]).all(|it| it.toleration_seconds.is_none()))
 }

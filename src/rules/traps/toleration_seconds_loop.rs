@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Toleration;
 
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::TOLERATIONS},
-    kubernetes::{cluster::Cluster, tolerations},
+    kubernetes::{cluster::Cluster, tolerations::Index},
     object::{DaemonSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
@@ -44,11 +44,11 @@ Kubernetes: `AddOrUpdateTolerationInPodSpec`, `GetMatchingTolerations`, pkg/apis
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let pod = spec.template.spec.as_ref();
     let list = pod.and_then(|pod| pod.tolerations.as_deref()).unwrap_or_default();
-    for (i, toleration) in list.iter().enumerate() {
+    let all = list.iter().enumerate();
+    let unlimited = Index::of(all.clone().filter(|(_, it)| it.toleration_seconds.is_none()));
+    for (i, toleration) in all {
         let Some(seconds) = toleration.toleration_seconds else { continue };
-        let unlimited = |it: &&Toleration| it.toleration_seconds.is_none();
-        let mut before = list[..i].iter().filter(unlimited);
-        if is_replaced(toleration) || before.any(|it| tolerations::covers(it, toleration)) {
+        if is_replaced(toleration) || unlimited.first_before(i, toleration).is_some() {
             continue;
         }
         let path = TOLERATIONS.index(i);

@@ -1,0 +1,299 @@
+//! How the cost of each rule grows with its input: no rule may be slower than n log n.
+//!
+//! Every list and every map of an object that has one of each is made eight times as long, alone
+//! and all of them together. Between the two lengths, n log n grows tenfold and n² sixty-four
+//! times, so the bound in the middle leaves a wide margin on both sides. What is compared is the
+//! processor time of this thread, which other programs on the machine do not lengthen.
+
+use std::{fs, path::Path};
+
+use jiff::civil::date;
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Value, json};
+use setguard::{
+    engine::{self, Context, Door},
+    finding::Findings,
+    inject::{self, pod::Pod},
+    kubernetes::cluster::Cluster,
+    object::{Object, Str, Subject, User},
+    policy::Policy,
+    rules::{
+        api_validation::{self, meta::API_VALIDATION},
+        traps::TRAPS,
+    },
+};
+
+use crate::support::resource;
+
+const SHORT: usize = 64;
+const LONG: usize = 8 * SHORT;
+/// Between 10 (n log n) and 64 (n²).
+const MAX_GROWTH: u64 = 24;
+/// A rule that takes less than this for the long input is not slow, whatever the short one takes.
+const NEGLIGIBLE_NS: u64 = 1_000_000;
+
+/// How the elements of a long list differ.
+#[derive(Clone, Copy, Debug)]
+enum Elements {
+    /// Not at all.
+    Same,
+    /// Every text and number in one is different from that in the others.
+    Distinct,
+    /// That too, and operators and effects take turns.
+    Mixed,
+}
+
+/// The objects whose lists are made longer: they have one of every list and map in their schema.
+fn objects() -> [Value; 2] {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/growth");
+    let read = |name: &str| -> Value {
+        serde_json::from_str(&fs::read_to_string(folder.join(name)).unwrap()).unwrap()
+    };
+    let pod_spec = read("pod-spec.json");
+    ["daemonset.json", "statefulset.json"].map(|name| {
+        let mut object = read(name);
+        object["spec"]["template"]["spec"] = pod_spec.clone();
+        object
+    })
+}
+
+/// The addresses of all lists, and of all maps whose values are texts.
+fn lists(value: &Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => {
+            found.push(at.to_owned());
+            for (i, item) in items.iter().enumerate() {
+                lists(item, &format!("{at}/{i}"), found);
+            }
+        }
+        Value::Object(entries) => {
+            const MAPS: [&str; 7] = [
+                "labels",
+                "annotations",
+                "matchLabels",
+                "nodeSelector",
+                "limits",
+                "requests",
+                "overhead",
+            ];
+            if MAPS.iter().any(|name| at.ends_with(&format!("/{name}"))) {
+                found.push(at.to_owned());
+            } else {
+                for (key, item) in entries {
+                    lists(item, &format!("{at}/{key}"), found);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn lengthen(value: &mut Value, length: usize, elements: Elements) {
+    match value {
+        Value::Array(items) => {
+            let first = items[0].clone();
+            items.extend((1..length).map(|i| changed(&first, i, elements)));
+        }
+        Value::Object(entries) => {
+            let (key, first) = entries.iter().next().map(|(k, v)| (k.clone(), v.clone())).unwrap();
+            for i in 1..length {
+                entries.insert(format!("{key}-{i}"), first.clone());
+            }
+        }
+        other => panic!("{other} is no list"),
+    }
+}
+
+fn changed(value: &Value, i: usize, elements: Elements) -> Value {
+    let pick = |words: &[&str]| Value::from(words[i % words.len()]);
+    match (elements, value) {
+        (Elements::Same, value) => value.clone(),
+        (_, Value::String(text)) => format!("{text}-{i}").into(),
+        (_, Value::Number(number)) => number.as_i64().map_or(0, |n| n + i as i64).into(),
+        (_, Value::Array(items)) => items.iter().map(|item| changed(item, i, elements)).collect(),
+        (_, Value::Object(entries)) => {
+            let changed = |(key, item): (&String, &Value)| {
+                let item = match (elements, key.as_str()) {
+                    (Elements::Mixed, "operator") => pick(&["In", "NotIn", "Exists", "Equal", ""]),
+                    (Elements::Mixed, "effect") => pick(&["NoExecute", "NoSchedule", ""]),
+                    // One key for all: what is asked of it adds up.
+                    (Elements::Mixed, "key" | "topologyKey") => item.clone(),
+                    _ => changed(item, i, elements),
+                };
+                (key.clone(), item)
+            };
+            Value::Object(entries.iter().map(changed).collect())
+        }
+        (_, value) => value.clone(),
+    }
+}
+
+/// The processor time that something takes, at the best of a few times.
+fn nanoseconds(work: &dyn Fn()) -> u64 {
+    let now = || {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+    };
+    let measure = || {
+        let start = now();
+        work();
+        now() - start
+    };
+    let first = measure();
+    // What is very slow once need not be slow again.
+    if !(NEGLIGIBLE_NS..50 * NEGLIGIBLE_NS).contains(&first) {
+        return first;
+    }
+    first.min(measure()).min(measure())
+}
+
+/// An object, read and ready to be judged.
+struct Review<'a> {
+    create: Subject<'a>,
+    update: Subject<'a>,
+    pod: Pod<'a>,
+}
+
+/// A part of what is done with an object, by its name.
+type Part = (String, Box<dyn Fn(&Review<'_>)>);
+
+fn parts() -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut add = |name: &str, run: Box<dyn Fn(&Review<'_>)>| parts.push((name.to_owned(), run));
+    // The cluster in which most rules apply.
+    let mut cluster = Cluster::default();
+    cluster.set_gate("MaxUnavailableStatefulSet", true);
+    for is_update in [false, true] {
+        let subject = move |review: &Review<'_>, run: &dyn Fn(&Subject<'_>)| {
+            run(if is_update { &review.update } else { &review.create });
+        };
+        let operation = if is_update { "UPDATE" } else { "CREATE" };
+        let own = cluster.clone();
+        add(
+            &format!("api-validation on {operation}"),
+            Box::new(move |review| {
+                subject(review, &|subject| {
+                    api_validation::validate(subject, &own, &mut Findings::of(&API_VALIDATION));
+                });
+            }),
+        );
+        for trap in TRAPS {
+            let own = cluster.clone();
+            add(
+                &format!("{} on {operation}", trap.meta.id),
+                Box::new(move |review| {
+                    subject(review, &|subject| {
+                        trap.run(subject, &own, &mut Findings::of(&trap.meta));
+                    });
+                }),
+            );
+        }
+        let policy = Policy::default();
+        add(
+            &format!("the engine on {operation}"),
+            Box::new(move |review| {
+                let cx = Context { policy: &policy, door: Door::Serve, today: date(2026, 1, 1) };
+                subject(review, &|subject| drop(engine::evaluate(subject, &cx)));
+            }),
+        );
+    }
+    add(
+        "injection into a template",
+        Box::new(|review| {
+            drop(inject::template(&review.create.object, true, &Policy::default().injection));
+        }),
+    );
+    add(
+        "injection into a pod",
+        Box::new(|review| {
+            let user =
+                User { username: Str("system:kube-controller-manager".into()), groups: None };
+            drop(inject::pod(&review.pod, &user, &Policy::default().injection));
+        }),
+    );
+    parts
+}
+
+/// Runs something with an object that was read.
+fn review<T>(object: &Value, run: impl FnOnce(&Review<'_>) -> T) -> T {
+    let json = object.to_string();
+    let resource = resource(&json).unwrap();
+    let mut old = object.clone();
+    old["spec"]["template"]["spec"]["priorityClassName"] = json!("other");
+    let old = old.to_string();
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {
+        "name": "agent", "annotations": {"setguard.io/node": "worker-0"}},
+        "spec": object["spec"]["template"]["spec"]});
+    let pod = pod.to_string();
+    let parse = || Object::parse(resource, &json).unwrap_or_else(|e| panic!("{e}: {json:.300}"));
+    let review = Review {
+        create: Subject::create(parse()),
+        update: Subject::update(parse(), &old),
+        pod: Pod::parse(&pod).unwrap(),
+    };
+    // The old object is read once, and not by the rule that happens to ask first.
+    let _ = review.update.old_template();
+    run(&review)
+}
+
+/// The parts that are slow for the long object, with how slow.
+fn slow_parts(parts: &[Part], short: &dyn Fn() -> Value, long: &Value) -> Vec<String> {
+    let costs = review(long, |review| {
+        let cost = |(name, run): &Part| (name.clone(), nanoseconds(&|| run(review)));
+        parts.iter().map(cost).collect::<Vec<_>>()
+    });
+    if costs.iter().all(|(_, cost)| *cost < NEGLIGIBLE_NS) {
+        return Vec::new();
+    }
+    review(&short(), |review| {
+        let compared = costs.iter().zip(parts).filter_map(|((name, long), (_, run))| {
+            if *long < NEGLIGIBLE_NS {
+                return None;
+            }
+            let short = nanoseconds(&|| run(review)).max(1);
+            let times = long / short;
+            (times > MAX_GROWTH)
+                .then(|| format!("{name}: {short} ns became {long} ns, {times} times"))
+        });
+        compared.collect()
+    })
+}
+
+#[test]
+fn no_rule_is_slower_than_n_log_n() {
+    let slow: Vec<String> = std::thread::scope(|scope| {
+        let threads = objects().map(|object| scope.spawn(move || slow_cases(&object)));
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(slow.is_empty(), "{} cases:\n{}", slow.len(), slow.join("\n"));
+}
+
+/// The cases in which a part is slow, with each list of this object made long.
+fn slow_cases(object: &Value) -> Vec<String> {
+    let parts = parts();
+    let kind = object["kind"].as_str().unwrap();
+    let mut all = Vec::new();
+    lists(object, "", &mut all);
+    assert!(all.len() > 100, "only {} lists", all.len());
+    // All lists that are in no other list: a rule that multiplies two of them shows here.
+    let is_outer = |at: &&String| !at.split('/').any(|step| step.parse::<usize>().is_ok());
+    let outer: Vec<String> = all.iter().filter(is_outer).cloned().collect();
+    let mut cases: Vec<Vec<String>> = all.into_iter().map(|at| vec![at]).collect();
+    cases.push(outer);
+    let mut slow = Vec::new();
+    for case in &cases {
+        for elements in [Elements::Same, Elements::Distinct, Elements::Mixed] {
+            let with = |length: usize| {
+                let mut object = object.clone();
+                for at in case {
+                    lengthen(object.pointer_mut(at).unwrap(), length, elements);
+                }
+                object
+            };
+            let name = if let [one] = &case[..] { one } else { "all lists" };
+            let found = slow_parts(&parts, &|| with(SHORT), &with(LONG));
+            slow.extend(found.iter().map(|it| format!("{elements:?} {name} of a {kind}: {it}")));
+        }
+    }
+    slow
+}
