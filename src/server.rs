@@ -56,7 +56,8 @@ use self::{
 /// # Errors
 /// If the flags, the policy, the certificate or the ports are wrong: exit code 2.
 pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
-    telemetry::init(args.log_format, args.log_level.as_deref()).map_err(|error| anyhow!(error))?;
+    let _log = telemetry::init(args.log_format, args.log_level.as_deref())
+        .map_err(|error| anyhow!(error))?;
     faults::log_panics_by_place();
     // If a dependency compiled in a second crypto provider, rustls would choose neither.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();

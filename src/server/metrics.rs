@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use prometheus_client::{
     encoding::text::encode,
-    metrics::{gauge::Gauge, info::Info},
+    metrics::{counter::Counter, gauge::Gauge, info::Info},
     registry::Registry,
 };
 
 use self::cells::{Counters, Durations, Label};
 pub use self::events::{HandshakeFailure, ManagedEvent};
+use super::telemetry;
 use crate::{
     admission::{Endpoint, Record, review::Operation},
     catalogue,
@@ -40,6 +41,7 @@ pub struct Metrics {
     policy_reloads: Counters<1>,
     policy_current: Gauge,
     handshake_failures: Counters<1>,
+    log_lines_dropped: Counter,
     managed: Counters<1>,
     managed_healthy: Gauge,
     authority_expiry: Gauge,
@@ -86,6 +88,7 @@ impl Default for Metrics {
                 "reason",
                 &HandshakeFailure::ALL.map(HandshakeFailure::as_str),
             )]),
+            log_lines_dropped: Counter::default(),
             managed: Counters::new([label("event", &ManagedEvent::ALL.map(ManagedEvent::as_str))]),
             managed_healthy: Gauge::default(),
             authority_expiry: Gauge::default(),
@@ -141,6 +144,11 @@ impl Metrics {
             "Failed TLS handshakes; 'refused-by-client' means that the webhook configuration's \
              caBundle does not match the certificate",
             self.handshake_failures.clone(),
+        );
+        registry.register(
+            "log_lines_dropped",
+            "Lines of the log that were dropped because nothing read the log fast enough",
+            self.log_lines_dropped.clone(),
         );
     }
 
@@ -262,6 +270,9 @@ impl Metrics {
 
     /// The metrics as OpenMetrics text.
     pub fn encode(&self) -> String {
+        // The queue of the log counts for itself.
+        let dropped = telemetry::dropped_lines();
+        self.log_lines_dropped.inc_by(dropped.saturating_sub(self.log_lines_dropped.get()));
         let mut text = String::new();
         // Writing to a String does not fail.
         let _ = encode(&mut text, &self.registry);

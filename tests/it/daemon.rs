@@ -5,7 +5,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
     path::Path,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ChildStderr, Command, ExitStatus, Stdio},
     sync::{
         Arc,
         mpsc::{self, Receiver},
@@ -127,6 +127,25 @@ impl Daemon {
         }
     }
 
+    /// Starts it, and never reads its log after it listens. The pipe is returned: as long as it is
+    /// kept, it fills up; dropped, each write fails.
+    pub fn with_unread_log(args: &[&str]) -> (Self, BufReader<ChildStderr>) {
+        let child = command(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let mut child = Killed(child.unwrap());
+        let mut stderr = BufReader::with_capacity(1, child.0.stderr.take().unwrap());
+        let address = |line: &Value, field: &str| line["fields"][field].as_str()?.parse().ok();
+        let (_, log) = mpsc::channel();
+        loop {
+            let mut line = String::new();
+            assert!(stderr.read_line(&mut line).unwrap() > 0, "it does not listen");
+            let line: Value = serde_json::from_str(&line).unwrap_or_default();
+            if let Some(webhook) = address(&line, "webhook") {
+                let admin = address(&line, "admin").unwrap();
+                return (Daemon { child, log, webhook, admin }, stderr);
+            }
+        }
+    }
+
     /// Everything that it prints to standard output, until that is closed.
     pub fn stdout(&mut self) -> String {
         let mut text = String::new();
@@ -232,6 +251,8 @@ impl Client {
         let name = ServerName::from(address.ip());
         let connection = ClientConnection::new(Arc::new(self.config()), name).unwrap();
         let socket = TcpStream::connect(address)?;
+        // Head and body are two writes; the second shall not wait until the first is acknowledged.
+        socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(DEADLINE))?;
         let mut stream = StreamOwned::new(connection, socket);
         while stream.conn.is_handshaking() {

@@ -44,6 +44,36 @@ fn without_flags_it_prints_webhooks_with_a_working_ca_bundle() {
     assert_eq!(endpoints, ["/validate", "/mutate", "/mutate", "/mutate/control-plane"]);
 }
 
+#[test]
+fn it_serves_without_anybody_who_reads_its_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = certificate_in(dir.path());
+    let (cert, key) = (dir.path().join("tls.crt"), dir.path().join("tls.key"));
+    let files = ["--tls-cert", cert.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
+    let args = [&files[..], &["--drain-delay", "0"]].concat();
+    let client = Client::trusting(&[&made.ca]);
+    let review = review("validate/daemonset-create");
+    // Each request logs a line. A pipe holds 64 KiB, less than 400 of them; the queue holds 4,096.
+    for keep in [true, false] {
+        let (mut daemon, log) = Daemon::with_unread_log(&args);
+        let log = keep.then_some(log);
+        let mut stream = client.connect(daemon.webhook).unwrap();
+        for _ in 0..6000 {
+            assert_eq!(post(&mut stream, "/validate", &review).status, 200);
+        }
+        assert_eq!(daemon.get("/livez").status, 200);
+        let metrics = daemon.get("/metrics").body;
+        let dropped = metrics.lines().find_map(|line| {
+            line.strip_prefix("setguard_log_lines_dropped_total ")?.parse::<u64>().ok()
+        });
+        // To a closed pipe nothing waits: each line fails at once, and nothing else does.
+        assert_eq!(dropped.is_some_and(|dropped| dropped > 0), keep, "{dropped:?}");
+        daemon.signal("TERM");
+        assert!(daemon.wait().success());
+        drop(log);
+    }
+}
+
 /// All flags of a managed certificate.
 fn managed(secret: &str) -> [&str; 9] {
     [
