@@ -9,6 +9,7 @@ pub mod admin;
 pub mod app;
 pub mod args;
 pub mod cleanup;
+pub mod connections;
 mod duration;
 pub mod faults;
 mod host;
@@ -184,13 +185,11 @@ async fn serve(
 async fn listen(args: &ServeArgs, app: &Arc<App>, tls: Arc<Tls>) -> anyhow::Result<Listening> {
     let listener = bind("--listen", args.listen).await?;
     let admin = bind("--admin-listen", args.admin_listen).await?;
-    let webhook = Acceptor::new(listener, Some(tls), routes::router(app.clone()), app.clone());
-    let admin = Acceptor::new(admin, None, admin::router(app.clone()), app.clone());
+    let webhook = Acceptor::new(listener, tls, routes::router(app.clone()), app.clone());
     let (address, admin_address) = (webhook.local_addr()?, admin.local_addr()?);
+    admin::start(admin.into_std()?, app.clone()).context("cannot start the admin thread")?;
     let (stop, stopped) = oneshot::channel::<()>();
     let accepting = tokio::spawn(webhook.run(async { stopped.await.unwrap_or_default() }));
-    // Probes and metrics are answered until the process exits.
-    tokio::spawn(admin.run(std::future::pending()));
     Ok(Listening { accepting, stop, webhook: address, admin: admin_address })
 }
 

@@ -34,5 +34,5 @@ async fn accept(address: &str, tls: Arc<Tls>, app: Arc<App>) {
     let answer = |_: Bytes| async { ([(CONTENT_TYPE, "application/json")], ANSWER) };
     let router = Router::new().route("/validate", post(answer));
     let listener = TcpListener::bind(address).await.expect("a listener");
-    Acceptor::new(listener, Some(tls), router, app).run(std::future::pending()).await;
+    Acceptor::new(listener, tls, router, app).run(std::future::pending()).await;
 }

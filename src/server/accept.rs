@@ -20,21 +20,23 @@ use hyper_util::{
         conn::auto,
         graceful::{GracefulShutdown, Watcher},
     },
-    service::TowerToHyperService,
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use super::{app::App, metrics::HandshakeFailure, tls::Tls};
+use super::{
+    app::App,
+    connections::{Connection, Connections, Counted},
+    metrics::HandshakeFailure,
+    tls::Tls,
+};
 
 /// An API server keeps up to 25 idle connections to a webhook, and a large control plane has five
 /// API servers; the rest is for bursts. The number also fits into the common default limit of 1,024
-/// open files.
+/// open files. Beyond it, connections without a request give way to new ones.
 const MAX_CONNECTIONS: usize = 512;
 
 /// The API server's own timeout for a handshake.
@@ -58,7 +60,7 @@ const MAX_STREAMS: u32 = 250;
 const H2_WINDOW: u32 = 1 << 20;
 
 /// The pause after a failed accept, to give the cause time to clear.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The minimum time between two warnings about failed handshakes; the others are logged at debug
 /// level. A client that does not trust the certificate retries again and again.
@@ -67,12 +69,12 @@ const WARN_SECONDS: u64 = 60;
 /// A listener, and everything that its connections need.
 pub struct Acceptor {
     listener: TcpListener,
-    tls: Option<Arc<Tls>>,
+    tls: Arc<Tls>,
     router: Router,
     app: Arc<App>,
     http1: auto::Builder<TokioExecutor>,
     http2: auto::Builder<TokioExecutor>,
-    connections: Arc<Semaphore>,
+    connections: Arc<Connections>,
     last_warning: Arc<AtomicU64>,
     graceful: GracefulShutdown,
 }
@@ -84,13 +86,8 @@ impl fmt::Debug for Acceptor {
 }
 
 impl Acceptor {
-    /// Serves `router` on a listener: over HTTPS with `tls`, otherwise over plain HTTP.
-    pub fn new(
-        listener: TcpListener,
-        tls: Option<Arc<Tls>>,
-        router: Router,
-        app: Arc<App>,
-    ) -> Self {
+    /// Serves `router` over HTTPS on a listener.
+    pub fn new(listener: TcpListener, tls: Arc<Tls>, router: Router, app: Arc<App>) -> Self {
         // The protocol is known from ALPN. Detecting it by reading would have no timeout.
         let mut http1 = auto::Builder::new(TokioExecutor::new()).http1_only();
         http1.http1().timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT);
@@ -110,7 +107,7 @@ impl Acceptor {
             app,
             http1,
             http2,
-            connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+            connections: Connections::new(MAX_CONNECTIONS),
             last_warning: Arc::default(),
             graceful: GracefulShutdown::new(),
         }
@@ -130,24 +127,23 @@ impl Acceptor {
         tokio::pin!(stop);
         loop {
             let next = async {
-                // At the limit, further connections wait in the system's queue.
-                let permit = self.connections.clone().acquire_owned().await;
-                (permit, self.listener.accept().await)
+                let (stream, _) = self.listener.accept().await?;
+                // While every connection has a request, further ones wait in the system's queue.
+                Ok((stream, self.connections.open().await))
             };
-            let (permit, accepted) = tokio::select! {
+            let next: io::Result<_> = tokio::select! {
                 biased;
                 () = &mut stop => break,
                 next = next => next,
             };
-            match (permit, accepted) {
-                (Ok(permit), Ok((stream, _))) => self.spawn(stream, permit),
-                (_, Err(error)) => {
+            match next {
+                Ok((stream, connection)) => self.spawn(stream, connection),
+                Err(error) => {
                     // Out of file descriptors, or the client disconnected while it was waiting:
                     // neither is a reason to stop.
                     tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
-                (Err(_), _) => break,
             }
         }
         self.drain_queue().await;
@@ -157,34 +153,26 @@ impl Acceptor {
     /// Accepts the connections that are still in the system's queue: closing the port would reset
     /// them.
     async fn drain_queue(&self) {
-        while let Ok(permit) = self.connections.clone().try_acquire_owned() {
+        while let Some(connection) = self.connections.try_open() {
             let ready = future::poll_fn(|cx| match self.listener.poll_accept(cx) {
                 Poll::Ready(accepted) => Poll::Ready(accepted.ok()),
                 Poll::Pending => Poll::Ready(None),
             });
             let Some((stream, _)) = ready.await else { break };
-            self.spawn(stream, permit);
+            self.spawn(stream, connection);
         }
     }
 
-    fn spawn(&self, stream: TcpStream, permit: OwnedSemaphorePermit) {
+    fn spawn(&self, stream: TcpStream, connection: Connection) {
         // Answers are small and should not be delayed to fill a packet.
         let _ = stream.set_nodelay(true);
         let watcher = self.graceful.watcher();
-        let service = TowerToHyperService::new(self.router.clone());
-        let http1 = self.http1.clone();
-        let Some(tls) = &self.tls else {
-            tokio::spawn(async move {
-                serve(&http1, stream, service, watcher).await;
-                drop(permit);
-            });
-            return;
-        };
-        let acceptor = TlsAcceptor::from(tls.config());
-        let http2 = self.http2.clone();
+        let service = connection.count(self.router.clone());
+        let acceptor = TlsAcceptor::from(self.tls.config());
+        let (http1, http2) = (self.http1.clone(), self.http2.clone());
         let app = self.app.clone();
         let last_warning = self.last_warning.clone();
-        tokio::spawn(async move {
+        tokio::spawn(connection.run(async move {
             match handshake(acceptor, stream).await {
                 Ok(stream) => {
                     let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
@@ -195,15 +183,14 @@ impl Acceptor {
                     log_failure(why, &error, &last_warning);
                 }
             }
-            drop(permit);
-        });
+        }));
     }
 }
 
 async fn serve(
     builder: &auto::Builder<TokioExecutor>,
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    service: TowerToHyperService<Router>,
+    stream: TlsStream<TcpStream>,
+    service: Counted,
     watcher: Watcher,
 ) {
     let connection = builder.serve_connection(TokioIo::new(stream), service);

@@ -1,6 +1,6 @@
-//! `GET /livez`, `/readyz` and `/metrics`, over plain HTTP on a separate port.
+//! `GET /livez`, `/readyz` and `/metrics`, over plain HTTP on a separate port and a separate thread.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, io, net::TcpListener, sync::Arc, thread, time::Duration};
 
 use axum::{
     Router,
@@ -9,11 +9,67 @@ use axum::{
     response::IntoResponse,
     routing::get,
 };
+use hyper::server::conn::http1;
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
+use tokio::{net::TcpStream, runtime, task::AbortHandle, time};
 
 use super::{
+    accept::ACCEPT_PAUSE,
     app::{App, Phase},
     metrics,
 };
+
+/// How many connections may be open. A probe and a scrape use one each, for some milliseconds.
+const MAX_CONNECTIONS: usize = 64;
+
+/// How long a connection may be open; it carries one request.
+const LIFETIME: Duration = Duration::from_secs(10);
+
+/// Serves the admin port until the process exits, on a thread of its own: the kubelet restarts a
+/// container that does not answer, and reviews can keep every other thread busy.
+///
+/// # Errors
+/// If the system has no thread for it, or cannot watch the port.
+pub fn start(listener: TcpListener, app: Arc<App>) -> io::Result<()> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    listener.set_nonblocking(true)?;
+    let listener = {
+        let _entered = runtime.enter();
+        tokio::net::TcpListener::from_std(listener)?
+    };
+    let accept = move || runtime.block_on(accept(&listener, &router(app)));
+    thread::Builder::new().name("admin".to_owned()).spawn(accept).map(drop)
+}
+
+async fn accept(listener: &tokio::net::TcpListener, router: &Router) {
+    let mut open = VecDeque::<AbortHandle>::new();
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                open.retain(|connection| !connection.is_finished());
+                // The oldest gives way: a client that only holds connections cannot keep a probe
+                // out, and a probe has long been answered when it is the oldest.
+                while open.len() >= MAX_CONNECTIONS {
+                    open.pop_front().inspect(AbortHandle::abort);
+                }
+                open.push_back(tokio::spawn(answer(stream, router.clone())).abort_handle());
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection on the admin port");
+                time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn answer(stream: TcpStream, router: Router) {
+    let service = TowerToHyperService::new(router);
+    let connection =
+        http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), service);
+    if let Ok(Err(error)) = time::timeout(LIFETIME, connection).await {
+        tracing::debug!(%error, "a connection to the admin port ended with an error");
+    }
+}
 
 /// The routes of the admin port.
 pub fn router(app: Arc<App>) -> Router {

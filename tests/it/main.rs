@@ -20,6 +20,8 @@ mod conformance;
 mod corpus;
 mod cross_object;
 #[cfg(feature = "server")]
+mod crowd;
+#[cfg(feature = "server")]
 mod daemon;
 mod door;
 mod generated;

@@ -12,8 +12,8 @@ use crate::{
     support,
 };
 
-/// A daemon with a new certificate, and a client that trusts it.
-fn daemon(dir: &Path, args: &[&str]) -> (Daemon, Client) {
+/// A server with a certificate from files, and a client that trusts it.
+pub fn daemon(dir: &Path, args: &[&str]) -> (Daemon, Client) {
     let made = certificate_in(dir);
     (Daemon::with_files(dir, args), Client::trusting(&[&made.ca]))
 }
