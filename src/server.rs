@@ -8,6 +8,7 @@ pub mod accept;
 pub mod admin;
 pub mod app;
 pub mod args;
+pub mod body;
 pub mod cleanup;
 pub mod connections;
 mod duration;

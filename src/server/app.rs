@@ -6,24 +6,9 @@ use std::sync::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use tokio::sync::Semaphore;
 
-use super::metrics::Metrics;
+use super::{body::Budget, metrics::Metrics};
 use crate::policy::Policy;
-
-/// The largest AdmissionReview that is accepted, in bytes.
-///
-/// The API server accepts objects of up to 3 MiB and etcd stores up to 1.5 MiB. A review contains
-/// the new and the old object as JSON, which is longer than the stored form, and the user. The API
-/// server treats a body that is rejected here as a failed call, so the limit is generous.
-pub const MAX_BODY: usize = 8 << 20;
-
-/// The total size of all bodies that are in memory at one time, in KiB.
-///
-/// A typical review has 10 KiB, so there is room for thousands of them, or for eight of the
-/// largest. Further requests wait, first come first served, for at most as long as the API server
-/// waits for them. Shedding them instead would turn a burst of milliseconds into failed calls.
-pub(crate) const BODY_BUDGET_KIB: usize = 64 << 10;
 
 /// The server's phase of life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +29,8 @@ pub struct App {
     pub policy: ArcSwap<Policy>,
     /// The metrics.
     pub metrics: Metrics,
-    /// The free part of [`BODY_BUDGET_KIB`].
-    pub(crate) body_budget: Semaphore,
+    /// The memory for the bodies of requests.
+    pub(crate) bodies: Budget,
     phase: AtomicU8,
     /// Why the server is not ready although it listens, if it is not.
     waiting: ArcSwapOption<String>,
@@ -57,7 +42,7 @@ impl App {
         Arc::new(App {
             policy: ArcSwap::from_pointee(policy),
             metrics: Metrics::default(),
-            body_budget: Semaphore::new(BODY_BUDGET_KIB),
+            bodies: Budget::default(),
             phase: AtomicU8::new(Phase::Starting as u8),
             waiting: ArcSwapOption::empty(),
         })

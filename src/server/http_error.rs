@@ -29,10 +29,10 @@ pub enum HttpError {
     #[error(transparent)]
     Review(Rejection),
     /// The body did not arrive in time.
-    #[error("the body did not arrive before the ?timeout= deadline")]
+    #[error("the body did not arrive in time")]
     SlowBody,
     /// The body is too large.
-    #[error("the body is larger than {} bytes", super::app::MAX_BODY)]
+    #[error("the body is larger than {} bytes", super::body::MAX_BODY)]
     TooLarge,
 }
 

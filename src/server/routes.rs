@@ -13,12 +13,12 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{MethodRouter, post},
 };
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::{
-    app::{App, BODY_BUDGET_KIB, MAX_BODY, Phase},
+    app::{App, Phase},
+    body::MAX_BODY,
     duration, faults,
     http_error::HttpError,
     record,
@@ -87,20 +87,10 @@ async fn review(
         return Err(HttpError::ContentType);
     }
     let deadline = started + timeout(&head.uri);
-    let length = content_length(&head.headers).unwrap_or(MAX_BODY);
-    if length > MAX_BODY {
+    if content_length(&head.headers).is_some_and(|length| length > MAX_BODY) {
         return Err(HttpError::TooLarge);
     }
-    let kib = u32::try_from(length.div_ceil(1024).clamp(1, BODY_BUDGET_KIB)).unwrap_or(u32::MAX);
-    let room = timeout_at(deadline, app.body_budget.acquire_many(kib));
-    let _room = room.await.map_err(|_| HttpError::Busy)?;
-    let body = timeout_at(deadline, Limited::new(body, MAX_BODY).collect());
-    let body = match body.await {
-        Err(_) => return Err(HttpError::SlowBody),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(HttpError::TooLarge),
-        Ok(Err(_)) => return Err(HttpError::Body),
-        Ok(Ok(body)) => body.to_bytes(),
-    };
+    let (body, _share) = app.bodies.read(body, deadline).await?;
     if Instant::now() >= deadline {
         return Err(HttpError::Busy);
     }

@@ -13,6 +13,7 @@ use setguard::{
     policy::Policy,
     server::{app::App, routes::router},
 };
+use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
 use crate::daemon::review;
@@ -290,37 +291,75 @@ async fn a_review_that_cannot_start_in_time_is_not_started() {
     assert_eq!(reply.status, 200, "an invalid timeout is ignored");
 }
 
-/// A review with this Content-Length whose body never arrives.
-fn silent(uri: &str, length: usize) -> Request<Body> {
-    let never = futures::stream::pending::<Result<Vec<u8>, std::io::Error>>();
+/// A review with a Content-Length of which only the first bytes arrive.
+fn stalled(uri: &str, arrived: usize, length: usize) -> Request<Body> {
+    let arrived = futures::stream::iter([Ok::<_, std::io::Error>(vec![b' '; arrived])]);
+    let body = Body::from_stream(futures::StreamExt::chain(arrived, futures::stream::pending()));
     let request = Request::post(uri).header(header::CONTENT_TYPE, JSON);
-    request.header(header::CONTENT_LENGTH, length).body(Body::from_stream(never)).unwrap()
+    request.header(header::CONTENT_LENGTH, length).body(body).unwrap()
+}
+
+const LARGEST: usize = 8 << 20;
+
+/// Sends stalled reviews, and waits until all are in flight.
+async fn stall(app: &Arc<App>, count: u32, arrived: usize) -> Vec<JoinHandle<u16>> {
+    let requests = (0..count).map(|_| {
+        let (app, request) = (app.clone(), stalled("/validate", arrived, LARGEST));
+        tokio::spawn(async move { send(&app, request).await.status })
+    });
+    let requests = requests.collect();
+    while app.metrics.in_flight() < i64::from(count) {
+        tokio::task::yield_now().await;
+    }
+    requests
 }
 
 #[tokio::test]
 async fn the_server_waits_for_a_body_no_longer_than_the_api_server_waits() {
-    assert_eq!(send(&app(), silent("/validate?timeout=10ms", 10)).await.status, 408);
+    assert_eq!(send(&app(), stalled("/validate?timeout=10ms", 1, 10)).await.status, 408);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_cannot_make_the_server_wait_for_a_body() {
+    let start = tokio::time::Instant::now();
+    let reply = send(&app(), stalled("/validate?timeout=30s", 1, 10)).await;
+    assert_eq!((reply.status, start.elapsed().as_secs()), (408, 10));
+}
+
+#[tokio::test]
+async fn announced_bodies_take_no_memory() {
+    let app = app();
+    let _stalled = stall(&app, 64, 1).await;
+    for _ in 0..100 {
+        assert_eq!(post(&app, "/validate?timeout=5s", changed(|_| {})).await.status, 200);
+    }
 }
 
 #[tokio::test]
 async fn bodies_in_memory_have_a_limit_and_others_wait_their_turn() {
     let app = app();
-    let large: Vec<_> = (0..8)
-        .map(|_| {
-            let app = app.clone();
-            tokio::spawn(async move { send(&app, silent("/validate", 8 << 20)).await.status })
-        })
-        .collect();
-    while app.metrics.in_flight() < 8 {
-        tokio::task::yield_now().await;
-    }
+    // Eight fill the memory, and the ninth is the one that may exceed it.
+    let stalled = stall(&app, 9, LARGEST - 1).await;
     let review = changed(|_| {});
     assert_eq!(post(&app, "/validate?timeout=10ms", review.clone()).await.status, 504);
-    // One of the large ones is aborted, which makes room.
+    // One of them is aborted, which makes room.
     let waiting = tokio::spawn({
         let (app, review) = (app.clone(), review);
         async move { post(&app, "/validate", review).await.status }
     });
-    large[0].abort();
+    stalled[0].abort();
     assert_eq!(waiting.await.unwrap(), 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_that_fill_the_memory_keep_others_out_for_a_second() {
+    let app = app();
+    let stalled = stall(&app, 9, LARGEST - 1).await;
+    let start = tokio::time::Instant::now();
+    assert_eq!(post(&app, "/validate", changed(|_| {})).await.status, 200);
+    assert_eq!(start.elapsed().as_secs(), 1);
+    for request in stalled {
+        assert_eq!(request.await.unwrap(), 408);
+    }
+    assert_eq!(start.elapsed().as_secs(), 10);
 }
