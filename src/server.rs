@@ -13,6 +13,7 @@ pub mod cleanup;
 pub mod connections;
 mod duration;
 pub mod faults;
+mod files;
 mod host;
 pub mod http_error;
 mod https;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::app::App;
+use super::{app::App, files};
 use crate::policy::{
     Policy,
     args::{PolicyArgs, PolicyError},
@@ -13,9 +13,18 @@ use crate::policy::{
 /// # Errors
 /// Everything that is wrong with it, with line numbers.
 pub fn load(args: PolicyArgs) -> Result<(Policy, Reloader), PolicyError> {
-    let text = args.read()?;
+    let text = read(&args)?;
     let policy = args.parse(text.clone())?;
     Ok((policy, Reloader { args, seen: Ok(text) }))
+}
+
+fn read(args: &PolicyArgs) -> Result<Option<String>, PolicyError> {
+    if let Some(path) = &args.policy {
+        files::check(path).map_err(|error| {
+            PolicyError::Read(format!("{}: cannot be read: {error}", path.display()))
+        })?;
+    }
+    args.read()
 }
 
 /// Reads the policy again when it has changed.
@@ -30,7 +39,7 @@ impl Reloader {
     /// Applies what has changed since the last call. If it is invalid, this logs and counts the
     /// failure, and the old policy stays in force.
     pub fn poll(&mut self, app: &App) {
-        let read = self.args.read();
+        let read = read(&self.args);
         let now = read.as_ref().map(Clone::clone).map_err(ToString::to_string);
         if now == self.seen {
             return;

@@ -7,7 +7,7 @@ pub(crate) mod params;
 mod self_signed;
 
 use std::{
-    fmt, fs, io,
+    fmt, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -23,7 +23,7 @@ use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
 pub use self::self_signed::SelfSigned;
-use super::metrics::Metrics;
+use super::{files, metrics::Metrics};
 
 /// The source of the certificate and its key.
 #[derive(Debug)]
@@ -237,7 +237,7 @@ impl Source {
 
 fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, TlsError> {
     let path = path.as_ref();
-    fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
+    files::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
 }
 
 fn content(path: &Path, what: String) -> TlsError {
@@ -283,6 +283,8 @@ fn verifier(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn write(dir: &Path, made: &SelfSigned) -> Source {

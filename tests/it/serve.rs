@@ -1,6 +1,6 @@
 //! `setguard serve` as a process: what it prints and logs, how it starts, reloads and ends.
 
-use std::{fs, io::Write as _, path::Path};
+use std::{fs, io::Write as _, os::unix::fs::symlink, path::Path, process::Command};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -246,6 +246,31 @@ fn a_changed_policy_is_loaded_and_a_wrong_one_is_not() {
     eventually("the new policy", || (!allowed()).then_some(()));
     daemon.measured(r#"setguard_policy_reloads_total{result="success"} 1"#);
     daemon.measured("setguard_policy_last_reload_successful 1");
+}
+
+#[test]
+fn a_pipe_a_device_or_a_huge_file_as_policy_is_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let file = path("policy.yaml");
+    fs::write(&file, policy("warn")).unwrap();
+    let (daemon, _) = daemon(dir.path(), &["--policy", file.to_str().unwrap()]);
+
+    assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+    symlink("/dev/zero", path("device")).unwrap();
+    fs::write(path("huge"), "#".repeat((1 << 20) + 1)).unwrap();
+    let wrong = ["pipe", "device", "huge"];
+    for (i, name) in wrong.iter().enumerate() {
+        fs::write(path("good"), policy("deny")).unwrap();
+        fs::rename(path(name), &file).unwrap();
+        let line = daemon.logged("the changed policy cannot be used; the old one stays in force");
+        let what = if *name == "huge" { "larger than 1048576 bytes" } else { "a regular file" };
+        assert!(line["fields"]["error"].to_string().contains(what), "{line}");
+        daemon.measured("setguard_policy_last_reload_successful 0");
+        // A file that can be read is still picked up.
+        fs::rename(path("good"), &file).unwrap();
+        daemon.measured(&format!(r#"setguard_policy_reloads_total{{result="success"}} {}"#, i + 1));
+    }
 }
 
 /// A review whose second half has not been sent yet.
