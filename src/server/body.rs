@@ -77,10 +77,11 @@ impl Budget {
             if length > MAX_BODY {
                 return Err(HttpError::TooLarge);
             }
-            let had_extra = share.extra.is_some();
-            timeout_at(deadline, share.grow(length)).await.map_err(|_| HttpError::Busy)?;
-            if share.extra.is_some() && !had_extra {
-                end = deadline.min(Instant::now() + EXTRA_TIMEOUT);
+            if share.extra.is_none() {
+                timeout_at(deadline, share.grow(length)).await.map_err(|_| HttpError::Busy)?;
+                if share.extra.is_some() {
+                    end = deadline.min(Instant::now() + EXTRA_TIMEOUT);
+                }
             }
             // Most bodies arrive in one piece, which needs no copy.
             if first.is_empty() && all.is_empty() {
@@ -99,7 +100,7 @@ impl Share<'_> {
     async fn grow(&mut self, bytes: usize) {
         let has = self.room.as_ref().map_or(0, SemaphorePermit::num_permits);
         let more = u32::try_from(bytes.div_ceil(1024).saturating_sub(has)).unwrap_or(u32::MAX);
-        if more == 0 || self.extra.is_some() {
+        if more == 0 {
             return;
         }
         // Nothing closes these semaphores.

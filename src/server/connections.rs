@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub struct Connections {
     room: Arc<Semaphore>,
     open: Mutex<BTreeMap<u64, Arc<State>>>,
-    /// Counts connections and requests, to order them.
+    /// Counts accepted connections and ended requests, to order them.
     events: AtomicU64,
 }
 
@@ -43,7 +43,7 @@ pub struct Connections {
 struct State {
     /// Requests that have arrived and are not answered.
     requests: AtomicUsize,
-    /// When it last began or ended a request, or was accepted, as a number of [`Connections`].
+    /// When it last ended a request, or else when it was accepted, as a number of [`Connections`].
     used: AtomicU64,
     give_way: Notify,
 }

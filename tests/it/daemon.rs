@@ -45,6 +45,12 @@ fn command(args: &[&str]) -> Command {
     command
 }
 
+/// The flags for the certificate in this folder.
+fn certificate_flags(dir: &Path) -> [String; 4] {
+    let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    ["--tls-cert".to_owned(), path("tls.crt"), "--tls-key".to_owned(), path("tls.key")]
+}
+
 /// The exit code and the standard error of a `serve` that is expected to end by itself.
 pub fn serve_fails(args: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
@@ -103,8 +109,8 @@ impl Daemon {
 
     /// Starts it with the certificate in this folder, and without a delay when it shuts down.
     pub fn with_files(dir: &Path, args: &[&str]) -> Self {
-        let (cert, key) = (dir.join("tls.crt"), dir.join("tls.key"));
-        let files = ["--tls-cert", cert.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
+        let files = certificate_flags(dir);
+        let files = files.each_ref().map(String::as_str);
         Self::start(&[&files[..], &["--drain-delay", "0"], args].concat())
     }
 
@@ -127,10 +133,15 @@ impl Daemon {
         }
     }
 
-    /// Starts it, and never reads its log after it listens. The pipe is returned: as long as it is
-    /// kept, it fills up; dropped, each write fails.
-    pub fn with_unread_log(args: &[&str]) -> (Self, BufReader<ChildStderr>) {
-        let child = command(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    /// Like [`Daemon::with_files`], but never reads its log after it listens. The pipe is returned:
+    /// as long as it is kept, it fills up; dropped, each write fails.
+    pub fn with_unread_log(dir: &Path) -> (Self, BufReader<ChildStderr>) {
+        let mut command = command(&["--drain-delay", "0"]);
+        let child = command
+            .args(certificate_flags(dir))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn();
         let mut child = Killed(child.unwrap());
         let mut stderr = BufReader::with_capacity(1, child.0.stderr.take().unwrap());
         let address = |line: &Value, field: &str| line["fields"][field].as_str()?.parse().ok();

@@ -48,14 +48,11 @@ fn without_flags_it_prints_webhooks_with_a_working_ca_bundle() {
 fn it_serves_without_anybody_who_reads_its_log() {
     let dir = tempfile::tempdir().unwrap();
     let made = certificate_in(dir.path());
-    let (cert, key) = (dir.path().join("tls.crt"), dir.path().join("tls.key"));
-    let files = ["--tls-cert", cert.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
-    let args = [&files[..], &["--drain-delay", "0"]].concat();
     let client = Client::trusting(&[&made.ca]);
     let review = review("validate/daemonset-create");
     // Each request logs a line. A pipe holds 64 KiB, less than 400 of them; the queue holds 4,096.
     for keep in [true, false] {
-        let (mut daemon, log) = Daemon::with_unread_log(&args);
+        let (mut daemon, log) = Daemon::with_unread_log(dir.path());
         let log = keep.then_some(log);
         let mut stream = client.connect(daemon.webhook).unwrap();
         for _ in 0..6000 {

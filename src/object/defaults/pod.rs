@@ -34,47 +34,26 @@ pub(super) fn template(template: &mut PodTemplateSpec) {
     }
 }
 
-fn container(container: &mut Container) {
-    common(
-        container.image.as_deref(),
-        &mut container.image_pull_policy,
-        &mut container.termination_message_path,
-        &mut container.termination_message_policy,
-    );
-    ports(&mut container.ports);
-    environment(&mut container.env);
-    probe(&mut container.liveness_probe);
-    probe(&mut container.readiness_probe);
-    probe(&mut container.startup_probe);
-    lifecycle(&mut container.lifecycle);
+/// `SetDefaults_Container` and `SetDefaults_EphemeralContainer`: the types have these fields in
+/// common, but no trait.
+macro_rules! container_defaults {
+    ($name:ident, $Container:ty) => {
+        fn $name(container: &mut $Container) {
+            let image = container.image.as_deref().unwrap_or_default();
+            text(&mut container.image_pull_policy, pull_policy_of(image));
+            text(&mut container.termination_message_path, "/dev/termination-log");
+            text(&mut container.termination_message_policy, "File");
+            ports(&mut container.ports);
+            environment(&mut container.env);
+            probe(&mut container.liveness_probe);
+            probe(&mut container.readiness_probe);
+            probe(&mut container.startup_probe);
+            lifecycle(&mut container.lifecycle);
+        }
+    };
 }
-
-fn ephemeral(container: &mut EphemeralContainer) {
-    common(
-        container.image.as_deref(),
-        &mut container.image_pull_policy,
-        &mut container.termination_message_path,
-        &mut container.termination_message_policy,
-    );
-    ports(&mut container.ports);
-    environment(&mut container.env);
-    probe(&mut container.liveness_probe);
-    probe(&mut container.readiness_probe);
-    probe(&mut container.startup_probe);
-    lifecycle(&mut container.lifecycle);
-}
-
-/// `SetDefaults_Container`.
-fn common(
-    image: Option<&str>,
-    pull_policy: &mut Option<String>,
-    message_path: &mut Option<String>,
-    message_policy: &mut Option<String>,
-) {
-    text(pull_policy, pull_policy_of(image.unwrap_or_default()));
-    text(message_path, "/dev/termination-log");
-    text(message_policy, "File");
-}
+container_defaults!(container, Container);
+container_defaults!(ephemeral, EphemeralContainer);
 
 fn ports(ports: &mut Option<Vec<ContainerPort>>) {
     for port in ports.iter_mut().flatten() {

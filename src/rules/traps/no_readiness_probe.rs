@@ -3,10 +3,9 @@
 use k8s_openapi::api::core::v1::Container;
 
 use super::read;
-use crate::kubernetes::containers::is_sidecar;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::CONTAINERS},
-    kubernetes::cluster::Cluster,
+    kubernetes::{cluster::Cluster, containers::is_sidecar},
     object::Subject,
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };

@@ -6,10 +6,9 @@ use k8s_openapi::{
 };
 
 use super::read;
-use crate::kubernetes::containers::is_sidecar;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::cluster::Cluster,
+    kubernetes::{cluster::Cluster, containers::is_sidecar},
     object::{DaemonSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };

@@ -1,9 +1,8 @@
 //! A template that sets the hostname of its pods.
 
 use super::read;
-use crate::finding::paths::POD_SPEC;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason},
+    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
     rules::trap::{Check, OpenKruise, Phase, Trap},

@@ -16,8 +16,10 @@
 
 use std::collections::HashMap;
 
-use super::authority::Authority;
-use crate::server::managed::time::{BACKDATE, Time};
+use super::{
+    authority::Authority,
+    time::{BACKDATE, Time},
+};
 
 /// Authorities in a `caBundle` are adopted only while fewer than this are known, so that nobody can
 /// fill the Secret with them.
