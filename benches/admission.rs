@@ -9,6 +9,7 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use setguard::{
     admission::{self, Endpoint, review::Request},
+    engine::deadline::Deadline,
     finding::Findings,
     inject::pod::Pod,
     kubernetes::resource::Resource,
@@ -58,7 +59,15 @@ fn validate(c: &mut Criterion) {
             });
         });
         group.bench_function("whole", |b| {
-            b.iter(|| black_box(admission::answer(Endpoint::Validate, &body, &policy, today)));
+            b.iter(|| {
+                black_box(admission::answer(
+                    Endpoint::Validate,
+                    &body,
+                    &policy,
+                    today,
+                    Deadline::NONE,
+                ))
+            });
         });
         group.finish();
     }
@@ -77,7 +86,9 @@ fn mutate(c: &mut Criterion) {
         });
     });
     group.bench_function("whole", |b| {
-        b.iter(|| black_box(admission::answer(Endpoint::Mutate, &body, &policy, today)));
+        b.iter(|| {
+            black_box(admission::answer(Endpoint::Mutate, &body, &policy, today, Deadline::NONE))
+        });
     });
     group.finish();
 }

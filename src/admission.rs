@@ -18,11 +18,11 @@ use self::{
     review::{Operation, Rejection, Request},
 };
 use crate::{
-    engine::{self, Context, Door, Identity, verdict::Verdict},
+    engine::{self, Context, Door, Identity, deadline::Deadline, verdict::Verdict},
     finding::Mode,
     inject::{self, Injection, pod::Pod},
     kubernetes::resource::Resource,
-    object::{Object, Subject, schema},
+    object::{DecodeError, Object, Subject, schema, weight::Weight},
     policy::Policy,
 };
 
@@ -122,14 +122,21 @@ pub fn answer(
     body: &[u8],
     policy: &Policy,
     today: Date,
+    deadline: Deadline<'_>,
 ) -> Result<Answer, AnswerError> {
     let request = Request::parse(body)?;
     let mut reply = Reply::new(&request);
-    let cx = Context { policy, door: Door::Serve, today };
-    match endpoint {
-        Endpoint::Validate => validate(&request, &cx, &mut reply)?,
-        Endpoint::Mutate => mutate(&request, &cx, &mut reply)?,
-        Endpoint::MutateControlPlane => mutate_control_plane(&request, &cx, &mut reply)?,
+    let cx = Context { policy, door: Door::Serve, today, deadline };
+    let judged = match endpoint {
+        Endpoint::Validate => validate(&request, &cx, &mut reply),
+        Endpoint::Mutate => mutate(&request, &cx, &mut reply),
+        Endpoint::MutateControlPlane => mutate_control_plane(&request, &cx, &mut reply),
+    };
+    match judged {
+        Err(Rejection::Object(DecodeError::TooHeavy(weight))) => {
+            reply.too_heavy(&weight, endpoint, &cx);
+        }
+        judged => judged?,
     }
     reply.finish().map_err(AnswerError::Fault)
 }
@@ -195,6 +202,7 @@ fn subject<'a>(
     let json = object(request)?;
     let (object, old) = match Object::parse(resource, json) {
         Ok(object) => (object, old),
+        Err(error @ DecodeError::TooHeavy(_)) => return Err(error.into()),
         // The cause may be just a null, which the API server accepts in many more places.
         Err(error) => {
             let [new, former] = &request.normalized;
@@ -210,11 +218,17 @@ fn subject<'a>(
     }))
 }
 
+/// The longest object that is read a second time, in bytes: that takes far more memory and time.
+const MAX_NORMALIZED: usize = 256 << 10;
+
 fn normalized<'a>(
     json: &str,
     resource: &'static Resource,
     keep: &'a OnceCell<String>,
 ) -> Option<&'a str> {
+    if json.len() > MAX_NORMALIZED {
+        return None;
+    }
     let normalized = schema::normalize(json, resource)?;
     Some(keep.get_or_init(|| normalized))
 }
@@ -289,6 +303,23 @@ impl<'a> Reply<'a> {
         self.response.apply(object, verdict);
         let findings = verdict.judged.iter().map(|judged| (judged.finding.rule.id, judged.mode));
         self.record.findings.extend(findings);
+    }
+
+    /// Reports an object that is too heavy to be read, so that it is neither judged nor changed.
+    fn too_heavy(&mut self, weight: &Weight, endpoint: Endpoint, cx: &Context<'_>) {
+        let request = self.request;
+        let old = request.old_object.map(RawValue::get);
+        let (namespace, name) = (&request.namespace, &self.record.name);
+        let mut verdict = engine::evaluate_too_heavy(weight, namespace, name, old, cx);
+        if endpoint != Endpoint::Validate {
+            self.response.audit("not-injected", "the object is too large to judge");
+            // Pods are judged here only. Sets are judged, and denied, by the validating webhook.
+            let strictest = if is_pod(request) { Mode::Deny } else { Mode::Warn };
+            for judged in &mut verdict.judged {
+                judged.mode = judged.mode.min(strictest);
+            }
+        }
+        self.verdict(&verdict);
     }
 
     fn injection<'o>(

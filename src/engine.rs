@@ -5,6 +5,7 @@
 //! Modes, exceptions and ratcheting are applied here and nowhere else. The engine is pure: today's
 //! date is an input.
 
+pub mod deadline;
 pub mod verdict;
 
 use std::{
@@ -14,15 +15,24 @@ use std::{
 
 use jiff::civil::Date;
 
-use self::verdict::{Downgrade, Judged, Verdict};
+use self::{
+    deadline::Deadline,
+    verdict::{Downgrade, Judged, Verdict},
+};
 use crate::{
     finding::{Finding, Findings, Meta, Mode},
     inject::{Injection, pod::Pod},
     inventory::{Inventory, item::Item},
-    object::{Metadata, Object, Subject, marks::IGNORE_ANNOTATION},
+    object::{
+        Metadata, Object, Subject,
+        marks::IGNORE_ANNOTATION,
+        namespace_or_default,
+        weight::{self, Weight},
+    },
     policy::Policy,
     rules::{
         api_validation::{self, meta::API_VALIDATION, meta::POD_TEMPLATE_VALIDATION},
+        bounds::{self, TOO_LARGE_TO_JUDGE},
         cross_object::{RULES, rule::Found},
         trap::Phase,
         traps::TRAPS,
@@ -48,6 +58,8 @@ pub struct Context<'a> {
     pub door: Door,
     /// Today's date, for exceptions that expire.
     pub today: Date,
+    /// When judging has to end.
+    pub deadline: Deadline<'a>,
 }
 
 impl Context<'_> {
@@ -99,6 +111,27 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
     verdict
 }
 
+/// Judges an object that is too heavy to be read, and of which only the name is known. It replaces
+/// the old object, if there is one, which is given as JSON.
+pub fn evaluate_too_heavy(
+    weight: &Weight,
+    namespace: &str,
+    name: &str,
+    old: Option<&str>,
+    cx: &Context<'_>,
+) -> Verdict {
+    let mut verdict = Verdict::default();
+    let mut findings = Findings::of(&TOO_LARGE_TO_JUDGE);
+    bounds::too_heavy(weight, &mut findings);
+    let object = Identity { namespace: namespace_or_default(Some(namespace)), name, ignore: None };
+    let was_too_heavy =
+        |_: &Finding| old.is_some_and(|old| matches!(weight::too_heavy(old), Ok(Some(_))));
+    for finding in findings.into_vec() {
+        judge(finding, &object, was_too_heavy, cx, &mut verdict);
+    }
+    verdict
+}
+
 /// Judges the findings of an injection, for the object that it belongs to.
 pub fn evaluate_injection<'a>(
     injection: &Injection,
@@ -146,14 +179,22 @@ fn run_traps(
     findings: &mut Findings,
 ) {
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
-    for trap in TRAPS {
-        if can_see(trap.phase)
-            && trap.applies_to(&subject.object)
-            && cx.mode(&trap.meta) != Mode::Off
-        {
+    let traps = TRAPS.iter().filter(|trap| {
+        can_see(trap.phase) && trap.applies_to(&subject.object) && cx.mode(&trap.meta) != Mode::Off
+    });
+    let mut too_late = 0;
+    for trap in traps {
+        // No trap takes long, whatever the object: it is enough to look between them.
+        if too_late > 0 || cx.deadline.has_passed() {
+            too_late += 1;
+        } else {
             findings.set_rule(&trap.meta);
             trap.run(subject, &cluster, findings);
         }
+    }
+    if too_late > 0 {
+        findings.set_rule(&TOO_LARGE_TO_JUDGE);
+        bounds::out_of_time(too_late, findings);
     }
 }
 

@@ -19,7 +19,7 @@
 //! catalogue/    every rule by its id
 //! inject/       tolerations and the node pin, for pods and templates
 //! manifests/    the objects in files, folders and streams
-//! rules/        api_validation, traps, cross_object: families that do not import each other
+//! rules/        api_validation, traps, bounds, cross_object: families that do not import each other
 //! inventory/    many objects in little memory
 //! object/       one object, read once and typed
 //! kubernetes/   names, labels, selectors, quantities, tolerations, releases and gates

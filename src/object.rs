@@ -1,6 +1,6 @@
 //! One object, read once and typed: metadata, spec, and the API server's defaults.
 //!
-//! Imports: kubernetes, yaml.
+//! Imports: kubernetes, yaml, finding.
 //!
 //! Metadata borrows from the JSON, and `managedFields` is skipped. The spec consists of
 //! k8s-openapi's types and gets the defaults that the API server sets before validation. The old
@@ -14,6 +14,7 @@ mod metadata;
 pub mod schema;
 mod spec;
 mod user;
+pub mod weight;
 
 use crate::kubernetes::resource::{Kind, Resource};
 use std::cell::OnceCell;
@@ -27,6 +28,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 pub use spec::{DaemonSetSpec, StatefulSetSpec, Unread};
 pub use user::User;
+use weight::Weight;
 
 /// The spec, by kind.
 #[derive(Clone, Debug)]
@@ -63,6 +65,9 @@ pub enum DecodeError {
         /// The parser's error.
         source: serde_json::Error,
     },
+    /// It is too heavy to be read; see [`weight`].
+    #[error("the object is too large to judge")]
+    TooHeavy(Box<Weight>),
     /// It is of another kind.
     #[error("expected {expected}, got apiVersion {api_version:?}, kind {kind:?}")]
     Kind {
@@ -133,6 +138,9 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
         workload: impl FnOnce(S, Option<&KruiseSpec>) -> Workload<T>,
     ) -> Result<Self, DecodeError> {
         let wrong = |source| DecodeError::Json { kind: resource.kind.as_str(), source };
+        if let Some(too_heavy) = weight::too_heavy(json).map_err(wrong)? {
+            return Err(DecodeError::TooHeavy(Box::new(too_heavy)));
+        }
         let raw: Raw<'a, S> = serde_json::from_str(json).map_err(wrong)?;
         let kruise = if resource.is_kruise() {
             let raw: Raw<'a, KruiseSpec> = serde_json::from_str(json).map_err(wrong)?;

@@ -3,6 +3,7 @@
 //! Imports: inventory, object, kubernetes, finding.
 
 pub mod api_validation;
+pub mod bounds;
 pub mod cross_object;
 pub mod trap;
 pub mod traps;

@@ -10,6 +10,7 @@ use super::previous::Previous;
 use crate::{
     engine::{
         self, Context, Door,
+        deadline::Deadline,
         verdict::{Downgrade, Judged, Verdict},
     },
     finding::{Mode, Path, Reason},
@@ -17,7 +18,7 @@ use crate::{
     inventory::{Inventory, item::Item},
     kubernetes::resource::Resource,
     manifests::{document::Manifest, id::ObjectId, namespaces::Namespaces},
-    object::{Object, Subject, marks, schema},
+    object::{DecodeError, Object, Subject, marks, schema},
     policy::Policy,
     report::diagnostic::{Diagnostic, ObjectReport, Severity},
     rules::api_validation::meta::SCHEMA,
@@ -90,6 +91,14 @@ impl<'a> Judge<'a> {
                 self.evaluate(after.unwrap_or(object), node, judged);
                 self.report(of_injection, node, judged);
             }
+            Err(DecodeError::TooHeavy(weight)) => {
+                let id = &judged.report.id;
+                let (namespace, name) = (&id.namespace, &id.name);
+                let old = self.previous.get(id);
+                let cx = self.context();
+                let verdict = engine::evaluate_too_heavy(&weight, namespace, name, old, &cx);
+                self.report(verdict, node, judged);
+            }
             Err(error) if decodes => {
                 let problem = Problem::at(node.mark, error.to_string());
                 judged.report.diagnostics.push(schema(problem));
@@ -132,7 +141,12 @@ impl<'a> Judge<'a> {
     }
 
     const fn context(&self) -> Context<'a> {
-        Context { policy: self.policy, door: Door::Check, today: self.today }
+        Context {
+            policy: self.policy,
+            door: Door::Check,
+            today: self.today,
+            deadline: Deadline::NONE,
+        }
     }
 
     /// A judged finding as a report shows it. `None` if its rule is off.

@@ -14,7 +14,7 @@ use jiff::{Timestamp, tz::TimeZone};
 
 use self::stream::Preview;
 use crate::{
-    engine::{Context, Door},
+    engine::{Context, Door, deadline::Deadline},
     exit::Exit,
     manifests::{namespaces::Namespaces, source},
     policy::args::PolicyArgs,
@@ -58,7 +58,7 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let mut namespaces = Namespaces::default();
     let sources = source::scan_then_read(&args.paths, &mut |text| namespaces.add(text));
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-    let context = Context { policy: &policy, door: Door::Check, today };
+    let context = Context { policy: &policy, door: Door::Check, today, deadline: Deadline::NONE };
     let preview = Preview::new(user, &namespaces, context);
     for (i, source) in sources.enumerate() {
         let source = match source {

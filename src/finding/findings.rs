@@ -8,6 +8,7 @@ use std::{borrow::Cow, fmt};
 use super::{
     field::{Field, Path},
     rule::Meta,
+    shorten,
     value::Value,
 };
 
@@ -87,6 +88,8 @@ impl Finding {
 /// How many findings of one rule are kept, so that an object with thousands of faults does not
 /// become an answer of megabytes.
 const MAX_FINDINGS: usize = 100;
+/// The longest message, in bytes. A longer one loses its middle.
+const MAX_MESSAGE: usize = 16 << 10;
 /// How many bytes of messages are kept of one rule, which at least one finding may exceed.
 const MAX_BYTES: usize = 64 << 10;
 
@@ -179,7 +182,10 @@ impl Findings {
             count.left_out += 1;
             return;
         }
-        let finding = finding(rule);
+        let mut finding = finding(rule);
+        if let Cow::Owned(shorter) = shorten(&finding.message, MAX_MESSAGE) {
+            finding.message = shorter;
+        }
         count.kept += 1;
         count.bytes += finding.message.len();
         self.list.push(finding);
@@ -202,6 +208,17 @@ impl Findings {
             message: message.into(),
             help: Some(help.into()),
         });
+    }
+
+    /// Like [`Findings::report`], at a field that is owned.
+    pub(crate) fn report_at(
+        &mut self,
+        field: Field,
+        reason: Reason,
+        message: String,
+        help: String,
+    ) {
+        self.add(|rule| Finding { rule, field, reason, message, help: Some(help.into()) });
     }
 
     /// `Required value` (`field.Required`).
@@ -320,9 +337,22 @@ mod tests {
     fn long_messages_fill_the_room_sooner() {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
         for _ in 0..10 {
-            found.forbidden(&Path::new("spec"), "x".repeat(30 << 10));
+            found.forbidden(&Path::new("spec"), "x".repeat(12 << 10));
         }
-        assert_eq!((found.len(), found.into_vec().len()), (10, 3));
+        assert_eq!((found.len(), found.into_vec().len()), (10, 6));
+    }
+
+    #[test]
+    fn a_message_is_bounded_whatever_it_quotes() {
+        let long = "<é\u{1}".repeat(1 << 20);
+        for value in [Value::Str(&long), Value::json(&[&long])] {
+            let mut found = Findings::of(&crate::finding::TEST_RULE);
+            found.invalid(&Path::new("spec"), value, "must be short");
+            let message = found.into_vec().remove(0).message;
+            assert!(message.len() <= MAX_MESSAGE + 10, "{} bytes", message.len());
+            assert!(message.starts_with("Invalid value: "), "{message:.50}");
+            assert!(message.ends_with("…: must be short"), "{}", &message[message.len() - 50..]);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Values as the API server prints them in its messages.
 
-use std::fmt;
+use std::{fmt, io};
 
 use serde::Serialize;
 
@@ -19,9 +19,33 @@ impl Value<'_> {
     /// Any value, printed as JSON the way Go does (`<`, `>`, `&` and the line separators escaped).
     /// In Go's internal structs, names begin with an upper-case letter and keep the struct's order.
     pub fn json(value: &impl Serialize) -> Value<'static> {
-        let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
+        let mut out = Beginning(Vec::new());
+        let whole = serde_json::to_writer(&mut out, value).is_ok();
+        let mut text = String::from_utf8_lossy(&out.0).into_owned();
+        if !whole {
+            text.push('…');
+        }
         let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
         Value::Json(text.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029"))
+    }
+}
+
+/// How much of a value is printed, in bytes. Messages are cut to less.
+const MAX_BYTES: usize = 64 << 10;
+
+/// The beginning of what is written. Nothing more is accepted once it is full.
+struct Beginning(Vec<u8>);
+
+impl io::Write for Beginning {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = MAX_BYTES - self.0.len();
+        let fitting = bytes.get(..room.min(bytes.len())).unwrap_or_default();
+        self.0.extend_from_slice(fitting);
+        Ok(fitting.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -62,7 +86,8 @@ impl fmt::Display for Value<'_> {
 /// Quotes text as Go's `%q` does (`strconv.Quote`), since the API server's messages do.
 fn quote(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("\"")?;
-    for c in text.chars() {
+    let beginning = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or_default();
+    for c in beginning.chars() {
         match c {
             '"' => f.write_str("\\\"")?,
             '\\' => f.write_str("\\\\")?,
@@ -79,5 +104,5 @@ fn quote(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             c => write!(f, "\\U{:08x}", c as u32)?,
         }
     }
-    f.write_str("\"")
+    f.write_str(if beginning.len() < text.len() { "…" } else { "\"" })
 }

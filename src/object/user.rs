@@ -1,6 +1,8 @@
 //! The user who sends an object.
 
-use serde::Deserialize;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, de};
 
 use super::metadata::Str;
 
@@ -11,6 +13,38 @@ pub struct User<'a> {
     #[serde(borrow, default)]
     pub username: Str<'a>,
     /// Groups.
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "groups")]
     pub groups: Option<Vec<Str<'a>>>,
+}
+
+/// The most groups that a user can have. The API server reads them from a token, a certificate or
+/// headers, which have room for a few hundred.
+const MAX_GROUPS: usize = 10_000;
+
+fn groups<'de: 'a, 'a, D: Deserializer<'de>>(reader: D) -> Result<Option<Vec<Str<'a>>>, D::Error> {
+    struct Groups;
+
+    impl<'de> de::Visitor<'de> for Groups {
+        type Value = Option<Vec<Str<'de>>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "at most {MAX_GROUPS} groups")
+        }
+
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut groups = Vec::new();
+            while let Some(group) = list.next_element()? {
+                if groups.len() == MAX_GROUPS {
+                    return Err(de::Error::invalid_length(MAX_GROUPS + 1, &self));
+                }
+                groups.push(group);
+            }
+            Ok(Some(groups))
+        }
+    }
+    reader.deserialize_any(Groups)
 }

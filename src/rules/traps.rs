@@ -40,6 +40,7 @@ mod surge_host_port;
 mod surge_shared_node_resource;
 mod template_finalizers;
 mod template_hostname_ignored;
+mod template_node_annotation;
 mod template_node_name;
 mod template_scheduling_gates;
 mod tolerates_everything;
@@ -88,6 +89,7 @@ pub static TRAPS: &[&Trap] = &[
     &surge_shared_node_resource::TRAP,
     &template_finalizers::TRAP,
     &template_hostname_ignored::TRAP,
+    &template_node_annotation::TRAP,
     &template_node_name::TRAP,
     &template_scheduling_gates::TRAP,
     &tolerates_everything::TRAP,

@@ -6,9 +6,13 @@ use std::sync::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use tokio::sync::Semaphore;
 
 use super::{body::Budget, metrics::Metrics};
 use crate::policy::Policy;
+
+/// How many large reviews are judged at one time.
+const LARGE_REVIEWS: usize = 4;
 
 /// The server's phase of life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +35,8 @@ pub struct App {
     pub metrics: Metrics,
     /// The memory for the bodies of requests.
     pub(crate) bodies: Budget,
+    /// Taken while a large review is judged. Each may take up to 24 MiB, so few are judged at once.
+    pub(crate) judging: Arc<Semaphore>,
     phase: AtomicU8,
     /// Why the server is not ready although it listens, if it is not.
     waiting: ArcSwapOption<String>,
@@ -43,6 +49,7 @@ impl App {
             policy: ArcSwap::from_pointee(policy),
             metrics: Metrics::default(),
             bodies: Budget::default(),
+            judging: Arc::new(Semaphore::new(LARGE_REVIEWS)),
             phase: AtomicU8::new(Phase::Starting as u8),
             waiting: ArcSwapOption::empty(),
         })

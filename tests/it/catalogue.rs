@@ -111,7 +111,8 @@ fn every_trap_has_a_file_and_fixtures_with_its_name() {
 /// The examples of a rule are `<id>.bad.yaml` and `<id>.good.yaml` in the examples of its family.
 #[test]
 fn every_rule_has_example_files_with_its_name() {
-    let folders = ["rules/api_validation", "rules/traps", "rules/cross_object", "inject"];
+    let folders =
+        ["rules/api_validation", "rules/bounds", "rules/traps", "rules/cross_object", "inject"];
     let folders = folders.map(|folder| root().join("src").join(folder).join("examples"));
     let mut files = BTreeSet::new();
     for folder in &folders {

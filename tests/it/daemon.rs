@@ -164,8 +164,13 @@ impl Daemon {
         text
     }
 
+    /// The id of the process.
+    pub fn id(&self) -> u32 {
+        self.child.0.id()
+    }
+
     pub fn signal(&self, name: &str) {
-        let pid = self.child.0.id().to_string();
+        let pid = self.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 

@@ -11,11 +11,11 @@ use jiff::civil::date;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use setguard::{
-    engine::{self, Context, Door},
+    engine::{self, Context, Door, deadline::Deadline},
     finding::Findings,
     inject::{self, pod::Pod},
     kubernetes::cluster::Cluster,
-    object::{Object, Str, Subject, User},
+    object::{Object, Str, Subject, User, weight},
     policy::Policy,
     rules::{
         api_validation::{self, meta::API_VALIDATION},
@@ -36,7 +36,9 @@ const NEGLIGIBLE_NS: u64 = 1_000_000;
 
 /// How the elements of a long list differ.
 #[derive(Clone, Copy, Debug)]
-enum Elements {
+pub enum Elements {
+    /// Not at all, and they are as short as JSON can be.
+    Empty,
     /// Not at all.
     Same,
     /// Every text and number in one is different from that in the others.
@@ -46,7 +48,7 @@ enum Elements {
 }
 
 /// The objects whose lists are made longer: they have one of every list and map in their schema.
-fn objects() -> [Value; 2] {
+pub fn objects() -> [Value; 2] {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/growth");
     let read = |name: &str| -> Value {
         serde_json::from_str(&fs::read_to_string(folder.join(name)).unwrap()).unwrap()
@@ -60,7 +62,7 @@ fn objects() -> [Value; 2] {
 }
 
 /// The addresses of all lists, and of all maps whose values are texts.
-fn lists(value: &Value, at: &str, found: &mut Vec<String>) {
+pub fn lists(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Array(items) => {
             found.push(at.to_owned());
@@ -90,7 +92,7 @@ fn lists(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-fn lengthen(value: &mut Value, length: usize, elements: Elements) {
+pub fn lengthen(value: &mut Value, length: usize, elements: Elements) {
     match value {
         Value::Array(items) => {
             let first = items[0].clone();
@@ -110,6 +112,9 @@ fn changed(value: &Value, i: usize, elements: Elements) -> Value {
     let pick = |words: &[&str]| Value::from(words[i % words.len()]);
     match (elements, value) {
         (Elements::Same, value) => value.clone(),
+        (Elements::Empty, Value::Object(_)) => json!({}),
+        (Elements::Empty, Value::Number(_)) => json!(0),
+        (Elements::Empty, _) => json!(""),
         (_, Value::String(text)) => format!("{text}-{i}").into(),
         (_, Value::Number(number)) => number.as_i64().map_or(0, |n| n + i as i64).into(),
         (_, Value::Array(items)) => items.iter().map(|item| changed(item, i, elements)).collect(),
@@ -194,7 +199,12 @@ fn parts() -> Vec<Part> {
         add(
             &format!("the engine on {operation}"),
             Box::new(move |review| {
-                let cx = Context { policy: &policy, door: Door::Serve, today: date(2026, 1, 1) };
+                let cx = Context {
+                    policy: &policy,
+                    door: Door::Serve,
+                    today: date(2026, 1, 1),
+                    deadline: Deadline::NONE,
+                };
                 subject(review, &|subject| drop(engine::evaluate(subject, &cx)));
             }),
         );
@@ -300,8 +310,13 @@ fn slow_cases(object: &Value) -> Vec<String> {
                 }
                 object
             };
+            // Both are shorter if the object would be too large to judge.
+            let is_judged = |shorter: &usize| {
+                weight::too_heavy(&with(LONG / shorter).to_string()).unwrap().is_none()
+            };
+            let shorter = [1, 2, 4, 8, 16, 32].into_iter().find(is_judged).unwrap();
             let name = if let [one] = &case[..] { one } else { "all lists" };
-            let found = slow_parts(&parts, &|| with(SHORT), &with(LONG));
+            let found = slow_parts(&parts, &|| with(SHORT / shorter), &with(LONG / shorter));
             slow.extend(found.iter().map(|it| format!("{elements:?} {name} of a {kind}: {it}")));
         }
     }

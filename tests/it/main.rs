@@ -12,6 +12,7 @@
 )]
 
 mod asking;
+mod bounds;
 mod catalogue;
 #[cfg(feature = "server")]
 mod chart;
@@ -32,6 +33,8 @@ mod helm;
 mod house;
 mod inject;
 mod kruise;
+#[cfg(all(feature = "server", target_os = "linux"))]
+mod memory;
 mod mutations;
 mod parity;
 mod schema;

@@ -9,7 +9,7 @@ use jiff::civil::date;
 use serde_json::Value;
 use setguard::{
     engine::verdict::Verdict,
-    engine::{self, Context, Door, verdict::Judged},
+    engine::{self, Context, Door, deadline::Deadline, verdict::Judged},
     finding::Mode,
     inject::Injection,
     inventory::{Inventory, item::Item},
@@ -18,7 +18,7 @@ use setguard::{
         resource::Resource,
     },
     object::Metadata,
-    object::{Object, Subject},
+    object::{DecodeError, Object, Subject},
     policy::Policy,
     rules::{
         api_validation::meta::{API_VALIDATION, SCHEMA},
@@ -75,15 +75,22 @@ pub fn judge(json: &str, old: Option<&str>) -> Vec<Found> {
 
 pub fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster) -> Vec<Found> {
     let Some(resource) = resource(json) else { return Vec::new() };
-    let Ok(object) = Object::parse(resource, json) else { return Vec::new() };
-    let subject = match old {
-        Some(old) => Subject::update(object, old),
-        None => Subject::create(object),
-    };
     let mut policy = Policy::default();
     policy.cluster = cluster.clone();
-    let cx = Context { policy: &policy, door: Door::Check, today: date(2026, 1, 1) };
-    let verdict = engine::evaluate(&subject, &cx);
+    let cx = Context {
+        policy: &policy,
+        door: Door::Check,
+        today: date(2026, 1, 1),
+        deadline: Deadline::NONE,
+    };
+    let verdict = match (Object::parse(resource, json), old) {
+        (Ok(object), Some(old)) => engine::evaluate(&Subject::update(object, old), &cx),
+        (Ok(object), None) => engine::evaluate(&Subject::create(object), &cx),
+        (Err(DecodeError::TooHeavy(weight)), old) => {
+            engine::evaluate_too_heavy(&weight, "default", "", old, &cx)
+        }
+        (Err(_), _) => return Vec::new(),
+    };
     verdict.judged.iter().map(flat).collect()
 }
 
@@ -110,7 +117,8 @@ pub fn judge_together(objects: &[String], policy: &Policy) -> Vec<Found> {
         };
         item.map(|item| inventory.add(item));
     }
-    let cx = Context { policy, door: Door::Check, today: date(2026, 1, 1) };
+    let cx =
+        Context { policy, door: Door::Check, today: date(2026, 1, 1), deadline: Deadline::NONE };
     let verdicts = engine::evaluate_cross_object(&inventory, &Inventory::default(), &cx);
     verdicts.values().flat_map(|verdict| &verdict.judged).map(flat).collect()
 }
@@ -118,7 +126,12 @@ pub fn judge_together(objects: &[String], policy: &Policy) -> Vec<Found> {
 /// The verdict of the engine on the findings of an injection, under the default policy.
 pub fn judge_injection(injection: &Injection) -> Verdict {
     let policy = Policy::default();
-    let cx = Context { policy: &policy, door: Door::Check, today: date(2026, 1, 1) };
+    let cx = Context {
+        policy: &policy,
+        door: Door::Check,
+        today: date(2026, 1, 1),
+        deadline: Deadline::NONE,
+    };
     engine::evaluate_injection(injection, &Metadata::default(), &cx)
 }
 
@@ -145,7 +158,7 @@ pub fn check(text: &str) -> Vec<Found> {
 
 /// What `check` finds in a fixture, against its old object if it has one.
 pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
-    let old = old_of(path);
+    let (old, text) = (old_of(path), &expanded(text));
     let documents = yaml::parse(text).into_iter();
     let mut found: Vec<Found> = documents
         .flat_map(|document| {
@@ -174,6 +187,7 @@ pub fn may_accompany(found: &Found, id: &str) -> bool {
 /// What `check` finds in an example of a rule. If two documents are the same object, the first is
 /// the old one and the second its update.
 pub fn example(text: &str) -> Vec<Found> {
+    let text = &expanded(text);
     let id = |json: &String| {
         let object: Value = serde_json::from_str(json).unwrap();
         (object["kind"].clone(), object["metadata"]["name"].clone())
@@ -182,6 +196,20 @@ pub fn example(text: &str) -> Vec<Found> {
         [old, new] if id(old) == id(new) => judge_in(new, Some(old), &cluster_of(text)),
         _ => check(text),
     }
+}
+
+/// A text in which each comment `# … and 9 more` stands for nine more lines like the one before it.
+fn expanded(text: &str) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        let more =
+            line.trim_start().strip_prefix("# … and ").and_then(|it| it.strip_suffix(" more"));
+        match more.map(|count| count.replace(',', "").parse().unwrap()) {
+            Some(count) => lines.extend(vec![*lines.last().unwrap(); count]),
+            None => lines.push(line),
+        }
+    }
+    lines.join("\n")
 }
 
 /// Whether a rule compares several objects, which only `check` can do.

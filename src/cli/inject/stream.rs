@@ -10,8 +10,8 @@ use crate::{
     engine::{self, Context, Identity, verdict::Verdict},
     inject::{self, Injection, pod::Pod},
     kubernetes::resource::Resource,
-    manifests::{namespaces::Namespaces, objects},
-    object::{self, Str, User},
+    manifests::{id::ObjectId, namespaces::Namespaces, objects},
+    object::{self, DecodeError, Str, User, weight::Weight},
     yaml::{self, Problem},
 };
 
@@ -100,15 +100,31 @@ impl<'a> Preview<'a> {
         let json = object.node.to_json();
         let settings = &self.context.policy.injection;
         if (object.api_version(), object.kind()) == ("v1", "Pod") {
-            let pod = Pod::parse(&json).ok()?;
+            let pod = match Pod::parse(&json) {
+                Err(DecodeError::TooHeavy(weight)) => {
+                    return Some(self.refuse(&weight, object));
+                }
+                pod => pod.ok()?,
+            };
             let injection = inject::pod(&pod, &self.user, settings);
             return Some(self.judge(injection, Identity::from(&pod), pod.name()));
         }
         let resource = Resource::of(object.api_version(), object.kind())?;
-        let object = object::Object::parse(resource, &json).ok()?;
+        let object = match object::Object::parse(resource, &json) {
+            Err(DecodeError::TooHeavy(weight)) => return Some(self.refuse(&weight, object)),
+            object => object.ok()?,
+        };
         let asks = self.namespaces.contains(object.metadata.namespace());
         let injection = inject::template(&object, asks, settings);
         Some(self.judge(injection, Identity::from(&object), object.name()))
+    }
+
+    /// An object that is too large gets nothing.
+    fn refuse(&self, weight: &Weight, object: &objects::ManifestObject<'_>) -> Change {
+        let id = ObjectId::of(&object.node);
+        let (namespace, name) = (&id.namespace, &id.name);
+        let verdict = engine::evaluate_too_heavy(weight, namespace, name, None, &self.context);
+        Change { injection: Injection::default(), verdict, name: id.name }
     }
 
     fn judge(&self, injection: Injection, object: Identity<'_>, name: &str) -> Change {

@@ -13,10 +13,16 @@ use crate::{
     node,
 };
 
-pub(super) const CASES: &[Case] = &[Case {
-    needs: &[CONTROLLER_MANAGER, SCHEDULER],
-    ..Case::new("a-daemon-reaches-the-control-plane", control_plane)
-}];
+pub(super) const CASES: &[Case] = &[
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER],
+        ..Case::new("a-daemon-reaches-the-control-plane", control_plane)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER],
+        ..Case::new("a-template-asks-for-one-node", annotated_template)
+    },
+];
 
 /// The built-in controller creates a pod for a node only if the *template* tolerates its taints:
 /// injection into pods comes too late for that.
@@ -39,6 +45,26 @@ fn control_plane(namespace: &Namespace<'_>) {
         let status = namespace.read(&format!("daemonset/{name}"))["status"].take();
         assert_eq!(status["desiredNumberScheduled"], count, "{name}: {status}");
     }
+}
+
+/// The built-in controller copies the annotation into the pods of all nodes.
+fn annotated_template(namespace: &Namespace<'_>) {
+    let nodes = node::create_four(namespace, "annotated");
+    let mut set = daemon_set("agent");
+    set["spec"]["template"]["metadata"]["annotations"] = json!({ "setguard.io/node": nodes[2] });
+    set["spec"]["template"]["spec"]["nodeSelector"] = json!({ node::LABEL: namespace.name });
+    namespace.apply(&set).with_warning("template-node-annotation");
+    assert_bound(namespace, "e2e", &nodes[2..3]);
+    eventually("the pod of the other node to be denied", || {
+        let args = ["get", "events", "-o", "json", "--field-selector", "reason=FailedCreate"];
+        let events = namespace.kubectl(&args, "").accepted().json();
+        let denied = |event: &serde_json::Value| {
+            let message = event["message"].as_str().unwrap_or_default();
+            message.contains("node-pin-conflict") && message.contains(&*nodes[3])
+        };
+        let events = events["items"].as_array().cloned().unwrap_or_default();
+        if events.iter().any(denied) { Ok(()) } else { Err(serde_json::Value::from(events)) }
+    });
 }
 
 /// Asserts that the scheduler has bound one pod to each of these nodes, and that there is no other.

@@ -1,0 +1,28 @@
+//! When judging has to end.
+
+use std::fmt;
+
+/// Tells rules when judging has to end, so that the caller gets an answer in time. The engine itself
+/// reads no clock.
+#[derive(Clone, Copy)]
+pub struct Deadline<'a>(Option<&'a dyn Fn() -> bool>);
+
+impl<'a> Deadline<'a> {
+    /// There is no deadline.
+    pub const NONE: Deadline<'static> = Deadline(None);
+
+    /// The deadline has passed once this function returns true.
+    pub const fn passed_when(has_passed: &'a dyn Fn() -> bool) -> Self {
+        Deadline(Some(has_passed))
+    }
+
+    pub(super) fn has_passed(self) -> bool {
+        self.0.is_some_and(|has_passed| has_passed())
+    }
+}
+
+impl fmt::Debug for Deadline<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Deadline" } else { "no deadline" })
+    }
+}

@@ -1,0 +1,237 @@
+//! How much memory an object takes once it is read, estimated before it is read.
+//!
+//! Kubernetes' types are large: `{}` in a list of volumes is two bytes of JSON and three kilobytes
+//! in memory. So an object is weighed first, and one that is too heavy is never read.
+
+use std::fmt;
+
+use k8s_openapi::api::core::v1::{
+    Container, EphemeralContainer, PersistentVolumeClaim, Volume, VolumeProjection,
+};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::metadata::Str;
+use crate::finding::{Field, Path};
+
+/// The heaviest object that is read, in bytes. The objects of real charts weigh below 200 KiB.
+///
+/// A review has a body of up to 8 MiB and two objects, and rules need room to compare their parts:
+/// at most 32 MiB in all.
+pub const MAX: usize = 8 << 20;
+
+/// A list that grows takes up to twice what its elements take.
+const GROWTH: usize = 2;
+/// An entry of a map or an element of a list, with what the allocator needs for its text.
+const ITEM: usize = 160;
+/// How often a text is in memory while it is read: unescaped, and copied from there.
+const COPIES: usize = 3;
+/// A list that is not empty.
+const LIST: usize = 128;
+/// A node of a `BTreeMap` of texts, which has room for eleven entries.
+const MAP: usize = 600;
+
+/// The weight of an object.
+#[derive(Clone, Debug, Default)]
+pub struct Weight {
+    /// In bytes, as an upper estimate of the memory that the object takes.
+    pub bytes: usize,
+    /// Its list or map with the heaviest items.
+    pub heaviest: Heaviest,
+}
+
+/// A list or map of an object.
+#[derive(Clone, Debug, Default)]
+pub struct Heaviest {
+    /// The field.
+    pub field: Field,
+    /// How many items it has.
+    pub items: usize,
+    /// Its own weight: with its items, but without the lists and maps in them.
+    pub bytes: usize,
+}
+
+/// The weight of an object and its heaviest list or map; `None` if it is light enough to be read.
+///
+/// # Errors
+/// When an object that may be too heavy is not JSON.
+pub fn too_heavy(json: &str) -> serde_json::Result<Option<Weight>> {
+    if is_certainly_light(json) {
+        return Ok(None);
+    }
+    Ok(Some(Weight::of(json)?).filter(|weight| weight.bytes > MAX))
+}
+
+impl Weight {
+    /// Weighs an object.
+    ///
+    /// # Errors
+    /// When it is not JSON.
+    pub fn of(json: &str) -> serde_json::Result<Weight> {
+        let mut sum = Weight::default();
+        let mut reader = serde_json::Deserializer::from_str(json);
+        Weighed { sum: &mut sum, at: None, object: 0, element: 0 }.deserialize(&mut reader)?;
+        Ok(sum)
+    }
+
+    /// Adds a list or map with all that it has, except for what is in the lists and maps in it.
+    fn add(&mut self, at: Option<Path<'_>>, items: usize, bytes: usize) {
+        self.bytes += bytes;
+        if bytes > self.heaviest.bytes {
+            let field = at.map(|path| path.to_field()).unwrap_or_default();
+            self.heaviest = Heaviest { field, items, bytes };
+        }
+    }
+}
+
+/// Whether an object is light however its braces and commas are meant. Nearly all objects are, and
+/// counting bytes takes a hundredth of the time that weighing takes.
+fn is_certainly_light(json: &str) -> bool {
+    let count = |byte| json.bytes().filter(|b| *b == byte).count();
+    let objects = count(b'{') * (GROWTH * size_of::<Volume>() + MAP + ITEM);
+    let items = (count(b',') + count(b'[')) * (LIST + ITEM);
+    objects + items + COPIES * json.len() <= MAX
+}
+
+/// The size of the elements of a list, by the name of the list.
+fn element_size(list: &str) -> usize {
+    match list {
+        "volumes" => size_of::<Volume>(),
+        "containers" | "initContainers" | "ephemeralContainers" => {
+            size_of::<Container>().max(size_of::<EphemeralContainer>())
+        }
+        "volumeClaimTemplates" => size_of::<PersistentVolumeClaim>(),
+        // The largest of the other types.
+        _ => size_of::<VolumeProjection>(),
+    }
+}
+
+/// A value that is weighed. What it yields is what it weighs in the list or map that it is in.
+struct Weighed<'a> {
+    sum: &'a mut Weight,
+    /// Where it is; `None` for the object itself.
+    at: Option<Path<'a>>,
+    /// What it weighs if it is an object.
+    object: usize,
+    /// What its elements weigh if it is a list of objects.
+    element: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Weighed<'_> {
+    type Value = usize;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<usize, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Weighed<'_> {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<usize, E> {
+        Ok(0)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<usize, E> {
+        Ok(0)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<usize, E> {
+        Ok(0)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<usize, E> {
+        Ok(0)
+    }
+
+    fn visit_unit<E>(self) -> Result<usize, E> {
+        Ok(0)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<usize, E> {
+        Ok(COPIES * text.len())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<usize, A::Error> {
+        let Weighed { sum, at, element, .. } = self;
+        let (mut items, mut weight) = (0, LIST);
+        loop {
+            let path = at.as_ref().map(|path| path.index(items));
+            let item = Weighed { sum: &mut *sum, at: path, object: element, element: 0 };
+            let Some(item) = list.next_element_seed(item)? else { break };
+            weight += ITEM + item;
+            items += 1;
+        }
+        sum.add(at, items, weight);
+        Ok(0)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<usize, A::Error> {
+        let Weighed { sum, at, object, .. } = self;
+        let (mut items, mut weight) = (0, MAP);
+        while let Some(key) = map.next_key::<Str<'de>>()? {
+            items += 1;
+            // Lists of the fields that a manager owns: often half of an object, and never read.
+            if &*key == "fieldsV1" {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let path = at.as_ref().map_or_else(|| Path::new(&key), |path| path.child(&key));
+            let element = GROWTH * element_size(&key);
+            let value = Weighed { sum: &mut *sum, at: Some(path), object: 0, element };
+            weight += ITEM + COPIES * key.len() + map.next_value_seed(value)?;
+        }
+        sum.add(at, items, weight);
+        Ok(object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heaviest(json: &str) -> Option<(String, usize)> {
+        let too_heavy = too_heavy(json).unwrap()?;
+        assert!(too_heavy.bytes > MAX);
+        Some((too_heavy.heaviest.field.to_string(), too_heavy.heaviest.items))
+    }
+
+    fn set(field: &str, items: &str) -> String {
+        format!(r#"{{"spec":{{"template":{{"spec":{{"{field}":[{items}]}}}}}}}}"#)
+    }
+
+    #[test]
+    fn a_list_is_as_heavy_as_the_types_of_its_elements() {
+        for (field, element, light, heavy) in [
+            ("volumes", "{},", 1_000, 1_300),
+            ("containers", "{},", 1_500, 2_000),
+            ("tolerations", "{},", 4_000, 6_000),
+            ("finalizers", "\"\",", 50_000, 60_000),
+        ] {
+            let with = |count| set(field, element.repeat(count).trim_end_matches(','));
+            assert_eq!(heaviest(&with(light)), None, "{light} {field}");
+            let field = format!("spec.template.spec.{field}");
+            assert_eq!(heaviest(&with(heavy)), Some((field, heavy)));
+        }
+    }
+
+    #[test]
+    fn text_is_as_heavy_as_it_is_long() {
+        let text = |length| format!(r#"{{"metadata":{{"name":"{}"}}}}"#, "{".repeat(length));
+        assert_eq!(heaviest(&text(MAX / COPIES - 10_000)), None);
+        assert_eq!(heaviest(&text(MAX / COPIES)), Some(("metadata".to_owned(), 1)));
+    }
+
+    #[test]
+    fn the_fields_of_a_manager_are_not_weighed() {
+        let fields = r#""f:a":{},"#.repeat(100_000);
+        let entry = format!(r#"{{"fieldsV1":{{{fields}"f:b":{{}}}}}}"#);
+        assert_eq!(heaviest(&format!(r#"{{"metadata":{{"managedFields":[{entry}]}}}}"#)), None);
+        let entries = "{},".repeat(10_000);
+        let json = format!(r#"{{"metadata":{{"managedFields":[{entries}{entry}]}}}}"#);
+        assert_eq!(heaviest(&json), Some(("metadata.managedFields".to_owned(), 10_001)));
+    }
+}

@@ -1,0 +1,67 @@
+//! The rule that reports an object that was not judged, or not by all rules.
+
+use crate::{
+    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
+    kubernetes::resource::Kind,
+    object::weight::{self, Weight},
+};
+
+/// The kinds of object that can be too large.
+pub static KINDS: &[&str] = &[Kind::DaemonSet.as_str(), Kind::StatefulSet.as_str(), "Pod"];
+
+/// The rule for objects that are too large to judge.
+pub static TOO_LARGE_TO_JUDGE: Meta = Meta {
+    id: "too-large-to-judge",
+    summary: "an object with so many items or so much text that setguard does not judge it",
+    why: "\
+Everybody who may create an object can send one of up to 3 MiB through the API server, with hundreds of
+thousands of items in a list. Kubernetes' types are large: an empty volume is two bytes of JSON and three
+kilobytes in memory. A webhook that reads such an object is killed for its memory, or is busy for so long that
+the API server gives up, and then nobody else's objects are checked either.
+
+So setguard estimates how much memory an object would take before it reads it. An object of more than 8 MiB
+is not judged, and nothing is injected into it. That is room for about 1,000 volumes, 1,500 containers or
+4,000 tolerations; the objects of real charts take less than 0.2 MiB. The rule also reports an object that
+setguard has not finished judging when three quarters of the caller's time have passed: some rules have then
+not looked at it.
+
+Allowing it is a way around the rules that deny. To close that way, set this rule to deny.
+
+Kubernetes: the API server itself limits a request to 3 MiB (`MaxRequestBodyBytes`, apiserver
+pkg/server/config.go) and etcd a stored object to 1.5 MiB; pods have no limit on their lists.",
+    bad: include_str!("bounds/examples/too-large-to-judge.bad.yaml"),
+    good: include_str!("bounds/examples/too-large-to-judge.good.yaml"),
+    mode: Mode::Warn,
+    since: "0.1.0",
+    adjustable: true,
+};
+
+/// Reports an object that was not read.
+pub fn too_heavy(weight: &Weight, found: &mut Findings) {
+    let mib = |bytes: usize| bytes.div_ceil(1 << 20);
+    let heaviest = &weight.heaviest;
+    found.report_at(
+        heaviest.field.clone(),
+        Reason::TooMany,
+        format!(
+            "setguard does not judge this object: it would take up to {} MiB of memory, of which \
+             {} MiB are for the {} items here",
+            mib(weight.bytes),
+            mib(heaviest.bytes),
+            heaviest.items
+        ),
+        format!("make it smaller, to at most {} MiB", mib(weight::MAX)),
+    );
+}
+
+/// Reports an object that this many rules have not looked at, because time ran out.
+pub fn out_of_time(rules: usize, found: &mut Findings) {
+    found.report(
+        &SPEC,
+        Reason::TooMany,
+        format!(
+            "judging took too long and was stopped: {rules} rules have not looked at this object"
+        ),
+        "make the object smaller, or give setguard more processor time",
+    );
+}

@@ -1,0 +1,188 @@
+//! Objects that are too large to judge: they are not read, and nobody who enforces the rule is
+//! evaded by size.
+
+use std::{
+    cell::Cell,
+    io::Write as _,
+    process::{Command, Output, Stdio},
+};
+
+use jiff::civil::date;
+use serde_json::{Value, json};
+use setguard::{
+    admission::{self, Endpoint},
+    engine::deadline::Deadline,
+    finding::Mode,
+    policy::Policy,
+    rules::{bounds::TOO_LARGE_TO_JUDGE, traps::TRAPS},
+};
+
+/// A DaemonSet with this many volumes. Its selector does not match, which is a denial.
+fn daemon_set(volumes: usize) -> Value {
+    let volumes: Vec<Value> = (0..volumes).map(|i| json!({"name": format!("v-{i}")})).collect();
+    json!({"apiVersion": "apps/v1", "kind": "DaemonSet",
+        "metadata": {"name": "agent", "namespace": "shop"},
+        "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": {
+            "metadata": {"labels": {"app": "other"}},
+            "spec": {"containers": [{"name": "agent", "image": "agent:1"}], "volumes": volumes}}}})
+}
+
+fn pod(tolerations: usize) -> Value {
+    let tolerations: Vec<Value> =
+        (0..tolerations).map(|i| json!({"key": format!("k-{i}"), "operator": "Exists"})).collect();
+    json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "agent-1", "namespace": "shop",
+                     "annotations": {"setguard.io/node": "worker-0"}},
+        "spec": {"containers": [{"name": "agent", "image": "agent:1"}],
+                 "tolerations": tolerations}})
+}
+
+fn enforcing() -> Policy {
+    let mut policy = Policy::default();
+    policy.set_mode(&TOO_LARGE_TO_JUDGE, Mode::Deny);
+    policy
+}
+
+/// The `response` to a review of an object that is created, or that replaces an old one.
+fn response(endpoint: Endpoint, object: &Value, old: Option<&Value>, policy: &Policy) -> Value {
+    answer(endpoint, object, old, policy, Deadline::NONE)
+}
+
+fn answer(
+    endpoint: Endpoint,
+    object: &Value,
+    old: Option<&Value>,
+    policy: &Policy,
+    deadline: Deadline<'_>,
+) -> Value {
+    let group = if object["kind"] == "Pod" { "" } else { "apps" };
+    let body = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+        "uid": "1", "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
+        "kind": {"group": group, "version": "v1", "kind": object["kind"]},
+        "namespace": "shop", "name": object["metadata"]["name"],
+        "userInfo": {"username": "system:kube-controller-manager"},
+        "object": object, "oldObject": old}});
+    let body = body.to_string();
+    let today = date(2026, 1, 1);
+    let answer = admission::answer(endpoint, body.as_bytes(), policy, today, deadline).unwrap();
+    let findings = answer.record.findings.len();
+    let mut review: Value = serde_json::from_slice(&answer.body).unwrap();
+    let response = review["response"].take();
+    let ids = ["denied", "warned", "audited"].map(|key| &response["auditAnnotations"][key]);
+    assert_eq!(findings > 0, ids.iter().any(|ids| ids.is_string()), "{response}");
+    response
+}
+
+fn warnings(response: &Value) -> Vec<&str> {
+    let warnings = response["warnings"].as_array();
+    warnings.into_iter().flatten().map(|warning| warning.as_str().unwrap()).collect()
+}
+
+#[test]
+fn what_is_too_large_is_allowed_with_a_warning_and_not_judged() {
+    let policy = Policy::default();
+    let judged = response(Endpoint::Validate, &daemon_set(1_000), None, &policy);
+    assert_eq!(judged["allowed"], false, "1,000 volumes are judged");
+
+    let response = response(Endpoint::Validate, &daemon_set(100_000), None, &policy);
+    assert_eq!(response["allowed"], true);
+    let [warning] = &warnings(&response)[..] else { panic!("{response}") };
+    assert!(
+        warning.starts_with("too-large-to-judge: spec.template.spec.volumes: setguard does not"),
+        "{warning}"
+    );
+    assert!(warning.contains("the 100000 items here"), "{warning}");
+    assert_eq!(response["auditAnnotations"], json!({"warned": "too-large-to-judge"}));
+}
+
+#[test]
+fn a_policy_can_deny_what_is_too_large() {
+    let (small, large, policy) = (daemon_set(1), daemon_set(2_000), enforcing());
+    let validate = |old| response(Endpoint::Validate, &large, old, &policy);
+    let denied = validate(None);
+    assert_eq!(denied["allowed"], false);
+    let cause = &denied["status"]["details"]["causes"][0];
+    assert_eq!(cause["field"], "spec.template.spec.volumes");
+    assert!(cause["message"].as_str().unwrap().ends_with("(setguard: too-large-to-judge)"));
+    assert_eq!(validate(Some(&small))["allowed"], false);
+    // An object that is too large already stays editable, so that its finalizers can be removed.
+    let ratcheted = validate(Some(&large));
+    assert_eq!(ratcheted["allowed"], true);
+    assert_eq!(warnings(&ratcheted).len(), 1);
+    // What becomes smaller is judged, although the old object is not read.
+    let smaller = response(Endpoint::Validate, &small, Some(&large), &policy);
+    assert_eq!(smaller["auditAnnotations"]["denied"], "api-validation");
+}
+
+#[test]
+fn nothing_is_injected_into_what_is_too_large() {
+    let policy = Policy::default();
+    let injected = response(Endpoint::Mutate, &pod(1_000), None, &policy);
+    assert!(injected["patch"].is_string(), "{injected}");
+
+    let large = pod(10_000);
+    let warned = response(Endpoint::Mutate, &large, None, &policy);
+    assert_eq!((&warned["allowed"], &warned["patch"]), (&json!(true), &Value::Null));
+    assert!(warnings(&warned)[0].starts_with("too-large-to-judge: spec.tolerations: "));
+    let why = "the object is too large to judge";
+    assert_eq!(warned["auditAnnotations"]["not-injected"], why);
+    // Pods have no validating webhook; sets do, and that one denies them.
+    assert_eq!(response(Endpoint::Mutate, &large, None, &enforcing())["allowed"], false);
+    for endpoint in [Endpoint::Mutate, Endpoint::MutateControlPlane] {
+        let set = response(endpoint, &daemon_set(2_000), None, &enforcing());
+        assert_eq!((&set["allowed"], warnings(&set).len()), (&json!(true), 1), "{set}");
+        assert_eq!(set["auditAnnotations"]["not-injected"], why);
+    }
+}
+
+#[test]
+fn judging_ends_in_time_with_what_was_found_so_far() {
+    let set = daemon_set(1);
+    let validate = |looks: usize, policy: &Policy| {
+        let looked = Cell::new(0);
+        let has_passed = || {
+            looked.set(looked.get() + 1);
+            looked.get() > looks
+        };
+        let deadline = Deadline::passed_when(&has_passed);
+        answer(Endpoint::Validate, &set, None, policy, deadline)
+    };
+    let in_time = validate(TRAPS.len(), &Policy::default());
+    assert_eq!(in_time["auditAnnotations"]["denied"], "api-validation");
+    assert_eq!(in_time["auditAnnotations"]["warned"], Value::Null);
+
+    let late = validate(3, &Policy::default());
+    assert_eq!(late["auditAnnotations"]["denied"], "api-validation");
+    let [warning] = &warnings(&late)[..] else { panic!("{late}") };
+    assert!(warning.contains("judging took too long"), "{warning}");
+    let denied = validate(3, &enforcing());
+    assert_eq!(denied["auditAnnotations"]["denied"], "api-validation, too-large-to-judge");
+}
+
+fn setguard(args: &[&str], stdin: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_setguard"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn the_command_line_says_the_same_as_the_webhook() {
+    let output = setguard(&["check", "--format=json", "-"], &daemon_set(2_000).to_string());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let [finding] = &report["findings"].as_array().unwrap()[..] else { panic!("{report:#}") };
+    assert_eq!(finding["rule"], "too-large-to-judge");
+    assert_eq!(finding["severity"], "warning");
+    assert_eq!(finding["field"], "spec.template.spec.volumes");
+
+    let output = setguard(&["inject", "-"], &pod(10_000).to_string());
+    let notes = String::from_utf8(output.stderr).unwrap();
+    assert!(notes.starts_with("agent-1: warn: too-large-to-judge: spec.tolerations"), "{notes}");
+    assert!(!String::from_utf8(output.stdout).unwrap().contains("nodeAffinity"));
+}

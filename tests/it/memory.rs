@@ -1,0 +1,148 @@
+//! A review takes a bounded amount of memory, whatever is in it.
+//!
+//! Each body goes to a real server, and the kernel tells how much memory the server had at the
+//! worst moment.
+
+use std::{collections::BTreeSet, fs};
+
+use serde_json::{Value, json};
+use setguard::object::weight::{self, Weight};
+
+use crate::{
+    daemon::{Daemon, Tls, post},
+    growth::{self, Elements},
+    serve::daemon,
+};
+
+/// The most memory that one review may take, with its body.
+const MAX_KIB: u64 = 32 << 10;
+/// The longest body that the server accepts.
+const MAX_BODY: usize = 8 << 20;
+
+/// What the server may have in reserve from the review before.
+const RESERVE_KIB: u64 = 2 << 10;
+
+struct Server {
+    daemon: Daemon,
+    stream: Tls,
+    /// What it has in memory after one small review, in KiB.
+    idle: u64,
+}
+
+impl Server {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (daemon, client) = daemon(folder.path(), &[]);
+        let stream = client.connect(daemon.webhook).unwrap();
+        let mut server = Server { daemon, stream, idle: 0 };
+        let [small, _] = growth::objects();
+        assert_eq!(post(&mut server.stream, "/validate", &review(&small, None)).status, 200);
+        server.idle = server.kib("VmRSS:");
+        server
+    }
+
+    /// A line of the kernel's page on the process, in KiB.
+    fn kib(&self, line: &str) -> u64 {
+        let text = fs::read_to_string(format!("/proc/{}/status", self.daemon.id())).unwrap();
+        let value = text.lines().find_map(|text| text.strip_prefix(line)).unwrap();
+        value.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// Sends a body and returns the status of the answer. The memory that this takes is bounded.
+    fn send(&mut self, what: &str, path: &str, body: &str) -> u16 {
+        assert!(body.len() <= MAX_BODY, "{what}: {} bytes", body.len());
+        // The allocator keeps some of what was freed. A new server has no such reserve.
+        if self.kib("VmRSS:") > self.idle + RESERVE_KIB {
+            *self = Self::start();
+        }
+        // Resets the peak; see proc(5).
+        fs::write(format!("/proc/{}/clear_refs", self.daemon.id()), "5").unwrap();
+        let status = post(&mut self.stream, path, body).status;
+        let took = self.kib("VmHWM:").saturating_sub(self.idle);
+        assert!(took <= MAX_KIB, "{what}: {took} KiB for a body of {} bytes", body.len());
+        status
+    }
+}
+
+/// A review of an object that is created, or that replaces an old one.
+fn review(object: &Value, old: Option<&Value>) -> String {
+    let group = if object["kind"] == "Pod" { "" } else { "apps" };
+    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+        "uid": "1", "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
+        "name": "agent", "namespace": "shop",
+        "kind": {"group": group, "version": "v1", "kind": object["kind"]},
+        "userInfo": {"username": "system:kube-controller-manager"},
+        "object": object, "oldObject": old}})
+    .to_string()
+}
+
+/// The object with this list or map at the length at which it is nearly too heavy to be read.
+fn nearly_too_heavy(object: &Value, at: &str, elements: Elements) -> Value {
+    let with = |length: usize| {
+        let mut object = object.clone();
+        growth::lengthen(object.pointer_mut(at).unwrap(), length, elements);
+        object
+    };
+    let bytes = |length| Weight::of(&with(length).to_string()).unwrap().bytes;
+    let (short, long) = (bytes(500), bytes(1_000));
+    // A little less, since the keys of a map become longer.
+    with((weight::MAX - short) / (long - short) * 500 * 19 / 20)
+}
+
+#[test]
+fn the_heaviest_objects_that_are_read_take_a_bounded_amount_of_memory() {
+    let mut server = Server::start();
+    let mut seen = BTreeSet::new();
+    for object in growth::objects() {
+        let mut lists = Vec::new();
+        growth::lists(&object, "", &mut lists);
+        // Lists with the same name have elements of the same type.
+        lists.retain(|at| seen.insert(at.rsplit('/').next().unwrap().to_owned()));
+        for at in lists {
+            let large = nearly_too_heavy(&object, &at, Elements::Empty);
+            let (create, update) = (review(&large, None), review(&large, Some(&large)));
+            let body = if update.len() <= MAX_BODY { update } else { create };
+            assert_eq!(server.send(&at, "/validate", &body), 200, "{at}");
+            assert!(weight::too_heavy(&large.to_string()).unwrap().is_none(), "{at}");
+        }
+    }
+}
+
+#[test]
+fn the_largest_bodies_take_a_bounded_amount_of_memory() {
+    let mut server = Server::start();
+    let [set, _] = growth::objects();
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "agent",
+        "annotations": {"setguard.io/node": "worker-0"}}, "spec": {}});
+    let envelope = review(&set, None).len() + 1_000;
+    let filled = |item: &str, length: usize| {
+        let items = item.repeat(length / item.len());
+        format!("[{}]", items.trim_end_matches(','))
+    };
+    // A value that fills the body, in the place of null.
+    let mut send = |object: &Value, at: &str, value: &str| {
+        let mut object = object.clone();
+        let place = at.rsplit_once('/').unwrap();
+        object.pointer_mut(place.0).unwrap()[place.1] = json!("HERE");
+        let body = review(&object, None).replace("\"HERE\"", value);
+        let path = if object["kind"] == "Pod" { "/mutate" } else { "/validate" };
+        let what = format!("{:.20} in {at} of a {}", value, object["kind"]);
+        assert_eq!(server.send(&what, path, &body), 200, "{what}");
+    };
+    let all = MAX_BODY - envelope;
+    for item in ["{},", "0,", "\"\",", "{\"a\":{}},"] {
+        let list = filled(item, all);
+        for at in ["/spec/template/spec/volumes", "/metadata/managedFields"] {
+            send(&set, at, &list);
+        }
+        send(&pod, "/spec/tolerations", &list);
+    }
+    // The longest text that is read, and one that is too long for that.
+    for length in [weight::MAX / 3 - 100_000, all] {
+        for character in ["<", "\\u0001", "é"] {
+            let text = format!("\"{}\"", character.repeat(length / character.len()));
+            send(&set, "/spec/template/metadata/labels", &format!("{{\"app\":{text}}}"));
+            send(&set, "/spec/template/spec/containers/0/image", &text);
+        }
+    }
+}
