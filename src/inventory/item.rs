@@ -25,6 +25,8 @@ pub struct Place {
 pub struct Item {
     pub(crate) kind: &'static str,
     pub(crate) namespace: Box<str>,
+    /// Whether the object sets its namespace. If not, the namespace of whoever applies it counts.
+    pub(crate) sets_namespace: bool,
     pub(crate) name: Box<str>,
     /// Whether the API server generates the end of the name, so that each request creates a new
     /// object.

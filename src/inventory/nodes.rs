@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{ContainerPort, NodeSelectorTerm, PodSpec};
+use k8s_openapi::api::core::v1::{
+    ContainerPort, NodeSelectorRequirement, NodeSelectorTerm, PodSpec,
+};
 
 use crate::{
     finding::{Path, paths::POD_SPEC},
@@ -110,8 +112,31 @@ impl Nodes {
             selector: pod.node_selector.clone().unwrap_or_default(),
             terms: required.map(|required| required.node_selector_terms.clone()),
         };
+        if let Some(name) = pod.node_name.as_deref().filter(|name| !name.is_empty()) {
+            nodes.restrict_to(name);
+        }
         nodes.copy_single_values();
         nodes
+    }
+
+    /// Keeps only the node with this name.
+    fn restrict_to(&mut self, name: &str) {
+        let field = NodeSelectorRequirement {
+            key: "metadata.name".to_owned(),
+            operator: "In".to_owned(),
+            values: Some(vec![name.to_owned()]),
+        };
+        let only =
+            || NodeSelectorTerm { match_fields: Some(vec![field.clone()]), ..Default::default() };
+        let Some(terms) = &mut self.terms else {
+            self.terms = Some(vec![only()]);
+            return;
+        };
+        // An empty term selects no node, and would select this one if it got a requirement.
+        terms.retain(|term| *term != NodeSelectorTerm::default());
+        for term in terms {
+            term.match_fields.get_or_insert_default().push(field.clone());
+        }
     }
 
     /// If there is only one term, copies its `In` requirements with one value into the selector.
@@ -164,4 +189,32 @@ fn both(one: &NodeSelectorTerm, other: &NodeSelectorTerm) -> NodeSelectorTerm {
     both.match_expressions.get_or_insert_default().extend(expressions);
     both.match_fields.get_or_insert_default().extend(other.match_fields.iter().flatten().cloned());
     both
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn nodes(pod: Value) -> Nodes {
+        let mut pod = pod;
+        pod["containers"] = json!([]);
+        Nodes::of(&serde_json::from_value(pod).unwrap())
+    }
+
+    #[test]
+    fn a_node_name_selects_one_node() {
+        let on = |name: &str| nodes(json!({"nodeName": name}));
+        let affine = |term: Value| {
+            let required = json!({"nodeSelectorTerms": [term]});
+            nodes(json!({"nodeName": "a", "affinity": {"nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": required}}}))
+        };
+        let field = |name: &str| json!({"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]});
+        assert!(on("a").can_share(&on("a")) && !on("a").can_share(&on("b")));
+        assert!(on("a").can_share(&nodes(json!({}))) && on("").can_share(&on("b")));
+        assert!(on("a").can_share(&affine(field("a"))) && !on("a").can_share(&affine(field("b"))));
+        assert!(!on("a").can_share(&affine(json!({}))), "an empty term selects no node");
+    }
 }

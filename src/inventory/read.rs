@@ -84,6 +84,7 @@ pub(crate) fn object(object: &Object<'_>) -> Option<Item> {
     Some(Item {
         kind: object.kind().as_str(),
         namespace: metadata.namespace().into(),
+        sets_namespace: metadata.namespace.as_deref().is_some_and(|it| !it.is_empty()),
         name: object.name().into(),
         is_generated: metadata.name.as_deref().is_none_or(str::is_empty),
         ignore: metadata.annotation(IGNORE_ANNOTATION).map(Into::into),
@@ -126,6 +127,7 @@ pub(crate) fn json(json: &str) -> Option<Item> {
     let mut item = Item {
         kind,
         namespace: namespace_or_default(metadata.namespace.as_deref()).into(),
+        sets_namespace: metadata.namespace.is_some_and(|it| !it.is_empty()),
         is_generated: name.is_none(),
         name: name.or(metadata.generate_name).unwrap_or_default().into(),
         ignore: None,

@@ -1,16 +1,53 @@
 //! The labels that the controllers set on each pod, whatever its template contains.
 
+use super::resource::Kind;
+
 /// The labels that the DaemonSet controller sets on its pods.
 ///
 /// Kubernetes: `CreatePodTemplate`, pkg/controller/daemon/util/daemonset_util.go.
-pub(crate) const OF_DAEMON_SETS: &[&str] = &["controller-revision-hash", "pod-template-generation"];
+pub(crate) const OF_DAEMON_SETS: &[&str] = &[REVISION, GENERATION];
 
 /// The labels that the StatefulSet controller sets on its pods.
 ///
 /// Kubernetes: `initIdentity`, `updateIdentity` and `setPodRevision`,
 /// pkg/controller/statefulset/stateful_set_utils.go.
-pub(crate) const OF_STATEFUL_SETS: &[&str] = &[
-    "apps.kubernetes.io/pod-index",
-    "controller-revision-hash",
-    "statefulset.kubernetes.io/pod-name",
-];
+pub(crate) const OF_STATEFUL_SETS: &[&str] = &[POD_INDEX, REVISION, POD_NAME];
+
+/// The ordinal of a StatefulSet's pod.
+pub(crate) const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
+/// The name of a StatefulSet's pod.
+pub(crate) const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
+/// A hash of the template. In a StatefulSet the name of the set and a hyphen come first.
+pub(crate) const REVISION: &str = "controller-revision-hash";
+/// How often the template of a DaemonSet has changed, from 1.
+pub(crate) const GENERATION: &str = "pod-template-generation";
+
+/// The ordinal of a StatefulSet's pod that can have this value of [`POD_NAME`] or [`POD_INDEX`].
+pub(crate) fn ordinal(set: &str, label: &str, value: &str) -> Option<i64> {
+    let number = match label {
+        POD_INDEX => value,
+        POD_NAME => value.strip_prefix(set)?.strip_prefix('-')?,
+        _ => return None,
+    };
+    let ordinal = number.parse().ok()?;
+    // No leading zeros and no sign.
+    (ordinal >= 0 && i64::to_string(&ordinal) == number).then_some(ordinal)
+}
+
+/// Whether the controller of a DaemonSet or StatefulSet can set a label to this value.
+pub(crate) fn is_possible(kind: Kind, set: &str, label: &str, value: &str) -> bool {
+    match (kind, label) {
+        (Kind::StatefulSet, REVISION) => {
+            value.strip_prefix(set).and_then(|rest| rest.strip_prefix('-')).is_some_and(is_hash)
+        }
+        (Kind::DaemonSet, REVISION) => is_hash(value),
+        (Kind::DaemonSet, GENERATION) => value.parse().is_ok_and(|number: i64| number > 0),
+        (Kind::StatefulSet, _) => ordinal(set, label, value).is_some(),
+        (Kind::DaemonSet, _) => true,
+    }
+}
+
+/// Kubernetes: `SafeEncodeString`, apimachinery pkg/util/rand/rand.go, of 32 bits in decimal.
+fn is_hash(text: &str) -> bool {
+    (1..=10).contains(&text.len()) && text.chars().all(|c| "456789bcdf".contains(c))
+}

@@ -9,6 +9,7 @@ mod claim_unmounted;
 mod claim_without_class;
 mod claims_deleted_on_scale_down;
 mod control_plane_not_tolerated;
+mod duplicate_entry;
 mod grace_period_zero;
 mod history_limit_zero;
 mod host_port_spread;
@@ -59,6 +60,7 @@ pub static TRAPS: &[&Trap] = &[
     &claim_without_class::TRAP,
     &claims_deleted_on_scale_down::TRAP,
     &control_plane_not_tolerated::TRAP,
+    &duplicate_entry::TRAP,
     &grace_period_zero::TRAP,
     &history_limit_zero::TRAP,
     &host_port_spread::TRAP,

@@ -27,8 +27,8 @@ Seen on a 1.36 control plane: one DaemonSet with `hostPort: 9100`, one in anothe
 have free ports for the requested pod ports\".
 
 `setguard check` reports this if one run gets both objects, in any namespaces. Different addresses in `hostIP`
-do not collide. Nor do DaemonSets that cannot share a node, because no node meets the `nodeSelector` and the
-required node affinity of both.
+do not collide. Nor do DaemonSets that cannot share a node, because no node meets the `nodeSelector`, the
+`nodeName` and the required node affinity of both.
 
 Kubernetes: `Fits`, pkg/scheduler/framework/plugins/nodeports/node_ports.go; `CheckConflict`,
 kube-scheduler framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",

@@ -20,7 +20,8 @@ look for each other do not find each other. Neither the API server nor the contr
 `serviceName` cannot be changed later.
 
 `setguard check` reports this if one run gets the StatefulSet and at least one Service of its namespace. A
-run that gets no Services reports nothing about them.
+run that gets no Services reports nothing about them. If the StatefulSet or a Service with the right name sets
+no namespace, the two may meet in the namespace of whoever applies them, and nothing is reported.
 
 Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go; `ShouldSetHostname`,
 endpointslice util/controller_utils.go.",
@@ -36,7 +37,7 @@ endpointslice util/controller_utils.go.",
 
 fn check(inventory: &Inventory, found: &mut Found) {
     services::each(inventory, |it| {
-        if it.services.is_empty() {
+        if it.services.is_empty() && !it.may_be_another {
             found.report(
                 it.index,
                 &SPEC.child("serviceName"),

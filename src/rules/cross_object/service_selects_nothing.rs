@@ -8,9 +8,9 @@ use crate::{
     finding::{Meta, Mode, Reason, paths::SPEC},
     inventory::{
         Inventory,
-        item::{Controller, Service},
+        item::{Controller, Item, Service},
     },
-    kubernetes::managed_labels::OF_STATEFUL_SETS,
+    kubernetes::{managed_labels, resource::Kind},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -26,7 +26,7 @@ Seen on a 1.36 control plane, with a StatefulSet whose pod is Ready: a Service w
 label has an EndpointSlice without endpoints, a Service without a selector has no EndpointSlice.
 
 `setguard check` reports this if one run gets both objects. Labels that the controller itself sets on each
-pod, such as `statefulset.kubernetes.io/pod-name`, count as matching.
+pod, such as `statefulset.kubernetes.io/pod-name`, count as matching if a pod can have the value.
 
 Kubernetes: `syncService`, pkg/controller/endpointslice/endpointslice_controller.go;
 `ShouldSetHostname`, endpointslice util/controller_utils.go.",
@@ -44,9 +44,9 @@ fn check(inventory: &Inventory, found: &mut Found) {
     services::each(inventory, |it| {
         let mut services = it.services.iter();
         if let Some((first, service)) = it.services.first()
-            && services.all(|(_, service)| !leads_to(service, it.controller))
+            && services.all(|(_, service)| !leads_to(service, it.set, it.controller))
         {
-            let message = match missing(service, it.controller) {
+            let message = match missing(service, it.set, it.controller) {
                 Some((key, value)) => format!(
                     "its {first} selects pods with {key}={value}, a label that these pods do not \
                      have, so they get no DNS names"
@@ -64,15 +64,25 @@ fn check(inventory: &Inventory, found: &mut Found) {
     });
 }
 
-fn leads_to(service: &Service, set: &Controller) -> bool {
+fn leads_to(service: &Service, set: &Item, controller: &Controller) -> bool {
     // An ExternalName Service is not headless, which service-not-headless already reports.
     let has_any = service.selector.iter().next().is_some();
-    service.is_external || (has_any && missing(service, set).is_none())
+    service.is_external || (has_any && missing(service, set, controller).is_none())
 }
 
-/// The first label in the selector of the Service that the pods lack.
-fn missing<'s>(service: &'s Service, set: &Controller) -> Option<(&'s str, &'s str)> {
-    let mut wanted = service.selector.iter();
-    wanted
-        .find(|(key, value)| set.labels.get(key) != Some(value) && !OF_STATEFUL_SETS.contains(key))
+/// The first label in the selector of the Service that no pod has.
+fn missing<'s>(
+    service: &'s Service,
+    set: &Item,
+    controller: &Controller,
+) -> Option<(&'s str, &'s str)> {
+    let has = |key: &str, value: &str| {
+        if managed_labels::OF_STATEFUL_SETS.contains(&key) {
+            set.is_generated
+                || managed_labels::is_possible(Kind::StatefulSet, set.name(), key, value)
+        } else {
+            controller.labels.get(key) == Some(value)
+        }
+    };
+    service.selector.iter().find(|(key, value)| !has(key, value))
 }

@@ -10,12 +10,16 @@ use crate::{
 pub(super) static TRAP: Trap = Trap {
     meta: Meta {
         id: "name-too-long",
-        summary: "a name so long that the controller can never create a pod",
+        summary: "a name so long that the controller cannot create pods",
         why: "\
-The controller appends `-` and a hash of up to 10 characters to the name. For a StatefulSet the result is
-the value of the label `controller-revision-hash` on each pod. A label value can have 63 characters, so the
-name can have at most 52. For a DaemonSet the result is the name of a ControllerRevision. That can have 253
-characters, so the name can have at most 242. The API server accepts names of up to 63 and 253 characters.
+The controller appends `-` and a hash of the template to the name. The hash usually has 10 characters. For a
+StatefulSet the result is the value of the label `controller-revision-hash` on each pod. A label value can
+have 63 characters, so the name can have at most 52. For a DaemonSet the result is the name of a
+ControllerRevision. That can have 253 characters, so the name can have at most 242. The API server accepts
+names of up to 63 and 253 characters.
+
+A shorter hash makes room for a longer name: one template in four has 9 characters, one in fifty has 8. Such
+a set gets its pods, and stops with the first change of its template whose hash is longer.
 
 Seen on a 1.36 control plane: StatefulSets with names of 52, 53, 54 and 57 characters are all accepted;
 only the one with 52 gets pods, the others report FailedCreate forever.
@@ -34,7 +38,7 @@ pkg/controller/daemon/update.go.",
     check: Check::Both(check),
 };
 
-/// A hyphen and a hash: 32 bits in decimal.
+/// A hyphen and a hash: 32 bits in decimal, which are mostly 10 characters.
 const APPENDED: usize = 11;
 /// The API server cuts `generateName` to [`GENERATED_BASE`] characters and appends this many.
 const GENERATED: usize = 5;
@@ -58,8 +62,9 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             &METADATA.child(field),
             Reason::TooLong,
             format!(
-                "with a name of {length} characters no pod can ever be created: the controller \
-                 appends a hash to make {becomes}, which leaves room for {limit} characters"
+                "with a name of {length} characters no pod can be created, unless the template \
+                 happens to have a short hash: the controller appends it to make {becomes}, which \
+                 leaves room for {limit} characters"
             ),
             format!("use a {field} of at most {room} characters"),
         );

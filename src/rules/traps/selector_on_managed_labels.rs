@@ -1,10 +1,12 @@
 //! A selector on labels that the controller itself sets.
 
+use std::collections::BTreeSet;
+
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Path, Reason, paths::SELECTOR},
     kubernetes::{cluster::Cluster, managed_labels, resource::Kind},
-    object::Subject,
+    object::{Object, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
@@ -23,6 +25,9 @@ Seen on a 1.36 control plane: a DaemonSet with `controller-revision-hash DoesNot
 pods within 2, 4 and 6 seconds on two nodes; one with `pod-template-generation: \"7\"` created 22 and 40
 within 2 and 4 seconds. With `pod-template-generation In [\"1\"]` this begins with the first change of the
 template. A StatefulSet creates its pods once, loses them at once, and can neither adopt nor replace them.
+
+A requirement that all pods meet does no harm: `Exists`, `NotIn` with values that the controller never sets,
+and `In` with the names or ordinals of all replicas, as long as there are no more replicas than that.
 
 Kubernetes: `ClaimObject`, pkg/controller/controller_ref_manager.go; `CreatePodTemplate`,
 pkg/controller/daemon/util/daemonset_util.go; `updateIdentity`, `setPodRevision`,
@@ -48,7 +53,10 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             (managed_labels::OF_STATEFUL_SETS, "can neither adopt nor replace them")
         }
     };
-    let mut report = |path: &Path<'_>, key: &str| {
+    let mut check = |path: &Path<'_>, key: &str, operator: &str, values: &[String]| {
+        if !managed.contains(&key) || is_met(&subject.object, key, operator, values) {
+            return;
+        }
         found.report(
             path,
             Reason::Invalid,
@@ -60,16 +68,38 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         );
     };
     let labels = SELECTOR.child("matchLabels");
-    for key in selector.match_labels.iter().flat_map(|labels| labels.keys()) {
-        if managed.contains(&key.as_str()) {
-            report(&labels.key(key), key);
-        }
+    for (key, value) in selector.match_labels.iter().flatten() {
+        check(&labels.key(key), key, "In", std::slice::from_ref(value));
     }
     let expressions = SELECTOR.child("matchExpressions");
     for (i, expression) in selector.match_expressions.iter().flatten().enumerate() {
-        // Exists matches whatever value the controller sets.
-        if managed.contains(&expression.key.as_str()) && expression.operator != "Exists" {
-            report(&expressions.index(i), &expression.key);
+        let values = expression.values.as_deref().unwrap_or_default();
+        check(&expressions.index(i), &expression.key, &expression.operator, values);
+    }
+}
+
+/// Whether all pods meet a requirement, whatever the controller sets the label to.
+fn is_met(object: &Object<'_>, key: &str, operator: &str, values: &[String]) -> bool {
+    // The names of the pods are known only if the name of the set is.
+    let name = object.metadata.name.as_deref().filter(|name| !name.is_empty());
+    match (operator, name) {
+        ("Exists", _) => true,
+        ("In", Some(name)) => read::stateful_set(object).is_some_and(|set| {
+            let ordinals = read::ordinals(set);
+            let listed =
+                values.iter().filter_map(|value| managed_labels::ordinal(name, key, value));
+            let listed: BTreeSet<i64> = listed.filter(|it| ordinals.contains(it)).collect();
+            !ordinals.is_empty() && listed.into_iter().eq(ordinals)
+        }),
+        ("NotIn", Some(name)) => {
+            let possible = |value: &String| {
+                let ordinal = managed_labels::ordinal(name, key, value);
+                let ordinals = read::stateful_set(object).map(read::ordinals);
+                managed_labels::is_possible(object.kind(), name, key, value)
+                    && ordinal.zip(ordinals).is_none_or(|(it, ordinals)| ordinals.contains(&it))
+            };
+            !values.iter().any(possible)
         }
+        _ => false,
     }
 }

@@ -1,8 +1,6 @@
 //! Daemon pods that keep each other off their nodes.
 
-use k8s_openapi::{
-    api::core::v1::PodAffinityTerm, apimachinery::pkg::apis::meta::v1::LabelSelector,
-};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::read;
 use crate::{
@@ -26,6 +24,8 @@ two pods is Pending, \"didn't match pod anti-affinity rules\". The same happens 
 zone and `nodeAffinityPolicy: Ignore` once a second zone has no pod. Anti-affinity by
 `kubernetes.io/hostname` does no harm, unless `maxSurge` needs two pods on a node: then the new one stays
 Pending. A spread constraint with the default policy, `Honor`, does no harm: only the pod's own node counts.
+With `Ignore` all nodes of the cluster count, and a second pod on a node is one too many while another
+node has none.
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go;
 `matchNodeInclusionPolicies`, pkg/scheduler/framework/plugins/podtopologyspread/common.go.",
@@ -57,7 +57,7 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
                 "the pods keep each other off nodes with the same {key}, but each can run on one \
                  node only: all but one stay Pending forever"
             )
-        } else if read::surges(spec) && of_all_revisions(term) {
+        } else if read::surges(spec) && of_all_revisions(term.match_label_keys.as_ref()) {
             String::from(
                 "the surge pod cannot run beside the old one, so it stays Pending and the \
                  rollout never ends",
@@ -77,27 +77,33 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
         );
     }
     for (i, spread) in pod.topology_spread_constraints.iter().flatten().enumerate() {
-        let ignores = spread.node_affinity_policy.as_deref() == Some("Ignore");
-        let key = &spread.topology_key;
-        if ignores
+        let applies = spread.node_affinity_policy.as_deref() == Some("Ignore")
             && spread.when_unsatisfiable == "DoNotSchedule"
-            && key != HOSTNAME
-            && itself(&spread.label_selector)
+            && itself(&spread.label_selector);
+        let key = &spread.topology_key;
+        let message = if applies && key != HOSTNAME {
+            format!(
+                "each pod can run on one node only, so if one {key} has more nodes than another, \
+                 pods stay Pending forever"
+            )
+        } else if applies
+            && spread.max_skew < 2
+            && read::surges(spec)
+            && of_all_revisions(spread.match_label_keys.as_ref())
         {
-            found.report(
-                &spreads.index(i),
-                Reason::Invalid,
-                format!(
-                    "each pod can run on one node only, so if one {key} has more nodes than \
-                     another, pods stay Pending forever"
-                ),
-                "leave the constraint out, or use whenUnsatisfiable ScheduleAnyway",
-            );
-        }
+            String::from(
+                "the surge pod makes two on its node, so it stays Pending as long as any node of \
+                 the cluster has none, and the rollout does not end",
+            )
+        } else {
+            continue;
+        };
+        let help = "leave the constraint out, or use whenUnsatisfiable ScheduleAnyway";
+        found.report(&spreads.index(i), Reason::Invalid, message, help);
     }
 }
 
-/// Whether a term also keeps the pods of a new template away from those of the old one.
-fn of_all_revisions(term: &PodAffinityTerm) -> bool {
-    term.match_label_keys.as_ref().is_none_or(|keys| keys.is_empty())
+/// Whether pods of a new template count together with those of the old one.
+fn of_all_revisions(match_label_keys: Option<&Vec<String>>) -> bool {
+    match_label_keys.is_none_or(Vec::is_empty)
 }

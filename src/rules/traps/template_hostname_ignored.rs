@@ -16,12 +16,13 @@ pub(super) static TRAP: Trap = Trap {
 A StatefulSet gives each pod its own name as hostname and `serviceName` as subdomain. It silently
 overwrites both fields of the template. A DaemonSet keeps the hostname of its template, so the pods on all
 nodes have the same one: whatever they report under their hostname, such as logs and metrics, can no longer
-be told apart.
+be told apart. `hostnameOverride` gives all pods of both kinds the same hostname.
 
 Seen on a 1.36 control plane: a StatefulSet with `hostname: agent` and `subdomain: other` has a pod with
 the hostname `shn-0` and the subdomain `shn`; two pods of a DaemonSet on two nodes both have `agent`.
 
-Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go.",
+Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go; `GeneratePodHostNameAndDomain`,
+pkg/kubelet/kubelet_pods.go, for the override.",
         bad: include_str!("examples/template-hostname-ignored.bad.yaml"),
         good: include_str!("examples/template-hostname-ignored.good.yaml"),
         mode: Mode::Warn,
@@ -33,10 +34,23 @@ Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go.",
     check: Check::Both(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+/// The feature gate of `hostnameOverride`. The API server drops the field while it is off.
+const OVERRIDE_GATE: &str = "HostnameOverride";
+
+fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
     let hostname = spec.hostname.as_deref().filter(|it| !it.is_empty());
     let subdomain = spec.subdomain.as_deref().filter(|it| !it.is_empty());
+    let overridden = spec.hostname_override.as_deref().filter(|_| cluster.enabled(OVERRIDE_GATE));
+    if let Some(hostname) = overridden.filter(|it| !it.is_empty()) {
+        found.report(
+            &POD_SPEC.child("hostnameOverride"),
+            Reason::Forbidden,
+            format!("all pods have the same hostname, {hostname:?}"),
+            "leave hostnameOverride out: each pod then has its own name",
+        );
+        return;
+    }
     match &subject.object.workload {
         Workload::StatefulSet(set) => {
             if let Some(hostname) = hostname {
