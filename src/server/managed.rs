@@ -56,6 +56,9 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// A round takes three steps: the Secret and two webhook configurations. The rest is for conflicts.
 const MAX_STEPS: usize = 12;
 
+/// How many certificates are reported that one write removes. An object has room for thousands.
+const MAX_REPORTED: usize = 10;
+
 /// The certificate that is served until the managed CA has signed one. Nobody trusts it.
 ///
 /// # Errors
@@ -133,7 +136,9 @@ impl State {
     async fn round(&mut self) -> bool {
         let reconciled = self.reconcile().await;
         if let Err(error) = &reconciled {
-            self.event(ManagedEvent::ApiServerFailed);
+            if !matches!(error, CallError::Lost) {
+                self.event(ManagedEvent::ApiServerFailed);
+            }
             tracing::warn!(%error, "cannot maintain the managed certificate; it stays as it is");
         }
         let metrics = &self.manager.app.metrics;
@@ -178,6 +183,9 @@ impl State {
             }
             let now = self.clock.latest();
             self.plan.observe(now, &seen.view);
+            if self.plan.is_waiting(now) {
+                return Err(CallError::Lost);
+            }
             let Some(step) = self.plan.write(now, &seen.view) else { return Ok(()) };
             if steps == MAX_STEPS {
                 // Another client keeps changing the objects. The next round continues.
@@ -196,12 +204,11 @@ impl State {
     async fn write(&self, seen: &Snapshot, step: Step) -> Result<(), CallError> {
         let now = self.clock.latest();
         match step {
-            Step::Store { mut keep, make } => {
+            Step::Store { mut keep, make, dropped } => {
                 if let Some(error) = &seen.corrupt {
                     tracing::error!(error, "the content of the CA Secret is invalid");
                 }
-                let restore = seen.corrupt.is_some()
-                    || (seen.view.stored.is_none() && self.plan.leaf().is_some());
+                let restore = seen.view.stored.is_none() && !keep.is_empty();
                 if make {
                     let lifetime = self.manager.args.lifetimes().authority;
                     match Authority::make(now, lifetime) {
@@ -213,6 +220,7 @@ impl State {
                     return Ok(());
                 }
                 self.cluster.store(seen, &keep).await?;
+                self.dropped("Secret", &dropped);
                 if restore {
                     self.event(ManagedEvent::SecretRestored);
                     tracing::warn!("the CA Secret was lost or invalid and has been restored");
@@ -222,14 +230,30 @@ impl State {
                 }
                 tracing::info!(authorities = keep.len(), made = make, "the Secret was written");
             }
-            Step::Publish { configuration, bundle } => {
+            Step::Publish { configuration, bundle, dropped } => {
                 self.cluster.publish(seen, configuration, &bundle).await?;
+                self.dropped(configuration.kind(), &dropped);
                 self.event(ManagedEvent::BundleWritten);
                 let kind = configuration.kind();
                 tracing::info!(kind, authorities = bundle.len(), "the caBundle was written");
             }
         }
         Ok(())
+    }
+
+    /// Reports certificates that were removed although they have not expired, the first few.
+    fn dropped(&self, from: &str, certs: &[Vec<u8>]) {
+        let now = self.clock.latest();
+        let described = certs.iter().filter_map(|cert| authority::describe(cert, now));
+        for certificate in described.take(MAX_REPORTED) {
+            self.event(ManagedEvent::AuthorityDropped);
+            tracing::warn!(
+                from,
+                certificate,
+                dropped = certs.len(),
+                "a CA was dropped that is not in the CA Secret with its key: did somebody add it?"
+            );
+        }
     }
 
     /// Signs a leaf, if one is due.

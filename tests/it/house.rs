@@ -143,8 +143,8 @@ fn modules() -> BTreeMap<String, Module> {
         if path.len() == 2 && matches!(path[1].as_str(), "lib" | "main") {
             continue;
         }
-        // The file of a `#[cfg(test)] mod tests;`.
-        if path.last().is_some_and(|name| name == "tests") {
+        // The files of a `#[cfg(test)] mod tests;`.
+        if path.iter().any(|name| name == "tests") {
             continue;
         }
         let syntax = syn::parse_file(&fs::read_to_string(&file).unwrap()).unwrap();

@@ -102,7 +102,7 @@ fn a_managed_certificate_waits_for_the_api_server_and_is_not_ready() {
     fs::write(&path, kubeconfig.to_string()).unwrap();
     let daemon = Daemon::start_with_env(&managed("ca"), &[("KUBECONFIG", &path)]);
     let line = daemon.logged("cannot maintain the managed certificate; it stays as it is");
-    assert!(line["fields"]["error"].to_string().contains("reading Secret ca"), "{line}");
+    assert!(line["fields"]["error"].to_string().contains("reading webhook configuration setguard"), "{line}");
     daemon.measured("setguard_managed_certificate_healthy 0");
     let reply = daemon.get("/readyz");
     assert_eq!((reply.status, &*reply.body), (503, "waiting for a certificate\n"));

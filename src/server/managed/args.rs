@@ -5,6 +5,9 @@ use std::time::Duration;
 use super::{plan::Lifetimes, time::Time};
 use crate::server::{duration, host::host};
 
+/// A running replica writes a lost Secret back in less than a second.
+const PATIENCE: Time = 10;
+
 /// `--tls-managed`, and the flags that it requires.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ManagedArgs {
@@ -79,6 +82,7 @@ impl ManagedArgs {
             authority: seconds(self.tls_managed_ca_lifetime),
             leaf: seconds(self.tls_managed_leaf_lifetime),
             settle: seconds(self.tls_managed_settle),
+            patience: PATIENCE,
         }
     }
 }

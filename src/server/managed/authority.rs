@@ -12,16 +12,19 @@ use x509_parser::{certificate::X509Certificate, prelude::FromDer};
 use super::time::{BACKDATE, Time};
 use crate::server::tls::params::{self, Validity};
 
-/// The common name of every CA that setguard creates. All others in a `caBundle` are dropped.
+/// The common name of every CA that setguard creates. Anybody can use it, so it proves nothing.
 const NAME: &str = "setguard managed CA";
+
+/// How much of each part of a certificate that somebody else made is logged, in characters.
+const MAX_SHOWN: usize = 100;
 
 /// A certificate authority (CA).
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Authority {
     /// The certificate, DER.
     pub(crate) cert: Vec<u8>,
-    /// The private key, PKCS#8 in DER. `None` if only the certificate was found, in a `caBundle`.
-    pub(crate) key: Option<Vec<u8>>,
+    /// The private key, PKCS#8 in DER.
+    pub(crate) key: Vec<u8>,
     /// The start of its validity.
     pub(crate) not_before: Time,
     /// The end of its validity.
@@ -33,9 +36,18 @@ impl fmt::Debug for Authority {
         f.debug_struct("Authority")
             .field("not_before", &self.not_before)
             .field("not_after", &self.not_after)
-            .field("key", &self.key.is_some())
             .finish_non_exhaustive()
     }
+}
+
+/// The content of a Secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stored {
+    /// The authorities in it.
+    pub(crate) authorities: Vec<Authority>,
+    /// Certificates (DER) in it without a key. They are not authorities: only somebody else can
+    /// sign with them.
+    pub(crate) keyless: Vec<Vec<u8>>,
 }
 
 /// A leaf certificate and its key, in PEM.
@@ -52,46 +64,21 @@ impl Authority {
         let params = params::authority(NAME, validity(not_before, not_after))?;
         let key = KeyPair::generate()?;
         let cert = params.self_signed(&key)?.der().to_vec();
-        Ok(Authority { cert, key: Some(key.serialize_der()), not_before, not_after })
+        Ok(Authority { cert, key: key.serialize_der(), not_before, not_after })
     }
 
     /// Signs a leaf for these names.
     ///
     /// Its validity starts with that of the CA, so that it is valid even if our clock is ahead.
     pub(crate) fn sign(&self, names: &[String], until: Time) -> Result<SignedLeaf, rcgen::Error> {
-        let key = self.key.as_deref().ok_or(rcgen::Error::CouldNotParseKeyPair)?;
         // The name and the key identifier are those of `make`, and `read` accepts no others.
         // rcgen's feature to read them from the certificate would add a second version of a crate.
         let issuer = params::authority(NAME, validity(self.not_before, self.not_after))?;
-        let issuer = Issuer::new(issuer, KeyPair::try_from(key)?);
+        let issuer = Issuer::new(issuer, KeyPair::try_from(&*self.key)?);
         let leaf = params::leaf(names, validity(self.not_before, until))?;
         let key = KeyPair::generate()?;
         let cert = leaf.signed_by(&key, &issuer)?;
         Ok(SignedLeaf { cert: cert.pem(), key: key.serialize_pem() })
-    }
-
-    fn from_der(der: &[u8]) -> Option<Self> {
-        let (_, certificate) = X509Certificate::from_der(der).ok()?;
-        let validity = certificate.validity();
-        certificate.is_ca().then(|| Authority {
-            cert: der.to_vec(),
-            key: None,
-            not_before: validity.not_before.timestamp(),
-            not_after: validity.not_after.timestamp(),
-        })
-    }
-
-    fn is_ours(&self) -> bool {
-        X509Certificate::from_der(&self.cert).is_ok_and(|(_, certificate)| {
-            let mut names = certificate.subject().iter_common_name();
-            names.next().is_some_and(|name| name.as_str() == Ok(NAME))
-        })
-    }
-
-    fn has_key(&self, key: &KeyPair) -> bool {
-        X509Certificate::from_der(&self.cert).is_ok_and(|(_, certificate)| {
-            certificate.public_key().raw == key.subject_public_key_info()
-        })
     }
 }
 
@@ -105,10 +92,9 @@ pub(crate) fn bundle(authorities: &[Authority]) -> String {
     authorities.iter().map(|authority| pem("CERTIFICATE", &authority.cert)).collect()
 }
 
-/// The known keys as PEM.
+/// The keys as PEM.
 pub(crate) fn keys(authorities: &[Authority]) -> String {
-    let keys = authorities.iter().filter_map(|authority| authority.key.as_deref());
-    keys.map(|key| pem("PRIVATE KEY", key)).collect()
+    authorities.iter().map(|authority| pem("PRIVATE KEY", &authority.key)).collect()
 }
 
 fn pem(tag: &str, der: &[u8]) -> String {
@@ -120,34 +106,67 @@ fn pem(tag: &str, der: &[u8]) -> String {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn read(certs: &[u8], keys: &[u8]) -> Result<Vec<Authority>, String> {
-    let mut authorities = Vec::new();
-    for der in CertificateDer::pem_slice_iter(certs) {
-        let der = der.map_err(|error| format!("ca.crt is not PEM: {error}"))?;
-        let authority = Authority::from_der(&der).filter(Authority::is_ours);
-        authorities.push(authority.ok_or("ca.crt contains something other than setguard CAs")?);
-    }
-    if authorities.is_empty() {
-        return Err("ca.crt contains no certificate".to_owned());
-    }
+pub(crate) fn read(certs: &[u8], keys: &[u8]) -> Result<Stored, String> {
+    let mut pairs = Vec::new();
     for der in PrivateKeyDer::pem_slice_iter(keys) {
         let der = der.map_err(|error| format!("ca.key is not PEM: {error}"))?;
-        let key = KeyPair::try_from(&der).map_err(|error| format!("ca.key: {error}"))?;
-        let owner = authorities.iter_mut().find(|authority| authority.has_key(&key));
-        let owner = owner.ok_or("ca.key contains a key that matches no certificate in ca.crt")?;
-        owner.key = Some(der.secret_der().to_vec());
+        let pair = KeyPair::try_from(&der).map_err(|error| format!("ca.key: {error}"))?;
+        pairs.push((pair.subject_public_key_info(), der.secret_der().to_vec()));
     }
-    Ok(authorities)
+    let mut stored = Stored::default();
+    for der in CertificateDer::pem_slice_iter(certs) {
+        let der = der.map_err(|error| format!("ca.crt is not PEM: {error}"))?.to_vec();
+        let (_, certificate) = X509Certificate::from_der(&der)
+            .map_err(|error| format!("ca.crt contains an invalid certificate: {error}"))?;
+        let key = pairs.iter().position(|(public, _)| certificate.public_key().raw == public);
+        let Some(key) = key else {
+            stored.keyless.push(der);
+            continue;
+        };
+        if !certificate.is_ca() || !is_ours(&certificate) {
+            return Err("ca.crt contains something other than setguard CAs".to_owned());
+        }
+        let validity = certificate.validity();
+        let (not_before, not_after) =
+            (validity.not_before.timestamp(), validity.not_after.timestamp());
+        let (_, key) = pairs.swap_remove(key);
+        stored.authorities.push(Authority { cert: der, key, not_before, not_after });
+    }
+    if !pairs.is_empty() {
+        return Err("ca.key contains a key that matches no certificate in ca.crt".to_owned());
+    }
+    if stored.authorities.is_empty() {
+        return Err("it contains no CA with its key".to_owned());
+    }
+    Ok(stored)
 }
 
-/// Reads a `caBundle`. Returns setguard's CAs in it, and whether it is exactly what setguard would
-/// write for them.
-pub(crate) fn published(bytes: &[u8]) -> (Vec<Authority>, bool) {
+/// Whether a certificate has the name that [`Authority::sign`] writes as the issuer.
+fn is_ours(certificate: &X509Certificate<'_>) -> bool {
+    let mut names = certificate.subject().iter_common_name();
+    names.next().is_some_and(|name| name.as_str() == Ok(NAME))
+}
+
+/// Reads a `caBundle`. Returns the certificates in it (DER), and whether it consists of nothing
+/// else, written as setguard writes them.
+pub(crate) fn published(bytes: &[u8]) -> (Vec<Vec<u8>>, bool) {
     let certs = CertificateDer::pem_slice_iter(bytes).map_while(Result::ok);
-    let ours: Vec<Authority> =
-        certs.filter_map(|der| Authority::from_der(&der)).filter(Authority::is_ours).collect();
-    let clean = bundle(&ours).as_bytes() == bytes;
-    (ours, clean)
+    let certs: Vec<Vec<u8>> = certs.map(|der| der.to_vec()).collect();
+    let written: String = certs.iter().map(|der| pem("CERTIFICATE", der)).collect();
+    (certs, written.as_bytes() == bytes)
+}
+
+/// Describes a certificate (DER) for the log: its name, its serial number and the end of its
+/// validity. `None` if it has expired, so that nobody trusts it anyway.
+pub(crate) fn describe(der: &[u8], now: Time) -> Option<String> {
+    let Ok((_, certificate)) = X509Certificate::from_der(der) else {
+        return Some("something that is not a certificate".to_owned());
+    };
+    let (serial, not_after) =
+        (certificate.raw_serial_as_string(), certificate.validity().not_after);
+    let name: String = certificate.subject().to_string().chars().take(MAX_SHOWN).collect();
+    let serial: String = serial.chars().take(MAX_SHOWN).collect();
+    (now < not_after.timestamp()).then(|| format!("{name:?}, serial {serial}, until {not_after}"))
 }
 
 #[cfg(test)]
@@ -161,14 +180,24 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let old = Authority { key: None, ..Authority::make(NOW, DAY).unwrap() };
+        let old = Authority::make(NOW, DAY).unwrap();
         let new = Authority::make(NOW + DAY, 365 * DAY).unwrap();
         let all = [new.clone(), old];
         let text = bundle(&all);
-        assert_eq!(read(text.as_bytes(), keys(&all).as_bytes()).unwrap(), all);
-        let keyless: Vec<_> = all.iter().map(|a| Authority { key: None, ..a.clone() }).collect();
-        assert_eq!(published(text.as_bytes()), (keyless, true));
+        let stored = read(text.as_bytes(), keys(&all).as_bytes()).unwrap();
+        assert_eq!(stored, Stored { authorities: all.to_vec(), keyless: Vec::new() });
+        let certs = all.iter().map(|authority| authority.cert.clone()).collect();
+        assert_eq!(published(text.as_bytes()), (certs, true));
         assert_eq!((new.not_before, new.not_after), (NOW + DAY - BACKDATE, NOW + 366 * DAY));
+    }
+
+    #[test]
+    fn a_certificate_without_its_key_is_no_authority() {
+        let (ours, other) =
+            (Authority::make(NOW, DAY).unwrap(), Authority::make(NOW, DAY).unwrap());
+        let certs = bundle(&[other.clone(), ours.clone()]);
+        let stored = read(certs.as_bytes(), keys(slice::from_ref(&ours)).as_bytes()).unwrap();
+        assert_eq!(stored, Stored { authorities: vec![ours], keyless: vec![other.cert] });
     }
 
     #[test]
@@ -176,12 +205,14 @@ mod tests {
         let (one, other) = (Authority::make(NOW, DAY).unwrap(), Authority::make(NOW, DAY).unwrap());
         let (crt, key) = (bundle(slice::from_ref(&one)), keys(slice::from_ref(&one)));
         let leaf = one.sign(&["localhost".to_owned()], NOW + 60).unwrap();
+        let both = keys(&[one, other]);
         for (crt, key, error) in [
-            ("", &*key, "ca.crt contains no certificate"),
-            (&crt[..crt.len() / 2], &key, "ca.crt is not PEM"),
-            (&leaf.cert, &key, "ca.crt contains something other than setguard CAs"),
+            ("", "", "it contains no CA with its key"),
+            (&*crt, "", "it contains no CA with its key"),
+            (&crt[..crt.len() / 2], &*key, "ca.crt is not PEM"),
+            (&leaf.cert, &leaf.key, "ca.crt contains something other than setguard CAs"),
             (&crt, &key[..key.len() / 2], "ca.key is not PEM"),
-            (&crt, &keys(&[other]), "ca.key contains a key that matches no certificate in ca.crt"),
+            (&crt, &both, "ca.key contains a key that matches no certificate in ca.crt"),
         ] {
             let told = read(crt.as_bytes(), key.as_bytes()).unwrap_err();
             assert!(told.starts_with(error), "{told}");
@@ -189,15 +220,22 @@ mod tests {
     }
 
     #[test]
-    fn of_a_bundle_only_our_authorities_are_kept() {
-        let ours = Authority::make(NOW, DAY).unwrap();
-        let foreign = crate::server::tls::SelfSigned::new(&["localhost".to_owned()]).unwrap().ca;
-        let text = bundle(slice::from_ref(&ours));
-        let keyless = vec![Authority { key: None, ..ours }];
-        assert_eq!(published(format!("{foreign}{text}").as_bytes()), (keyless.clone(), false));
-        assert_eq!(published(format!("{text}\n").as_bytes()), (keyless, false));
-        assert_eq!(published(foreign.as_bytes()), (Vec::new(), false));
+    fn a_bundle_is_read_whatever_it_contains() {
+        let cert = Authority::make(NOW, DAY).unwrap();
+        let (text, certs) = (bundle(slice::from_ref(&cert)), vec![cert.cert]);
+        assert_eq!(published(text.as_bytes()), (certs.clone(), true));
+        assert_eq!(published(format!("{text}\n").as_bytes()), (certs.clone(), false));
+        assert_eq!(published(format!("nonsense\n{text}").as_bytes()), (certs, false));
         assert_eq!(published(b"nonsense"), (Vec::new(), false));
         assert_eq!(published(b""), (Vec::new(), true));
+    }
+
+    #[test]
+    fn a_certificate_is_described_until_it_expires() {
+        let Authority { cert, .. } = Authority::make(NOW, DAY).unwrap();
+        let text = describe(&cert, NOW).unwrap();
+        assert!(text.starts_with("\"CN=setguard managed CA\", serial "), "{text}");
+        assert_eq!(describe(&cert, NOW + DAY), None);
+        assert!(describe(b"nonsense", NOW).is_some());
     }
 }

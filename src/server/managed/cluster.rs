@@ -51,6 +51,9 @@ pub(crate) enum CallError {
     /// The API server could not be reached, or returned an error.
     #[error("{0}: {1}")]
     Failed(String, String),
+    /// The Secret has no CA, although one is published.
+    #[error("the CA Secret is lost; waiting for a replica that remembers the CA")]
+    Lost,
     /// Another client changed the object first: read it and decide again.
     #[error("{0}: changed by another client")]
     Conflict(String),
@@ -121,13 +124,14 @@ impl Cluster {
         }
     }
 
-    /// Reads all objects.
+    /// Reads all objects, the Secret last: a CA is stored before it is published, so the Secret has
+    /// every CA that another replica has published in the configurations that were read.
     pub(crate) async fn read(&self) -> Result<Snapshot, CallError> {
-        let what = format!("reading Secret {}", self.secret);
-        let secret = call(what, self.secrets.get_opt(&self.secret)).await?;
         let what = || format!("reading webhook configuration {}", self.configurations);
         let validating = call(what(), self.validating.get_opt(&self.configurations)).await?;
         let mutating = call(what(), self.mutating.get_opt(&self.configurations)).await?;
+        let what = format!("reading Secret {}", self.secret);
+        let secret = call(what, self.secrets.get_opt(&self.secret)).await?;
         let validating = validating.map(|it| {
             let webhooks = it.webhooks.iter().flatten();
             Bundles::new(&it.metadata, webhooks.map(|webhook| &webhook.client_config))
@@ -142,8 +146,8 @@ impl Cluster {
         ];
         let published = published.into_iter().flat_map(|(configuration, read)| {
             read.into_iter().flat_map(|read| &read.bundles).map(move |bytes| {
-                let (ours, clean) = authority::published(bytes);
-                Published { configuration, ours, clean }
+                let (certs, clean) = authority::published(bytes);
+                Published { configuration, certs, clean }
             })
         });
         let published = published.collect();

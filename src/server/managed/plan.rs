@@ -1,10 +1,12 @@
 //! Decides what to do next from what was read. It does no I/O, reads no clock and creates no keys.
 //!
-//! The set of authorities (CAs) only grows; an authority leaves it only when it expires. The set is
-//! the union of those in the Secret, those that this replica remembers, and setguard's own in the
-//! `caBundle`s. So no mistake and no race can remove an authority while a replica still serves a
-//! leaf that it signed. All replicas do the same, and the API server's `resourceVersion` decides
-//! which one is first:
+//! Only the Secret says which authorities (CAs) are to be trusted, and only of those whose key it
+//! holds. A replica remembers what it has read there, and writes it back if it is missing. What is
+//! in a `caBundle` proves nothing, whatever its name: others may write there who may not read the
+//! Secret. So the set of authorities is the union of those in the Secret and those that a running
+//! replica remembers, and an authority leaves it only when it expires: no mistake and no race can
+//! remove an authority while a replica that reaches the API server serves a leaf that it signed. All
+//! replicas do the same, and the API server's `resourceVersion` decides which one is first:
 //!
 //! 1. The Secret gets the authorities that it lacks, and a new one as soon as the newest has passed
 //!    two thirds of its lifetime.
@@ -13,17 +15,16 @@
 //!    while.
 //! 4. An authority is removed from the Secret, and so from the `caBundle`s, only when it expires: a
 //!    replica that cannot reach the API server for months keeps signing with those that it knows.
+//!
+//! If the Secret is lost while something is published, a replica that remembers nothing waits for
+//! one that does, before it makes a new authority, which then replaces what is published at once.
 
 use std::collections::HashMap;
 
 use super::{
-    authority::Authority,
+    authority::{Authority, Stored},
     time::{BACKDATE, Time},
 };
-
-/// Authorities in a `caBundle` are adopted only while fewer than this are known, so that nobody can
-/// fill the Secret with them.
-const MAX_KNOWN: usize = 16;
 
 /// Lifetimes, in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -35,13 +36,16 @@ pub(crate) struct Lifetimes {
     /// How long an authority is published before it signs anything: the time after which all API
     /// servers use a new `caBundle`.
     pub(crate) settle: Time,
+    /// How long a replica that remembers no authority waits for one that does, if the Secret is
+    /// lost while something is published.
+    pub(crate) patience: Time,
 }
 
 /// The state of the cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
-    /// The authorities in the Secret. `None` if the Secret does not exist, is empty or is corrupt.
-    pub(crate) stored: Option<Vec<Authority>>,
+    /// The content of the Secret. `None` if it does not exist, is empty or is corrupt.
+    pub(crate) stored: Option<Stored>,
     /// Each `caBundle` of each webhook configuration that exists.
     pub(crate) published: Vec<Published>,
 }
@@ -70,8 +74,8 @@ impl Configuration {
 pub(crate) struct Published {
     /// The webhook configuration that contains it.
     pub(crate) configuration: Configuration,
-    /// The authorities in it that setguard created.
-    pub(crate) ours: Vec<Authority>,
+    /// The certificates in it (DER).
+    pub(crate) certs: Vec<Vec<u8>>,
     /// Whether it contains nothing else.
     pub(crate) clean: bool,
 }
@@ -85,6 +89,8 @@ pub(crate) enum Step {
         keep: Vec<Authority>,
         /// Whether to create a new authority.
         make: bool,
+        /// The certificates (DER) that this removes from the Secret.
+        dropped: Vec<Vec<u8>>,
     },
     /// Write all `caBundle`s of this webhook configuration with these authorities.
     Publish {
@@ -92,6 +98,8 @@ pub(crate) enum Step {
         configuration: Configuration,
         /// The authorities, newest first.
         bundle: Vec<Authority>,
+        /// The certificates (DER) that this removes from a `caBundle`.
+        dropped: Vec<Vec<u8>>,
     },
 }
 
@@ -114,13 +122,15 @@ pub(crate) struct Plan {
     known: Vec<Authority>,
     /// Since when each authority has been in every `caBundle`. The key is its certificate.
     since: HashMap<Vec<u8>, Time>,
+    /// Since when something is published and no authority is known.
+    lost: Option<Time>,
     leaf: Option<Leaf>,
 }
 
 impl Plan {
     /// The plan of a replica that has read nothing yet.
     pub(crate) fn new(lifetimes: Lifetimes) -> Self {
-        Plan { lifetimes, known: Vec::new(), since: HashMap::new(), leaf: None }
+        Plan { lifetimes, known: Vec::new(), since: HashMap::new(), lost: None, leaf: None }
     }
 
     /// All authorities that are to be trusted, newest first.
@@ -131,51 +141,66 @@ impl Plan {
     /// Updates the plan from the state of the cluster. `now` is the API server's time, because the
     /// API server verifies our leaf.
     pub(crate) fn observe(&mut self, now: Time, view: &View) {
-        for authority in view.stored.iter().flatten() {
-            self.learn(authority);
-        }
-        for authority in view.published.iter().flat_map(|published| &published.ours) {
-            let longest = now + self.lifetimes.authority + BACKDATE;
-            if self.known.len() < MAX_KNOWN && authority.not_after <= longest {
-                self.learn(authority);
+        for authority in view.stored.iter().flat_map(|stored| &stored.authorities) {
+            if !self.known.iter().any(|known| known.cert == authority.cert) {
+                self.known.push(authority.clone());
             }
         }
         self.known.retain(|authority| now < authority.not_after);
         self.known.sort_by(|a, b| b.not_before.cmp(&a.not_before).then(b.cert.cmp(&a.cert)));
 
         let everywhere = |authority: &&Authority| {
-            view.published.iter().all(|p| p.ours.iter().any(|have| have.cert == authority.cert))
+            view.published.iter().all(|p| p.certs.contains(&authority.cert))
         };
         let known = self.known.iter().filter(everywhere);
         self.since = known
             .map(|a| (a.cert.clone(), self.since.get(&a.cert).copied().unwrap_or(now)))
             .collect();
+
+        let lost = self.known.is_empty() && view.published.iter().any(|p| !p.certs.is_empty());
+        self.lost = lost.then(|| self.lost.unwrap_or(now));
     }
 
-    fn learn(&mut self, authority: &Authority) {
-        match self.known.iter_mut().find(|known| known.cert == authority.cert) {
-            None => self.known.push(authority.clone()),
-            Some(known) if known.key.is_none() => known.key.clone_from(&authority.key),
-            Some(_) => {}
-        }
+    /// Whether to leave it to another replica to write the Secret back.
+    pub(crate) fn is_waiting(&self, now: Time) -> bool {
+        self.lost.is_some_and(|since| now < since + self.lifetimes.patience)
     }
 
     /// The next necessary write, given the state that was just observed.
     pub(crate) fn write(&self, now: Time, view: &View) -> Option<Step> {
+        if self.is_waiting(now) {
+            return None;
+        }
         let make = !self.known.iter().any(|authority| {
             let made = authority.not_before + BACKDATE;
-            authority.key.is_some()
-                && authority.not_before <= now
-                && now < made + two_thirds(authority.not_after - made)
+            authority.not_before <= now && now < made + two_thirds(authority.not_after - made)
         });
-        if make || !view.stored.as_ref().is_some_and(|stored| same(stored, &self.known)) {
-            return Some(Step::Store { keep: self.known.clone(), make });
+        let stored = view.stored.as_ref();
+        if make
+            || !stored.is_some_and(|it| it.keyless.is_empty() && same(&it.authorities, &self.known))
+        {
+            let certs = stored.iter().flat_map(|it| {
+                it.keyless.iter().chain(it.authorities.iter().map(|authority| &authority.cert))
+            });
+            let dropped = self.unknown(certs);
+            return Some(Step::Store { keep: self.known.clone(), make, dropped });
         }
         let wrong = view.published.iter().find(|published| {
-            !published.clean || !self.known.iter().map(|a| &a.cert).eq(certs(&published.ours))
+            !published.clean || !self.known.iter().map(|a| &a.cert).eq(&published.certs)
         })?;
         let configuration = wrong.configuration;
-        Some(Step::Publish { configuration, bundle: self.known.clone() })
+        let all = view.published.iter().filter(|it| it.configuration == configuration);
+        let dropped = self.unknown(all.flat_map(|published| &published.certs));
+        Some(Step::Publish { configuration, bundle: self.known.clone(), dropped })
+    }
+
+    /// Those of the certificates that are not to be trusted, each once.
+    fn unknown<'a>(&self, certs: impl Iterator<Item = &'a Vec<u8>>) -> Vec<Vec<u8>> {
+        let mut unknown: Vec<_> =
+            certs.filter(|cert| !self.known.iter().any(|it| it.cert == **cert)).cloned().collect();
+        unknown.sort();
+        unknown.dedup();
+        unknown
     }
 
     /// The authority that must sign a new leaf now, and the end of that leaf's validity. `None` if
@@ -186,7 +211,7 @@ impl Plan {
     /// later than the current one.
     pub(crate) fn sign(&self, now: Time) -> Option<(&Authority, Time)> {
         let until = |authority: &Authority| (now + self.lifetimes.leaf).min(authority.not_after);
-        let can = |a: &&Authority| a.key.is_some() && a.not_before <= now && now < a.not_after;
+        let can = |a: &&Authority| a.not_before <= now && now < a.not_after;
         let since = |a: &Authority| self.since.get(&a.cert).copied();
         let usable = || self.known.iter().filter(can).filter(|a| since(a).is_some());
         let settle = self.lifetimes.settle;
@@ -197,7 +222,7 @@ impl Plan {
         let best = newest.or_else(oldest).or_else(|| usable().next());
         let Some(leaf) = &self.leaf else { return best.map(|a| (a, until(a))) };
 
-        let own = self.known.iter().find(|a| a.cert == leaf.authority && a.key.is_some());
+        let own = self.known.iter().find(|a| a.cert == leaf.authority);
         if let Some(best) = best
             && best.cert != leaf.authority
         {
@@ -228,10 +253,6 @@ impl Plan {
 
 fn two_thirds(time: Time) -> Time {
     time - time / 3
-}
-
-fn certs(authorities: &[Authority]) -> impl Iterator<Item = &Vec<u8>> {
-    authorities.iter().map(|authority| &authority.cert)
 }
 
 /// Whether both contain the same certificates and keys, in any order.

@@ -3,6 +3,8 @@
 /// An event in the life of a managed certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManagedEvent {
+    /// A CA that the Secret does not vouch for was removed from a `caBundle` or from the Secret.
+    AuthorityDropped,
     /// A new CA was created and stored.
     AuthorityMade,
     /// A call to the API server failed.
@@ -19,7 +21,8 @@ pub enum ManagedEvent {
 
 impl ManagedEvent {
     /// All events.
-    pub const ALL: [ManagedEvent; 6] = [
+    pub const ALL: [ManagedEvent; 7] = [
+        ManagedEvent::AuthorityDropped,
         ManagedEvent::AuthorityMade,
         ManagedEvent::ApiServerFailed,
         ManagedEvent::BundleWritten,
@@ -31,6 +34,7 @@ impl ManagedEvent {
     /// As a label.
     pub const fn as_str(self) -> &'static str {
         match self {
+            ManagedEvent::AuthorityDropped => "authority-dropped",
             ManagedEvent::AuthorityMade => "authority-made",
             ManagedEvent::ApiServerFailed => "api-server-failed",
             ManagedEvent::BundleWritten => "bundle-written",

@@ -30,7 +30,7 @@ const KINDS: [&str; 2] = ["validatingwebhookconfiguration", "mutatingwebhookconf
 fn managed(namespace: &Namespace<'_>) {
     let site = Site::new(namespace);
     // Helm installs the Deployment before the webhook configurations.
-    let replicas = [0, 1].map(|i| site.replica(i));
+    let mut replicas = [0, 1].map(|i| site.replica(i));
     for i in [0, 1] {
         eventually("being ready without webhook configurations", || site.ready(i));
     }
@@ -39,8 +39,9 @@ fn managed(namespace: &Namespace<'_>) {
 
     rotation(&site);
     secret(&site);
-    bundle(&site);
+    bundle(&site, &replicas);
     assert!(site.metric(0, "event=\"leaf-signed\"") >= 3);
+    lost(&site, &mut replicas);
     drop(replicas);
     cleanup(&site);
 }
@@ -85,12 +86,12 @@ fn secret(site: &Site<'_>) {
     assert!(restored.iter().sum::<u32>() >= 2, "{restored:?}");
 }
 
-/// A changed `caBundle` is repaired.
-fn bundle(site: &Site<'_>) {
-    let foreign = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("one");
-    let foreign = foreign.cert.pem();
+/// A changed `caBundle` is repaired, and nothing in it is trusted, whatever its name.
+fn bundle(site: &Site<'_>, replicas: &[Process; 2]) {
+    let [foreign, namesake] = ["somebody", "setguard managed CA"].map(authority);
+    let mut changes = 0;
     for kind in KINDS {
-        for value in [&foreign, ""] {
+        for value in [&*foreign, &namesake, ""] {
             let path = "/webhooks/0/clientConfig/caBundle";
             let patch =
                 json!([{ "op": "add", "path": path, "value": BASE64.encode(value) }]).to_string();
@@ -103,8 +104,50 @@ fn bundle(site: &Site<'_>) {
                 if right { Ok(()) } else { Err(format!("{now:?}")) }
             });
             eventually("reviews to be answered again", || site.all_well());
+            changes += u32::from(!value.is_empty());
         }
     }
+    let published = KINDS.iter().flat_map(|kind| site.bundles(kind)).collect::<String>();
+    assert!(!(published + &site.secret()).contains(&*namesake));
+    // Each is reported once, by the replica that dropped it.
+    let dropped = [0, 1].map(|i| site.metric(i, "event=\"authority-dropped\""));
+    assert_eq!(dropped.iter().sum::<u32>(), changes, "{dropped:?}");
+    let logs = replicas.iter().map(|it| fs::read_to_string(&it.log).expect("a log"));
+    let warned = logs.flat_map(|log| {
+        let lines =
+            log.lines().filter(|line| line.contains("WARN") && line.contains("a CA was dro"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    });
+    assert_eq!(warned.filter(|line| line.contains("setguard managed CA")).count(), 2);
+}
+
+/// A CA certificate with this name, valid for half an hour.
+fn authority(name: &str) -> String {
+    let mut params = rcgen::CertificateParams::default();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    params.distinguished_name.push(rcgen::DnType::CommonName, name);
+    let now = std::time::SystemTime::now();
+    params.not_before = now.into();
+    params.not_after = (now + std::time::Duration::from_secs(1800)).into();
+    params.self_signed(&rcgen::KeyPair::generate().expect("a key")).expect("a CA").pem()
+}
+
+/// If the Secret is lost and no replica runs, nobody vouches for the CA that is published: the next
+/// one replaces it.
+fn lost(site: &Site<'_>, replicas: &mut [Process; 2]) {
+    for replica in replicas.iter_mut() {
+        replica.kill();
+        eventually("the end", || replica.ended().ok_or("it runs"));
+    }
+    site.namespace.kubectl(&["delete", "secret", SECRET], "").accepted();
+    let old = site.bundle(0);
+    for (i, replica) in replicas.iter_mut().enumerate() {
+        *replica = site.replica(i);
+    }
+    eventually("reviews to be answered again", || site.all_well());
+    let new = site.bundle(0);
+    let kept = old.split_inclusive("-----END CERTIFICATE-----\n").filter(|it| new.contains(it));
+    assert_eq!((kept.count(), new), (0, site.secret()));
 }
 
 /// `setguard cleanup` deletes both configurations, and succeeds if they do not exist.
@@ -144,7 +187,7 @@ impl<'a> Site<'a> {
 
     fn replica(&self, i: usize) -> Process {
         let logs = self.folder.path().join(i.to_string());
-        fs::create_dir(&logs).expect("a folder");
+        fs::create_dir_all(&logs).expect("a folder");
         let (listen, admin) = (
             format!("--listen=127.0.0.1:{}", self.ports[i]),
             format!("--admin-listen=127.0.0.1:{}", self.admin[i]),
