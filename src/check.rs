@@ -1,7 +1,7 @@
 //! `setguard check`: reads manifests, runs the engine on them, and reports what it finds.
 //!
 //! Imports: report, engine, policy, inject, manifests, rules, inventory, object, kubernetes,
-//! yaml, finding, exit.
+//! yaml, finding, exit, printable.
 
 mod cross_object;
 mod judge;
@@ -28,6 +28,7 @@ use crate::{
         source::{self, Source},
     },
     policy::args::PolicyArgs,
+    printable::Printable,
     report::{self, Report, diagnostic::Summary},
     yaml,
 };
@@ -95,7 +96,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let mut trouble = Exit::Clean;
     let mut complain = |message: String| {
         trouble = Exit::Error;
-        let _ = writeln!(anstream::stderr(), "error: {message}");
+        let _ = writeln!(Printable::new(anstream::stderr()), "error: {message}");
     };
     let (mut old, mut new) = (Namespaces::default(), Namespaces::default());
     let mut previous = Previous::default();

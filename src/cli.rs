@@ -1,7 +1,7 @@
 //! The command line: parses the arguments and runs the command.
 //!
 //! Imports: server, check, report, admission, engine, policy, catalogue, inject, manifests,
-//! object, kubernetes, yaml, exit.
+//! object, kubernetes, yaml, exit, printable.
 
 mod inject;
 mod rules;
@@ -15,7 +15,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 #[cfg(feature = "server")]
 use crate::server;
-use crate::{check, exit::Exit};
+use crate::{check, exit::Exit, printable::Printable};
 
 /// Admission control for DaemonSets, StatefulSets and the pods of node daemons.
 ///
@@ -90,7 +90,7 @@ pub fn main() -> ExitCode {
     done.unwrap_or_else(|error| {
         // A closed pipe (`| head`) needs no message. The output is incomplete, so this is not 0.
         if !is_broken_pipe(&error) {
-            let _ = writeln!(anstream::stderr(), "error: {error:#}");
+            let _ = writeln!(Printable::new(anstream::stderr()), "error: {error:#}");
         }
         Exit::Error.into()
     })

@@ -26,6 +26,7 @@
 //! yaml/         text to tree to type, with places
 //! finding/      what was found, where, and by which rule
 //! exit/         the exit codes
+//! printable/    text that cannot steer a terminal
 //! ```
 //!
 //! Everything below `check` and `server` is synchronous. Only `manifests` reads files, and none of
@@ -44,6 +45,7 @@ pub mod kubernetes;
 pub mod manifests;
 pub mod object;
 pub mod policy;
+pub mod printable;
 pub mod report;
 pub mod rules;
 #[cfg(feature = "server")]

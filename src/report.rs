@@ -1,6 +1,6 @@
 //! Findings as text and as JSON, with the lines that they are about.
 //!
-//! Imports: policy, manifests, yaml, finding, exit.
+//! Imports: policy, manifests, yaml, finding, exit, printable.
 
 pub(crate) mod diagnostic;
 pub(crate) mod json;

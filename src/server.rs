@@ -1,6 +1,6 @@
 //! `setguard serve`: HTTPS, certificates, probes and metrics around `admission`.
 //!
-//! Imports: admission, engine, policy, catalogue, object, kubernetes, finding.
+//! Imports: admission, engine, policy, catalogue, object, kubernetes, finding, printable.
 
 #![expect(clippy::disallowed_methods, reason = "a server reads files and the clock")]
 

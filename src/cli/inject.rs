@@ -18,6 +18,7 @@ use crate::{
     exit::Exit,
     manifests::{namespaces::Namespaces, source},
     policy::args::PolicyArgs,
+    printable::Printable,
     report,
 };
 
@@ -53,7 +54,7 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let first = policy.injection.paired_controllers.users.first();
     let user = args.user.as_ref().or(first).map(String::as_str).unwrap_or_default();
     let mut exit = Exit::Clean;
-    let mut notes = anstream::stderr().lock();
+    let mut notes = Printable::new(anstream::stderr().lock());
     let mut out = io::stdout().lock();
     let mut namespaces = Namespaces::default();
     let sources = source::scan_then_read(&args.paths, &mut |text| namespaces.add(text));

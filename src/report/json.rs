@@ -8,7 +8,10 @@ use super::{
     Report,
     diagnostic::{Diagnostic, ObjectReport, Summary},
 };
-use crate::manifests::{id::ObjectId, source::Source};
+use crate::{
+    manifests::{id::ObjectId, source::Source},
+    printable::Printable,
+};
 
 /// The report, collected until it is printed.
 #[derive(Debug, Default)]
@@ -130,7 +133,7 @@ impl Report for Json {
             findings: &self.findings,
             remarks: &self.remarks,
         };
-        let mut out = io::BufWriter::new(io::stdout().lock());
+        let mut out = Printable::new(io::BufWriter::new(io::stdout().lock()));
         serde_json::to_writer_pretty(&mut out, &report)?;
         writeln!(out)?;
         out.flush()

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     finding::shorten,
     manifests::{id::ObjectId, source::Source},
+    printable::Printable,
     yaml::{Mark, Problem},
 };
 
@@ -29,14 +30,15 @@ const AROUND: usize = 60;
 #[derive(Debug)]
 pub(crate) struct Text {
     renderer: Renderer,
-    out: io::BufWriter<AutoStream<io::Stdout>>,
+    out: Printable<io::BufWriter<AutoStream<io::Stdout>>>,
 }
 
 impl Text {
     pub(crate) fn new() -> Self {
         let stdout = io::stdout();
         let choice = AutoStream::choice(&stdout);
-        let out = io::BufWriter::new(AutoStream::new(stdout, choice));
+        // The renderer has removed the ESC of others.
+        let out = Printable::styled(io::BufWriter::new(AutoStream::new(stdout, choice)));
         Text { renderer: renderer(choice), out }
     }
 
@@ -110,7 +112,7 @@ pub(crate) fn problems(source: &Source, problems: &[Problem]) -> io::Result<()> 
     let stderr = io::stderr();
     let choice = AutoStream::choice(&stderr);
     let renderer = renderer(choice);
-    let mut out = AutoStream::new(stderr, choice);
+    let mut out = Printable::styled(AutoStream::new(stderr, choice));
     for problem in problems {
         let field = problem.field.to_string();
         let title = if field.is_empty() {

@@ -498,10 +498,18 @@ fn colours_are_for_terminals_unless_forced() {
 
 #[test]
 fn a_manifest_cannot_send_control_characters_to_the_terminal() {
-    let text = MISSPELT.replace("minReadySecond", "\"min\\e[2J\\u202e\"");
-    let ran = check(&text);
-    assert_eq!(ran.code, 1);
-    assert!(!ran.stdout.contains(['\u{1b}', '\u{202e}']), "{:?}", ran.stdout);
+    // ESC, CSI in one character, and a reversal of the line.
+    let text = MISSPELT.replace("minReadySecond", "\"min\\e[2J\\x9b2J\\u202e\"");
+    let run = |args: &[&str], text: &str| Folder::new([]).feed(args, text.as_bytes());
+    for format in ["text", "json"] {
+        let ran = run(&["check", "--format", format, "-"], &text);
+        assert_eq!(ran.code, 1);
+        assert!(ran.stdout.contains("\\u009b2J"), "{:?}", ran.stdout);
+        assert!(!ran.stdout.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{:?}", ran.stdout);
+    }
+    let ran = run(&["check", "no\u{1b}[2Jsuch\u{9b}file\u{202e}"], "");
+    assert!(!ran.stderr.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{:?}", ran.stderr);
+    assert!(ran.stderr.contains("\\u001b[2Jsuch\\u009bfile\\u202e"), "{:?}", ran.stderr);
 }
 
 #[test]

@@ -119,17 +119,17 @@ impl Daemon {
         self.logs_until(message).1
     }
 
-    /// Waits for a log line with this message. Returns the lines before it, and the line itself.
+    /// Waits for a log line with this message. Returns all lines up to this one, and this one read.
     pub fn logs_until(&self, message: &str) -> (Vec<String>, Value) {
         let mut before = Vec::new();
         loop {
             let line = self.log.recv_timeout(DEADLINE);
             let line = line.unwrap_or_else(|_| panic!("no {message:?} after {before:#?}"));
             let value: Value = serde_json::from_str(&line).unwrap_or_default();
+            before.push(line);
             if value["fields"]["message"] == message {
                 return (before, value);
             }
-            before.push(line);
         }
     }
 

@@ -1,6 +1,8 @@
 //! `setguard serve` as a process: what it prints and logs, how it starts, reloads and ends.
 
-use std::{fs, io::Write as _, os::unix::fs::symlink, path::Path, process::Command};
+use std::{
+    fs, io::Write as _, net::TcpStream, os::unix::fs::symlink, path::Path, process::Command,
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -102,7 +104,10 @@ fn a_managed_certificate_waits_for_the_api_server_and_is_not_ready() {
     fs::write(&path, kubeconfig.to_string()).unwrap();
     let daemon = Daemon::start_with_env(&managed("ca"), &[("KUBECONFIG", &path)]);
     let line = daemon.logged("cannot maintain the managed certificate; it stays as it is");
-    assert!(line["fields"]["error"].to_string().contains("reading webhook configuration setguard"), "{line}");
+    assert!(
+        line["fields"]["error"].to_string().contains("reading webhook configuration setguard"),
+        "{line}"
+    );
     daemon.measured("setguard_managed_certificate_healthy 0");
     let reply = daemon.get("/readyz");
     assert_eq!((reply.status, &*reply.body), (503, "waiting for a certificate\n"));
@@ -180,8 +185,39 @@ fn a_request_is_one_log_line_without_the_contents_of_its_object() {
     let (more, rejected) = daemon.logs_until("review");
     assert_eq!(rejected["fields"]["decision"], "rejected");
     lines.extend(more);
-    lines.extend([answered.to_string(), rejected.to_string()]);
     assert!(!lines.iter().any(|line| line.contains("hunter2")), "{lines:#?}");
+}
+
+#[test]
+fn a_log_line_cannot_steer_the_terminal_that_shows_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (daemon, client) = daemon(dir.path(), &[]);
+    let mut review: Value = serde_json::from_str(&review("validate/daemonset-create")).unwrap();
+    let name = "\u{9b}2J\u{1b}[31m\u{202e}\u{2066}\n";
+    review["request"]["name"] = json!(name);
+    let mut stream = client.connect(daemon.webhook).unwrap();
+    assert_eq!(post(&mut stream, "/validate", &review.to_string()).status, 200);
+    let (lines, answered) = daemon.logs_until("review");
+    let line = lines.last().unwrap();
+    assert_eq!(answered["fields"]["name"], name);
+    assert!(!line.contains(['\u{9b}', '\u{1b}', '\u{202e}', '\u{2066}']), "{line:?}");
+    assert!(line.contains(r"\u009b2J\u001b[31m\u202e\u2066\n"), "{line}");
+}
+
+#[test]
+fn clients_cannot_fill_the_log_with_warnings_of_the_tls_library() {
+    let dir = tempfile::tempdir().unwrap();
+    let (daemon, client) = daemon(dir.path(), &[]);
+    for _ in 0..10 {
+        // A warning alert (user canceled) instead of a ClientHello, as often as rustls permits.
+        let mut stream = TcpStream::connect(daemon.webhook).unwrap();
+        stream.write_all(&[21, 3, 3, 0, 2, 1, 90].repeat(3)).unwrap();
+    }
+    daemon.measured(r#"setguard_tls_handshake_failures_total{reason="eof"} 10"#);
+    let mut stream = client.connect(daemon.webhook).unwrap();
+    post(&mut stream, "/validate", &review("validate/daemonset-create"));
+    let (before, _) = daemon.logs_until("review");
+    assert!(!before.iter().any(|line| line.contains("WARN")), "{before:#?}");
 }
 
 #[test]
