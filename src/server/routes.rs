@@ -13,6 +13,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{MethodRouter, post},
 };
+use hyper::body::Body as _;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use tokio::time::{Instant, timeout_at};
 
@@ -42,7 +43,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route(Endpoint::Validate.path(), entry(&app, Endpoint::Validate))
         .route(Endpoint::Mutate.path(), entry(&app, Endpoint::Mutate))
         .route(Endpoint::MutateControlPlane.path(), entry(&app, Endpoint::MutateControlPlane))
-        .fallback((StatusCode::NOT_FOUND, NOT_FOUND))
+        .fallback(|request: Request<Body>| refuse(request, StatusCode::NOT_FOUND, NOT_FOUND))
         .with_state(app)
 }
 
@@ -54,9 +55,26 @@ fn entry(app: &Arc<App>, endpoint: Endpoint) -> MethodRouter<Arc<App>> {
     let handler = move |State(app): State<Arc<App>>, request| async move {
         handle(&app, endpoint, request).await
     };
-    post(handler)
-        .layer(faults::layer(app.clone(), endpoint))
-        .fallback((StatusCode::METHOD_NOT_ALLOWED, NOT_ALLOWED))
+    post(handler).layer(faults::layer(app.clone(), endpoint)).fallback(|request: Request<Body>| {
+        refuse(request, StatusCode::METHOD_NOT_ALLOWED, NOT_ALLOWED)
+    })
+}
+
+/// Answers without reading the body.
+async fn refuse(request: Request<Body>, status: StatusCode, why: &'static str) -> Response {
+    let mut response = (status, why).into_response();
+    if !request.body().is_end_stream() {
+        announce_close(request.version(), &mut response);
+    }
+    response
+}
+
+/// Announces to the client that the connection will be closed. HTTP/2 needs no header: it has
+/// GOAWAY, and can reject one stream without affecting the others.
+fn announce_close(version: Version, response: &mut Response) {
+    if version <= Version::HTTP_11 {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
 }
 
 async fn handle(app: &App, endpoint: Endpoint, request: Request<Body>) -> Response {
@@ -70,11 +88,8 @@ async fn handle(app: &App, endpoint: Endpoint, request: Request<Body>) -> Respon
         Ok(answer) => ([(header::CONTENT_TYPE, "application/json")], answer.body).into_response(),
         Err(error) => error.into_response(),
     };
-    // Announces to the client that the connection will be closed. HTTP/2 needs no header: it has
-    // GOAWAY, and can reject one stream without affecting the others.
-    let closes = unread || app.phase() == Phase::Draining;
-    if closes && version <= Version::HTTP_11 {
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    if unread || app.phase() == Phase::Draining {
+        announce_close(version, &mut response);
     }
     response
 }

@@ -235,6 +235,17 @@ async fn an_answer_closes_the_connection_if_the_body_was_not_read() {
     assert_eq!((unread.status, unread.closes), (415, false));
     let read = send(&app, request(JSON, Version::HTTP_11)).await;
     assert_eq!((read.status, read.closes), (200, false));
+    for (method, uri, status) in [(Method::POST, "/", 404), (Method::PUT, "/validate", 405)] {
+        for (version, body, closes) in [
+            (Version::HTTP_11, "body", true),
+            (Version::HTTP_2, "body", false),
+            (Version::HTTP_11, "", false),
+        ] {
+            let request = Request::builder().method(&method).uri(uri).version(version);
+            let reply = send(&app, request.body(Body::from(body)).unwrap()).await;
+            assert_eq!((reply.status, reply.closes), (status, closes), "{method} {uri} {body}");
+        }
+    }
     let malformed = post(&app, "/validate", "{}").await;
     assert_eq!((malformed.status, malformed.closes), (400, false));
 }
