@@ -35,20 +35,19 @@ use std::{
     process::ExitCode,
     sync::{Arc, Mutex, PoisonError},
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use anyhow::{Context as _, anyhow};
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::sleep};
 
 pub use self::args::ServeArgs;
 use self::{
-    accept::Acceptor,
+    accept::{Acceptor, Open},
     app::{App, Phase},
     managed::Manager,
     shutdown::{Signals, Stop},
-    tls::{Pair, Reloader, SelfSigned, Slot, Tls},
+    tls::{Pair, Reloader, SelfSigner, Slot, Tls},
 };
 
 /// Serves until it receives a signal.
@@ -67,10 +66,11 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 
     let (policy, mut policy_reloader) = policy::load(args.policy.clone())?;
     let app = App::new(policy);
-    let (source, ca) = tls_source(args)?;
+    let (source, mut signer) = tls_source(args)?;
+    let ca = signer.as_ref().map(SelfSigner::ca);
     let slot = match &source.pair {
-        Pair::Managed(slot) => Some(slot.clone()),
-        Pair::Files { .. } | Pair::SelfSigned(_) => None,
+        Pair::Memory(slot) if signer.is_none() => Some(slot.clone()),
+        Pair::Memory(_) | Pair::Files { .. } => None,
     };
     let (tls, reloader) = tls::load(source, &app.metrics)?;
     let reloader = Arc::new(Mutex::new(reloader));
@@ -88,6 +88,9 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let poll = move || {
         loop {
             thread::sleep(interval);
+            if let Some(Err(error)) = signer.as_mut().map(|it| it.renew(SystemTime::now())) {
+                tracing::error!(%error, "cannot renew the self-signed certificate");
+            }
             tls_reloader.lock().unwrap_or_else(PoisonError::into_inner).poll(&polled.metrics);
             policy_reloader.poll(&polled);
         }
@@ -104,25 +107,24 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// The source of the certificate, and the CA certificate if it is self-signed.
-fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<String>)> {
+/// The source of the certificate, and what renews it if it is self-signed.
+fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<SelfSigner>)> {
     let client_ca = args.client_ca.clone();
     if let (Some(cert), Some(key)) = (args.tls_cert.clone(), args.tls_key.clone()) {
         return Ok((tls::Source { pair: Pair::Files { cert, key }, client_ca }, None));
     }
     if args.managed.tls_managed {
         let slot = managed::placeholder(&args.managed.tls_managed_dns_name)?;
-        return Ok((tls::Source { pair: Pair::Managed(slot), client_ca }, None));
+        return Ok((tls::Source { pair: Pair::Memory(slot), client_ca }, None));
     }
     let mut names = args.tls_san.clone();
     let local = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     names.extend(local.into_iter().chain(specific(args.listen.ip()).map(|ip| ip.to_string())));
     names.sort();
     names.dedup();
-    let made = SelfSigned::new(&names)
+    let signer = SelfSigner::new(&names, args.tls_self_signed_lifetime, SystemTime::now())
         .with_context(|| format!("cannot create a certificate for {}", names.join(", ")))?;
-    let ca = made.ca.clone();
-    Ok((tls::Source { pair: Pair::SelfSigned(made), client_ca }, Some(ca)))
+    Ok((tls::Source { pair: Pair::Memory(signer.slot()), client_ca }, Some(signer)))
 }
 
 /// The address at which to reach a server that listens on `ip`.
@@ -141,7 +143,7 @@ fn specific(ip: IpAddr) -> Option<IpAddr> {
 /// The running listeners and their addresses.
 struct Listening {
     /// The task that accepts webhook connections until `stop` is dropped.
-    accepting: JoinHandle<GracefulShutdown>,
+    accepting: JoinHandle<Open>,
     /// Stops `accepting` when it is dropped.
     stop: oneshot::Sender<()>,
     webhook: SocketAddr,
@@ -212,7 +214,7 @@ async fn until_signals(
         }
         drop(stop);
         match accepting.await {
-            Ok(graceful) => finish(app, graceful, args.grace_period).await,
+            Ok(open) => finish(app, open, args.grace_period).await,
             Err(_) => false,
         }
     };
@@ -242,7 +244,7 @@ async fn bind(flag: &str, address: SocketAddr) -> anyhow::Result<TcpListener> {
 }
 
 /// Waits for the requests in flight. Returns whether all were answered.
-async fn finish(app: &App, graceful: GracefulShutdown, grace: Duration) -> bool {
+async fn finish(app: &App, open: Open, grace: Duration) -> bool {
     let quiet = async {
         // hyper closes an idle connection immediately, but one that has never carried a request
         // only when its idle timeout expires; Go's client keeps such connections in reserve. So
@@ -255,7 +257,7 @@ async fn finish(app: &App, graceful: GracefulShutdown, grace: Duration) -> bool 
         }
     };
     tokio::select! {
-        () = graceful.shutdown() => {}
+        () = open.close() => {}
         () = quiet => {}
         () = sleep(grace) => {}
     }

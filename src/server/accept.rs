@@ -5,6 +5,7 @@ use std::{
     future::Future,
     io,
     net::SocketAddr,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -16,13 +17,11 @@ use std::{
 use axum::Router;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{
-        conn::auto,
-        graceful::{GracefulShutdown, Watcher},
-    },
+    server::conn::auto,
 };
 use tokio::{
     net::{TcpListener, TcpStream},
+    sync::watch,
     time::timeout,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
@@ -31,7 +30,7 @@ use super::{
     app::App,
     connections::{Connection, Connections, Counted},
     metrics::HandshakeFailure,
-    tls::Tls,
+    tls::{Tls, Trust},
 };
 
 /// An API server keeps up to 25 idle connections to a webhook, and a large control plane has five
@@ -62,6 +61,10 @@ const H2_WINDOW: u32 = 1 << 20;
 /// The pause after a failed accept, to give the cause time to clear.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long a connection stays open at most after its client is no longer trusted: no review takes
+/// longer.
+const DISTRUSTED_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// The minimum time between two warnings about failed handshakes; the others are logged at debug
 /// level. A client that does not trust the certificate retries again and again.
 const WARN_SECONDS: u64 = 60;
@@ -76,7 +79,7 @@ pub struct Acceptor {
     http2: auto::Builder<TokioExecutor>,
     connections: Arc<Connections>,
     last_warning: Arc<AtomicU64>,
-    graceful: GracefulShutdown,
+    open: Open,
 }
 
 impl fmt::Debug for Acceptor {
@@ -109,7 +112,7 @@ impl Acceptor {
             http2,
             connections: Connections::new(MAX_CONNECTIONS),
             last_warning: Arc::default(),
-            graceful: GracefulShutdown::new(),
+            open: Open(watch::Sender::new(())),
         }
     }
 
@@ -122,8 +125,8 @@ impl Acceptor {
     }
 
     /// Accepts connections until `stop` completes, then closes the port. Open connections stay
-    /// open; the returned [`GracefulShutdown`] closes them.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> GracefulShutdown {
+    /// open; the returned [`Open`] closes them.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Open {
         tokio::pin!(stop);
         loop {
             let next = async {
@@ -147,7 +150,7 @@ impl Acceptor {
             }
         }
         self.drain_queue().await;
-        self.graceful
+        self.open
     }
 
     /// Accepts the connections that are still in the system's queue: closing the port would reset
@@ -166,8 +169,9 @@ impl Acceptor {
     fn spawn(&self, stream: TcpStream, connection: Connection) {
         // Answers are small and should not be delayed to fill a packet.
         let _ = stream.set_nodelay(true);
-        let watcher = self.graceful.watcher();
+        let stop = self.open.0.subscribe();
         let service = connection.count(self.router.clone());
+        let trust = self.tls.trust();
         let acceptor = TlsAcceptor::from(self.tls.config());
         let (http1, http2) = (self.http1.clone(), self.http2.clone());
         let app = self.app.clone();
@@ -176,7 +180,8 @@ impl Acceptor {
             match handshake(acceptor, stream).await {
                 Ok(stream) => {
                     let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                    serve(if is_h2 { &http2 } else { &http1 }, stream, service, watcher).await;
+                    let builder = if is_h2 { &http2 } else { &http1 };
+                    serve(builder, stream, service, trust, stop).await;
                 }
                 Err((why, error)) => {
                     app.metrics.handshake_failed(why);
@@ -191,11 +196,40 @@ async fn serve(
     builder: &auto::Builder<TokioExecutor>,
     stream: TlsStream<TcpStream>,
     service: Counted,
-    watcher: Watcher,
+    trust: Trust,
+    mut stop: watch::Receiver<()>,
 ) {
-    let connection = builder.serve_connection(TokioIo::new(stream), service);
-    if let Err(error) = watcher.watch(connection.into_owned()).await {
+    let chain = stream.get_ref().1.peer_certificates().unwrap_or_default().to_vec();
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    // After `graceful_shutdown` the connection closes when its requests in flight are answered.
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        // Also if it fails: then the server ends at once.
+        _ = stop.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+        () = trust.lost(&chain) => {
+            tracing::info!("a connection closes, since its client is no longer trusted");
+            connection.as_mut().graceful_shutdown();
+            timeout(DISTRUSTED_TIMEOUT, connection).await.unwrap_or(Ok(()))
+        }
+    };
+    if let Err(error) = ended {
         tracing::debug!(error, "a connection ended with an error");
+    }
+}
+
+/// The open connections.
+#[derive(Debug)]
+pub struct Open(watch::Sender<()>);
+
+impl Open {
+    /// Closes each connection when its requests in flight are answered, and waits until all are
+    /// closed.
+    pub async fn close(self) {
+        self.0.send_replace(());
+        self.0.closed().await;
     }
 }
 

@@ -52,6 +52,10 @@ pub struct ServeArgs {
         conflicts_with = "tls_cert"
     )]
     pub tls_san: Vec<String>,
+    // For tests.
+    /// Lifetime of the self-signed certificate; a new one is signed after two thirds of it
+    #[arg(long, value_parser = duration::from_arg, default_value = "8760h", hide = true)]
+    pub tls_self_signed_lifetime: Duration,
     /// The flags for a certificate that setguard manages in the cluster
     #[command(flatten)]
     pub managed: ManagedArgs,

@@ -1,6 +1,15 @@
 //! Reads the files that setguard watches.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::Path,
+    sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError},
+    thread,
+    time::Duration,
+};
+
+/// How long the file system may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The most that a watched file may have, in bytes. A ConfigMap or a Secret has no more.
 ///
@@ -30,4 +39,71 @@ pub(super) fn check(path: &Path) -> io::Result<()> {
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     check(path)?;
     fs::read(path)
+}
+
+/// Reads on another thread, so that a network file system that hangs does not block whoever asks.
+/// As long as one read hangs, no other is started.
+#[derive(Debug)]
+pub(super) struct Patience<T> {
+    limit: Duration,
+    hanging: Option<Receiver<T>>,
+}
+
+impl<T> Default for Patience<T> {
+    fn default() -> Self {
+        Patience { limit: TIMEOUT, hanging: None }
+    }
+}
+
+impl<T: Send + 'static> Patience<T> {
+    /// Waits ten seconds for `read`, and not at all if an earlier one still hangs.
+    ///
+    /// # Errors
+    /// If it does not end in time, or there is no thread for it.
+    pub(super) fn wait(&mut self, read: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+        let too_slow = || io::Error::other("the file system does not answer within 10 seconds");
+        if let Some(hanging) = &self.hanging {
+            if hanging.try_recv().is_err_and(|error| error == TryRecvError::Empty) {
+                return Err(too_slow());
+            }
+            // What it has read may be old by now.
+            self.hanging = None;
+        }
+        let (send, receive) = mpsc::channel();
+        let work = move || send.send(read()).unwrap_or_default();
+        thread::Builder::new().name("read".to_owned()).spawn(work)?;
+        receive.recv_timeout(self.limit).map_err(|error| match error {
+            RecvTimeoutError::Timeout => {
+                self.hanging = Some(receive);
+                too_slow()
+            }
+            RecvTimeoutError::Disconnected => io::Error::other("the thread that reads has ended"),
+        })
+    }
+
+    /// As if a read hung until the sender is dropped.
+    #[cfg(test)]
+    pub(super) fn hang(&mut self) -> mpsc::Sender<T> {
+        let (send, receive) = mpsc::channel();
+        self.hanging = Some(receive);
+        send
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_twice_for_a_read_that_hangs() {
+        let (release, hanging) = mpsc::channel::<()>();
+        let mut patience = Patience { limit: Duration::from_millis(1), hanging: None };
+        assert!(patience.wait(move || hanging.recv().is_ok()).is_err());
+        patience.limit = Duration::MAX;
+        assert!(patience.wait(|| true).is_err());
+        release.send(()).unwrap();
+        while patience.wait(|| true).is_err() {
+            thread::yield_now();
+        }
+    }
 }

@@ -1,8 +1,11 @@
 //! The policy: read before the port is bound, and again when its file changes.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
-use super::{app::App, files};
+use super::{
+    app::App,
+    files::{self, Patience},
+};
 use crate::policy::{
     Policy,
     args::{PolicyArgs, PolicyError},
@@ -13,18 +16,26 @@ use crate::policy::{
 /// # Errors
 /// Everything that is wrong with it, with line numbers.
 pub fn load(args: PolicyArgs) -> Result<(Policy, Reloader), PolicyError> {
-    let text = read(&args)?;
+    let mut patience = Patience::default();
+    let text = read(&args, &mut patience)?;
     let policy = args.parse(text.clone())?;
-    Ok((policy, Reloader { args, seen: Ok(text) }))
+    Ok((policy, Reloader { args, seen: Ok(text), patience }))
 }
 
-fn read(args: &PolicyArgs) -> Result<Option<String>, PolicyError> {
-    if let Some(path) = &args.policy {
-        files::check(path).map_err(|error| {
-            PolicyError::Read(format!("{}: cannot be read: {error}", path.display()))
-        })?;
-    }
-    args.read()
+/// What can be read: the text of the file, if there is one.
+type Read = Result<Option<String>, PolicyError>;
+
+fn read(args: &PolicyArgs, patience: &mut Patience<Read>) -> Read {
+    let Some(path) = args.policy.clone() else { return Ok(None) };
+    let (args, name) = (args.clone(), path.display().to_string());
+    let cannot = |name: &str, error: io::Error| {
+        PolicyError::Read(format!("{name}: cannot be read: {error}"))
+    };
+    let read = move || {
+        files::check(&path).map_err(|error| cannot(&path.display().to_string(), error))?;
+        args.read()
+    };
+    patience.wait(read).unwrap_or_else(|error| Err(cannot(&name, error)))
 }
 
 /// Reads the policy again when it has changed.
@@ -33,13 +44,14 @@ pub struct Reloader {
     args: PolicyArgs,
     /// What was read last, valid or not, so that each change is tried and logged only once.
     seen: Result<Option<String>, String>,
+    patience: Patience<Read>,
 }
 
 impl Reloader {
     /// Applies what has changed since the last call. If it is invalid, this logs and counts the
     /// failure, and the old policy stays in force.
     pub fn poll(&mut self, app: &App) {
-        let read = read(&self.args);
+        let read = read(&self.args, &mut self.patience);
         let now = read.as_ref().map(Clone::clone).map_err(ToString::to_string);
         if now == self.seen {
             return;
@@ -67,5 +79,33 @@ impl Reloader {
                 );
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_system_that_hangs_is_told_and_does_not_block() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("policy.yaml");
+        std::fs::write(&file, "apiVersion: setguard.io/v1alpha1\nkind: Policy\n").unwrap();
+        let args = PolicyArgs { policy: Some(file), ..PolicyArgs::default() };
+        let (policy, mut reloader) = load(args).unwrap();
+        let app = App::new(policy);
+        let told = |line: &str| {
+            let metrics = app.metrics.encode();
+            assert!(metrics.lines().any(|have| have == line), "no {line} in {metrics}");
+        };
+        let hangs = reloader.patience.hang();
+        reloader.poll(&app);
+        reloader.poll(&app);
+        told("setguard_policy_last_reload_successful 0");
+        told("setguard_policy_reloads_total{result=\"failure\"} 1");
+        drop(hangs);
+        reloader.poll(&app);
+        told("setguard_policy_last_reload_successful 1");
+        told("setguard_policy_reloads_total{result=\"failure\"} 1");
     }
 }

@@ -5,9 +5,11 @@
 
 pub(crate) mod params;
 mod self_signed;
+mod slot;
+mod trust;
 
 use std::{
-    fmt, io,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -17,13 +19,22 @@ use rustls::{
     InconsistentKeys, RootCertStore, ServerConfig,
     crypto::{CryptoProvider, aws_lc_rs},
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    server::{NoServerSessionStorage, WebPkiClientVerifier},
+    server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
 };
+use tokio::sync::watch;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
-pub use self::self_signed::SelfSigned;
-use super::{files, metrics::Metrics};
+use self::trust::Verifier;
+pub use self::{
+    self_signed::{SelfSigned, SelfSigner},
+    slot::Slot,
+    trust::Trust,
+};
+use super::{
+    files::{self, Patience},
+    metrics::Metrics,
+};
 
 /// The source of the certificate and its key.
 #[derive(Debug)]
@@ -35,33 +46,8 @@ pub enum Pair {
         /// The private key of the leaf.
         key: PathBuf,
     },
-    /// Created once, in memory.
-    SelfSigned(SelfSigned),
     /// Created and renewed in memory.
-    Managed(Slot),
-}
-
-/// A certificate and its key in memory, which may change. As with files, a [`Reloader`] picks up
-/// the change.
-#[derive(Clone)]
-pub struct Slot(Arc<ArcSwap<(String, String)>>);
-
-impl Slot {
-    /// A slot with this certificate and key (PEM).
-    pub fn new(cert: String, key: String) -> Self {
-        Slot(Arc::new(ArcSwap::from_pointee((cert, key))))
-    }
-
-    /// Replaces both.
-    pub fn put(&self, cert: String, key: String) {
-        self.0.store(Arc::new((cert, key)));
-    }
-}
-
-impl fmt::Debug for Slot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Slot").field(&self.0.load().0).finish()
-    }
+    Memory(Slot),
 }
 
 /// The sources of everything that TLS needs.
@@ -100,6 +86,9 @@ pub enum TlsError {
         /// The key's file.
         key: PathBuf,
     },
+    /// The files cannot be read in time.
+    #[error("the files of the certificate and the client CA cannot be read: {0}")]
+    Slow(io::Error),
     /// Anything else that rustls rejects.
     #[error("TLS cannot be set up: {0}")]
     Rustls(#[from] rustls::Error),
@@ -117,6 +106,7 @@ struct Contents {
 #[derive(Debug)]
 pub struct Tls {
     config: ArcSwap<ServerConfig>,
+    clients: watch::Sender<Verifier>,
 }
 
 impl Tls {
@@ -124,14 +114,37 @@ impl Tls {
     pub fn config(&self) -> Arc<ServerConfig> {
         self.config.load_full()
     }
+
+    /// Follows which clients are trusted from now on. To miss no change, call this before
+    /// [`config`](Self::config).
+    pub fn trust(&self) -> Trust {
+        Trust::new(self.clients.subscribe())
+    }
+}
+
+/// What is built from the files.
+struct Built {
+    config: Arc<ServerConfig>,
+    /// The earliest expiry of a certificate in the chain, in seconds since 1970.
+    expiry: i64,
+    clients: Verifier,
+}
+
+fn read_all(
+    source: &Arc<Source>,
+    patience: &mut Patience<Result<Contents, TlsError>>,
+) -> Result<Contents, TlsError> {
+    let source = source.clone();
+    patience.wait(move || source.read()).unwrap_or_else(|error| Err(TlsError::Slow(error)))
 }
 
 /// Reads the files again when they have changed.
 pub struct Reloader {
-    source: Source,
+    source: Arc<Source>,
     tls: Arc<Tls>,
     /// What was read last, valid or not, so that each change is tried and reported only once.
     seen: Result<Contents, String>,
+    patience: Patience<Result<Contents, TlsError>>,
 }
 
 /// Reads everything for the first time.
@@ -139,27 +152,29 @@ pub struct Reloader {
 /// # Errors
 /// The file, and what is wrong with it.
 pub fn load(source: Source, metrics: &Metrics) -> Result<(Arc<Tls>, Reloader), TlsError> {
-    let contents = source.read()?;
-    let (config, expiry) = source.build(&contents)?;
+    let (source, mut patience) = (Arc::new(source), Patience::default());
+    let contents = read_all(&source, &mut patience)?;
+    let Built { config, expiry, clients } = source.build(&contents)?;
     metrics.set_certificate_expiry(expiry);
     warn_if_expired(expiry);
-    let tls = Arc::new(Tls { config: ArcSwap::new(config) });
-    Ok((tls.clone(), Reloader { source, tls, seen: Ok(contents) }))
+    let tls = Arc::new(Tls { config: ArcSwap::new(config), clients: watch::Sender::new(clients) });
+    Ok((tls.clone(), Reloader { source, tls, seen: Ok(contents), patience }))
 }
 
 impl Reloader {
     /// Applies what has changed since the last call. If it cannot be used, this logs and counts the
     /// failure, and the old configuration stays in use.
     pub fn poll(&mut self, metrics: &Metrics) {
-        let read = self.source.read();
+        let read = read_all(&self.source, &mut self.patience);
         let now = read.as_ref().map(Clone::clone).map_err(ToString::to_string);
         if now == self.seen {
             return;
         }
         self.seen = now;
         match read.and_then(|contents| self.source.build(&contents)) {
-            Ok((config, expiry)) => {
+            Ok(Built { config, expiry, clients }) => {
                 self.tls.config.store(config);
+                self.tls.clients.send_replace(clients);
                 metrics.set_certificate_expiry(expiry);
                 metrics.certificate_reloaded(true);
                 tracing::info!(expiry, "the certificate was reloaded");
@@ -186,11 +201,8 @@ impl Source {
     fn read(&self) -> Result<Contents, TlsError> {
         let (cert, key) = match &self.pair {
             Pair::Files { cert, key } => (read(cert)?, read(key)?),
-            Pair::SelfSigned(made) => {
-                (made.cert.clone().into_bytes(), made.key.clone().into_bytes())
-            }
-            Pair::Managed(slot) => {
-                let (cert, key) = &**slot.0.load();
+            Pair::Memory(slot) => {
+                let (cert, key) = &*slot.get();
                 (cert.clone().into_bytes(), key.clone().into_bytes())
             }
         };
@@ -198,13 +210,11 @@ impl Source {
         Ok(Contents { cert, key, client_ca })
     }
 
-    /// The configuration, and the earliest expiry of a certificate in the chain, in seconds since
-    /// 1970.
-    fn build(&self, contents: &Contents) -> Result<(Arc<ServerConfig>, i64), TlsError> {
+    fn build(&self, contents: &Contents) -> Result<Built, TlsError> {
         let memory = PathBuf::from("(in memory)");
         let (cert, key) = match &self.pair {
             Pair::Files { cert, key } => (cert, key),
-            Pair::SelfSigned(_) | Pair::Managed(_) => (&memory, &memory),
+            Pair::Memory(_) => (&memory, &memory),
         };
         let chain = certificates(cert, &contents.cert)?;
         let expiry = expiry(cert, &chain)?;
@@ -215,8 +225,10 @@ impl Source {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ServerConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()?;
-        let builder = match self.client_ca.as_deref().zip(contents.client_ca.as_deref()) {
-            Some((path, pem)) => builder.with_client_cert_verifier(verifier(path, pem, provider)?),
+        let client_ca = self.client_ca.as_deref().zip(contents.client_ca.as_deref());
+        let clients = client_ca.map(|(path, pem)| verifier(path, pem, provider)).transpose()?;
+        let builder = match clients.clone() {
+            Some(verifier) => builder.with_client_cert_verifier(verifier),
             None => builder.with_no_client_auth(),
         };
         // This also checks that the key belongs to the certificate.
@@ -231,7 +243,7 @@ impl Source {
         // whose CA is no longer trusted must not be able to resume an old session.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
-        Ok((Arc::new(config), expiry))
+        Ok(Built { config: Arc::new(config), expiry, clients })
     }
 }
 
@@ -265,11 +277,12 @@ fn expiry(path: &Path, chain: &[CertificateDer<'_>]) -> Result<i64, TlsError> {
     Ok(first)
 }
 
+/// A verifier that trusts the CAs in a file.
 fn verifier(
     path: &Path,
     pem: &[u8],
     provider: Arc<CryptoProvider>,
-) -> Result<Arc<dyn rustls::server::danger::ClientCertVerifier>, TlsError> {
+) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(path, pem)? {
         roots
@@ -353,5 +366,12 @@ mod tests {
         fs::write(dir.path().join("tls.key"), &new.key).unwrap();
         reloader.poll(&metrics);
         assert!(!Arc::ptr_eq(&before, &tls.config()) && failures(1));
+        let hangs = reloader.patience.hang();
+        reloader.poll(&metrics);
+        reloader.poll(&metrics);
+        assert!(failures(2), "a file system that hangs");
+        drop(hangs);
+        reloader.poll(&metrics);
+        assert!(reloader.seen.is_ok() && failures(2));
     }
 }

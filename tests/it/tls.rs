@@ -1,7 +1,14 @@
 //! TLS as the API server uses it: versions, HTTP/1.1 and HTTP/2, client certificates, rotation.
 
-use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
+use std::{
+    fs,
+    io::{ErrorKind, Read as _, Write as _},
+    os::unix::fs::symlink,
+    path::Path,
+    sync::Arc,
+};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hyper::{Request, body::Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
@@ -9,9 +16,13 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, pem::PemObject},
     version::{TLS12, TLS13},
 };
+use serde_json::Value;
 use setguard::server::tls::SelfSigned;
 
-use crate::daemon::{Client, Daemon, certificate_in, eventually, post, review};
+use crate::{
+    daemon::{Client, Daemon, Reply, Tls, certificate_in, eventually, post, review, send},
+    support,
+};
 
 #[test]
 fn both_tls_versions_work_and_connections_are_kept_alive() {
@@ -106,6 +117,52 @@ fn with_a_client_ca_only_its_clients_are_answered_and_it_can_be_replaced() {
     assert!(!answers(&daemon, &one));
 }
 
+/// Whether the server has closed a connection, after it sent nothing more.
+fn is_closed(stream: &mut Tls) -> bool {
+    let mut rest = Vec::new();
+    // Without a close_notify, the end is an error.
+    let ended = stream.read_to_end(&mut rest);
+    rest.is_empty() && ended.map_or_else(|error| error.kind() != ErrorKind::WouldBlock, |_| true)
+}
+
+#[test]
+fn connections_of_a_client_whose_ca_is_removed_close_after_their_request() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = certificate_in(dir.path());
+    let (ca, cert, key) = client_of_new_authority();
+    let (other_ca, other_cert, other_key) = client_of_new_authority();
+    let file = dir.path().join("clients.crt");
+    fs::write(&file, &ca).unwrap();
+    let daemon = Daemon::with_files(dir.path(), &["--client-ca", file.to_str().unwrap()]);
+    let body = review("validate/daemonset-create");
+    let one = Client::trusting(&[&made.ca]).identified(&cert, &key);
+    let mut idle = one.connect(daemon.webhook).unwrap();
+    assert_eq!(post(&mut idle, "/validate", &body).status, 200);
+
+    // The other CA is added, which changes nothing for those that are connected.
+    fs::write(&file, format!("{ca}{other_ca}")).unwrap();
+    daemon.logged("the certificate was reloaded");
+    assert_eq!(post(&mut idle, "/validate", &body).status, 200);
+    let other = Client::trusting(&[&made.ca]).identified(&other_cert, &other_key);
+    let mut kept = other.connect(daemon.webhook).unwrap();
+    assert_eq!(post(&mut kept, "/validate", &body).status, 200);
+    let mut busy = one.connect(daemon.webhook).unwrap();
+    send(&mut busy, "/validate", &body, body.len() / 2);
+    daemon.measured("setguard_in_flight_requests 1");
+
+    fs::write(&file, &other_ca).unwrap();
+    for _ in 0..2 {
+        daemon.logged("a connection closes, since its client is no longer trusted");
+    }
+    assert!(is_closed(&mut idle));
+    busy.write_all(&body.as_bytes()[body.len() / 2..]).unwrap();
+    let reply = Reply::read(&mut busy);
+    assert_eq!(reply.status, 200);
+    assert!(reply.head.contains("connection: close"), "{}", reply.head);
+    assert!(is_closed(&mut busy));
+    assert_eq!(post(&mut kept, "/validate", &body).status, 200);
+}
+
 #[test]
 fn a_client_that_does_not_trust_the_server_is_counted_and_logged() {
     let dir = tempfile::tempdir().unwrap();
@@ -151,6 +208,19 @@ impl Mount<'_> {
 fn served(daemon: &Daemon, client: &Client) -> CertificateDer<'static> {
     let stream = client.connect(daemon.webhook).unwrap();
     stream.conn.peer_certificates().unwrap()[0].clone().into_owned()
+}
+
+#[test]
+fn a_self_signed_certificate_is_renewed_under_the_ca_that_was_printed() {
+    let mut daemon = Daemon::start(&["--tls-self-signed-lifetime", "3s"]);
+    let configuration: Value =
+        serde_json::from_str(&support::to_json(&daemon.stdout())[0]).unwrap();
+    let ca = configuration["webhooks"][0]["clientConfig"]["caBundle"].as_str().unwrap();
+    let ca = String::from_utf8(STANDARD.decode(ca).unwrap()).unwrap();
+    let client = Client::trusting(&[&ca]);
+    let first = served(&daemon, &client);
+    eventually("a new certificate", || (served(&daemon, &client) != first).then_some(()));
+    daemon.logged("the certificate was reloaded");
 }
 
 #[test]

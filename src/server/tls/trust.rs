@@ -1,0 +1,39 @@
+//! Which clients are trusted, if they must present a certificate.
+
+use std::sync::Arc;
+
+use rustls::{
+    pki_types::{CertificateDer, UnixTime},
+    server::danger::ClientCertVerifier,
+};
+use tokio::sync::watch;
+
+/// Verifies client certificates, if clients must present one.
+pub(super) type Verifier = Option<Arc<dyn ClientCertVerifier>>;
+
+/// Which clients are trusted, from the time of [`Tls::trust`](super::Tls::trust) on.
+#[derive(Debug)]
+pub struct Trust(watch::Receiver<Verifier>);
+
+impl Trust {
+    pub(super) fn new(changes: watch::Receiver<Verifier>) -> Self {
+        Trust(changes)
+    }
+
+    /// Waits until the client that presented this chain is no longer trusted.
+    pub async fn lost(mut self, chain: &[CertificateDer<'static>]) {
+        while self.0.changed().await.is_ok() {
+            let verifier = self.0.borrow_and_update().clone();
+            let trusted = verifier.is_none_or(|verifier| {
+                chain.split_first().is_some_and(|(leaf, rest)| {
+                    verifier.verify_client_cert(leaf, rest, UnixTime::now()).is_ok()
+                })
+            });
+            if !trusted {
+                return;
+            }
+        }
+        // Nothing is reloaded any more.
+        std::future::pending::<()>().await;
+    }
+}
