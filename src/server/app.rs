@@ -48,7 +48,7 @@ impl App {
         Arc::new(App {
             policy: ArcSwap::from_pointee(policy),
             metrics: Metrics::default(),
-            bodies: Budget::default(),
+            bodies: Budget::of_all(),
             judging: Arc::new(Semaphore::new(LARGE_REVIEWS)),
             phase: AtomicU8::new(Phase::Starting as u8),
             waiting: ArcSwapOption::empty(),

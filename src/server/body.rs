@@ -18,12 +18,19 @@ use super::http_error::HttpError;
 /// server treats a body that is rejected here as a failed call, so the limit is generous.
 pub const MAX_BODY: usize = 8 << 20;
 
-/// How much of all bodies may be in memory at one time, in KiB.
-///
-/// A typical review has 10 KiB, so there is room for thousands of them, or for eight of the
-/// largest. Further requests wait, first come first served, for at most as long as the API server
-/// waits for them. Shedding them instead would turn a burst of milliseconds into failed calls.
-const BUDGET_KIB: usize = 64 << 10;
+/// How much of each body takes no room in a [`Budget`], in KiB. A typical review has 10 KiB, so it
+/// never waits for memory that others hold. The number of connections and of their HTTP/2 streams
+/// limits what this adds up to: 20 MiB.
+const ALWAYS_KIB: usize = 16;
+
+/// How much of all bodies may be in memory at one time, in KiB: five of the largest. Further
+/// requests wait, first come first served, for at most as long as the API server waits for them.
+/// Shedding them instead would turn a burst of milliseconds into failed calls.
+const ALL_KIB: usize = 40 << 10;
+
+/// How much of that one connection may have. An HTTP/1.1 connection cannot have more than one body
+/// at a time, so this restricts only HTTP/2.
+const CONNECTION_KIB: usize = MAX_BODY >> 10;
 
 /// How long a body may take. The API server sends it at once.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,8 +38,8 @@ const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a body may take once it is the one that may exceed the budget.
 const EXTRA_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The memory for bodies. It is taken as bytes arrive: a client that only announces a large body
-/// takes none.
+/// Memory for bodies: of all connections, or of one. It is taken as bytes arrive: a client that only
+/// announces a large body takes none.
 #[derive(Debug)]
 pub struct Budget {
     room: Semaphore,
@@ -41,66 +48,92 @@ pub struct Budget {
     extra: Semaphore,
 }
 
-impl Default for Budget {
-    fn default() -> Self {
-        Budget { room: Semaphore::new(BUDGET_KIB), extra: Semaphore::new(1) }
+impl Budget {
+    /// For the bodies of all connections.
+    pub fn of_all() -> Self {
+        Self::new(ALL_KIB)
+    }
+
+    /// For the bodies of one connection.
+    pub fn of_connection() -> Self {
+        Self::new(CONNECTION_KIB)
+    }
+
+    fn new(kib: usize) -> Self {
+        Budget { room: Semaphore::new(kib), extra: Semaphore::new(1) }
     }
 }
 
-/// The share of one body in a [`Budget`], until it is dropped.
+/// What one body has of its budgets, until this is dropped: of its connection's, and of everybody's.
 #[derive(Debug)]
-pub struct Share<'a> {
+pub struct Share<'a>([Part<'a>; 2]);
+
+#[derive(Debug)]
+struct Part<'a> {
     budget: &'a Budget,
     room: Option<SemaphorePermit<'a>>,
     extra: Option<SemaphorePermit<'a>>,
 }
 
-impl Budget {
-    /// Reads a body, for at most ten seconds and not beyond `deadline`.
-    ///
-    /// # Errors
-    /// If the body is too large, ends early or does not arrive in time, or if there is no room for
-    /// it in time.
-    pub async fn read(
-        &self,
-        mut body: Body,
-        deadline: Instant,
-    ) -> Result<(Bytes, Share<'_>), HttpError> {
-        let mut share = Share { budget: self, room: None, extra: None };
-        let mut end = deadline.min(Instant::now() + READ_TIMEOUT);
-        let (mut first, mut all) = (Bytes::new(), Vec::new());
-        loop {
-            let frame = timeout_at(end, body.frame()).await.map_err(|_| HttpError::SlowBody)?;
-            let Some(frame) = frame else { break };
-            let Ok(data) = frame.map_err(|_| HttpError::Body)?.into_data() else { continue };
-            let length = first.len() + all.len() + data.len();
-            if length > MAX_BODY {
-                return Err(HttpError::TooLarge);
-            }
-            if share.extra.is_none() {
-                timeout_at(deadline, share.grow(length)).await.map_err(|_| HttpError::Busy)?;
-                if share.extra.is_some() {
-                    end = deadline.min(Instant::now() + EXTRA_TIMEOUT);
-                }
-            }
-            // Most bodies arrive in one piece, which needs no copy.
-            if first.is_empty() && all.is_empty() {
-                first = data;
-            } else {
-                all.extend_from_slice(&std::mem::take(&mut first));
-                all.extend_from_slice(&data);
-            }
+/// Reads a body, for at most ten seconds and not beyond `deadline`. The memory comes from the budget
+/// of its connection and from that of all.
+///
+/// # Errors
+/// If the body is too large, ends early or does not arrive in time, or if there is no room for
+/// it in time.
+pub async fn read<'a>(
+    mut body: Body,
+    connection: &'a Budget,
+    all: &'a Budget,
+    deadline: Instant,
+) -> Result<(Bytes, Share<'a>), HttpError> {
+    let mut share = Share([connection, all].map(|budget| Part { budget, room: None, extra: None }));
+    let mut end = deadline.min(Instant::now() + READ_TIMEOUT);
+    let (mut first, mut rest) = (Bytes::new(), Vec::new());
+    loop {
+        let frame = timeout_at(end, body.frame()).await.map_err(|_| HttpError::SlowBody)?;
+        let Some(frame) = frame else { break };
+        let Ok(data) = frame.map_err(|_| HttpError::Body)?.into_data() else { continue };
+        let length = first.len() + rest.len() + data.len();
+        if length > MAX_BODY {
+            return Err(HttpError::TooLarge);
         }
-        Ok((if all.is_empty() { first } else { all.into() }, share))
+        let extras = share.extras();
+        timeout_at(deadline, share.grow(length)).await.map_err(|_| HttpError::Busy)?;
+        if share.extras() > extras {
+            end = deadline.min(Instant::now() + EXTRA_TIMEOUT);
+        }
+        // Most bodies arrive in one piece, which needs no copy.
+        if first.is_empty() && rest.is_empty() {
+            first = data;
+        } else {
+            rest.extend_from_slice(&std::mem::take(&mut first));
+            rest.extend_from_slice(&data);
+        }
     }
+    Ok((if rest.is_empty() { first } else { rest.into() }, share))
 }
 
 impl Share<'_> {
     /// Waits until there is room for this many bytes in all.
     async fn grow(&mut self, bytes: usize) {
+        let kib = bytes.div_ceil(1024).saturating_sub(ALWAYS_KIB);
+        for part in &mut self.0 {
+            part.grow(kib).await;
+        }
+    }
+
+    /// How many budgets it exceeds.
+    fn extras(&self) -> usize {
+        self.0.iter().filter(|part| part.extra.is_some()).count()
+    }
+}
+
+impl Part<'_> {
+    async fn grow(&mut self, kib: usize) {
         let has = self.room.as_ref().map_or(0, SemaphorePermit::num_permits);
-        let more = u32::try_from(bytes.div_ceil(1024).saturating_sub(has)).unwrap_or(u32::MAX);
-        if more == 0 {
+        let more = u32::try_from(kib.saturating_sub(has)).unwrap_or(u32::MAX);
+        if more == 0 || self.extra.is_some() {
             return;
         }
         // Nothing closes these semaphores.

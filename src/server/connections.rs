@@ -26,6 +26,8 @@ use tokio::{
     time::timeout,
 };
 
+use super::body::Budget;
+
 /// How long to wait for room before looking for an idle connection again.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -46,6 +48,8 @@ struct State {
     /// When it last ended a request, or else when it was accepted, as a number of [`Connections`].
     used: AtomicU64,
     give_way: Notify,
+    /// The memory for the bodies of its requests.
+    bodies: Arc<Budget>,
 }
 
 /// One connection. It is open until this is dropped.
@@ -92,6 +96,7 @@ impl Connections {
             requests: AtomicUsize::new(0),
             used: AtomicU64::new(id),
             give_way: Notify::new(),
+            bodies: Arc::new(Budget::of_connection()),
         });
         self.lock().insert(id, state.clone());
         Connection { all: self.clone(), id, state, _room: room }
@@ -168,8 +173,9 @@ impl Service<Request<Incoming>> for Counted {
     type Error = std::convert::Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
 
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let counted = InFlight::new(self);
+        request.extensions_mut().insert(self.state.bodies.clone());
         let answer = self.router.call(request);
         Box::pin(async move {
             let _counted = counted;

@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use setguard::{
     policy::Policy,
-    server::{app::App, routes::router},
+    server::{app::App, body::Budget, routes::router},
 };
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
@@ -346,17 +346,24 @@ async fn announced_bodies_take_no_memory() {
     }
 }
 
+/// A review that is too large for the memory that every body has for itself.
+fn large() -> String {
+    changed(|review| {
+        let annotations = &mut review["request"]["object"]["metadata"]["annotations"];
+        annotations["example.com/padding"] = json!("x".repeat(200 << 10));
+    })
+}
+
 #[tokio::test]
 async fn bodies_in_memory_have_a_limit_and_others_wait_their_turn() {
     let app = app();
-    // Eight fill the memory, and the ninth is the one that may exceed it.
-    let stalled = stall(&app, 9, LARGEST - 1).await;
-    let review = changed(|_| {});
-    assert_eq!(post(&app, "/validate?timeout=10ms", review.clone()).await.status, 504);
+    // Five fill the memory, and the sixth is the one that may exceed it.
+    let stalled = stall(&app, 6, LARGEST - 1).await;
+    assert_eq!(post(&app, "/validate?timeout=10ms", large()).await.status, 504);
     // One of them is aborted, which makes room.
     let waiting = tokio::spawn({
-        let (app, review) = (app.clone(), review);
-        async move { post(&app, "/validate", review).await.status }
+        let app = app.clone();
+        async move { post(&app, "/validate", large()).await.status }
     });
     stalled[0].abort();
     assert_eq!(waiting.await.unwrap(), 200);
@@ -365,12 +372,46 @@ async fn bodies_in_memory_have_a_limit_and_others_wait_their_turn() {
 #[tokio::test(start_paused = true)]
 async fn clients_that_fill_the_memory_keep_others_out_for_a_second() {
     let app = app();
-    let stalled = stall(&app, 9, LARGEST - 1).await;
+    let stalled = stall(&app, 6, LARGEST - 1).await;
     let start = tokio::time::Instant::now();
-    assert_eq!(post(&app, "/validate", changed(|_| {})).await.status, 200);
+    assert_eq!(post(&app, "/validate", large()).await.status, 200);
     assert_eq!(start.elapsed().as_secs(), 1);
     for request in stalled {
         assert_eq!(request.await.unwrap(), 408);
     }
     assert_eq!(start.elapsed().as_secs(), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_usual_review_does_not_wait_for_the_memory_of_others() {
+    let app = app();
+    let _stalled = stall(&app, 64, LARGEST - 1).await;
+    let start = tokio::time::Instant::now();
+    let usual = changed(|_| {});
+    assert!(usual.len() < 16 << 10);
+    assert_eq!(post(&app, "/validate", usual).await.status, 200);
+    assert!(start.elapsed().is_zero());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_connection_does_not_take_the_memory_of_others() {
+    let app = app();
+    let connection = Arc::new(Budget::of_connection());
+    let on_it = |mut request: Request<Body>| {
+        request.extensions_mut().insert(connection.clone());
+        let app = app.clone();
+        tokio::spawn(async move { send(&app, request).await.status })
+    };
+    for _ in 0..100 {
+        on_it(stalled("/validate?timeout=30s", LARGEST - 1, LARGEST));
+    }
+    while app.metrics.in_flight() < 100 {
+        tokio::task::yield_now().await;
+    }
+    let start = tokio::time::Instant::now();
+    assert_eq!(post(&app, "/validate", large()).await.status, 200);
+    assert!(start.elapsed().is_zero());
+    // Its own reviews wait for it.
+    let own = Request::post("/validate?timeout=5s").header(header::CONTENT_TYPE, JSON);
+    assert_eq!(on_it(own.body(large().into()).unwrap()).await.unwrap(), 504);
 }
