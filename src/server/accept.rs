@@ -5,7 +5,6 @@ use std::{
     future::Future,
     io,
     net::SocketAddr,
-    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -15,10 +14,7 @@ use std::{
 };
 
 use axum::Router;
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::conn::auto,
-};
+use rustls::{ServerConfig, pki_types::CertificateDer};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
@@ -27,9 +23,10 @@ use tokio::{
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use super::{
-    app::App,
-    connections::{Connection, Connections, Counted},
+    app::{App, Phase},
+    connections::{Connection, Connections},
     metrics::HandshakeFailure,
+    protocol::Protocols,
     tls::{Tls, Trust},
 };
 
@@ -38,25 +35,8 @@ use super::{
 /// open files. Beyond it, connections without a request give way to new ones.
 const MAX_CONNECTIONS: usize = 512;
 
-/// The API server's own timeout for a handshake.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long a connection may wait for the head of its next request. hyper includes the idle time
-/// between requests. The API server drops idle connections after 90 s; if setguard closed one
-/// first, the API server could be sending a request at that moment, and it does not retry a POST.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
-const _: () = assert!(IDLE_TIMEOUT.as_secs() > 90);
-
-/// An HTTP/2 client that does not answer a ping is disconnected.
-const PING_INTERVAL: Duration = Duration::from_secs(30);
-const PING_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// As in Go's server. The API server sends all reviews for a loopback URL over one connection.
-const MAX_STREAMS: u32 = 250;
-
-/// How many bytes an HTTP/2 client may send before they are read: per request, and in total per
-/// connection.
-const H2_WINDOW: u32 = 1 << 20;
+/// How long a handshake may take. It is two packets each way.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pause after a failed accept, to give the cause time to clear.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -75,8 +55,7 @@ pub struct Acceptor {
     tls: Arc<Tls>,
     router: Router,
     app: Arc<App>,
-    http1: auto::Builder<TokioExecutor>,
-    http2: auto::Builder<TokioExecutor>,
+    protocols: Protocols,
     connections: Arc<Connections>,
     last_warning: Arc<AtomicU64>,
     open: Open,
@@ -91,25 +70,12 @@ impl fmt::Debug for Acceptor {
 impl Acceptor {
     /// Serves `router` over HTTPS on a listener.
     pub fn new(listener: TcpListener, tls: Arc<Tls>, router: Router, app: Arc<App>) -> Self {
-        // The protocol is known from ALPN. Detecting it by reading would have no timeout.
-        let mut http1 = auto::Builder::new(TokioExecutor::new()).http1_only();
-        http1.http1().timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT);
-        let mut http2 = auto::Builder::new(TokioExecutor::new()).http2_only();
-        http2
-            .http2()
-            .timer(TokioTimer::new())
-            .keep_alive_interval(PING_INTERVAL)
-            .keep_alive_timeout(PING_TIMEOUT)
-            .max_concurrent_streams(MAX_STREAMS)
-            .initial_stream_window_size(H2_WINDOW)
-            .initial_connection_window_size(H2_WINDOW);
         Acceptor {
             listener,
             tls,
             router,
             app,
-            http1,
-            http2,
+            protocols: Protocols::default(),
             connections: Connections::new(MAX_CONNECTIONS),
             last_warning: Arc::default(),
             open: Open(watch::Sender::new(())),
@@ -129,24 +95,30 @@ impl Acceptor {
     pub async fn run(self, stop: impl Future<Output = ()>) -> Open {
         tokio::pin!(stop);
         loop {
-            let next = async {
-                let (stream, _) = self.listener.accept().await?;
-                // While every connection has a request, further ones wait in the system's queue.
-                Ok((stream, self.connections.open().await))
-            };
-            let next: io::Result<_> = tokio::select! {
+            let accepted = tokio::select! {
                 biased;
                 () = &mut stop => break,
-                next = next => next,
+                accepted = self.listener.accept() => accepted,
             };
-            match next {
-                Ok((stream, connection)) => self.spawn(stream, connection),
+            let stream = match accepted {
+                Ok((stream, _)) => stream,
                 Err(error) => {
                     // Out of file descriptors, or the client disconnected while it was waiting:
                     // neither is a reason to stop.
                     tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
                 }
+            };
+            // While every connection has a request, further ones wait in the system's queue.
+            tokio::select! {
+                biased;
+                () = &mut stop => {
+                    // Dropping it now would reset it.
+                    self.spawn(stream, self.connections.open_one_more());
+                    break;
+                }
+                connection = self.connections.open() => self.spawn(stream, connection),
             }
         }
         self.drain_queue().await;
@@ -171,17 +143,23 @@ impl Acceptor {
         let _ = stream.set_nodelay(true);
         let stop = self.open.0.subscribe();
         let service = connection.count(self.router.clone());
-        let trust = self.tls.trust();
-        let acceptor = TlsAcceptor::from(self.tls.config());
-        let (http1, http2) = (self.http1.clone(), self.http2.clone());
+        let (trust, stalls) = (self.tls.trust(), connection.stalls());
+        let (protocols, config) = (self.protocols.clone(), self.tls.config());
         let app = self.app.clone();
         let last_warning = self.last_warning.clone();
         tokio::spawn(connection.run(async move {
-            match handshake(acceptor, stream).await {
+            let http2 = protocols.http2();
+            let config = if http2.is_some() { config } else { without_http2(&config) };
+            match handshake(TlsAcceptor::from(config), stream).await {
                 Ok(stream) => {
-                    let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                    let builder = if is_h2 { &http2 } else { &http1 };
-                    serve(builder, stream, service, trust, stop).await;
+                    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                    let _http2 = http2.filter(|_| is_http2);
+                    // hyper would close an HTTP/1.1 connection that has not carried a request. Its
+                    // first answer will close it, and the server waits until then.
+                    let is_last = !is_http2 && app.phase() == Phase::Draining;
+                    let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
+                    let close = close(stop, is_last, trust, chain.to_vec());
+                    protocols.serve(is_http2, stream, stalls, service, close).await;
                 }
                 Err((why, error)) => {
                     app.metrics.handshake_failed(why);
@@ -192,32 +170,28 @@ impl Acceptor {
     }
 }
 
-async fn serve(
-    builder: &auto::Builder<TokioExecutor>,
-    stream: TlsStream<TcpStream>,
-    service: Counted,
-    trust: Trust,
+/// Completes when a connection has to close: when the server shuts down, unless this is one of the
+/// `last` connections, and when its client is no longer trusted. Says how long it may take.
+async fn close(
     mut stop: watch::Receiver<()>,
-) {
-    let chain = stream.get_ref().1.peer_certificates().unwrap_or_default().to_vec();
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    // After `graceful_shutdown` the connection closes when its requests in flight are answered.
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
+    is_last: bool,
+    trust: Trust,
+    chain: Vec<CertificateDer<'static>>,
+) -> Option<Duration> {
+    tokio::select! {
         // Also if it fails: then the server ends at once.
-        _ = stop.changed() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
+        _ = stop.changed(), if !is_last => None,
         () = trust.lost(&chain) => {
             tracing::info!("a connection closes, since its client is no longer trusted");
-            connection.as_mut().graceful_shutdown();
-            timeout(DISTRUSTED_TIMEOUT, connection).await.unwrap_or(Ok(()))
+            Some(DISTRUSTED_TIMEOUT)
         }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(error, "a connection ended with an error");
     }
+}
+
+fn without_http2(config: &ServerConfig) -> Arc<ServerConfig> {
+    let mut config = config.clone();
+    config.alpn_protocols.retain(|protocol| protocol != b"h2");
+    Arc::new(config)
 }
 
 /// The open connections.

@@ -7,26 +7,28 @@ use std::{
     pin::{Pin, pin},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{
-            AtomicU64, AtomicUsize,
-            Ordering::{AcqRel, Acquire, Relaxed, Release},
-        },
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
+    task::{Context, Poll},
     time::Duration,
 };
 
 use axum::{
     Router,
+    body::{Body, Bytes},
     http::{Request, Response},
 };
-use hyper::{body::Incoming, service::Service};
+use hyper::{
+    body::{Frame, Incoming, SizeHint},
+    service::Service,
+};
 use hyper_util::service::TowerToHyperService;
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
 
-use super::body::Budget;
+use super::{body::Budget, stalls::Stalls};
 
 /// How long to wait for room before looking for an idle connection again.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -43,8 +45,8 @@ pub struct Connections {
 /// What is known about an open connection.
 #[derive(Debug)]
 struct State {
-    /// Requests that have arrived and are not answered.
-    requests: AtomicUsize,
+    /// Its requests, and what its client has not done yet.
+    stalls: Arc<Stalls>,
     /// When it last ended a request, or else when it was accepted, as a number of [`Connections`].
     used: AtomicU64,
     give_way: Notify,
@@ -58,7 +60,7 @@ pub struct Connection {
     all: Arc<Connections>,
     id: u64,
     state: Arc<State>,
-    _room: OwnedSemaphorePermit,
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 impl Connections {
@@ -80,20 +82,25 @@ impl Connections {
             }
             self.close_idlest();
             if let Ok(Ok(room)) = timeout(PAUSE, self.room.clone().acquire_owned()).await {
-                return self.add(room);
+                return self.add(Some(room));
             }
         }
     }
 
     /// As [`open`](Self::open), but does not wait, and closes nothing.
     pub fn try_open(self: &Arc<Self>) -> Option<Connection> {
-        Some(self.add(self.room.clone().try_acquire_owned().ok()?))
+        Some(self.add(Some(self.room.clone().try_acquire_owned().ok()?)))
     }
 
-    fn add(self: &Arc<Self>, room: OwnedSemaphorePermit) -> Connection {
+    /// Makes an exception from the limit.
+    pub fn open_one_more(self: &Arc<Self>) -> Connection {
+        self.add(None)
+    }
+
+    fn add(self: &Arc<Self>, room: Option<OwnedSemaphorePermit>) -> Connection {
         let id = self.next_event();
         let state = Arc::new(State {
-            requests: AtomicUsize::new(0),
+            stalls: Arc::default(),
             used: AtomicU64::new(id),
             give_way: Notify::new(),
             bodies: Arc::new(Budget::of_connection()),
@@ -104,7 +111,7 @@ impl Connections {
 
     fn close_idlest(&self) {
         let open = self.lock();
-        let idle = open.values().filter(|state| state.is_idle());
+        let idle = open.values().filter(|state| state.stalls.is_idle());
         if let Some(idlest) = idle.min_by_key(|state| state.used.load(Relaxed)) {
             idlest.give_way.notify_one();
         }
@@ -119,29 +126,33 @@ impl Connections {
     }
 }
 
-impl State {
-    fn is_idle(&self) -> bool {
-        self.requests.load(Acquire) == 0
-    }
-}
-
 impl Connection {
-    /// Runs the connection until it ends or has to give way to another. It never gives way while a
-    /// request is not answered.
+    /// Runs the connection until it ends, its client stalls, or it has to give way to another. It
+    /// never gives way while a request is not answered.
     pub async fn run(self, work: impl Future<Output = ()>) {
         let mut work = pin!(work);
+        let mut too_long = pin!(self.state.stalls.too_long());
         loop {
             tokio::select! {
                 biased;
                 () = &mut work => return,
+                reason = &mut too_long => {
+                    tracing::debug!(reason, "closed a connection");
+                    return;
+                }
                 () = self.state.give_way.notified() => {
-                    if self.state.is_idle() {
+                    if self.state.stalls.is_idle() {
                         tracing::debug!("an idle connection gave way to another");
                         return;
                     }
                 }
             }
         }
+    }
+
+    /// What its client has not done yet.
+    pub fn stalls(&self) -> Arc<Stalls> {
+        self.state.stalls.clone()
     }
 
     /// A service that answers with `router` and counts the requests of this connection.
@@ -169,37 +180,82 @@ pub struct Counted {
 }
 
 impl Service<Request<Incoming>> for Counted {
-    type Response = Response<axum::body::Body>;
+    type Response = Response<Answer>;
     type Error = std::convert::Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
-        let counted = InFlight::new(self);
+        let in_flight = Arc::new(InFlight::new(self));
         request.extensions_mut().insert(self.state.bodies.clone());
         let answer = self.router.call(request);
         Box::pin(async move {
-            let _counted = counted;
-            answer.await
+            let answer = answer.await?;
+            in_flight.state.stalls.answered(in_flight.id);
+            Ok(answer.map(|body| Answer { body, in_flight }))
         })
     }
 }
 
-/// A request that is not answered. It also ends if the client resets it.
+/// A request whose answer has not been sent. It also ends if the client resets it.
+#[derive(Debug)]
 struct InFlight {
     all: Arc<Connections>,
     state: Arc<State>,
+    id: u64,
 }
 
 impl InFlight {
     fn new(service: &Counted) -> Self {
-        service.state.requests.fetch_add(1, AcqRel);
-        InFlight { all: service.all.clone(), state: service.state.clone() }
+        let id = service.state.stalls.request();
+        InFlight { all: service.all.clone(), state: service.state.clone(), id }
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
         self.state.used.store(self.all.next_event(), Relaxed);
-        self.state.requests.fetch_sub(1, Release);
+        self.state.stalls.ended(self.id);
+    }
+}
+
+/// The body of an answer. The request is in flight until all its bytes are sent: HTTP/2 keeps them
+/// for as long as the client does not allow them to be sent.
+#[derive(Debug)]
+pub struct Answer {
+    body: Body,
+    in_flight: Arc<InFlight>,
+}
+
+/// Bytes of an answer that have not been sent.
+struct Unsent {
+    bytes: Bytes,
+    _in_flight: Arc<InFlight>,
+}
+
+impl AsRef<[u8]> for Unsent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl hyper::body::Body for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        let unsent = |bytes| Unsent { bytes, _in_flight: self.in_flight.clone() };
+        frame.map_ok(|frame| frame.map_data(|bytes| Bytes::from_owner(unsent(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

@@ -5,8 +5,13 @@ use std::{
     net::TcpStream,
 };
 
+use axum::body::Body;
+use futures::{StreamExt as _, stream};
+use tokio::io::AsyncWriteExt as _;
+
 use crate::{
-    daemon::{DEADLINE, Reply, post, review, send},
+    daemon::{DEADLINE, Reply, eventually, post, review, send},
+    http2,
     serve::daemon,
 };
 
@@ -52,4 +57,67 @@ fn probes_are_answered_while_somebody_holds_connections_to_the_admin_port() {
         assert_eq!(daemon.get(path).status, 200, "{path}");
     }
     drop(crowd);
+}
+
+/// How many connections the webhook port keeps open.
+const FULL: usize = 512;
+
+#[test]
+fn a_connection_that_waits_for_room_is_served_before_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let (daemon, client) = daemon(dir.path(), &[]);
+    let review = review("validate/daemonset-create");
+    let mut busy: Vec<_> = (0..FULL).map(|_| client.connect(daemon.webhook).unwrap()).collect();
+    for stream in &mut busy {
+        send(stream, "/validate", &review, review.len() / 2);
+    }
+    daemon.measured(&format!("setguard_in_flight_requests {FULL}"));
+
+    let before = daemon.open_files();
+    let waiting = TcpStream::connect(daemon.webhook).unwrap();
+    eventually("the connection", || (daemon.open_files() > before).then_some(()));
+    daemon.signal("TERM");
+    let mut waiting = client.over(waiting).unwrap();
+    assert_eq!(post(&mut waiting, "/validate", &review).status, 200);
+}
+
+/// The size of a body that never arrives as a whole, and of the part that does.
+const ANNOUNCED: usize = 8 << 20;
+const ARRIVES: usize = 32 << 10;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stalled_bodies_do_not_keep_reviews_waiting() {
+    let dir = tempfile::tempdir().unwrap();
+    let (daemon, client) = daemon(dir.path(), &[]);
+    let (mut http1, mut http2) = (Vec::new(), Vec::new());
+    for _ in 0..56 {
+        http1.push(http2::tls(&daemon, client.config()).await.unwrap());
+    }
+    for _ in 0..8 {
+        http2.push(http2::connect(&daemon, client.clone()).await.unwrap());
+    }
+    let head = format!(
+        "POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+         Content-Length: {ANNOUNCED}\r\n\r\n"
+    );
+    let begin = [head.as_bytes(), &[b' '; ARRIVES]].concat();
+    for stream in &mut http1 {
+        stream.write_all(&begin).await.unwrap();
+    }
+    for sender in &mut http2 {
+        for _ in 0..8 {
+            let body = stream::iter([Ok::<_, std::io::Error>(vec![b' '; ARRIVES])]);
+            let body = Body::from_stream(body.chain(stream::pending()));
+            tokio::spawn(sender.send_request(http2::post(&daemon, "/validate", body)));
+        }
+    }
+    daemon.measured("setguard_in_flight_requests 120");
+
+    let review = review("validate/daemonset-create");
+    for _ in 0..10 {
+        let mut good = client.connect(daemon.webhook).unwrap();
+        for _ in 0..10 {
+            assert_eq!(post(&mut good, "/validate?timeout=5s", &review).status, 200);
+        }
+    }
 }

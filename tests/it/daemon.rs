@@ -174,6 +174,11 @@ impl Daemon {
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
+    /// How many files and sockets it has open.
+    pub fn open_files(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.child.0.id())).unwrap().count()
+    }
+
     pub fn wait(&mut self) -> ExitStatus {
         eventually("the end", || self.child.0.try_wait().unwrap())
     }
@@ -225,10 +230,13 @@ impl Reply {
 pub type Tls = StreamOwned<ClientConnection, TcpStream>;
 
 /// The settings of a client.
+#[derive(Clone)]
 pub struct Client {
     roots: RootCertStore,
     pub versions: Vec<&'static rustls::SupportedProtocolVersion>,
     identity: Option<(String, String)>,
+    /// The protocols that it offers, in its order of preference.
+    pub alpn: Vec<Vec<u8>>,
 }
 
 impl Client {
@@ -238,7 +246,7 @@ impl Client {
         for pem in authorities {
             roots.add(CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()).unwrap();
         }
-        Client { roots, versions: rustls::ALL_VERSIONS.to_vec(), identity: None }
+        Client { roots, versions: rustls::ALL_VERSIONS.to_vec(), identity: None, alpn: Vec::new() }
     }
 
     /// Adds a client certificate.
@@ -252,21 +260,27 @@ impl Client {
             .with_protocol_versions(&self.versions)
             .unwrap()
             .with_root_certificates(self.roots.clone());
-        match &self.identity {
+        let mut config = match &self.identity {
             None => builder.with_no_client_auth(),
             Some((cert, key)) => {
                 let cert = CertificateDer::from_pem_slice(cert.as_bytes()).unwrap();
                 let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
                 builder.with_client_auth_cert(vec![cert], key).unwrap()
             }
-        }
+        };
+        config.alpn_protocols = self.alpn.clone();
+        config
     }
 
     /// Connects and completes the handshake.
     pub fn connect(&self, address: SocketAddr) -> std::io::Result<Tls> {
-        let name = ServerName::from(address.ip());
+        self.over(TcpStream::connect(address)?)
+    }
+
+    /// Completes the handshake on an open connection.
+    pub fn over(&self, socket: TcpStream) -> std::io::Result<Tls> {
+        let name = ServerName::from(socket.peer_addr()?.ip());
         let connection = ClientConnection::new(Arc::new(self.config()), name).unwrap();
-        let socket = TcpStream::connect(address)?;
         // Head and body are two writes; the second shall not wait until the first is acknowledged.
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(DEADLINE))?;

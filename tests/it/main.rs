@@ -31,6 +31,8 @@ mod growth;
 #[path = "../helm.rs"]
 mod helm;
 mod house;
+#[cfg(feature = "server")]
+mod http2;
 mod inject;
 mod kruise;
 #[cfg(all(feature = "server", target_os = "linux"))]
@@ -40,6 +42,8 @@ mod parity;
 mod schema;
 #[cfg(feature = "server")]
 mod serve;
+#[cfg(feature = "server")]
+mod stalls;
 mod support;
 #[cfg(feature = "server")]
 mod tls;

@@ -5,15 +5,12 @@ use std::{
     io::{ErrorKind, Read as _, Write as _},
     os::unix::fs::symlink,
     path::Path,
-    sync::Arc,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use hyper::{Request, body::Incoming};
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
 use rustls::{
-    pki_types::{CertificateDer, ServerName, pem::PemObject},
+    pki_types::{CertificateDer, pem::PemObject},
     version::{TLS12, TLS13},
 };
 use serde_json::Value;
@@ -21,6 +18,8 @@ use setguard::server::tls::SelfSigned;
 
 use crate::{
     daemon::{Client, Daemon, Reply, Tls, certificate_in, eventually, post, review, send},
+    http2,
+    serve::daemon,
     support,
 };
 
@@ -46,29 +45,31 @@ fn both_tls_versions_work_and_connections_are_kept_alive() {
 #[tokio::test]
 async fn http_2_is_used_if_alpn_offers_it() {
     let dir = tempfile::tempdir().unwrap();
-    let made = certificate_in(dir.path());
-    let daemon = Daemon::with_files(dir.path(), &[]);
-    let mut config = Client::trusting(&[&made.ca]).config();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let stream = tokio::net::TcpStream::connect(daemon.webhook).await.unwrap();
-    let name = ServerName::from(daemon.webhook.ip());
-    let stream =
-        tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
-    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
-    let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
-            .await
-            .unwrap();
-    tokio::spawn(connection);
-    let request = || {
-        Request::post(format!("https://{}/mutate?timeout=5s", daemon.webhook))
-            .header("content-type", "application/json")
-            .body(review("mutate/pod-of-daemonset-controller"))
-            .unwrap()
+    let (daemon, client) = daemon(dir.path(), &[]);
+    let mut sender = http2::connect(&daemon, client).await.unwrap();
+    let mut send = || {
+        let review = review("mutate/pod-of-daemonset-controller");
+        sender.send_request(http2::post(&daemon, "/mutate?timeout=5s", review))
     };
-    let (one, other) = (sender.send_request(request()), sender.clone().send_request(request()));
-    let replies: [hyper::Response<Incoming>; 2] = [one.await.unwrap(), other.await.unwrap()];
+    let (one, other) = (send(), send());
+    let replies = [one.await.unwrap(), other.await.unwrap()];
     assert!(replies.iter().all(|reply| reply.status() == 200), "{replies:?}");
+}
+
+#[tokio::test]
+async fn only_some_connections_may_use_http_2() {
+    let dir = tempfile::tempdir().unwrap();
+    let (daemon, mut client) = daemon(dir.path(), &[]);
+    client.alpn = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let connect = || client.connect(daemon.webhook).unwrap();
+    let is_http2 = |stream: &Tls| stream.conn.alpn_protocol() == Some(b"h2");
+    let mut open: Vec<_> = (0..8).map(|_| connect()).collect();
+    assert!(open.iter().all(is_http2));
+    let mut ninth = connect();
+    assert!(!is_http2(&ninth));
+    assert_eq!(post(&mut ninth, "/validate", &review("validate/daemonset-create")).status, 200);
+    drop(open.pop());
+    eventually("room for HTTP/2", || is_http2(&connect()).then_some(()));
 }
 
 /// A new certificate authority, and a client certificate from it with its key, all as PEM.

@@ -1,0 +1,40 @@
+//! A client that speaks HTTP/2.
+
+use std::{io, sync::Arc};
+
+use axum::body::Body;
+use hyper::{Request, client::conn::http2::SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::{ClientConfig, pki_types::ServerName};
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use crate::daemon::{Client, Daemon};
+
+/// Connects and completes the handshake.
+pub async fn tls(daemon: &Daemon, config: ClientConfig) -> io::Result<TlsStream<TcpStream>> {
+    let stream = TcpStream::connect(daemon.webhook).await?;
+    let name = ServerName::from(daemon.webhook.ip());
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
+}
+
+/// Opens a connection that uses HTTP/2.
+pub async fn connect(daemon: &Daemon, mut client: Client) -> io::Result<SendRequest<Body>> {
+    client.alpn = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let stream = tls(daemon, client.config()).await?;
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+    let (sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .map_err(io::Error::other)?;
+    tokio::spawn(connection);
+    Ok(sender)
+}
+
+/// A request with a review.
+pub fn post(daemon: &Daemon, path: &str, body: impl Into<Body>) -> Request<Body> {
+    Request::post(format!("https://{}{path}", daemon.webhook))
+        .header("content-type", "application/json")
+        .body(body.into())
+        .unwrap()
+}
