@@ -253,3 +253,59 @@ fn log_failure(why: HandshakeFailure, error: &str, last_warning: &AtomicU64) {
         "a TLS handshake failed; further failures within a minute are logged at debug level"
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+    use http_body_util::Full;
+    use rustls::{
+        ClientConfig, RootCertStore,
+        pki_types::{CertificateDer, ServerName, pem::PemObject as _},
+    };
+    use tokio::{sync::oneshot, task::yield_now};
+    use tokio_rustls::TlsConnector;
+
+    use super::*;
+    use crate::{
+        policy::Policy,
+        server::{
+            https, routes,
+            tls::{self, Pair, SelfSigned, Source},
+        },
+    };
+
+    #[tokio::test]
+    async fn a_connection_that_waits_for_room_is_served_before_the_end() {
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let made = SelfSigned::new(&["127.0.0.1".to_owned()]).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(made.ca.as_bytes()).unwrap()).unwrap();
+        let client = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+
+        let app = App::new(Policy::default());
+        let source = Source { pair: Pair::SelfSigned(made), client_ca: None };
+        let (tls, _) = tls::load(source, &app.metrics).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut acceptor = Acceptor::new(listener, tls, routes::router(app.clone()), app.clone());
+        acceptor.connections = Connections::new(0);
+        let address = acceptor.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let accepting = tokio::spawn(acceptor.run(async { stopped.await.unwrap_or_default() }));
+
+        let stream = TcpStream::connect(address).await.unwrap();
+        // The runtime looks for new connections once in a while, and has only one thread here.
+        for _ in 0..1_000 {
+            yield_now().await;
+        }
+        app.set_phase(Phase::Draining);
+        drop(stop);
+        let graceful = accepting.await.unwrap();
+        let shutdown = tokio::spawn(graceful.shutdown());
+
+        let name = ServerName::from(address.ip());
+        let stream = TlsConnector::from(Arc::new(client)).connect(name, stream).await.unwrap();
+        let request = Request::get("/").body(Full::default()).unwrap();
+        assert_eq!(https::send(stream, request).await.unwrap().status(), 404);
+        shutdown.await.unwrap();
+    }
+}

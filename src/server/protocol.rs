@@ -23,8 +23,9 @@ use super::{
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 const _: () = assert!(IDLE_TIMEOUT.as_secs() > 90);
 
-/// How many bytes of an HTTP/1.1 connection may wait to be parsed. Also the largest head.
-const HTTP1_BUFFER: usize = 64 << 10;
+/// How many bytes of an HTTP/1.1 connection may wait to be parsed. hyper reads up to as many again
+/// before it refuses a head.
+const HTTP1_BUFFER: usize = 32 << 10;
 
 /// How many connections may use HTTP/2; the others are offered HTTP/1.1 only. The API server uses
 /// HTTP/2 only for a URL of its own host, and then one connection for every hundred requests.

@@ -10,7 +10,7 @@ use futures::{StreamExt as _, stream};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::{
-    daemon::{DEADLINE, Reply, eventually, post, review, send},
+    daemon::{DEADLINE, Reply, post, review, send},
     http2,
     serve::daemon,
 };
@@ -57,28 +57,6 @@ fn probes_are_answered_while_somebody_holds_connections_to_the_admin_port() {
         assert_eq!(daemon.get(path).status, 200, "{path}");
     }
     drop(crowd);
-}
-
-/// How many connections the webhook port keeps open.
-const FULL: usize = 512;
-
-#[test]
-fn a_connection_that_waits_for_room_is_served_before_the_end() {
-    let dir = tempfile::tempdir().unwrap();
-    let (daemon, client) = daemon(dir.path(), &[]);
-    let review = review("validate/daemonset-create");
-    let mut busy: Vec<_> = (0..FULL).map(|_| client.connect(daemon.webhook).unwrap()).collect();
-    for stream in &mut busy {
-        send(stream, "/validate", &review, review.len() / 2);
-    }
-    daemon.measured(&format!("setguard_in_flight_requests {FULL}"));
-
-    let before = daemon.open_files();
-    let waiting = TcpStream::connect(daemon.webhook).unwrap();
-    eventually("the connection", || (daemon.open_files() > before).then_some(()));
-    daemon.signal("TERM");
-    let mut waiting = client.over(waiting).unwrap();
-    assert_eq!(post(&mut waiting, "/validate", &review).status, 200);
 }
 
 /// The size of a body that never arrives as a whole, and of the part that does.

@@ -174,11 +174,6 @@ impl Daemon {
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
-    /// How many files and sockets it has open.
-    pub fn open_files(&self) -> usize {
-        fs::read_dir(format!("/proc/{}/fd", self.child.0.id())).unwrap().count()
-    }
-
     pub fn wait(&mut self) -> ExitStatus {
         eventually("the end", || self.child.0.try_wait().unwrap())
     }
@@ -274,13 +269,9 @@ impl Client {
 
     /// Connects and completes the handshake.
     pub fn connect(&self, address: SocketAddr) -> std::io::Result<Tls> {
-        self.over(TcpStream::connect(address)?)
-    }
-
-    /// Completes the handshake on an open connection.
-    pub fn over(&self, socket: TcpStream) -> std::io::Result<Tls> {
-        let name = ServerName::from(socket.peer_addr()?.ip());
+        let name = ServerName::from(address.ip());
         let connection = ClientConnection::new(Arc::new(self.config()), name).unwrap();
+        let socket = TcpStream::connect(address)?;
         // Head and body are two writes; the second shall not wait until the first is acknowledged.
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(DEADLINE))?;

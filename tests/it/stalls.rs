@@ -66,6 +66,17 @@ async fn a_request_that_has_begun_must_get_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_head_of_a_request_has_a_limit() {
+    let (client, _task) = connect(false).await;
+    let (mut read, mut write) = tokio::io::split(client);
+    let head = format!("POST /validate HTTP/1.1\r\nHost: x\r\nX: {}", "x".repeat(64 << 10));
+    tokio::spawn(async move { write.write_all(head.as_bytes()).await });
+    let mut start = [0; 12];
+    read.read_exact(&mut start).await.unwrap();
+    assert_eq!(&start, b"HTTP/1.1 431");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_connection_in_reserve_may_wait_longer_than_the_api_server_keeps_it() {
     let (mut client, task) = connect(false).await;
     sleep(Duration::from_secs(90)).await;
@@ -106,7 +117,6 @@ async fn an_http_2_client_must_let_its_answers_be_sent() {
         let body = Body::from(review("mutate/pod-of-daemonset-controller"));
         let answer = sender.send_request(request.body(body).unwrap()).await.unwrap();
         assert_eq!(answer.status(), 200);
-        // It answers pings, and begins other requests.
         assert_eq!(lifetime(task).await, 10, "a window of {window} bytes");
         drop(answer);
     }
