@@ -1,0 +1,77 @@
+//! Whom an attack may hurt: an API server with usual reviews, and a kubelet with its probes.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    numbers::Latencies,
+    plain::{self, Connection},
+    reviews,
+    server::Target,
+};
+
+/// The time between two reviews, and between two probes.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What became of the reviews.
+#[derive(Default)]
+pub(crate) struct Good {
+    /// Of those that were answered.
+    pub(crate) latencies: Latencies,
+    /// How many were not.
+    pub(crate) failed: usize,
+}
+
+/// Sends usual reviews over one connection, which is opened again if it fails.
+pub(crate) fn reviews(target: &Target, length: Duration) -> Good {
+    let body = reviews::daemon_set_update(reviews::SMALL);
+    let request = plain::post("/validate?timeout=10s", "", &body);
+    let start = Instant::now();
+    let mut good = Good::default();
+    let mut kept = None;
+    while start.elapsed() < length {
+        let sent = Instant::now();
+        let opened = kept.take().map_or_else(|| Connection::open(target.webhook, &target.tls), Ok);
+        let answered = opened.and_then(|mut connection| {
+            let (status, _) = connection.send(&request)?;
+            Ok((status, connection))
+        });
+        match answered {
+            Ok((200, connection)) => {
+                good.latencies.0.push(sent.elapsed());
+                kept = Some(connection);
+            }
+            Ok(_) | Err(_) => good.failed += 1,
+        }
+        thread::sleep(PAUSE);
+    }
+    good
+}
+
+/// How long the slowest answer to `/livez` took.
+pub(crate) fn longest_probe(target: &Target, length: Duration) -> String {
+    let start = Instant::now();
+    let mut longest = Duration::ZERO;
+    while start.elapsed() < length {
+        let sent = Instant::now();
+        if !probe(target) {
+            return format!("failed after {} ms", sent.elapsed().as_millis());
+        }
+        longest = longest.max(sent.elapsed());
+        thread::sleep(PAUSE);
+    }
+    format!("{:.1} ms", longest.as_secs_f64() * 1e3)
+}
+
+fn probe(target: &Target) -> bool {
+    let Ok(mut stream) = TcpStream::connect(target.admin) else { return false };
+    let mut answer = String::new();
+    let read = stream
+        .write_all(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        .and_then(|()| stream.read_to_string(&mut answer));
+    read.is_ok() && answer.starts_with("HTTP/1.1 200")
+}
