@@ -158,6 +158,8 @@ impl Acceptor {
                     // first answer will close it, and the server waits until then.
                     let is_last = !is_http2 && app.phase() == Phase::Draining;
                     let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
+                    // As long as there is one, the server waits.
+                    let _open = stop.clone();
                     let close = close(stop, is_last, trust, chain.to_vec());
                     protocols.serve(is_http2, stream, stalls, service, close).await;
                 }
@@ -270,7 +272,7 @@ mod tests {
         policy::Policy,
         server::{
             https, routes,
-            tls::{self, Pair, SelfSigned, Source},
+            tls::{self, Pair, SelfSigned, Slot, Source},
         },
     };
 
@@ -283,7 +285,8 @@ mod tests {
         let client = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
 
         let app = App::new(Policy::default());
-        let source = Source { pair: Pair::SelfSigned(made), client_ca: None };
+        let slot = Slot::new(made.cert, made.key);
+        let source = Source { pair: Pair::Memory(slot), client_ca: None };
         let (tls, _) = tls::load(source, &app.metrics).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut acceptor = Acceptor::new(listener, tls, routes::router(app.clone()), app.clone());
@@ -299,8 +302,8 @@ mod tests {
         }
         app.set_phase(Phase::Draining);
         drop(stop);
-        let graceful = accepting.await.unwrap();
-        let shutdown = tokio::spawn(graceful.shutdown());
+        let open = accepting.await.unwrap();
+        let shutdown = tokio::spawn(open.close());
 
         let name = ServerName::from(address.ip());
         let stream = TlsConnector::from(Arc::new(client)).connect(name, stream).await.unwrap();

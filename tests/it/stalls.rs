@@ -29,7 +29,8 @@ async fn connect(is_http2: bool) -> (DuplexStream, JoinHandle<()>) {
     let stalls = connection.stalls();
     let task = tokio::spawn(async move {
         let protocols = Protocols::default();
-        connection.run(protocols.serve(is_http2, stream, stalls, service, None)).await;
+        let never = std::future::pending();
+        connection.run(protocols.serve(is_http2, stream, stalls, service, never)).await;
     });
     (client, task)
 }
