@@ -63,7 +63,6 @@ fn rotation(site: &Site<'_>) {
         assert!(rounds < 3000, "the first CA is never removed");
     }
     assert_eq!(most, 2, "the old and the new CA are published together");
-    assert!(rounds > 10, "{rounds}");
     assert_eq!(site.bundle(0), site.bundle(1));
 }
 
