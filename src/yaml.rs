@@ -1,4 +1,4 @@
-//! YAML as kubectl, kustomize and Helm read it, with the position of every value.
+//! YAML as kubectl reads it, with the position of every value.
 //!
 //! Imports: finding.
 //!
@@ -6,9 +6,12 @@
 //! written as JSON for the engine, read into types (unknown fields are reported, not dropped), and
 //! searched for the position of a field.
 //!
-//! Scalars mean what they mean to sigs.k8s.io/yaml (YAML 1.1: `yes` is true, `0777` is octal). A
-//! document that begins with `{` is read as JSON first, as kubectl does.
+//! The text is read by our own scanner, because no parser that exists in Rust draws the line between
+//! YAML and what is none where kubectl does: they follow YAML 1.2 or a later libyaml. Scalars mean
+//! what they mean to sigs.k8s.io/yaml (YAML 1.1: `yes` is true, `0777` is octal). A stream that
+//! begins with `{` is read as JSON first.
 
+mod cursor;
 pub(crate) mod de;
 mod document;
 mod json;
@@ -16,6 +19,7 @@ mod map;
 mod node;
 mod problem;
 mod scalar;
+mod scanner;
 mod stream;
 mod to_json;
 mod tree;

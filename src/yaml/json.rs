@@ -13,45 +13,17 @@ use super::{
 };
 use crate::finding::Path;
 
-/// Reads the consecutive JSON documents of a text that has `line` lines before it. `None` if it is
-/// not JSON; it may still be YAML.
-pub(crate) fn read(text: &str, line: usize) -> Option<Vec<Result<Document<'_>, Problem>>> {
-    let mut reader = Reader {
-        text,
-        at: 0,
-        last: Mark { line: line + 1, column: 1, width: 0 },
-        last_at: 0,
-        problems: Vec::new(),
-    };
-    let mut documents = Vec::new();
-    loop {
-        reader.space();
-        if reader.at == text.len() {
-            return Some(documents);
-        }
-        if reader.peek() != Some(b'{') {
-            return None;
-        }
-        match reader.value(None, 0) {
-            Ok(root) => {
-                let problems = std::mem::take(&mut reader.problems);
-                documents.push(Ok(Document { root, problems }));
-            }
-            Err(Stop::NotJson) => return None,
-            Err(Stop::TooDeep(problem)) => {
-                documents.push(Err(problem));
-                return Some(documents);
-            }
-        }
-    }
-}
-
-enum Stop {
+/// Why there is no document.
+pub(super) enum Stop {
+    /// The text is not JSON; it may still be YAML.
     NotJson,
-    TooDeep(Problem),
+    /// It is JSON that cannot be read.
+    Wrong(Problem),
 }
 
-struct Reader<'a> {
+/// Reads JSON documents that follow each other.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
     text: &'a str,
     at: usize,
     last: Mark,
@@ -60,6 +32,27 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let last = Mark { line: 1, column: 1, width: 0 };
+        Reader { text, at: 0, last, last_at: 0, problems: Vec::new() }
+    }
+
+    /// Reads the next document. `None` after the last.
+    pub(super) fn document(&mut self) -> Option<Result<Document<'a>, Stop>> {
+        self.space();
+        if self.at == self.text.len() {
+            return None;
+        }
+        let root = self.value(None, 0);
+        let problems = std::mem::take(&mut self.problems);
+        Some(root.map(|root| Document { root, problems }))
+    }
+
+    /// How many bytes have been read.
+    pub(super) const fn at(&self) -> usize {
+        self.at
+    }
+
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -83,7 +76,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The current position. Positions only move forward, so all calls together cost one pass.
-    fn mark(&mut self) -> Mark {
+    pub(super) fn mark(&mut self) -> Mark {
         for c in self.text.get(self.last_at..self.at).unwrap_or_default().chars() {
             if c == '\n' {
                 self.last.line += 1;
@@ -106,14 +99,13 @@ impl<'a> Reader<'a> {
         self.space();
         let (begin, mark) = (self.at, self.mark());
         if depth > MAX_DEPTH {
-            let message = format!("nested deeper than {MAX_DEPTH} levels");
-            return Err(Stop::TooDeep(Problem::at(mark, message)));
+            return Err(Stop::Wrong(Problem::too_deep(mark)));
         }
         let value = match self.peek() {
             Some(b'{') => return self.object(mark, path, depth),
             Some(b'[') => return self.array(mark, path, depth),
             Some(b'"') => Value::Str(self.string()?),
-            Some(b'-' | b'0'..=b'9') => self.number()?,
+            Some(b'-' | b'0'..=b'9') => self.number(mark)?,
             Some(_) => self.word()?,
             None => return Err(Stop::NotJson),
         };
@@ -189,20 +181,28 @@ impl<'a> Reader<'a> {
         Err(Stop::NotJson)
     }
 
-    fn number(&mut self) -> Result<Value<'a>, Stop> {
+    fn number(&mut self, mark: Mark) -> Result<Value<'a>, Stop> {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        let is_part = |c: &u8| matches!(c, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
-        let text = rest.get(..rest.bytes().take_while(|c| is_part(c)).count()).unwrap_or_default();
+        let is_part = |(i, c): &(usize, u8)| match c {
+            b'0'..=b'9' | b'.' | b'e' | b'E' => true,
+            b'+' | b'-' => i.checked_sub(1).is_none_or(|i| rest[i..].starts_with(['e', 'E'])),
+            _ => false,
+        };
+        let length = rest.bytes().enumerate().take_while(is_part).count();
+        let text = rest.get(..length).unwrap_or_default();
         self.at += text.len();
         // Numbers are short, so serde_json can check their grammar.
-        let number: serde_json::Number = serde_json::from_str(text).map_err(|_| Stop::NotJson)?;
-        match (number.as_i64(), number.as_u64(), text.parse::<f64>()) {
-            (Some(number), ..) => Ok(Value::Int(number)),
-            (_, Some(number), _) => Ok(Value::UInt(number)),
-            // serde_json's own floats are sometimes the second nearest, not the nearest.
-            (.., Ok(number)) if number.is_finite() => Ok(scalar::float(number)),
-            _ => Err(Stop::NotJson),
+        // serde_json's own floats are sometimes the second nearest, not the nearest.
+        let float = text.parse::<f64>().map_err(|_| Stop::NotJson)?;
+        if float.is_infinite() {
+            return Err(Stop::Wrong(Problem::at(mark, "this number is too large")));
         }
+        let number: serde_json::Number = serde_json::from_str(text).map_err(|_| Stop::NotJson)?;
+        Ok(match (number.as_i64(), number.as_u64()) {
+            (Some(number), _) => Value::Int(number),
+            (_, Some(number)) => Value::UInt(number),
+            _ => scalar::float(float),
+        })
     }
 
     /// Reads a string with its quotes. It is borrowed if it has no escapes.

@@ -72,6 +72,6 @@ pub(super) fn duplicate(field: Field, name: &str, before: Mark, mark: Mark) -> P
         } else {
             format!("key {name:?} occurs twice: on line {} and on line {}", before.line, mark.line)
         },
-        help: Some("the first one has no effect; keep only one".to_owned()),
+        help: Some("kubectl would drop the first one silently; keep only one".to_owned()),
     }
 }

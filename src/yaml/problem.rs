@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::node::Mark;
+use super::node::{MAX_DEPTH, Mark};
 use crate::finding::Field;
 
 /// A problem with a document, and its position.
@@ -22,6 +22,20 @@ impl Problem {
     /// A problem with the text at this position, not with a field.
     pub fn at(mark: Mark, message: impl Into<String>) -> Self {
         Problem { field: Field::default(), mark, message: message.into(), help: None }
+    }
+
+    /// A text that is not YAML.
+    pub(super) fn not_yaml(mark: Mark, message: &str) -> Self {
+        let mut problem = Problem::at(mark, format!("not YAML: {message}"));
+        if message.contains("a tab") {
+            problem.help = Some("YAML is indented with spaces, not with tabs".to_owned());
+        }
+        problem
+    }
+
+    /// A text that is nested too deeply.
+    pub(super) fn too_deep(mark: Mark) -> Self {
+        Problem::at(mark, format!("nested deeper than {MAX_DEPTH} levels"))
     }
 }
 

@@ -3,52 +3,70 @@
 //! Upstream: `resolve` in go.yaml.in/yaml/v2, and then encoding/json, which writes an integral
 //! float as an integer.
 
+mod timestamp;
+
 use std::borrow::Cow;
+
+use base64::{
+    Engine, alphabet,
+    engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig},
+};
 
 use super::node::Value;
 
-/// The value of a scalar without quotes and without a tag.
-pub(super) fn plain(text: Cow<'_, str>) -> Result<Value<'_>, String> {
+/// The value of a scalar without quotes and without a tag. A float stays a float here, even if it is
+/// whole or infinite; see [`value`].
+pub(super) fn plain(text: Cow<'_, str>) -> Value<'_> {
     match text.as_ref() {
-        "" | "~" | "null" | "Null" | "NULL" => Ok(Value::Null),
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
-            Ok(Value::Bool(true))
+            Value::Bool(true)
         }
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            Ok(Value::Bool(false))
+            Value::Bool(false)
         }
-        ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF"
-        | "-.inf" | "-.Inf" | "-.INF" => {
-            Err(format!("{text} is not a number that JSON can hold; if it is text, quote it"))
-        }
-        other => Ok(number(other).unwrap_or(Value::Str(text))),
+        ".nan" | ".NaN" | ".NAN" => Value::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Value::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => Value::Float(f64::NEG_INFINITY),
+        other => number(other).unwrap_or(Value::Str(text)),
     }
 }
 
 /// The value of a scalar with a tag from `tag:yaml.org,2002:`, quoted or not.
 pub(super) fn tagged<'a>(tag: &str, text: Cow<'a, str>) -> Result<Value<'a>, String> {
-    use base64::{Engine, engine::general_purpose::STANDARD};
-
-    let wrong = |text: &str| Err(format!("{text:?} does not match its tag !!{tag}"));
     match tag {
-        "binary" => {
-            let bare: String = text.split_ascii_whitespace().collect();
-            STANDARD
-                .decode(bare)
-                .map(|bytes| Value::Str(String::from_utf8_lossy(&bytes).into_owned().into()))
-                .map_err(|_| "the text after !!binary is not base64".to_owned())
-        }
-        "bool" | "int" | "float" | "null" => {
-            let value = plain(text.clone())?;
-            let is_whole = !text.contains(['.', 'e', 'E']) || text.contains(['x', 'X']);
-            match (tag, &value) {
-                ("bool", Value::Bool(_)) | ("null", Value::Null) => Ok(value),
-                ("int", Value::Int(_) | Value::UInt(_)) if is_whole => Ok(value),
-                ("float", Value::Int(_) | Value::UInt(_) | Value::Float(_)) => Ok(value),
-                _ => wrong(&text),
-            }
+        "binary" => binary_text(&text),
+        "bool" | "int" | "float" | "null" => match (tag, plain(text.clone())) {
+            ("bool", value @ Value::Bool(_))
+            | ("null", value @ Value::Null)
+            | ("int", value @ (Value::Int(_) | Value::UInt(_)))
+            | ("float", value @ (Value::Int(_) | Value::Float(_))) => Ok(value),
+            _ => Err(format!("{text:?} does not match its tag !!{tag}")),
+        },
+        "timestamp" if !timestamp::is_timestamp(&text) => {
+            Err(format!("{text:?} does not match its tag !!{tag}"))
         }
         _ => Ok(Value::Str(text)),
+    }
+}
+
+fn binary_text(text: &str) -> Result<Value<'static>, String> {
+    let config = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true);
+    let bare: String = text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
+    GeneralPurpose::new(&alphabet::STANDARD, config)
+        .decode(bare)
+        .map(|bytes| Value::Str(String::from_utf8_lossy(&bytes).into_owned().into()))
+        .map_err(|_| "the text after !!binary is not base64".to_owned())
+}
+
+/// A value as in JSON, where a whole float is an integer, and none is infinite.
+pub(super) fn value(value: Value<'_>) -> Result<Value<'_>, String> {
+    match value {
+        Value::Float(number) if number.is_finite() => Ok(float(number)),
+        Value::Float(_) => {
+            Err("infinity and .nan are no numbers in JSON; if this is text, quote it".to_owned())
+        }
+        other => Ok(other),
     }
 }
 
@@ -134,7 +152,7 @@ fn decimal(text: &str) -> Option<Value<'static>> {
         rest = tail.get(digits(tail)..).filter(|_| digits(tail) > 0)?;
     }
     let number: f64 = text.parse().ok().filter(|_| rest.is_empty())?;
-    number.is_finite().then(|| float(number))
+    number.is_finite().then_some(Value::Float(number))
 }
 
 /// A float that begins with the decimal point. Go's syntax for floats applies here: an underscore
@@ -159,16 +177,20 @@ fn binary(text: &str) -> Option<Value<'static>> {
     Some(Value::Int(number))
 }
 
-/// Go: `strconv.FormatFloat(number, 'g', -1, 32)`.
+/// Go: `strconv.FormatFloat(number, 'g', -1, 32)`, and YAML's own words for what is no number.
 fn go_float32(number: f64) -> String {
     #[allow(clippy::cast_possible_truncation)]
-    let scientific = format!("{:e}", number as f32);
+    let single = number as f32;
+    if single.is_nan() {
+        return ".nan".to_owned();
+    } else if single.is_infinite() {
+        return if single > 0.0 { ".inf" } else { "-.inf" }.to_owned();
+    }
+    let scientific = format!("{single:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
     if (-4..6).contains(&exponent) {
-        #[allow(clippy::cast_possible_truncation)]
-        let plain = number as f32;
-        plain.to_string()
+        single.to_string()
     } else {
         let sign = if exponent < 0 { '-' } else { '+' };
         format!("{mantissa}e{sign}{:02}", exponent.abs())

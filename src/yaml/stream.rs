@@ -1,15 +1,25 @@
 //! A stream and its documents.
 //!
-//! The text is cut at the lines that begin a document (`---`) or end one (`...`) before anything
-//! is parsed, as kubectl does. So an error in one document cannot affect the next, and only one
-//! document is in memory at a time.
+//! kubectl cuts a stream at the lines that begin with `---` before it parses anything. So an error
+//! in one document cannot affect the next, and only one document is in memory at a time. A stream
+//! that begins with `{` is JSON, as long as it can be read as such.
+//!
+//! Upstream: `YAMLOrJSONDecoder` and `YAMLReader` in k8s.io/apimachinery/pkg/util/yaml.
 
-use super::{document::Document, json, node::Value, problem::Problem, tree};
+use super::{
+    document::Document,
+    json::{self, Stop},
+    node::{Mark, Value},
+    problem::Problem,
+    tree,
+};
 
 /// Reads the documents of a stream one after the other; see [`super::parse`].
 pub fn documents(text: &str) -> Documents<'_> {
     let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
-    Documents { rest, line: 0, json: None }
+    let is_json = rest.trim_start().starts_with('{');
+    let json = is_json.then(|| Json { reader: json::Reader::new(rest), documents: 0 });
+    Documents { rest, line: 0, json, ignored: None }
 }
 
 /// The documents of a stream.
@@ -18,8 +28,27 @@ pub struct Documents<'a> {
     rest: &'a str,
     /// How many lines have been read.
     line: usize,
-    /// A part of the stream that is JSON, which needs no separator between its documents.
-    json: Option<std::vec::IntoIter<Result<Document<'a>, Problem>>>,
+    /// The stream as JSON, as long as it is JSON.
+    json: Option<Json<'a>>,
+    /// What kubectl ignores after the last document.
+    ignored: Option<Problem>,
+}
+
+/// A stream that is JSON.
+#[derive(Debug)]
+struct Json<'a> {
+    reader: json::Reader<'a>,
+    /// How many documents have been read.
+    documents: usize,
+}
+
+/// A part of the stream with one document.
+#[derive(Debug, PartialEq)]
+enum Chunk<'a> {
+    /// Its text.
+    Text(&'a str),
+    /// It cannot be separated from the one before.
+    BadSeparator,
 }
 
 impl<'a> Iterator for Documents<'a> {
@@ -27,56 +56,129 @@ impl<'a> Iterator for Documents<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(document) = self.json.as_mut().and_then(Iterator::next) {
-                return Some(document);
-            }
-            let (line, chunk) = self.chunk()?;
-            let (marker, body) = match chunk.split_once('\n') {
-                Some((first, body)) if first.trim_end() == "---" => (1, body),
-                _ => (0, chunk),
+            let next = match self.ignored.take() {
+                Some(ignored) => Err(ignored),
+                None if self.json.is_some() => match self.next_json() {
+                    Some(next) => next,
+                    None => continue,
+                },
+                None => self.next_yaml()?,
             };
-            if body.trim_start().starts_with('{')
-                && let Some(documents) = json::read(body, line + marker)
-            {
-                self.json = Some(documents.into_iter());
-                continue;
-            }
-            match tree::read(chunk, line) {
-                Ok(Document { root, problems })
-                    if root.value == Value::Null && problems.is_empty() => {}
-                document => return Some(document),
+            // kubectl skips empty documents.
+            let is_empty = |document: &Document<'_>| {
+                document.root.value == Value::Null && document.problems.is_empty()
+            };
+            if !next.as_ref().is_ok_and(is_empty) {
+                return Some(next);
             }
         }
     }
 }
 
 impl<'a> Documents<'a> {
-    /// The number of lines before the next document, and its text.
-    fn chunk(&mut self) -> Option<(usize, &'a str)> {
+    /// The next document of a JSON stream. `None` if the rest is YAML.
+    fn next_json(&mut self) -> Option<Result<Document<'a>, Problem>> {
+        let json = self.json.as_mut()?;
+        let begin = json.reader.at();
+        let next = json.reader.document();
+        let problem = match next {
+            None => {
+                (self.rest, self.json) = ("", None);
+                return None;
+            }
+            Some(Ok(document)) => {
+                json.documents += 1;
+                return Some(Ok(document));
+            }
+            // After one document it is still open whether the stream is JSON.
+            Some(Err(Stop::NotJson)) if json.documents == 0 => {
+                self.json = None;
+                return None;
+            }
+            Some(Err(Stop::NotJson)) if json.documents == 1 && may_be_yaml(self.rest, begin) => {
+                self.json = None;
+                self.skip(begin);
+                let spaces = self.rest.len() - self.rest.trim_start().len();
+                let first_line = self.rest.find('\n').map_or(self.rest.len(), |i| i + 1);
+                self.skip(spaces.min(first_line));
+                return None;
+            }
+            Some(Err(Stop::NotJson)) => Problem::at(
+                json.reader.mark(),
+                "not JSON, as the documents before; kubectl reads only JSON here",
+            ),
+            Some(Err(Stop::Wrong(problem))) => problem,
+        };
+        (self.rest, self.json) = ("", None);
+        Some(Err(problem))
+    }
+
+    /// Moves on by some bytes.
+    fn skip(&mut self, bytes: usize) {
+        let (skipped, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
+        self.line += skipped.matches('\n').count();
+        self.rest = rest;
+    }
+
+    /// The next document of a YAML stream. `None` after the last.
+    fn next_yaml(&mut self) -> Option<Result<Document<'a>, Problem>> {
+        let (line, chunk) = self.chunk()?;
+        let text = match chunk {
+            Chunk::Text(text) => text,
+            Chunk::BadSeparator => {
+                let mark = Mark { line: line + 1, column: 4, width: 0 };
+                let message = "only a comment may follow --- in its line; kubectl refuses the rest";
+                return Some(Err(Problem::at(mark, message)));
+            }
+        };
+        Some(tree::read(text, line).map(|(document, rest)| {
+            self.ignored = rest.map(|mark| {
+                let mut problem = Problem::at(mark, "kubectl ignores the text from here on");
+                problem.help = Some("write --- in a line before the next document".to_owned());
+                problem
+            });
+            document
+        }))
+    }
+
+    /// The number of lines before the next chunk, and the chunk.
+    fn chunk(&mut self) -> Option<(usize, Chunk<'a>)> {
         let (text, first) = (self.rest, self.line);
-        let (mut end, mut lines, mut content) = (0, 0, false);
+        let (mut end, mut next) = (0, 0);
+        let mut chunk = None;
         for line in text.split_inclusive('\n') {
-            if content && is_marker(line, "---") {
-                break;
+            if let Some(after) = line.strip_prefix("---") {
+                let after = after.trim_start();
+                if !after.is_empty() && !after.starts_with('#') {
+                    if end == 0 {
+                        chunk = Some(Chunk::BadSeparator);
+                        next += line.len();
+                        self.line += 1;
+                    }
+                    break;
+                }
+                if end > 0 {
+                    next += line.len();
+                    self.line += 1;
+                    break;
+                }
             }
-            end += line.len();
-            lines += 1;
-            if is_marker(line, "...") {
-                break;
-            }
-            // Comments and directives before a `---` belong to what follows it.
-            content |= !matches!(line.trim_start().chars().next(), None | Some('#' | '%'));
+            next += line.len();
+            self.line += 1;
+            end = next;
         }
-        self.rest = text.get(end..).unwrap_or_default();
-        self.line += lines;
-        (end > 0).then(|| (first, text.get(..end).unwrap_or_default()))
+        self.rest = text.get(next..).unwrap_or_default();
+        let chunk = chunk.unwrap_or_else(|| Chunk::Text(text.get(..end).unwrap_or_default()));
+        (next > 0).then_some((first, chunk))
     }
 }
 
-/// Whether a line is `---` or `...`, alone or with something after a space.
-fn is_marker(line: &str, marker: &str) -> bool {
-    line.strip_prefix(marker)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
+/// Whether kubectl would go on with YAML after a first JSON document of so many bytes. It looks at
+/// four bytes from the end of the line, or from the first that is no space.
+fn may_be_yaml(text: &str, bytes: usize) -> bool {
+    let rest = text.get(bytes..).unwrap_or_default();
+    let first = rest.find(|c: char| c == '\n' || !c.is_whitespace());
+    first.is_some_and(|first| rest.len() - first >= 4)
 }
 
 #[cfg(test)]
@@ -85,17 +187,23 @@ mod tests {
 
     fn chunks(text: &str) -> Vec<(usize, &str)> {
         let mut stream = documents(text);
-        std::iter::from_fn(|| stream.chunk()).collect()
+        std::iter::from_fn(|| stream.chunk())
+            .map(|(line, chunk)| match chunk {
+                Chunk::Text(text) => (line, text),
+                Chunk::BadSeparator => (line, "bad"),
+            })
+            .collect()
     }
 
     #[test]
-    fn documents_are_cut_at_their_markers() {
+    fn documents_are_cut_at_their_separators() {
         assert_eq!(chunks(""), []);
-        assert_eq!(chunks("a\n---\nb\n"), [(0, "a\n"), (1, "---\nb\n")]);
-        assert_eq!(chunks("---\r\na\r\n--- b\r\n"), [(0, "---\r\na\r\n"), (2, "--- b\r\n")]);
-        assert_eq!(chunks("a: |\n  ---\n---x: 1\n"), [(0, "a: |\n  ---\n---x: 1\n")]);
-        assert_eq!(chunks("a\n...\nb"), [(0, "a\n...\n"), (2, "b")]);
-        assert_eq!(chunks("# c\n%YAML 1.2\n---\na\n"), [(0, "# c\n%YAML 1.2\n---\na\n")]);
-        assert_eq!(chunks("---\n---\na\n"), [(0, "---\n"), (1, "---\na\n")]);
+        assert_eq!(chunks("a\n---\nb\n"), [(0, "a\n"), (2, "b\n")]);
+        assert_eq!(chunks("---\r\na\r\n--- # c\r\nb"), [(0, "---\r\na\r\n"), (3, "b")]);
+        assert_eq!(chunks("a\n---x: 1\nb\n"), [(0, "a\n"), (1, "bad"), (2, "b\n")]);
+        assert_eq!(chunks("a: |\n  ---\n"), [(0, "a: |\n  ---\n")]);
+        assert_eq!(chunks("a\n...\nb"), [(0, "a\n...\nb")]);
+        assert_eq!(chunks("# c\n---\na\n"), [(0, "# c\n"), (2, "a\n")]);
+        assert_eq!(chunks("---\n---\na\n"), [(0, "---\n"), (2, "a\n")]);
     }
 }

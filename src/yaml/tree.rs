@@ -1,225 +1,305 @@
-//! The tree of one YAML document, from the parser's events.
+//! The tree of one YAML document, from its tokens.
+//!
+//! Upstream: `parserc.go` and `decode.go` in go.yaml.in/yaml/v2.
 
-use std::{borrow::Cow, collections::HashMap};
+mod aliases;
+mod collections;
 
-use granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
+use std::borrow::Cow;
 
+use self::aliases::Aliases;
 use super::{
+    cursor::Cursor,
     document::Document,
     map::{self, Entries},
     node::{Key, MAX_DEPTH, Mark, Node, Value},
     problem::Problem,
     scalar,
+    scanner::{Kind, Scanner, Style, Token},
 };
 use crate::finding::Path;
 
-/// How much aliases may add to a document, in nodes; 16 bytes of text count as one more node.
-/// Without a limit, a few lines of aliases of aliases would fill any memory.
-const ALIAS_BUDGET: usize = 500_000;
+/// A document, and where text begins that kubectl would not read any more.
+pub(super) type WithRest<'a> = (Document<'a>, Option<Mark>);
 
-/// Reads the first document of a text that has `line` lines before it.
-pub(super) fn read(text: &str, line: usize) -> Result<Document<'_>, Problem> {
-    let mut options = granit_parser::options! {
-        flow_nesting_limit: MAX_DEPTH + 1,
-        block_nesting_limit: MAX_DEPTH + 1,
-    };
-    options.set_emit_comments(false);
+/// Reads the document of a text that has `line` lines before it.
+pub(super) fn read(text: &str, line: usize) -> Result<WithRest<'_>, Problem> {
+    check_characters(text, line)?;
     let mut builder = Builder {
-        parser: Parser::new_from_str_with_options(text, options),
-        line,
-        anchors: HashMap::new(),
-        budget: ALIAS_BUDGET,
+        tokens: Scanner::new(text, line),
+        aliases: Aliases::default(),
         problems: Vec::new(),
     };
-    let mut root = None;
-    loop {
-        let (event, span) = builder.next()?;
-        match event {
-            Event::StreamEnd => break,
-            Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd => {}
-            _ if root.is_some() => {
-                let message = "a second document begins here without a --- line before it";
-                return Err(Problem::at(builder.mark(span), message));
-            }
-            event => root = Some(builder.node(event, span, None, 0)?),
+    let (root, rest) = builder.document(line)?;
+    Ok((Document { root, problems: builder.problems }, rest))
+}
+
+/// Finds characters that YAML does not allow, not even in comments.
+fn check_characters(text: &str, line: usize) -> Result<(), Problem> {
+    let bytes = text.as_bytes();
+    let is_allowed = |(i, byte): (usize, &u8)| match byte {
+        b'\t' | b'\n' | b'\r' | b' '..=b'~' => true,
+        ..b' ' | 0x7f => false,
+        0xc2 => !matches!(bytes.get(i + 1), Some(0x80..=0x84 | 0x86..=0x9f)),
+        // U+FFFE and U+FFFF
+        0xef => !matches!(bytes.get(i + 1..i + 3), Some([0xbf, 0xbe | 0xbf])),
+        0x80.. => true,
+    };
+    let Some(i) = bytes.iter().enumerate().position(|byte| !is_allowed(byte)) else {
+        return Ok(());
+    };
+    let mut cursor = Cursor::new(text, line);
+    while cursor.at() < i {
+        if cursor.is_break(0) {
+            cursor.take_break();
+        } else {
+            cursor.advance_while(|cursor, _, n| cursor.at() + n < i && !cursor.is_break(n));
         }
     }
-    let empty = || Node { value: Value::Null, mark: Mark { line: line + 1, column: 1, width: 0 } };
-    Ok(Document { root: root.unwrap_or_else(empty), problems: builder.problems })
+    let code = cursor.rest().chars().next().map_or(0, u32::from);
+    Err(Problem::at(cursor.mark(), format!("not YAML: the control character U+{code:04X}")))
 }
 
 struct Builder<'a> {
-    parser: Parser<'a, StrInput<'a>>,
-    line: usize,
-    anchors: HashMap<usize, Node<'a>>,
-    budget: usize,
+    tokens: Scanner<'a>,
+    aliases: Aliases<'a>,
     problems: Vec<Problem>,
 }
 
+/// Whether a value may be a block, and whether it may be a list that is not indented.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Flow,
+    Block,
+    BlockOrList,
+}
+
 impl<'a> Builder<'a> {
-    fn next(&mut self) -> Result<(Event<'a>, Span), Problem> {
-        match self.parser.next_event() {
-            Some(Ok(next)) => Ok(next),
-            Some(Err(error)) => Err(self.syntax_error(&error)),
-            None => Ok((Event::StreamEnd, Span::default())),
-        }
+    fn peek(&mut self) -> Result<&Kind<'a>, Problem> {
+        Ok(&self.tokens.peek()?.kind)
     }
 
-    fn syntax_error(&self, error: &ScanError) -> Problem {
-        let message = error.info().replace('\n', ": ");
-        let help = if message.contains("tab") {
-            Some("YAML is indented with spaces, not with tabs".to_owned())
-        } else if message.contains("mapping values are not allowed") {
-            Some(
-                "quote text that contains \": \", and start all keys of a mapping in one column"
-                    .to_owned(),
-            )
+    /// Whether the next token is this one.
+    fn is(&mut self, kind: &Kind<'_>) -> Result<bool, Problem> {
+        Ok(self.peek()? == kind)
+    }
+
+    /// Takes the next token if it is this one.
+    fn take(&mut self, kind: &Kind<'_>) -> Result<bool, Problem> {
+        let is = self.is(kind)?;
+        if is {
+            self.tokens.take()?;
+        }
+        Ok(is)
+    }
+
+    fn mark(&mut self) -> Result<Mark, Problem> {
+        Ok(self.tokens.peek()?.mark)
+    }
+
+    fn document(&mut self, line: usize) -> Result<(Node<'a>, Option<Mark>), Problem> {
+        let is_empty = if self.take(&Kind::DocumentStart)? {
+            let next = self.peek()?;
+            matches!(next, Kind::Directive | Kind::DocumentStart | Kind::DocumentEnd | Kind::End)
         } else {
-            None
+            self.is(&Kind::End)?
         };
-        let mut problem = Problem::at(self.at(*error.marker()), format!("not YAML: {message}"));
-        problem.help = help;
-        problem
+        let root = if is_empty {
+            self.null(Mark { line: line + 1, column: 1, width: 0 })
+        } else {
+            self.node(Place::Block, None, 0)?
+        };
+        let Token { kind, mark } = self.tokens.take()?;
+        let rest = match kind {
+            Kind::End => None,
+            Kind::DocumentEnd => content_after(self.tokens.cursor()),
+            _ => Some(Mark { width: 0, ..mark }),
+        };
+        Ok((root, rest))
     }
 
-    fn at(&self, marker: Marker) -> Mark {
-        // The parser reports line 0 for empty input.
-        Mark { line: self.line + marker.line().max(1), column: marker.col() + 1, width: 0 }
-    }
-
-    fn mark(&self, span: Span) -> Mark {
-        let mut mark = self.at(span.start);
-        if span.start.line() == span.end.line() {
-            mark.width = span.end.col().saturating_sub(span.start.col());
-        }
-        mark
-    }
-
-    /// The node that begins with this event. `path` is its path, `depth` its nesting depth.
+    /// A value. `path` is its path, `depth` its nesting depth.
     fn node(
         &mut self,
-        event: Event<'a>,
-        span: Span,
+        place: Place,
         path: Option<&Path<'_>>,
         depth: usize,
     ) -> Result<Node<'a>, Problem> {
-        let mark = self.mark(span);
         if depth > MAX_DEPTH {
-            return Err(too_deep(mark));
+            return Err(Problem::too_deep(self.mark()?));
         }
-        let (node, anchor) = match event {
-            Event::Scalar(text, style, anchor, tag) => {
-                let value = resolve(text, style, tag.as_deref())
-                    .map_err(|message| Problem::at(mark, message))?;
-                (Node { value, mark }, anchor)
-            }
-            Event::SequenceStart(_, anchor, _) => (self.sequence(mark, path, depth)?, anchor),
-            Event::MappingStart(_, anchor, _) => (self.mapping(mark, path, depth)?, anchor),
-            Event::Alias(id) => {
-                let Some(target) = self.anchors.get(&id) else {
-                    return Err(Problem::at(mark, "an anchor's value cannot contain itself"));
-                };
-                return copy(target, depth, &mut self.budget)
-                    .map_err(|message| Problem::at(mark, message));
-            }
-            _ => return Err(Problem::at(mark, "not YAML: a value was expected here")),
-        };
-        if anchor != 0 {
-            let kept = copy(&node, depth, &mut self.budget)
-                .map_err(|message| Problem::at(mark, message))?;
-            self.anchors.insert(anchor, kept);
+        if let Kind::Alias(name) = *self.peek()? {
+            let mark = self.tokens.take()?.mark;
+            return self.aliases.get(name, mark, depth);
         }
+        let properties = self.properties()?;
+        let node = self.content(place, &properties, path, depth)?;
+        self.aliases.close(properties.anchor, &node, depth)?;
         Ok(node)
     }
 
-    fn sequence(
+    /// The anchor and the tag of a value, in any order.
+    fn properties(&mut self) -> Result<Properties<'a>, Problem> {
+        let mut found = Properties::default();
+        loop {
+            match self.peek()? {
+                Kind::Anchor(name) if found.anchor.is_none() => {
+                    let name = *name;
+                    found.anchor = Some(name);
+                    self.aliases.open(name);
+                }
+                Kind::Tag(tag) if found.tag.is_none() => found.tag = Some(tag.clone()),
+                _ => break,
+            }
+            self.tokens.take()?;
+        }
+        self.aliases.count();
+        Ok(found)
+    }
+
+    /// A value without its anchor and tag.
+    fn content(
         &mut self,
-        mark: Mark,
+        place: Place,
+        properties: &Properties<'a>,
         path: Option<&Path<'_>>,
         depth: usize,
     ) -> Result<Node<'a>, Problem> {
-        let mut items = Vec::new();
-        loop {
-            let (event, span) = self.next()?;
-            if event == Event::SequenceEnd {
-                return Ok(Node { value: Value::Seq(items), mark });
+        let mark = self.mark()?;
+        match self.peek()? {
+            Kind::Scalar(..) => {
+                let (text, style) = self.scalar()?;
+                let value = properties.resolve(text, style).and_then(scalar::value);
+                value.map(|value| Node { value, mark }).map_err(|wrong| Problem::at(mark, wrong))
             }
-            let here = path.map(|path| path.index(items.len()));
-            items.push(self.node(event, span, here.as_ref(), depth + 1)?);
+            Kind::BlockEntry if place == Place::BlockOrList => self.list(&[], mark, path, depth),
+            Kind::BlockList if place != Place::Flow => {
+                self.tokens.take()?;
+                self.list(&[Kind::BlockEnd], mark, path, depth)
+            }
+            Kind::BlockMapping if place != Place::Flow => self.block_mapping(mark, path, depth),
+            Kind::FlowList => self.flow_list(mark, path, depth),
+            Kind::FlowMapping => self.flow_mapping(mark, path, depth),
+            _ if properties.anchor.is_some() || properties.tag.is_some() => {
+                let value = properties.resolve(Cow::Borrowed(""), Style::Plain);
+                let mark = Mark { width: 0, ..mark };
+                value.map(|value| Node { value, mark }).map_err(|wrong| Problem::at(mark, wrong))
+            }
+            Kind::Directive => {
+                let message = "kubectl takes no directive, a line that begins with %; remove it";
+                Err(Problem::at(Mark { width: 0, ..mark }, message))
+            }
+            _ => Err(Problem::not_yaml(mark, "a value was expected here")),
         }
     }
 
-    fn mapping(
+    fn scalar(&mut self) -> Result<(Cow<'a, str>, Style), Problem> {
+        let Token { kind, mark } = self.tokens.take()?;
+        match kind {
+            Kind::Scalar(text, style) => Ok((text, style)),
+            _ => Err(Problem::not_yaml(mark, "a value was expected here")),
+        }
+    }
+
+    fn key(&mut self, place: Place, depth: usize) -> Result<MappingKey<'a>, Problem> {
+        let mut mark = self.mark()?;
+        let mut is_merge = false;
+        let name = if matches!(self.peek()?, Kind::Alias(_)) {
+            scalar::key(self.node(place, None, depth)?.value)
+        } else {
+            let properties = self.properties()?;
+            if matches!(self.peek()?, Kind::Scalar(..)) {
+                mark = self.mark()?;
+                let (text, style) = self.scalar()?;
+                is_merge = text == "<<" && properties.may_be_merge(style);
+                let wrong = |message| Problem::at(mark, message);
+                let value = properties.resolve(text, style).map_err(wrong)?;
+                if properties.anchor.is_some() {
+                    let value = scalar::value(value.clone()).map_err(wrong)?;
+                    self.aliases.close(properties.anchor, &Node { value, mark }, depth)?;
+                }
+                scalar::key(value)
+            } else {
+                scalar::key(self.content(place, &properties, None, depth)?.value)
+            }
+        };
+        let name = name.map_err(|message| Problem::at(mark, message))?;
+        Ok(MappingKey { name, mark, is_merge })
+    }
+
+    /// Reads the value of a key, if it has one, and adds both to the mapping.
+    fn entry(
         &mut self,
-        mut mark: Mark,
+        MappingKey { name, mark, is_merge }: MappingKey<'a>,
+        value: Option<Place>,
+        entries: &mut Entries<'a>,
         path: Option<&Path<'_>>,
         depth: usize,
-    ) -> Result<Node<'a>, Problem> {
-        let mut entries = Entries::default();
-        loop {
-            let (event, span) = self.next()?;
-            if event == Event::MappingEnd {
-                return Ok(Node { value: Value::Map(entries.into_list()), mark });
-            }
-            let key_mark = self.mark(span);
-            if (key_mark.line, key_mark.column) == (mark.line, mark.column) {
-                // A block mapping begins with its first key, so that key is marked.
-                mark.width = key_mark.width;
-            }
-            let is_merge = is_merge(&event);
-            let key = self.node(event, span, None, depth + 1)?;
-            let name = scalar::key(key.value).map_err(|message| Problem::at(key_mark, message))?;
-            let here = path.map_or_else(|| Path::new(&name), |path| path.child(&name));
-            let (event, span) = self.next()?;
-            let node = self.node(event, span, Some(&here), depth + 1)?;
-            if is_merge {
-                merge(node, &mut entries)?;
-                continue;
-            }
-            let field = here.to_field();
-            let key = Key { name, mark: key_mark };
-            if let Some((name, before)) = entries.insert(key, node) {
-                self.problems.push(map::duplicate(field, &name, before, key_mark));
-            }
+    ) -> Result<(), Problem> {
+        let here = path.map_or_else(|| Path::new(&name), |path| path.child(&name));
+        let is_alias = value.is_some() && matches!(self.peek()?, Kind::Alias(_));
+        let node = match value {
+            Some(place) => self.node(place, Some(&here), depth + 1)?,
+            None => self.null(mark),
+        };
+        if is_merge {
+            return merge(node, is_alias, entries);
         }
+        let field = here.to_field();
+        if let Some((name, before)) = entries.insert(Key { name, mark }, node) {
+            self.problems.push(map::duplicate(field, &name, before, mark));
+        }
+        Ok(())
+    }
+
+    /// A value that the text leaves out.
+    fn null(&mut self, mark: Mark) -> Node<'a> {
+        self.aliases.count();
+        Node { value: Value::Null, mark: Mark { width: 0, ..mark } }
     }
 }
 
-fn too_deep(mark: Mark) -> Problem {
-    Problem::at(mark, format!("nested deeper than {MAX_DEPTH} levels"))
+/// A key of a mapping.
+struct MappingKey<'a> {
+    name: Cow<'a, str>,
+    mark: Mark,
+    /// Whether it is `<<`, neither quoted nor tagged as anything else.
+    is_merge: bool,
 }
 
-fn resolve<'a>(
-    text: Cow<'a, str>,
-    style: ScalarStyle,
-    tag: Option<&Tag>,
-) -> Result<Value<'a>, String> {
-    match tag {
-        None if style == ScalarStyle::Plain => scalar::plain(text),
-        None => Ok(Value::Str(text)),
-        Some(tag) => match tag.suffix_in_namespace("tag:yaml.org,2002:") {
-            Some(tag) => scalar::tagged(&tag, text),
+/// What may stand before a value.
+#[derive(Default)]
+struct Properties<'a> {
+    anchor: Option<&'a str>,
+    tag: Option<String>,
+}
+
+impl Properties<'_> {
+    /// The value of a scalar.
+    fn resolve<'t>(&self, text: Cow<'t, str>, style: Style) -> Result<Value<'t>, String> {
+        match self.tag.as_deref() {
+            None if style == Style::Plain => Ok(scalar::plain(text)),
             None => Ok(Value::Str(text)),
-        },
+            Some(tag) => match tag.strip_prefix("tag:yaml.org,2002:") {
+                Some(tag) => scalar::tagged(tag, text),
+                None => Ok(Value::Str(text)),
+            },
+        }
     }
-}
 
-/// Whether a key is `<<`, neither quoted nor tagged as anything else.
-fn is_merge(event: &Event<'_>) -> bool {
-    match event {
-        Event::Scalar(text, style, _, tag) if text == "<<" => match tag.as_deref() {
-            None => *style == ScalarStyle::Plain,
-            Some(tag) => tag.suffix_in_namespace("tag:yaml.org,2002:").as_deref() == Some("merge"),
-        },
-        _ => false,
+    fn may_be_merge(&self, style: Style) -> bool {
+        match self.tag.as_deref() {
+            None => style == Style::Plain,
+            Some(tag) => matches!(tag, "!" | "tag:yaml.org,2002:merge"),
+        }
     }
 }
 
 /// Adds the entries of a mapping, or of a list of mappings, to another mapping. The earlier mapping
 /// in the list wins.
-fn merge<'a>(from: Node<'a>, into: &mut Entries<'a>) -> Result<(), Problem> {
+fn merge<'a>(from: Node<'a>, is_alias: bool, into: &mut Entries<'a>) -> Result<(), Problem> {
     let mappings = match from.value {
-        Value::Seq(items) => items,
+        Value::Seq(items) if !is_alias => items,
         _ => vec![from],
     };
     for mapping in mappings.into_iter().rev() {
@@ -233,41 +313,19 @@ fn merge<'a>(from: Node<'a>, into: &mut Entries<'a>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A copy of an anchor's value, if the budget allows it.
-fn copy<'a>(node: &Node<'a>, depth: usize, budget: &mut usize) -> Result<Node<'a>, String> {
-    if depth > MAX_DEPTH {
-        return Err(too_deep(node.mark).message);
+/// Where anything but spaces, comments and the ends of documents follows.
+fn content_after(mut cursor: Cursor<'_>) -> Option<Mark> {
+    loop {
+        cursor.skip_blanks();
+        cursor.skip_comment();
+        if cursor.is_end() {
+            return None;
+        } else if cursor.is_break(0) {
+            cursor.take_break();
+        } else if cursor.is_marker(b'.') {
+            cursor.advance(3);
+        } else {
+            return Some(cursor.mark());
+        }
     }
-    let text = |text: &Cow<'_, str>| match text {
-        Cow::Owned(text) => text.len() / 16,
-        Cow::Borrowed(_) => 0,
-    };
-    let mut pay = |cost: usize| {
-        *budget = budget
-            .checked_sub(cost + 1)
-            .ok_or("the aliases of this document make it too large to be read")?;
-        Ok::<_, String>(())
-    };
-    let value = match &node.value {
-        Value::Str(value) => {
-            pay(text(value))?;
-            node.value.clone()
-        }
-        Value::Seq(items) => {
-            pay(0)?;
-            let items = items.iter().map(|item| copy(item, depth + 1, budget));
-            Value::Seq(items.collect::<Result<_, _>>()?)
-        }
-        Value::Map(entries) => {
-            pay(entries.iter().map(|(key, _)| text(&key.name)).sum())?;
-            let entries =
-                entries.iter().map(|(key, item)| Ok((key.clone(), copy(item, depth + 1, budget)?)));
-            Value::Map(entries.collect::<Result<_, String>>()?)
-        }
-        scalar => {
-            pay(0)?;
-            scalar.clone()
-        }
-    };
-    Ok(Node { value, mark: node.mark })
 }

@@ -39,6 +39,7 @@ mod kruise;
 mod memory;
 mod mutations;
 mod parity;
+mod readings;
 mod schema;
 #[cfg(feature = "server")]
 mod serve;

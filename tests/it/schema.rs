@@ -44,7 +44,7 @@ fn an_unknown_field_is_the_one_that_the_api_server_names() {
         let expected = quoted.split('"').next().unwrap();
         seen += 1;
         // Read as YAML this time: the tree must be the same.
-        let text = format!("# as YAML\n--- {object}\n");
+        let text = format!("# as YAML\n{object}\n");
         let document = yaml::parse(&text).remove(0).unwrap();
         let resource = Resource::of("apps/v1", object["kind"].as_str().unwrap()).unwrap();
         let problems = strict(&document.root, resource);

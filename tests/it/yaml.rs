@@ -207,14 +207,22 @@ fn a_syntax_error_does_not_affect_the_other_documents() {
 
 #[test]
 fn odd_streams() {
-    for empty in ["", "\n", "---\n", "---\n---\n...\n", "# only a comment\n", "\u{feff}", "~\n"] {
+    for empty in
+        ["", "\n", "---\n", "---\n...\n", "---\n---\n", "# only a comment\n", "\u{feff}", "~\n"]
+    {
         assert!(yaml::parse(empty).is_empty(), "{empty:?}");
     }
     assert_eq!(json("\u{feff}a: 1\r\nb:\r\n- x\r\n"), json!({"a": 1, "b": ["x"]}));
-    assert_eq!(json("# c\n%YAML 1.2\n---\na: 1\n"), json!({"a": 1}));
-    assert_eq!(json("--- {a: 1}\n"), json!({"a": 1}));
+    assert!(error("%YAML 1.1\n---\na: 1\n").message.contains("directive"));
+    assert!(error("a: 1\n--- {b: 1}\n").message.contains("may follow ---"));
     assert_eq!(yaml::parse("a: 1\n...\n---\nb: 1\n...\n").len(), 2);
-    assert_eq!(yaml::parse("{\"a\":1}{\"b\":1}\n{\"c\":1}\n---\n{\"d\":1}").len(), 4);
+    let ignored = error("a: 1\n...\nb: 1\n");
+    assert!(ignored.message.contains("kubectl ignores"), "{ignored}");
+    assert_eq!((ignored.mark.line, ignored.mark.column), (3, 1));
+    assert_eq!(yaml::parse("{\"a\":1}{\"b\":1}\n{\"c\":1}").len(), 3);
+    assert_eq!(yaml::parse("{\"a\":1}\n---\n{\"b\":1}").len(), 2);
+    // After two documents, kubectl takes nothing but JSON.
+    assert_eq!(error("{\"a\":1}{\"b\":1}\n---\n{\"c\":1}").mark.line, 2);
 }
 
 #[test]
@@ -222,7 +230,7 @@ fn json_is_read_as_json() {
     let text = r#"{"a":"\/\ud83d\ude00\ud83d \t","n":[1.0,1.5,-2,1e2],"e":{},"l":[]}"#;
     let expected = json!({"a": "/😀\u{fffd} \t", "n": [1, 1.5, -2, 100], "e": {}, "l": []});
     assert_eq!(json(text), expected);
-    assert_eq!(json(&format!("---\n{text}\n")), expected);
+    assert!(error(&format!("---\n{text}\n")).message.contains("\\/ means nothing"));
     // `yes` is not JSON, so this is YAML in braces.
     assert_eq!(json("{a: yes, b: [x, 'y'],}"), json!({"a": true, "b": ["x", "y"]}));
 }
@@ -413,8 +421,8 @@ proptest! {
     }
 
     #[test]
-    fn quoted_text_in_yaml_is_text(text in "[^\\p{C}\u{feff}]{0,20}") {
-        let yaml = format!("--- {{k: '{}'}}\n", text.replace('\'', "''"));
+    fn quoted_text_in_yaml_is_text(text in "[^\\p{C}\u{feff}\u{2028}\u{2029}]{0,20}") {
+        let yaml = format!("---\n{{k: '{}'}}\n", text.replace('\'', "''"));
         prop_assert_eq!(&json(&yaml)["k"], &Json::from(text));
     }
 }

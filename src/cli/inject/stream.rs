@@ -88,8 +88,7 @@ impl<'a> Preview<'a> {
             if !std::mem::take(&mut is_first) {
                 out.write_all(b"---\n")?;
             }
-            let yaml = serde_saphyr::to_string(&whole).map_err(io::Error::other)?;
-            out.write_all(yaml.as_bytes())?;
+            out.write_all(to_yaml(&whole)?.as_bytes())?;
         }
         Ok(outcome)
     }
@@ -131,6 +130,23 @@ impl<'a> Preview<'a> {
         let verdict = engine::evaluate_injection(&injection, object, &self.context);
         Change { injection, verdict, name: name.to_owned() }
     }
+}
+
+/// A document as YAML that kubectl reads. It does not read every block scalar that is YAML 1.2, such
+/// as one that begins with a tab.
+fn to_yaml(value: &Value) -> io::Result<String> {
+    let is_read = |text: &str| match yaml::parse(text).as_slice() {
+        [Ok(document)] => {
+            serde_json::from_str::<Value>(&document.root.to_json()).is_ok_and(|read| read == *value)
+        }
+        _ => false,
+    };
+    let text = serde_saphyr::to_string(value).map_err(io::Error::other)?;
+    if is_read(&text) {
+        return Ok(text);
+    }
+    let quoted = serde_saphyr::ser_options! { prefer_block_scalars: false };
+    serde_saphyr::to_string_with_options(value, quoted).map_err(io::Error::other)
 }
 
 /// The groups that the API server adds to every user, and to every service account.

@@ -1,0 +1,159 @@
+//! A position in a text that moves forward.
+
+use super::node::Mark;
+
+/// A position in a text. It knows its line and column.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cursor<'a> {
+    text: &'a str,
+    /// In bytes.
+    at: usize,
+    /// In characters.
+    index: usize,
+    /// How many lines are before it, as editors count them.
+    line: usize,
+    /// How many line breaks are before it, as YAML counts them.
+    row: usize,
+    column: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// The beginning of a text that has `line` lines before it.
+    pub(super) const fn new(text: &'a str, line: usize) -> Self {
+        Cursor { text, at: 0, index: 0, line, row: 0, column: 0 }
+    }
+
+    /// How many bytes are before it.
+    pub(super) const fn at(&self) -> usize {
+        self.at
+    }
+
+    /// How many characters are before it.
+    pub(super) const fn index(&self) -> usize {
+        self.index
+    }
+
+    /// How many line breaks are before it.
+    pub(super) const fn row(&self) -> usize {
+        self.row
+    }
+
+    /// How many characters of its line are before it.
+    pub(super) const fn column(&self) -> usize {
+        self.column
+    }
+
+    pub(super) const fn mark(&self) -> Mark {
+        Mark { line: self.line + 1, column: self.column + 1, width: 0 }
+    }
+
+    /// The position `start`, with the width of what has been read since, if that is on one line.
+    pub(super) fn since(&self, start: &Self) -> Mark {
+        let width = if self.row == start.row { self.column - start.column } else { 0 };
+        Mark { width, ..start.mark() }
+    }
+
+    /// What has been read since a position in bytes.
+    pub(super) fn text_since(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at.min(self.text.len())).unwrap_or_default()
+    }
+
+    /// What has not been read yet.
+    pub(super) fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// The byte `n` bytes ahead; 0 after the end. As kubectl does, this ends every text with a
+    /// newline.
+    pub(super) fn peek(&self, n: usize) -> u8 {
+        let at = self.at + n;
+        match self.text.as_bytes().get(at) {
+            Some(byte) => *byte,
+            None if at == self.text.len() && !self.text.ends_with('\n') => b'\n',
+            None => 0,
+        }
+    }
+
+    pub(super) fn is_end(&self) -> bool {
+        self.peek(0) == 0
+    }
+
+    /// Whether a space or tab is `n` bytes ahead.
+    pub(super) fn is_blank(&self, n: usize) -> bool {
+        matches!(self.peek(n), b' ' | b'\t')
+    }
+
+    /// Whether a line break of YAML 1.1 is `n` bytes ahead.
+    pub(super) fn is_break(&self, n: usize) -> bool {
+        match self.peek(n) {
+            b'\n' | b'\r' => true,
+            0xc2 => self.peek(n + 1) == 0x85,
+            0xe2 => self.peek(n + 1) == 0x80 && matches!(self.peek(n + 2), 0xa8 | 0xa9),
+            _ => false,
+        }
+    }
+
+    /// Whether the line ends here, or the text.
+    pub(super) fn is_break_or_end(&self, n: usize) -> bool {
+        self.peek(n) == 0 || self.is_break(n)
+    }
+
+    /// Whether a word ends here.
+    pub(super) fn is_space_or_end(&self, n: usize) -> bool {
+        self.is_blank(n) || self.is_break_or_end(n)
+    }
+
+    /// Whether a line begins here that begins or ends a document.
+    pub(super) fn is_marker(&self, marker: u8) -> bool {
+        self.column == 0 && (0..3).all(|n| self.peek(n) == marker) && self.is_space_or_end(3)
+    }
+
+    /// Moves over `bytes` bytes without a line break.
+    pub(super) fn advance(&mut self, bytes: usize) {
+        let passed = self.text.as_bytes().get(self.at..self.at + bytes).unwrap_or_default();
+        let characters = passed.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        self.at += bytes;
+        self.index += characters;
+        self.column += characters;
+    }
+
+    /// Moves on while this is true of the bytes ahead; returns how many bytes that are.
+    pub(super) fn advance_while(&mut self, is_part: impl Fn(&Self, u8, usize) -> bool) -> usize {
+        let mut bytes = 0;
+        while is_part(self, self.peek(bytes), bytes) {
+            bytes += 1;
+        }
+        self.advance(bytes);
+        bytes
+    }
+
+    /// Skips spaces and tabs.
+    pub(super) fn skip_blanks(&mut self) {
+        self.advance_while(|_, byte, _| matches!(byte, b' ' | b'\t'));
+    }
+
+    /// Skips a comment, if one begins here.
+    pub(super) fn skip_comment(&mut self) {
+        if self.peek(0) == b'#' {
+            self.advance_while(|cursor, _, n| !cursor.is_break_or_end(n));
+        }
+    }
+
+    /// Moves over a line break, and returns the text that it stands for.
+    pub(super) fn take_break(&mut self) -> &'static str {
+        let (bytes, text, is_line) = match (self.peek(0), self.peek(1), self.peek(2)) {
+            (b'\r', b'\n', _) => (2, "\n", true),
+            (b'\n', ..) => (1, "\n", true),
+            (b'\r', ..) => (1, "\n", false),
+            (0xc2, ..) => (2, "\n", false),
+            (_, _, 0xa8) => (3, "\u{2028}", false),
+            _ => (3, "\u{2029}", false),
+        };
+        self.at += bytes;
+        self.index += 1;
+        self.line += usize::from(is_line);
+        self.row += 1;
+        self.column = 0;
+        text
+    }
+}

@@ -1,0 +1,23 @@
+//! Line breaks inside a scalar.
+
+/// The line breaks between two parts of a scalar that goes over several lines.
+#[derive(Debug, Default)]
+pub(super) struct Breaks {
+    pub(super) first: &'static str,
+    pub(super) others: String,
+}
+
+impl Breaks {
+    /// Adds what the breaks mean: one is a space, and of several the first has no effect. A break
+    /// that is not a newline stays.
+    pub(super) fn fold_into(&mut self, text: &mut String) {
+        if self.first != "\n" {
+            text.push_str(self.first);
+        } else if self.others.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&self.others);
+        self.first = "";
+        self.others.clear();
+    }
+}

@@ -1,0 +1,42 @@
+//! What may turn out to be a key.
+
+use crate::yaml::{cursor::Cursor, node::Mark, problem::Problem};
+
+/// A key and its `:` must be this close, in characters.
+const MAX_KEY: usize = 1024;
+
+/// A token that is a key if a `:` follows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) is_possible: bool,
+    /// Whether nothing but a key may stand here.
+    pub(super) is_required: bool,
+    /// Whether the queue waits for this candidate to be decided.
+    pub(super) is_awaited: bool,
+    /// The number of its first token.
+    pub(super) token: usize,
+    pub(super) row: usize,
+    pub(super) index: usize,
+    pub(super) column: usize,
+    pub(super) mark: Mark,
+}
+
+impl Candidate {
+    /// Whether a `:` at the cursor would make it a key.
+    pub(super) fn is_still_possible(&mut self, cursor: &Cursor<'_>) -> Result<bool, Problem> {
+        if self.is_possible && (self.row < cursor.row() || self.index + MAX_KEY < cursor.index()) {
+            if self.is_required {
+                return Err(self.no_key());
+            }
+            self.is_possible = false;
+        }
+        Ok(self.is_possible)
+    }
+
+    pub(super) fn no_key(&self) -> Problem {
+        let mut problem =
+            Problem::not_yaml(self.mark, "a key must stand here, with \": \" after it");
+        problem.help = Some("a value that goes on in a new line is indented".to_owned());
+        problem
+    }
+}

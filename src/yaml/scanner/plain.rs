@@ -1,0 +1,84 @@
+//! Scalars without quotes.
+
+use std::borrow::Cow;
+
+use super::{Done, Kind, Scanner, Style, breaks::Breaks};
+use crate::yaml::{cursor::Cursor, problem::Problem};
+
+impl<'a> Scanner<'a> {
+    /// Reads a scalar without quotes. Upstream: `yaml_parser_scan_plain_scalar`.
+    pub(super) fn plain(&mut self) -> Done {
+        self.save_candidate()?;
+        self.is_key_allowed = false;
+        let start = self.cursor;
+        let indent = self.indent.map_or(0, |indent| indent + 1);
+        let is_flow = self.flow > 0;
+        // The lines before the last one, folded; borrowed text needs none.
+        let mut folded: Option<String> = None;
+        let mut piece = start.at();
+        let mut end = start;
+        let mut breaks = Breaks::default();
+        let mut is_new_line = false;
+        while !self.cursor.is_marker(b'-')
+            && !self.cursor.is_marker(b'.')
+            && self.cursor.peek(0) != b'#'
+        {
+            let begin = self.cursor.at();
+            let length = self
+                .cursor
+                .advance_while(|cursor, byte, n| !is_end_of_run(cursor, byte, n, is_flow));
+            if length > 0 {
+                if is_new_line {
+                    let text = folded.get_or_insert_default();
+                    text.push_str(end.text_since(piece));
+                    breaks.fold_into(text);
+                    piece = begin;
+                    is_new_line = false;
+                }
+                end = self.cursor;
+            }
+            if !self.cursor.is_blank(0) && !self.cursor.is_break(0) {
+                break;
+            }
+            while self.cursor.is_blank(0) || self.cursor.is_break(0) {
+                if self.cursor.is_break(0) {
+                    let text = self.cursor.take_break();
+                    if is_new_line {
+                        breaks.others.push_str(text);
+                    } else {
+                        breaks.first = text;
+                        is_new_line = true;
+                    }
+                } else {
+                    let is_tab = self.cursor.peek(0) == b'\t';
+                    if is_tab && is_new_line && self.cursor.column() < indent {
+                        return Err(Problem::not_yaml(
+                            self.cursor.mark(),
+                            "a tab indents this line",
+                        ));
+                    }
+                    self.cursor.advance(1);
+                }
+            }
+            if !is_flow && self.cursor.column() < indent {
+                break;
+            }
+        }
+        let last = end.text_since(piece);
+        let text = folded.map_or(Cow::Borrowed(last), |text| Cow::Owned(text + last));
+        self.push(Kind::Scalar(text, Style::Plain), end.since(&start));
+        self.is_key_allowed |= is_new_line;
+        Ok(())
+    }
+}
+
+/// Whether the text without spaces ends before this byte.
+fn is_end_of_run(cursor: &Cursor<'_>, byte: u8, n: usize, is_flow: bool) -> bool {
+    match byte {
+        b' ' | b'\t' | b'\n' | b'\r' | 0 => true,
+        b':' => cursor.is_space_or_end(n + 1),
+        b',' | b'?' | b'[' | b']' | b'{' | b'}' => is_flow,
+        0xc2 | 0xe2 => cursor.is_break(n),
+        _ => false,
+    }
+}

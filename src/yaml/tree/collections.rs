@@ -1,0 +1,171 @@
+//! Lists and mappings.
+
+use super::{Builder, Place};
+use crate::{
+    finding::Path,
+    yaml::{
+        map::Entries,
+        node::{MAX_DEPTH, Mark, Node, Value},
+        problem::Problem,
+        scanner::Kind,
+    },
+};
+
+impl<'a> Builder<'a> {
+    /// A block list. One that is not indented ends before any other token.
+    pub(super) fn list(
+        &mut self,
+        end: &[Kind<'_>],
+        mark: Mark,
+        path: Option<&Path<'_>>,
+        depth: usize,
+    ) -> Result<Node<'a>, Problem> {
+        let mark = Mark { width: 0, ..mark };
+        let mut items = Vec::new();
+        while self.is(&Kind::BlockEntry)? {
+            let dash = self.tokens.take()?.mark;
+            let here = path.map(|path| path.index(items.len()));
+            let is_empty = match self.peek()? {
+                Kind::BlockEntry | Kind::BlockEnd => true,
+                Kind::Key | Kind::Value => end.is_empty(),
+                _ => false,
+            };
+            items.push(if is_empty {
+                self.null(dash)
+            } else {
+                self.node(Place::Block, here.as_ref(), depth + 1)?
+            });
+        }
+        if let [end] = end
+            && !self.take(end)?
+        {
+            let message = "a list item was expected here, with a - before it";
+            return Err(Problem::not_yaml(self.mark()?, message));
+        }
+        Ok(Node { value: Value::Seq(items), mark })
+    }
+
+    pub(super) fn block_mapping(
+        &mut self,
+        mut mark: Mark,
+        path: Option<&Path<'_>>,
+        depth: usize,
+    ) -> Result<Node<'a>, Problem> {
+        self.tokens.take()?;
+        mark.width = 0;
+        let mut entries = Entries::default();
+        let is_end = |kind: &Kind<'_>| matches!(kind, Kind::Key | Kind::Value | Kind::BlockEnd);
+        let place = Place::BlockOrList;
+        while !self.take(&Kind::BlockEnd)? {
+            let begin = self.mark()?;
+            if !self.take(&Kind::Key)? && !self.is(&Kind::Value)? {
+                return Err(Problem::not_yaml(begin, "a key was expected here"));
+            }
+            if is_end(self.peek()?) {
+                return Err(no_key(begin));
+            }
+            let key = self.key(place, depth + 1)?;
+            if (key.mark.line, key.mark.column) == (mark.line, mark.column) {
+                // A block mapping begins with its first key, so that key is marked.
+                mark.width = key.mark.width;
+            }
+            let has_value = self.take(&Kind::Value)? && !is_end(self.peek()?);
+            self.entry(key, has_value.then_some(place), &mut entries, path, depth)?;
+        }
+        Ok(Node { value: Value::Map(entries.into_list()), mark })
+    }
+
+    pub(super) fn flow_list(
+        &mut self,
+        mark: Mark,
+        path: Option<&Path<'_>>,
+        depth: usize,
+    ) -> Result<Node<'a>, Problem> {
+        self.tokens.take()?;
+        let mut items = Vec::new();
+        while self.is_open(mark, &Kind::FlowListEnd)? {
+            if !items.is_empty() {
+                if !self.take(&Kind::FlowEntry)? {
+                    let message = ", or ] was expected here";
+                    return Err(Problem::not_yaml(self.mark()?, message));
+                }
+                if !self.is_open(mark, &Kind::FlowListEnd)? {
+                    break;
+                }
+            }
+            let here = path.map(|path| path.index(items.len()));
+            let item = if self.is(&Kind::Key)? {
+                self.pair(here.as_ref(), depth + 1)?
+            } else {
+                self.node(Place::Flow, here.as_ref(), depth + 1)?
+            };
+            items.push(item);
+        }
+        Ok(Node { value: Value::Seq(items), mark })
+    }
+
+    /// Takes the end of what the bracket at `mark` opens, if it is next. Returns whether it is not.
+    fn is_open(&mut self, mark: Mark, end: &Kind<'_>) -> Result<bool, Problem> {
+        if self.is(&Kind::End)? {
+            return Err(Problem::not_yaml(mark, "this bracket is never closed"));
+        }
+        Ok(!self.take(end)?)
+    }
+
+    /// A mapping of one entry, without braces, in a list in brackets.
+    fn pair(&mut self, path: Option<&Path<'_>>, depth: usize) -> Result<Node<'a>, Problem> {
+        let mark = self.tokens.take()?.mark;
+        if depth > MAX_DEPTH {
+            return Err(Problem::too_deep(mark));
+        }
+        self.aliases.count();
+        let is_end = |kind: &Kind<'_>| matches!(kind, Kind::FlowEntry | Kind::FlowListEnd);
+        let next = self.peek()?;
+        if is_end(next) || *next == Kind::Value {
+            return Err(no_key(mark));
+        }
+        let key = self.key(Place::Flow, depth + 1)?;
+        let mark = key.mark;
+        let has_value = self.take(&Kind::Value)? && !is_end(self.peek()?);
+        let mut entries = Entries::default();
+        self.entry(key, has_value.then_some(Place::Flow), &mut entries, path, depth)?;
+        Ok(Node { value: Value::Map(entries.into_list()), mark })
+    }
+
+    pub(super) fn flow_mapping(
+        &mut self,
+        mark: Mark,
+        path: Option<&Path<'_>>,
+        depth: usize,
+    ) -> Result<Node<'a>, Problem> {
+        self.tokens.take()?;
+        let mut entries = Entries::default();
+        let mut is_first = true;
+        let is_end = |kind: &Kind<'_>| matches!(kind, Kind::FlowEntry | Kind::FlowMappingEnd);
+        while self.is_open(mark, &Kind::FlowMappingEnd)? {
+            if !is_first {
+                if !self.take(&Kind::FlowEntry)? {
+                    let message = ", or } was expected here";
+                    return Err(Problem::not_yaml(self.mark()?, message));
+                }
+                if !self.is_open(mark, &Kind::FlowMappingEnd)? {
+                    break;
+                }
+            }
+            is_first = false;
+            let begin = self.mark()?;
+            let may_have_value = self.take(&Kind::Key)?;
+            if may_have_value && (is_end(self.peek()?) || self.is(&Kind::Value)?) {
+                return Err(no_key(begin));
+            }
+            let key = self.key(Place::Flow, depth + 1)?;
+            let has_value = may_have_value && self.take(&Kind::Value)? && !is_end(self.peek()?);
+            self.entry(key, has_value.then_some(Place::Flow), &mut entries, path, depth)?;
+        }
+        Ok(Node { value: Value::Map(entries.into_list()), mark })
+    }
+}
+
+fn no_key(mark: Mark) -> Problem {
+    Problem::at(mark, "a key cannot be empty or null")
+}
