@@ -38,7 +38,8 @@ use crate::{
 /// Reads files, folders (every .yaml, .yml and .json file below them, except hidden ones) and
 /// standard input (`-`). Checks DaemonSets and StatefulSets, also those inside a List: each alone,
 /// then together with each other and with the Services, Deployments, ReplicaSets, Jobs and
-/// ReplicationControllers of the same run. Skips everything else.
+/// ReplicationControllers of the same run. Skips everything else. What kubectl would refuse because it
+/// is no object is input that cannot be read; in a folder only if it seems to be meant as one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes:
@@ -140,8 +141,14 @@ fn check(
     for document in yaml::documents(source.text()) {
         match document {
             Ok(document) => {
-                let objects = DocumentObjects::of(document);
+                let objects = DocumentObjects::of(document, source.is_named());
                 summary.others += objects.others;
+                summary.passed_over += objects.passed_over;
+                for problem in objects.strays {
+                    summary.unreadable += 1;
+                    let diagnostic = judge::syntax(problem, source.text());
+                    report.unreadable(source, &diagnostic)?;
+                }
                 for node in &objects.related {
                     cross_object.related(&name, node);
                 }

@@ -3,7 +3,9 @@
 //! Imports: inventory, object, kubernetes, yaml, finding.
 
 pub(crate) mod document;
+mod encoding;
 pub(crate) mod id;
 pub mod namespaces;
 pub(crate) mod objects;
 pub(crate) mod source;
+pub(crate) mod stray;

@@ -13,7 +13,7 @@ use crate::{
         deadline::Deadline,
         verdict::{Downgrade, Judged, Verdict},
     },
-    finding::{Mode, Path, Reason},
+    finding::{Mode, Reason},
     inject::{self, Injection},
     inventory::{Inventory, item::Item},
     kubernetes::resource::Resource,
@@ -68,9 +68,8 @@ impl<'a> Judge<'a> {
         let mut object = JudgedObject { report, item: None };
         let problems = manifest.problems.iter().cloned();
         object.report.diagnostics.extend(problems.map(schema));
-        match manifest.resource {
-            Some(resource) => self.decode(&manifest.node, resource, &mut object),
-            None => object.report.diagnostics.push(not_served(&manifest.node)),
+        if let Some(resource) = manifest.resource {
+            self.decode(&manifest.node, resource, &mut object);
         }
         object
     }
@@ -191,19 +190,7 @@ fn schema(problem: Problem) -> Diagnostic {
     }
 }
 
-/// A DaemonSet or StatefulSet in an API version that no cluster serves any more.
-fn not_served(node: &Node<'_>) -> Diagnostic {
-    let text = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
-    schema(Problem {
-        field: Path::new("apiVersion").to_field(),
-        mark: node.get("apiVersion").map_or(node.mark, |node| node.mark),
-        message: format!("Kubernetes 1.16 and later do not serve {kind} in {api_version}"),
-        help: Some("use apps/v1, and set a selector".to_owned()),
-    })
-}
-
-/// A document that is not YAML.
+/// A document that cannot be read, or that is no object.
 pub(crate) fn syntax(mut problem: Problem, text: &str) -> Diagnostic {
     if problem.help.is_none() && text.contains("{{") {
         let help = "if this is a Helm template, check the rendered chart: \

@@ -29,7 +29,7 @@ impl Previous {
         for document in yaml::documents(source.text()) {
             match document {
                 Ok(document) => {
-                    let objects = DocumentObjects::of(document);
+                    let objects = DocumentObjects::of(document, source.is_named());
                     for node in objects.related {
                         Item::of_json(&node.to_json()).map(|item| self.inventory.add(item));
                     }

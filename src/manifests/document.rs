@@ -1,22 +1,21 @@
 //! The objects of a document that `check` looks at.
 
-use super::objects::ManifestObject;
+use super::{objects::ManifestObject, stray};
 use crate::{
     finding::Field,
     inventory::item::Item,
-    kubernetes::resource::{RESOURCES, Resource},
+    kubernetes::resource::Resource,
     yaml::{Document, Node, Problem},
 };
 
 /// An object to judge.
 #[derive(Debug)]
 pub(crate) struct Manifest<'a> {
-    /// The resource that it declares. `None` for a DaemonSet or StatefulSet in an API version that
-    /// no cluster serves any more.
+    /// The resource that it declares. `None` if no cluster serves it; a problem says why.
     pub(crate) resource: Option<&'static Resource>,
     /// Its tree.
     pub(crate) node: Node<'a>,
-    /// Problems with its text. Their fields are relative to the object, not to the document.
+    /// Problems with its text or its resource. Their fields are relative to the object, not to the document.
     pub(crate) problems: Vec<Problem>,
     /// Its path in the document.
     at: Field,
@@ -31,14 +30,19 @@ pub(crate) struct DocumentObjects<'a> {
     pub(crate) related: Vec<Node<'a>>,
     /// How many objects are not judged.
     pub(crate) others: usize,
+    /// What is no object, although it stands where one should be.
+    pub(crate) strays: Vec<Problem>,
+    /// How many parts are no objects and need not be.
+    pub(crate) passed_over: usize,
 }
 
 impl<'a> DocumentObjects<'a> {
-    /// The objects of a document.
-    pub(crate) fn of(document: Document<'a>) -> Self {
+    /// The objects of a document. `is_named` is false for a file that is read only because it is in
+    /// a folder, and so need not be a manifest.
+    pub(crate) fn of(document: Document<'a>, is_named: bool) -> Self {
         let mut sorted = DocumentObjects::default();
         for object in ManifestObject::all(document.root) {
-            sorted.add(object);
+            sorted.add(object, is_named);
         }
         // Problems with the text of an object that is not judged are dropped.
         for mut problem in document.problems {
@@ -53,24 +57,31 @@ impl<'a> DocumentObjects<'a> {
         sorted
     }
 
-    fn add(&mut self, object: ManifestObject<'a>) {
+    fn add(&mut self, object: ManifestObject<'a>, is_named: bool) {
+        if let Some(problem) = stray::no_object(&object.node) {
+            let is_item = object.at != Field::default();
+            if is_named || is_item || stray::is_meant_as_object(&object.node) {
+                self.strays.push(problem);
+            } else {
+                self.passed_over += 1;
+            }
+            return;
+        }
         let (api_version, kind) = (object.api_version(), object.kind());
         let resource = Resource::of(api_version, kind);
-        if resource.is_some() || is_no_longer_served(api_version, kind) {
+        let problem = match resource {
+            Some(_) => None,
+            None => stray::unserved(&object.node, api_version, kind),
+        };
+        if resource.is_some() || problem.is_some() {
             let ManifestObject { node, at } = object;
-            self.manifests.push(Manifest { resource, node, problems: Vec::new(), at });
-        } else if !kind.is_empty() {
+            let problems = problem.into_iter().collect();
+            self.manifests.push(Manifest { resource, node, problems, at });
+        } else {
             self.others += 1;
             if Item::is_of_interest(api_version, kind) {
                 self.related.push(object.node);
             }
         }
     }
-}
-
-/// Whether this is a DaemonSet or StatefulSet in an API version that was served once. Other groups
-/// may have kinds of the same name.
-fn is_no_longer_served(api_version: &str, kind: &str) -> bool {
-    matches!(api_version, "extensions/v1beta1" | "apps/v1beta1" | "apps/v1beta2")
-        && RESOURCES.iter().any(|resource| resource.kind.as_str() == kind)
 }

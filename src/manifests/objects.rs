@@ -37,17 +37,19 @@ impl<'a> ManifestObject<'a> {
 }
 
 fn collect<'a>(mut node: Node<'a>, at: Option<&Path<'_>>, objects: &mut Vec<ManifestObject<'a>>) {
-    let list = text(&node, "kind").strip_suffix("List");
-    let item_kind = list.map(|kind| (text(&node, "apiVersion").to_owned(), kind.to_owned()));
-    if let Some((api_version, kind)) = item_kind
+    let (api_version, kind) =
+        (text(&node, "apiVersion").to_owned(), text(&node, "kind").to_owned());
+    // To kubectl, whatever has a kind and items is a list.
+    if !kind.is_empty()
         && let Some(items) = take_items(&mut node)
     {
+        let kind = kind.strip_suffix("List").unwrap_or(&kind);
         let path = at.map_or_else(|| Path::new("items"), |at| at.child("items"));
         for (i, mut item) in items.into_iter().enumerate() {
             // The items of a plain `List` can be of any kind, and declare it.
             if !kind.is_empty() {
                 set_default(&mut item, "apiVersion", &api_version);
-                set_default(&mut item, "kind", &kind);
+                set_default(&mut item, "kind", kind);
             }
             collect(item, Some(&path.index(i)), objects);
         }

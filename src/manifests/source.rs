@@ -12,11 +12,15 @@ use std::{
 
 use walkdir::WalkDir;
 
+use super::encoding;
+
 /// A file or standard input, before or after it has been read.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// A file that has not been read yet.
+    /// A file that the user named, not read yet.
     File(PathBuf),
+    /// A file in a folder that the user named, not read yet.
+    FileInFolder(PathBuf),
     /// Standard input that has not been read yet.
     Stdin,
     /// A source that has been read.
@@ -25,6 +29,8 @@ pub(crate) enum Source {
         name: String,
         /// Its text.
         text: String,
+        /// Whether the user named it, not only a folder above it.
+        is_named: bool,
         /// Where its lines begin, in bytes; computed on first use.
         lines: OnceCell<Vec<usize>>,
     },
@@ -33,8 +39,9 @@ pub(crate) enum Source {
 impl Source {
     /// Reads it. An error names the file, what is wrong and what to do.
     pub(crate) fn read(self) -> Result<Source, String> {
+        let is_named = self.is_named();
         let (name, bytes) = match self {
-            Source::File(path) => {
+            Source::File(path) | Source::FileInFolder(path) => {
                 let name = path.display().to_string();
                 (name, fs::read(path))
             }
@@ -45,37 +52,47 @@ impl Source {
             text @ Source::Text { .. } => return Ok(text),
         };
         let bytes = bytes.map_err(|error| format!("{name}: cannot be read: {error}"))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let good = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
-            let line = 1 + good.filter(|byte| **byte == b'\n').count();
-            format!("{name}:{line}: this is not UTF-8; save the file as UTF-8")
-        })?;
-        Ok(Source::Text { name, text, lines: OnceCell::new() })
+        let text = encoding::decode(bytes)
+            .map_err(|line| format!("{name}:{line}: this is not UTF-8; save the file as UTF-8"))?;
+        Ok(Source::Text { name, text, is_named, lines: OnceCell::new() })
     }
 
     /// The same source again, not yet read. `None` if it can be read only once.
     pub(crate) fn again(&self) -> Option<Source> {
         match self {
             Source::File(path) if path.is_file() => Some(Source::File(path.clone())),
-            Source::File(_) | Source::Stdin | Source::Text { .. } => None,
+            Source::FileInFolder(path) if path.is_file() => {
+                Some(Source::FileInFolder(path.clone()))
+            }
+            _ => None,
         }
     }
 
     /// Reads it again. If that fails now, its text is empty.
     pub(crate) fn reread(self) -> Source {
         let name = match &self {
-            Source::File(path) => path.display().to_string(),
+            Source::File(path) | Source::FileInFolder(path) => path.display().to_string(),
             Source::Stdin | Source::Text { .. } => self.name().to_owned(),
         };
-        let empty = Source::Text { name, text: String::new(), lines: OnceCell::new() };
+        let is_named = self.is_named();
+        let empty = Source::Text { name, text: String::new(), is_named, lines: OnceCell::new() };
         self.read().unwrap_or(empty)
+    }
+
+    /// Whether the user named it, not only a folder above it.
+    pub(crate) const fn is_named(&self) -> bool {
+        match self {
+            Source::File(_) | Source::Stdin => true,
+            Source::FileInFolder(_) => false,
+            Source::Text { is_named, .. } => *is_named,
+        }
     }
 
     /// The name to display.
     pub(crate) fn name(&self) -> &str {
         match self {
             Source::Text { name, .. } => name,
-            Source::File(_) | Source::Stdin => "",
+            _ => "",
         }
     }
 
@@ -83,7 +100,7 @@ impl Source {
     pub(crate) fn text(&self) -> &str {
         match self {
             Source::Text { text, .. } => text,
-            Source::File(_) | Source::Stdin => "",
+            _ => "",
         }
     }
 }
@@ -153,7 +170,7 @@ fn below(folder: &Path) -> impl Iterator<Item = Result<Source, String>> + use<> 
             Ok(entry) => {
                 let extension = entry.path().extension()?.to_ascii_lowercase();
                 let is_manifest = matches!(extension.to_str()?, "yaml" | "yml" | "json");
-                is_manifest.then(|| Ok(Source::File(entry.into_path())))
+                is_manifest.then(|| Ok(Source::FileInFolder(entry.into_path())))
             }
             Err(error) => Some(Err(format!("cannot be read: {error}"))),
         })

@@ -70,8 +70,10 @@ pub(crate) struct Summary {
     pub(crate) warned: usize,
     /// Objects of other kinds.
     pub(crate) others: usize,
-    /// Documents that could not be read.
+    /// Documents that could not be read, or that are no objects although they should be.
     pub(crate) unreadable: usize,
+    /// Parts of files that are no objects and need not be.
+    pub(crate) passed_over: usize,
 }
 
 impl Summary {

@@ -32,11 +32,18 @@ struct CheckReportV1<'a> {
 }
 
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct SummaryV1 {
     files: usize,
     objects: usize,
     denied: usize,
     warned: usize,
+    /// Documents that could not be read, or that are no objects although they should be.
+    unreadable: usize,
+    /// Objects of other kinds.
+    skipped: usize,
+    /// Documents of files in a folder that are no objects, such as the values of a chart.
+    passed_over: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -125,11 +132,12 @@ impl Report for Json {
     }
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
-        let &Summary { files, objects, denied, warned, .. } = summary;
+        let &Summary { files, objects, denied, warned, others, unreadable, passed_over } = summary;
+        let skipped = others;
         let report = CheckReportV1 {
             api_version: "setguard.io/v1",
             kind: "CheckReport",
-            summary: SummaryV1 { files, objects, denied, warned },
+            summary: SummaryV1 { files, objects, denied, warned, unreadable, skipped, passed_over },
             findings: &self.findings,
             remarks: &self.remarks,
         };

@@ -21,7 +21,8 @@ pub(crate) fn load(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
         Ok(policy) => Ok(Some(policy)),
         Err(PolicyError::Wrong { path, text, problems }) => {
             let name = path.display().to_string();
-            text::problems(&Source::Text { name, text, lines: OnceCell::new() }, &problems)?;
+            let source = Source::Text { name, text, is_named: true, lines: OnceCell::new() };
+            text::problems(&source, &problems)?;
             Ok(None)
         }
         Err(error) => Err(error.into()),

@@ -92,7 +92,7 @@ impl Report for Text {
     }
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
-        let &Summary { files, objects, denied, warned, others, unreadable } = summary;
+        let &Summary { files, objects, denied, warned, others, unreadable, passed_over } = summary;
         let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
         let mut line = format!("{} in {}", count(objects, "object"), count(files, "file"));
         line.push_str(&format!(": {denied} denied, {warned} warned"));
@@ -101,6 +101,9 @@ impl Report for Text {
         }
         if others > 0 {
             line.push_str(&format!(", {} skipped", count(others, "other object")));
+        }
+        if passed_over > 0 {
+            line.push_str(&format!(", {} without an object", count(passed_over, "document")));
         }
         writeln!(self.out, "{line}")?;
         self.out.flush()

@@ -237,7 +237,7 @@ fn lists_and_streams_are_searched_for_objects() {
         "kind: ConfigMap\napiVersion: v1\ndata: {{a: 1}}\n---\nkind: List\napiVersion: v1\nitems:\n\
          - {}\n- {{kind: Pod, apiVersion: v1}}\n- {{kind: List, apiVersion: v1, items: [{}]}}\n---\n\
          kind: DaemonSetList\napiVersion: apps/v1\nitems:\n- {{metadata: {{name: c, x: 1}}}}\n---\n\
-         # nothing\n---\njust: data\n",
+         # nothing\n",
         one("a", "DaemonSet"),
         one("b", "StatefulSet"),
     );
@@ -260,11 +260,11 @@ fn lists_and_streams_are_searched_for_objects() {
 
 #[test]
 fn a_duplicate_key_is_an_error_where_it_matters() {
+    const TWO_KINDS: &str = "{apiVersion: v1, kind: Pod, kind: Pod}";
     let twice = GOOD.replace("kind: DaemonSet", "kind: DaemonSet\nkind: DaemonSet");
-    let list =
-        format!("kind: List\napiVersion: v1\nitems:\n- {{kind: Pod, kind: Pod}}\n- {twice:?}");
+    let list = format!("kind: List\napiVersion: v1\nitems:\n- {TWO_KINDS}\n- {twice:?}");
     let nested = format!(
-        "kind: List\napiVersion: v1\nitems:\n- {{kind: Pod, kind: Pod}}\n-\n  {}",
+        "kind: List\napiVersion: v1\nitems:\n- {TWO_KINDS}\n-\n  {}",
         twice.replace('\n', "\n  ")
     );
     for (text, line) in [(twice.as_str(), 3), (nested.as_str(), 8)] {
@@ -274,7 +274,7 @@ fn a_duplicate_key_is_an_error_where_it_matters() {
         assert_eq!((code, findings.len()), (1, 1), "{report}");
         assert_eq!((&findings[0]["field"], &findings[0]["line"]), (&"kind".into(), &line.into()));
     }
-    assert_eq!(check(&list).code, 0, "text in a list is not an object");
+    assert_eq!(check(&list).code, 2, "text in a list is not an object");
     assert_eq!(check("apiVersion: v1\nkind: ConfigMap\ndata: {a: 1, a: 2}\n").code, 0);
 }
 
@@ -301,7 +301,7 @@ fn hostile_input_is_an_error_not_a_crash() {
 
 #[test]
 fn odd_text_is_read() {
-    for text in ["", "\n", "---\n", "# nothing\n", "\u{feff}", "plain text\n", "[1, 2]\n"] {
+    for text in ["", "\n", "---\n", "# nothing\n", "\u{feff}", "~\n"] {
         let ran = check(text);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{text:?}: {}", ran.stdout);
     }
@@ -309,6 +309,147 @@ fn odd_text_is_read() {
     assert_eq!(check(&windows).code, 0, "{}", check(&windows).stdout);
     let windows = format!("\u{feff}{}", MISSPELT.replace('\n', "\r\n"));
     assert!(check(&windows).stdout.contains("<stdin>:5:3"), "{}", check(&windows).stdout);
+}
+
+#[test]
+fn other_encodings_are_read_as_by_kubectl() {
+    let folder = Folder::new([]);
+    let utf_16 = |bytes: fn(u16) -> [u8; 2]| {
+        format!("\u{feff}{MISSPELT}").encode_utf16().flat_map(bytes).collect::<Vec<u8>>()
+    };
+    for text in [utf_16(u16::to_le_bytes), utf_16(u16::to_be_bytes)] {
+        let ran = folder.feed(&["check", "-"], &text);
+        assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains("<stdin>:5:3"), "{}", ran.stdout);
+    }
+    let comment = [b"# caf\xe9\n", GOOD.as_bytes()].concat();
+    assert_eq!(folder.feed(&["check", "-"], &comment).code, 0);
+    // kubectl would replace the byte silently.
+    let value = [GOOD.as_bytes(), b"# fine\nextra: caf\xe9 # x\n"].concat();
+    let ran = folder.feed(&["check", "-"], &value);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("this is not UTF-8"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_kubectl_ignores_is_reported() {
+    for text in [format!("{GOOD}...\n{MISSPELT}"), format!("---\n%YAML 1.1\n{GOOD}")] {
+        let ran = check(&text);
+        assert_eq!(ran.code, 2, "{}", ran.stdout);
+        assert!(ran.stdout.contains("kubectl ignores the text from here on"), "{}", ran.stdout);
+    }
+    assert_eq!(check(&format!("{GOOD}...\n# the end\n---\n{GOOD}...\n")).code, 0);
+}
+
+#[test]
+fn inject_prints_what_kubectl_reads() {
+    let texts = [
+        "\tx\ny\n",
+        "\n\tx\n",
+        "  x\n\ty\n",
+        "x\n \n\n",
+        "\n\n",
+        "a: b\n- c",
+        "\u{2028}\nx",
+        "#\n",
+    ];
+    for text in texts {
+        let value =
+            serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": text}});
+        let ran = Folder::new([]).feed(&["inject", "-"], value.to_string().as_bytes());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let read = setguard::yaml::parse(&ran.stdout).remove(0).unwrap().root.to_json();
+        assert_eq!(serde_json::from_str::<Value>(&read).unwrap(), value, "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_near_miss_is_an_error_with_a_suggestion() {
+    let set = |api_version: &str, kind: &str| {
+        GOOD.replace("apps/v1", api_version).replace("kind: DaemonSet", &format!("kind: {kind}"))
+    };
+    for (api_version, kind, place, help) in [
+        ("v1", "DaemonSet", "1:13", "write apps/v1"),
+        ("app/v1", "StatefulSet", "1:13", "write apps/v1"),
+        ("apps/v2", "DaemonSet", "1:13", "write apps/v1"),
+        ("extensions/v1beta1", "DaemonSet", "1:13", "use apps/v1, and set a selector"),
+        ("apps/v1", "Daemonset", "2:7", "did you mean DaemonSet?"),
+        ("apps/v1", "StatefullSet", "2:7", "did you mean StatefulSet?"),
+        ("v1", "daemonset", "2:7", "did you mean DaemonSet in apps/v1?"),
+        ("apps.kruise.io/v1beta1", "Statefulset", "2:7", "did you mean StatefulSet?"),
+    ] {
+        let ran = check(&set(api_version, kind));
+        assert_eq!(ran.code, 1, "{api_version} {kind}: {}", ran.stdout);
+        assert!(ran.stdout.contains(&format!("<stdin>:{place}")), "{}", ran.stdout);
+        assert!(ran.stdout.contains(help), "{}", ran.stdout);
+    }
+    let list = "apiVersion: apps/v1\nkind: DaemonsetList\nitems: [{metadata: {name: a}}]\n";
+    assert_eq!(check(list).code, 1, "{}", check(list).stdout);
+    for (api_version, kind) in [
+        ("apps.example.com/v1", "DaemonSet"),
+        ("apps.example.com/v1", "Daemonset"),
+        ("apps.kruise.io/v1alpha2", "DaemonSet"),
+        ("apps.kruise.io/v1alpha1", "CloneSet"),
+        ("apps/v1", "ReplicaSet"),
+        ("apps/v1", "Deployment"),
+        ("batch/v1", "Job"),
+        ("v1", "Service"),
+    ] {
+        let ran = check(&set(api_version, kind));
+        assert_eq!(ran.code, 0, "{api_version} {kind}: {}", ran.stdout);
+        assert!(ran.stdout.contains("1 other object skipped"), "{}", ran.stdout);
+    }
+    for kind in ["kind: List\napiVersion: apps/v1", "kind: List", "kind: ConfigMap"] {
+        let list = format!("{kind}\nitems:\n- {}", indent(MISSPELT));
+        assert_eq!(check(&list).code, 1, "to kubectl this is a list: {kind}");
+    }
+}
+
+#[test]
+fn what_is_no_object_is_not_readable() {
+    for (text, message) in [
+        ("plain text\n", "this is no Kubernetes object, but only text"),
+        ("Error: chart not found\n", "this is no Kubernetes object: it has no kind"),
+        ("[1, 2]\n", "this is no Kubernetes object, but a list"),
+        ("apiVersion: apps/v1\nKind: DaemonSet\n", "write kind instead of Kind"),
+        ("apiversion: apps/v1\nkind: DaemonSet\n", "write apiVersion instead of apiversion"),
+        ("kind: DaemonSet\nmetadata: {name: a}\n", "it has no apiVersion"),
+        ("apiVersion: v1\nkind: [Pod]\n", "it has no kind"),
+        ("kind: List\napiVersion: v1\nitems: [{a: 1}]\n", "it has no kind"),
+        ("// no JSON\n{\"apiVersion\": \"v1\", \"kind\": \"Pod\"}\n", "not YAML"),
+        ("{\"apiVersion\": \"v1\", // no JSON\n\"kind\": \"Pod\"}\n", "not YAML"),
+    ] {
+        let ran = check(text);
+        assert_eq!(ran.code, 2, "{text:?}: {}", ran.stdout);
+        assert!(ran.stdout.contains(message), "{text:?}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_folder_may_have_files_that_are_no_manifests() {
+    let folder = Folder::new([
+        ("Chart.yaml", "apiVersion: v2\nname: agent\nversion: 1.0.0\n"),
+        ("values.yaml", "kind: DaemonSet\nimage: {tag: 1}\n"),
+        ("kustomization.yaml", "resources: [agent.yaml]\n"),
+        ("patch.json", "[{\"op\": \"remove\", \"path\": \"/spec\"}]"),
+        ("agent.yaml", GOOD),
+        ("config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
+    ]);
+    let (code, report) = folder.json(&["."]);
+    assert_eq!(code, 0, "{report}");
+    assert_eq!(report["summary"]["objects"], 1);
+    assert_eq!(report["summary"]["skipped"], 1);
+    assert_eq!(report["summary"]["passedOver"], 4);
+    assert_eq!(report["summary"]["unreadable"], 0);
+    let ran = folder.run(&["check", "."]);
+    assert!(ran.stdout.ends_with("4 documents without an object\n"), "{}", ran.stdout);
+    // A file that the user names is a manifest.
+    assert_eq!(folder.run(&["check", "values.yaml"]).code, 2);
+    for meant in ["kind: DaemonSet\nspec: {}\n", "Kind: Pod\nmetadata: {}\n", "Error\n"] {
+        folder.write("agent.yaml", meant.as_bytes());
+        let (code, report) = folder.json(&["."]);
+        assert_eq!((code, &report["summary"]["unreadable"]), (2, &1.into()), "{meant:?}");
+    }
 }
 
 #[test]

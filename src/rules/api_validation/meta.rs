@@ -70,10 +70,14 @@ The API server has to decode an object before it can validate it. A number in qu
 map or a quantity such as `1 GB` fails there, with status 400 and only the first error. The server rejects
 an unknown field only if the client requests strict field validation, as kubectl does. For other clients,
 such as controllers, it drops the field, with a warning at best. A misspelt field then has no effect, and
-the default of the intended field applies. If a key occurs twice, the last one counts.
+the default of the intended field applies.
 
 setguard reports all errors at once, each with its line, and suggests the field that may have been meant.
-It still checks the other documents of the same run.
+It still checks the other documents of the same run. It also reports a DaemonSet or StatefulSet in an API
+version that no cluster serves, and a kind or group that is close to these.
+
+kubectl drops some of a file without a word before it sends anything: the first of two equal keys, and
+what follows the end of a document, such as `...`, before the next `---`. That is setguard's own error.
 
 Kubernetes: strict decoding in apimachinery pkg/runtime/serializer/json/json.go; `fieldValidation` in
 apiserver pkg/endpoints/handlers; the types in staging/src/k8s.io/api.",

@@ -1,0 +1,106 @@
+//! What stands where an object should be: no object at all, or one whose `apiVersion` or `kind` is
+//! misspelt, so that it would be skipped although it is meant to be judged.
+
+use crate::{
+    finding::{Path, nearest_of},
+    kubernetes::resource::{RESOURCES, Resource},
+    yaml::{Node, Problem, Value},
+};
+
+/// The keys that make an object.
+const KEYS: [&str; 4] = ["apiVersion", "kind", "metadata", "spec"];
+
+/// Kinds that the names of sets resemble, in the groups of the sets.
+const OTHER_KINDS: &[&str] = &[
+    "AdvancedCronJob",
+    "BroadcastJob",
+    "CloneSet",
+    "ControllerRevision",
+    "Deployment",
+    "ReplicaSet",
+    "SidecarSet",
+    "UnitedDeployment",
+];
+
+/// What is wrong with a node that is no object, because it has no `apiVersion` or no `kind`. `None`
+/// if it has both.
+pub(crate) fn no_object(node: &Node<'_>) -> Option<Problem> {
+    let Value::Map(entries) = &node.value else {
+        let what = match &node.value {
+            Value::Seq(_) => "a list",
+            Value::Str(_) => "only text",
+            _ => "a single value",
+        };
+        return Some(Problem::at(node.mark, format!("this is no Kubernetes object, but {what}")));
+    };
+    let is_missing = |key: &&str| node.get(key).and_then(Node::as_str).is_none_or(str::is_empty);
+    let key = ["kind", "apiVersion"].into_iter().find(is_missing)?;
+    let misspelt = entries.iter().find(|(other, _)| is_near(&other.name, key));
+    let mark = misspelt.map_or(node.mark, |(key, _)| key.mark);
+    let mut problem = Problem::at(mark, format!("this is no Kubernetes object: it has no {key}"));
+    problem.help = misspelt.map(|(other, _)| format!("write {key} instead of {}", other.name));
+    Some(problem)
+}
+
+/// Whether a node that is no object was probably meant as one. A file in a folder may be something
+/// else: the values of a chart, a patch, the configuration of a tool.
+pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
+    match &node.value {
+        Value::Map(entries) => {
+            let is_there = |key: &&&str| {
+                entries.iter().any(|(other, _)| other.name == **key || is_near(&other.name, key))
+            };
+            KEYS.iter().filter(is_there).count() > 1
+        }
+        // Such as the message of a failed command.
+        Value::Str(_) => true,
+        _ => false,
+    }
+}
+
+fn is_near(word: &str, key: &str) -> bool {
+    word != key && (word.eq_ignore_ascii_case(key) || strsim::damerau_levenshtein(word, key) == 1)
+}
+
+/// What is wrong with an object that no cluster serves and that is, or is close to, a DaemonSet or
+/// StatefulSet. The object of a [`Resource`] must not be given.
+pub(crate) fn unserved(node: &Node<'_>, api_version: &str, kind: &str) -> Option<Problem> {
+    // Groups with a dot are extensions, and can have any kind.
+    let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
+    let is_extension = group.contains('.');
+    let kinds: Vec<_> = RESOURCES
+        .iter()
+        .filter(|resource| !is_extension || resource.group == group)
+        .map(|resource| resource.kind.as_str())
+        .collect();
+    let (key, message, help) = if !kinds.contains(&kind) {
+        let near = near_kind(kind, &kinds)?;
+        let is_served = Resource::of(api_version, near).is_some();
+        let place = if is_served { "" } else { " in apps/v1" };
+        let help = format!("did you mean {near}{place}?");
+        ("kind", format!("no cluster serves {kind} in {api_version}"), help)
+    } else if is_extension {
+        return None;
+    } else if matches!(api_version, "extensions/v1beta1" | "apps/v1beta1" | "apps/v1beta2") {
+        let message = format!("Kubernetes 1.16 and later do not serve {kind} in {api_version}");
+        ("apiVersion", message, "use apps/v1, and set a selector".to_owned())
+    } else {
+        let message = format!("no cluster serves {kind} in {api_version}");
+        ("apiVersion", message, "write apps/v1".to_owned())
+    };
+    Some(Problem {
+        field: Path::new(key).to_field(),
+        mark: node.get(key).map_or(node.mark, |node| node.mark),
+        message,
+        help: Some(help),
+    })
+}
+
+/// The kind of these that a misspelt kind is close to.
+fn near_kind<'a>(kind: &str, kinds: &[&'a str]) -> Option<&'a str> {
+    if OTHER_KINDS.contains(&kind) {
+        return None;
+    }
+    let same = kinds.iter().copied().find(|other| other.eq_ignore_ascii_case(kind));
+    same.or_else(|| nearest_of(kind, kinds.iter().copied()))
+}
