@@ -374,12 +374,4 @@ mod tests {
             ]
         );
     }
-
-    #[test]
-    fn quotes_as_go_does() {
-        let quoted = |text| Value::Str(text).to_string();
-        assert_eq!(quoted("a\"b\\c"), r#""a\"b\\c""#);
-        assert_eq!(quoted("\x07\x00\x7f"), r#""\a\x00\x7f""#);
-        assert_eq!(quoted("é\u{a0}\u{85}"), "\"é\\u00a0\\u0085\"");
-    }
 }

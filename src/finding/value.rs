@@ -99,10 +99,31 @@ fn quote(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             '\t' => f.write_str("\\t")?,
             '\x0b' => f.write_str("\\v")?,
             c if c.is_ascii_control() => write!(f, "\\x{:02x}", c as u32)?,
-            c if c == ' ' || !(c.is_control() || c.is_whitespace()) => write!(f, "{c}")?,
+            c if is_printable(c) => write!(f, "{c}")?,
             c if (c as u32) < 0x10000 => write!(f, "\\u{:04x}", c as u32)?,
             c => write!(f, "\\U{:08x}", c as u32)?,
         }
     }
     f.write_str(if beginning.len() < text.len() { "…" } else { "\"" })
+}
+
+/// Whether Go prints a character as it is (`strconv.IsPrint`). Rust's `escape_debug` knows the same
+/// characters, but escapes a combining one at the beginning of a text.
+fn is_printable(c: char) -> bool {
+    c.is_ascii() || ["x", c.encode_utf8(&mut [0; 4])].concat().escape_debug().nth(1) == Some(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_as_go_does() {
+        let quoted = |text| Value::Str(text).to_string();
+        assert_eq!(quoted("a\"b\\c"), r#""a\"b\\c""#);
+        assert_eq!(quoted("\x07\x00\x7f"), r#""\a\x00\x7f""#);
+        assert_eq!(quoted("é\u{a0}\u{85}"), "\"é\\u00a0\\u0085\"");
+        assert_eq!(quoted("\u{301}\u{200b}\u{feff}"), "\"\u{301}\\u200b\\ufeff\"");
+        assert_eq!(quoted("a\u{10ffff}😀"), "\"a\\U0010ffff😀\"");
+    }
 }
