@@ -11,11 +11,11 @@ mod suggest;
 mod value;
 
 #[cfg(test)]
-pub(crate) use self::rule::TEST_RULE;
+pub(crate) use self::rule::SOME_RULE as TEST_RULE;
 pub use self::{
     field::{Field, Path, Step},
     findings::{Finding, Findings, Reason},
     rule::{Meta, Mode},
     value::Value,
 };
-pub(crate) use self::{shorten::shorten, suggest::nearest_of};
+pub(crate) use self::{rule::SOME_RULE, shorten::shorten, suggest::nearest_of};

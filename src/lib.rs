@@ -21,6 +21,7 @@
 //! manifests/    the objects in files, folders and streams
 //! rules/        api_validation, traps, bounds, cross_object: families that do not import each other
 //! inventory/    many objects in little memory
+//! validation/   what the API server refuses in metadata, pods and claims
 //! object/       one object, read once and typed
 //! kubernetes/   names, labels, selectors, quantities, tolerations, releases and gates
 //! yaml/         text to tree to type, with places
@@ -50,4 +51,5 @@ pub mod report;
 pub mod rules;
 #[cfg(feature = "server")]
 pub mod server;
+mod validation;
 pub mod yaml;

@@ -1,6 +1,6 @@
 //! The rules, in families that do not import each other.
 //!
-//! Imports: inventory, object, kubernetes, finding.
+//! Imports: inventory, validation, object, kubernetes, finding.
 
 pub mod api_validation;
 pub mod bounds;

@@ -162,6 +162,27 @@ impl Findings {
         self.list.split_off(to.kept)
     }
 
+    /// Runs a rule whose messages are the API server's: each finding gets these words before its
+    /// message, and this help unless it has one.
+    pub(crate) fn quote(
+        &mut self,
+        before: &str,
+        help: &'static str,
+        rule: impl FnOnce(&mut Findings),
+    ) {
+        let kept = self.list.len();
+        rule(self);
+        for finding in self.list.iter_mut().skip(kept) {
+            finding.message.insert_str(0, before);
+            finding.help.get_or_insert(Cow::Borrowed(help));
+        }
+    }
+
+    /// Adds a finding that was taken out by [`Findings::rewind`].
+    pub(crate) fn put_back(&mut self, finding: Finding) {
+        self.add(|_| finding);
+    }
+
     /// Whether the next finding of the current rule will be kept. If not, a rule need not go to the
     /// length of describing it.
     pub(crate) fn has_room(&self) -> bool {
@@ -357,7 +378,7 @@ mod tests {
 
     #[test]
     fn constructors_choose_the_words() {
-        let mut found = Findings::of(&super::super::rule::TEST_RULE);
+        let mut found = Findings::of(&super::super::rule::SOME_RULE);
         let spec = Path::new("spec");
         found.required(&spec.child("selector"), "");
         found.invalid(&spec.child("replicas"), -1, "must be greater than or equal to 0");

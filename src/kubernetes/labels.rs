@@ -6,7 +6,7 @@ use super::names;
 use crate::finding::{Findings, Path};
 
 /// The maximum total size of the keys and values of all annotations, in bytes.
-const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+pub(crate) const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
 /// A map of strings, either owned or borrowed from the JSON that contains it.
 pub type TextMap<T> = BTreeMap<T, T>;

@@ -5,13 +5,9 @@
 //! function names the upstream function that it follows. Validation runs on a defaulted object
 //! ([`crate::object::defaults`]).
 
-mod claims;
 mod daemon_set;
 mod kruise;
 pub mod meta;
-mod object_meta;
-pub mod pod;
-mod pod_template;
 mod stateful_set;
 mod template;
 
@@ -20,6 +16,7 @@ use crate::{
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
     rules::api_validation::meta::API_VALIDATION,
+    validation::object_meta,
 };
 
 /// Finds what the API server would reject.

@@ -29,6 +29,7 @@ mod ordinals_renumbered;
 mod partition_covers_all;
 mod partition_is_an_index;
 mod partition_left_set;
+mod pod_never_created;
 mod read;
 mod rollout_blocked;
 mod selector_on_managed_labels;
@@ -80,6 +81,7 @@ pub static TRAPS: &[&Trap] = &[
     &partition_covers_all::TRAP,
     &partition_is_an_index::TRAP,
     &partition_left_set::TRAP,
+    &pod_never_created::TRAP,
     &rollout_blocked::TRAP,
     &selector_on_managed_labels::TRAP,
     &selector_too_broad::TRAP,

@@ -66,7 +66,8 @@ impl Case {
     }
 }
 
-fn patched(base: &Value, patch: &json_patch::Patch) -> Option<Value> {
+/// The base after the patch. `None` if a step does not apply.
+pub fn patched(base: &Value, patch: &json_patch::Patch) -> Option<Value> {
     let mut object = base.clone();
     json_patch::patch(&mut object, patch).ok()?;
     Some(object)

@@ -19,6 +19,7 @@ mod chart;
 mod cli;
 mod conformance;
 mod corpus;
+mod created_pods;
 mod cross_object;
 #[cfg(feature = "server")]
 mod crowd;

@@ -14,9 +14,6 @@ use serde_json::json;
 
 use super::{
     meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION},
-    object_meta,
-    pod::util::non_negative,
-    pod_template,
     template::{self, OldTemplate},
 };
 use crate::{
@@ -26,6 +23,7 @@ use crate::{
     },
     kubernetes::{cluster::Cluster, int_or_percent, resource::Kind, selector},
     object::{DaemonSetSpec, Unread},
+    validation::{object_meta, pod::util::non_negative, pod_template},
 };
 
 /// The old object of an UPDATE.

@@ -9,23 +9,21 @@ use k8s_openapi::{
             RollingUpdateStatefulSetStrategy, StatefulSetPersistentVolumeClaimRetentionPolicy,
             StatefulSetUpdateStrategy,
         },
-        core::v1::{PodSpec, PodTemplateSpec},
+        core::v1::PodTemplateSpec,
     },
     apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 use serde_json::json;
 
 use super::{
-    claims, kruise,
+    kruise,
     meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION},
-    pod::util::non_negative,
-    pod_template,
     template::{self, OldTemplate},
 };
 use crate::{
     finding::{
         Finding, Findings, Path, Value,
-        paths::{CLAIM_TEMPLATES, POD_SPEC, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
+        paths::{CLAIM_TEMPLATES, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
     },
     kubernetes::{
         cluster::{Cluster, since},
@@ -34,6 +32,7 @@ use crate::{
         selector,
     },
     object::{Metadata, Object, StatefulSetSpec, Unread},
+    validation::{claims, pod::util::non_negative, pod_template},
 };
 
 const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', \
@@ -180,25 +179,10 @@ impl Validator<'_> {
             return;
         }
         template::no_ephemeral_containers(template, &TEMPLATE, found);
-        let Some(pod) = &template.spec else { return };
-        let claims: Vec<&str> = spec
-            .volume_claim_templates
-            .iter()
-            .flatten()
-            .map(|claim| claim.metadata.name.as_deref().unwrap_or_default())
-            .collect();
-        let opts = pod_template::PodOptions {
-            cluster: self.cluster,
-            claims: &claims,
-            old: &|| self.old_template()?.spec.as_ref(),
-        };
-        // The controller sets both for each pod, so the API server ignores those of the template.
-        let named = pod.hostname.is_some() || pod.subdomain.is_some();
-        let nameless = named.then(|| PodSpec { hostname: None, subdomain: None, ..pod.clone() });
-        let pod = nameless.as_ref().unwrap_or(pod);
-        let annotations = template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
+        let claims = spec.volume_claim_templates.as_deref().unwrap_or_default();
+        let old = &|| self.old_template()?.spec.as_ref();
         found.set_rule(&POD_TEMPLATE_VALIDATION);
-        pod_template::validate_pod_spec(pod, annotations, &POD_SPEC, &opts, found);
+        pod_template::validate_of_stateful_set(template, claims, self.cluster, old, found);
         found.set_rule(&API_VALIDATION);
     }
 

@@ -5,6 +5,7 @@ use crate::{
     kubernetes::cluster::Cluster,
     object::Subject,
     rules::trap::{Check, OpenKruise, Phase, Trap},
+    validation::object_meta,
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -36,7 +37,8 @@ pkg/controller/statefulset/stateful_set_utils.go.",
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let metadata = subject.object.template().metadata.as_ref();
     let finalizers = metadata.and_then(|it| it.finalizers.as_deref()).unwrap_or_default();
-    if finalizers.is_empty() {
+    // With a finalizer that no pod can have, no pod is created that could stay.
+    if finalizers.is_empty() || object_meta::refuses_finalizers(finalizers) {
         return;
     }
     found.report(

@@ -6,6 +6,7 @@ use crate::{
     kubernetes::{cluster::Cluster, resource::Kind},
     object::Subject,
     rules::trap::{Check, OpenKruise, Phase, Trap},
+    validation::created_pod,
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -35,7 +36,9 @@ pkg/controller/controller_utils.go.",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let spec = read::pod_spec(&subject.object);
+    // With scheduling gates as well, no pod is created that could go there.
+    let created = |spec: &&_| !created_pod::is_bound_and_gated(spec);
+    let spec = read::pod_spec(&subject.object).filter(created);
     let node = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty());
     let Some(node) = node else { return };
     let message = match subject.object.kind() {

@@ -6,6 +6,7 @@ use crate::{
     kubernetes::cluster::Cluster,
     object::Subject,
     rules::trap::{Check, OpenKruise, Phase, Trap},
+    validation::created_pod,
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -34,9 +35,10 @@ pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go.",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let spec = read::pod_spec(&subject.object);
-    let gates = spec.and_then(|spec| spec.scheduling_gates.as_deref()).unwrap_or_default();
-    if gates.is_empty() {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    let gates = spec.scheduling_gates.as_deref().unwrap_or_default();
+    // With a node as well, no pod is created that could wait.
+    if gates.is_empty() || created_pod::is_bound_and_gated(spec) {
         return;
     }
     let names: Vec<_> = gates.iter().map(|gate| gate.name.as_str()).collect();

@@ -1,0 +1,218 @@
+//! The claim templates of a StatefulSet.
+//!
+//! Only their `spec` is validated here. Their names are validated as names of volumes.
+//!
+//! Kubernetes: `validateVolumeClaimTemplates`, `pkg/apis/apps/validation/validation.go`, and
+//! `ValidatePersistentVolumeClaimSpec`, `pkg/apis/core/validation/validation.go`.
+
+use k8s_openapi::api::core::v1::{
+    PersistentVolumeClaim, PersistentVolumeClaimSpec, TypedLocalObjectReference,
+    TypedObjectReference,
+};
+
+pub(crate) use crate::kubernetes::claims::same;
+use crate::{
+    finding::{Findings, Path, Value},
+    kubernetes::{cluster::Cluster, names, quantity::Quantity, selector},
+};
+
+const ACCESS_MODES: [&str; 4] =
+    ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+const ALONE: &str = "ReadWriteOncePod";
+
+/// The spec of a claim template.
+pub(crate) fn validate(
+    claim: &PersistentVolumeClaim,
+    cluster: &Cluster,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let absent = PersistentVolumeClaimSpec::default();
+    let spec = claim.spec.as_ref().unwrap_or(&absent);
+    validate_spec(spec, cluster.enabled("VolumeAttributesClass"), path, found);
+}
+
+/// `ValidatePersistentVolumeClaimSpec` with the options for a new claim or claim template.
+pub(crate) fn validate_spec(
+    spec: &PersistentVolumeClaimSpec,
+    attributes_class: bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    access_modes(spec, &path.child("accessModes"), found);
+    if let Some(selector) = &spec.selector {
+        selector::validate(selector, &|| false, &path.child("selector"), found);
+    }
+    storage(spec, &path.child("resources").key("storage"), found);
+    class_name(spec.storage_class_name.as_deref(), &path.child("storageClassName"), found);
+    if let Some(mode) = &spec.volume_mode
+        && !["Block", "Filesystem"].contains(&mode.as_str())
+    {
+        let path = path.child("volumeMode");
+        found.not_supported(&path, Value::json(mode), &["Block", "Filesystem"]);
+    }
+    sources(spec, path, found);
+    if attributes_class {
+        let path = path.child("volumeAttributesClassName");
+        class_name(spec.volume_attributes_class_name.as_deref(), &path, found);
+    }
+}
+
+fn access_modes(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findings) {
+    let modes = spec.access_modes.as_deref().unwrap_or_default();
+    if modes.is_empty() {
+        found.required(path, "at least 1 access mode is required");
+    }
+    for mode in modes.iter().filter(|mode| !ACCESS_MODES.contains(&mode.as_str())) {
+        found.not_supported(path, Value::json(mode), &ACCESS_MODES);
+    }
+    let others = |mode: &String| mode != ALONE && ACCESS_MODES.contains(&mode.as_str());
+    if modes.iter().any(|mode| mode == ALONE) && modes.iter().any(others) {
+        found.forbidden(path, "may not use ReadWriteOncePod with other access modes");
+    }
+}
+
+/// The requested size: `ValidatePositiveQuantityValue`.
+fn storage(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findings) {
+    let requests = spec.resources.as_ref().and_then(|resources| resources.requests.as_ref());
+    match requests.and_then(|requests| requests.get("storage")) {
+        None => found.required(path, ""),
+        Some(size) => {
+            // The decoder rejects a size that does not parse.
+            let size = Quantity::parse_resource(&size.0);
+            if let Some(size) = size.filter(|size| size.is_negative() || size.is_zero()) {
+                found.invalid(path, &*size.to_text(), "must be greater than zero");
+            }
+        }
+    }
+}
+
+fn class_name(name: Option<&str>, path: &Path<'_>, found: &mut Findings) {
+    if let Some(name) = name.filter(|name| !name.is_empty()) {
+        for message in names::dns1123_subdomain(name) {
+            found.invalid(path, name, message);
+        }
+    }
+}
+
+/// `dataSource` and `dataSourceRef`, each alone and both together.
+fn sources(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findings) {
+    let source = spec.data_source.as_ref();
+    let reference = spec.data_source_ref.as_ref();
+    if let Some(TypedLocalObjectReference { api_group, kind, name }) = source {
+        object(api_group.as_deref(), kind, name, &path.child("dataSource"), found);
+    }
+    let mut elsewhere = false;
+    if let Some(TypedObjectReference { api_group, kind, name, namespace }) = reference {
+        let path = path.child("dataSourceRef");
+        object(api_group.as_deref(), kind, name, &path, found);
+        if let Some(namespace) = namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
+            elsewhere = true;
+            for message in names::dns1123_label(namespace) {
+                found.invalid(&path.child("namespace"), namespace, message);
+            }
+        }
+    }
+    // Upstream prints a field path here, which is an empty object in JSON.
+    let value = || Value::Json("{}".to_owned());
+    let (Some(source), Some(reference)) = (source, reference) else { return };
+    if elsewhere {
+        let detail = "may not be specified when dataSourceRef.namespace is specified";
+        found.invalid(path, value(), detail);
+    } else if (&source.api_group, &source.kind, &source.name)
+        != (&reference.api_group, &reference.kind, &reference.name)
+    {
+        found.invalid(path, value(), "must match dataSourceRef");
+    }
+}
+
+/// `validateDataSource`, `validateDataSourceRef`.
+fn object(api_group: Option<&str>, kind: &str, name: &str, path: &Path<'_>, found: &mut Findings) {
+    if name.is_empty() {
+        found.required(&path.child("name"), "");
+    }
+    if kind.is_empty() {
+        found.required(&path.child("kind"), "");
+    }
+    match api_group.filter(|group| !group.is_empty()) {
+        None if kind != "PersistentVolumeClaim" => {
+            let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+            found.invalid(path, kind, detail);
+        }
+        None => {}
+        Some(group) => {
+            for message in names::dns1123_subdomain(group) {
+                found.invalid(&path.child("apiGroup"), group, message);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+
+    fn valid() -> Json {
+        json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}})
+    }
+    fn texts(spec: &Json) -> Vec<String> {
+        let claim = serde_json::from_value(json!({"spec": spec})).unwrap();
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
+        validate(&claim, &Cluster::default(), &Path::new("spec"), &mut found);
+        found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
+    }
+    fn with(key: &str, value: Json) -> Vec<String> {
+        let mut spec = valid();
+        spec[key] = value;
+        texts(&spec)
+    }
+
+    #[test]
+    fn modes_and_size_are_asked_for() {
+        assert!(texts(&valid()).is_empty());
+        assert_eq!(
+            texts(&json!({})),
+            [
+                "spec.accessModes: Required value: at least 1 access mode is required",
+                "spec.resources[storage]: Required value",
+            ]
+        );
+        for size in ["0", "-1Gi", "0.0"] {
+            let texts = with("resources", json!({"requests": {"storage": size}}));
+            assert!(texts[0].ends_with("must be greater than zero"), "{size}");
+        }
+        assert_eq!(with("accessModes", json!(["ReadWriteOncePod"])), Vec::<String>::new());
+        assert_eq!(with("accessModes", json!(["ReadWriteOncePod", "ReadWriteMany"])).len(), 1);
+        assert_eq!(with("accessModes", json!(["ReadWriteOncePod", "No"])).len(), 1);
+    }
+
+    #[test]
+    fn classes_and_modes_have_names() {
+        for key in ["storageClassName", "volumeAttributesClassName"] {
+            assert!(with(key, json!("")).is_empty() && with(key, json!("a.b")).is_empty(), "{key}");
+            assert_eq!(with(key, json!("A")).len(), 1, "{key}");
+        }
+        assert_eq!(
+            with("volumeMode", json!("Tape")),
+            [
+                "spec.volumeMode: Unsupported value: \"Tape\": supported values: \"Block\", \"Filesystem\""
+            ]
+        );
+    }
+
+    #[test]
+    fn the_two_sources_agree() {
+        let claim = json!({"kind": "PersistentVolumeClaim", "name": "a"});
+        assert!(with("dataSource", claim.clone()).is_empty());
+        let mut spec = valid();
+        spec["dataSource"] = claim;
+        spec["dataSourceRef"] = json!({"kind": "PersistentVolumeClaim", "name": "b"});
+        assert_eq!(texts(&spec), ["spec: Invalid value: {}: must match dataSourceRef"]);
+        spec["dataSourceRef"]["namespace"] = json!("other");
+        assert!(texts(&spec)[0].contains("may not be specified"));
+        assert_eq!(with("dataSource", json!({"kind": "Pod", "name": "a"})).len(), 1);
+        assert_eq!(with("dataSource", json!({"kind": "", "name": ""})).len(), 3);
+    }
+}

@@ -1,0 +1,117 @@
+//! What the API server refuses in a claim although it accepts it in a claim template.
+//!
+//! The StatefulSet controller makes a claim from each template for each pod: it sets the name and
+//! the namespace, and adds the labels of the selector (`getPersistentVolumeClaims`,
+//! `pkg/controller/statefulset/stateful_set_utils.go`). Only then is the metadata validated
+//! (`ValidatePersistentVolumeClaim`, `pkg/apis/core/validation/validation.go`). The API server sets
+//! `uid`, `creationTimestamp` and `deletionTimestamp` itself.
+
+use k8s_openapi::{
+    api::core::v1::PersistentVolumeClaim, apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+
+use super::{
+    claims, object_meta,
+    pod::util::{list, text},
+};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::{
+        cluster::{Cluster, since},
+        labels, names,
+    },
+    object::StatefulSetSpec,
+};
+
+/// How each message begins. The API server's text follows.
+const REFUSED: &str = "no claim, and so no pod, can be created: ";
+const KEY: &str = "use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends, and \
+     optionally a domain and '/' in front";
+const VALUE: &str =
+    "use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
+const LEAVE_OUT: &str = "leave it out of the claim template";
+
+/// Finds what keeps the claims from being created.
+pub(crate) fn validate(
+    set: &StatefulSetSpec,
+    claim: &PersistentVolumeClaim,
+    cluster: &Cluster,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    metadata(set, &claim.metadata, &path.child("metadata"), found);
+    if !cluster.has(since::CLAIM_TEMPLATES_VALIDATED) {
+        let help = "before 1.34 the API server accepts this in a StatefulSet, but never in a claim";
+        found.quote(REFUSED, help, |found| {
+            claims::validate(claim, cluster, &path.child("spec"), found);
+        });
+    }
+}
+
+/// `ValidateObjectMeta`, with one finding for each fault.
+fn metadata(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
+    found.quote(REFUSED, LEAVE_OUT, |found| {
+        let prefix = text(&metadata.generate_name);
+        let name = object_meta::without_trailing_dash(prefix);
+        let faults = (!prefix.is_empty()).then(|| names::dns1123_subdomain(&name));
+        if let Some(fault) = faults.into_iter().flatten().next() {
+            found.invalid(&path.child("generateName"), prefix, fault);
+        }
+        if let Some(generation) = metadata.generation.filter(|generation| *generation < 0) {
+            found.invalid(&path.child("generation"), generation, names::NOT_NEGATIVE);
+        }
+        if is_version(text(&metadata.resource_version)) {
+            let detail = "resourceVersion should not be set on objects to be created";
+            found.forbidden(&path.child("resourceVersion"), detail);
+        }
+    });
+    key_values(set, metadata, path, found);
+    let owners = list(&metadata.owner_references);
+    found.quote(REFUSED, "leave owners out of the claim template", |found| {
+        object_meta::each_owner(owners, &path.child("ownerReferences"), found);
+    });
+    let help = "use 'kubernetes', 'orphan', 'foregroundDeletion' or a name with a domain in front";
+    found.quote(REFUSED, help, |found| {
+        let path = path.child("finalizers");
+        object_meta::each_finalizer(list(&metadata.finalizers), &path, found);
+    });
+    if let Some(entries) = &metadata.managed_fields {
+        found.quote(REFUSED, LEAVE_OUT, |found| {
+            let json = serde_json::to_string(entries).unwrap_or_default();
+            object_meta::managed_fields(&json, &path.child("managedFields"), found);
+        });
+    }
+}
+
+fn key_values(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
+    // The labels of the selector replace those of the template.
+    let selected = set.selector.as_ref().and_then(|selector| selector.match_labels.as_ref());
+    let is_own = |key: &str| selected.is_none_or(|selected| !selected.contains_key(key));
+    let at = path.child("labels");
+    for (key, value) in metadata.labels.iter().flatten().filter(|(key, _)| is_own(key)) {
+        if let Some(fault) = names::label_key(key).into_iter().next() {
+            found.quote(REFUSED, KEY, |found| found.invalid(&at.key(key), key, fault));
+        } else if let Some(fault) = names::label_value(value).into_iter().next() {
+            found.quote(REFUSED, VALUE, |found| found.invalid(&at.key(key), value, fault));
+        }
+    }
+    let at = path.child("annotations");
+    let mut size = 0;
+    for (key, value) in metadata.annotations.iter().flatten() {
+        size += key.len() + value.len();
+        // The key of a label, but in either case.
+        if let Some(fault) = names::label_key(&key.to_lowercase()).into_iter().next() {
+            found.quote(REFUSED, KEY, |found| found.invalid(&at.key(key), key, fault));
+        }
+    }
+    if size > labels::ANNOTATIONS_LIMIT {
+        let help = "shorten the annotations";
+        found.quote(REFUSED, help, |found| found.too_long(&at, labels::ANNOTATIONS_LIMIT));
+    }
+}
+
+/// Whether the store takes it for the version of an object that exists (`ObjectResourceVersion`,
+/// apiserver pkg/storage/api_object_versioner.go). It passes over what is no number.
+fn is_version(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse().is_ok_and(|it: u64| it != 0)
+}

@@ -1,0 +1,138 @@
+//! What the API server refuses in a pod although it accepts it in a template.
+//!
+//! A controller makes pods from a template: it sets the name, labels, owner, and for a StatefulSet
+//! the hostname, the subdomain and the volumes of claims. Each of the functions here is one
+//! difference between what `ValidatePodTemplateSpec` says of the template and what happens to such
+//! a pod on its way into the store:
+//!
+//! | difference | Kubernetes |
+//! |---|---|
+//! | admission plugins that are on by default | Priority, RuntimeClass and ServiceAccount in `plugin/pkg/admission` ([`admission`], [`token`]) |
+//! | defaults that only a pod gets | `SetDefaults_Pod` in `pkg/apis/core/v1/defaults.go` ([`ports`], [`resources`]) |
+//! | changes before validation | `mutatePodAffinity` and `mutateTopologySpreadConstraints` in `pkg/registry/core/pod/strategy.go` ([`label_keys`]) |
+//! | validation of the metadata | `ValidateObjectMeta`, which `validatePodMetadataAndSpec` calls |
+//! | validation of images | `validateContainersOnlyForPod` |
+//! | validation that knows that it is a pod | `PodValidationOptions.ResourceIsPod` in `validateImageVolumeSource` |
+//! | validation that knows the pod's name and annotations | `ValidateVolumes`, `validatePodResourceClaim` |
+//! | validation of a new pod | `ValidatePodCreate` |
+//! | releases that do not validate the template of a StatefulSet | `ValidateStatefulSetSpec` before 1.34 |
+//!
+//! The functions without a file are in `pkg/apis/core/validation/validation.go`. Nothing is
+//! reported that validation of the template reports.
+
+mod admission;
+mod ephemeral;
+mod label_keys;
+mod pod;
+mod ports;
+mod resources;
+mod token;
+
+use k8s_openapi::api::core::v1::{PodSpec, Volume};
+
+use self::pod::{Pod, REFUSED};
+use super::{
+    object_meta,
+    pod::util::{list, text},
+    pod_template,
+};
+use crate::{
+    finding::{
+        Findings,
+        paths::{POD_SPEC, TEMPLATE, VOLUMES},
+    },
+    kubernetes::{
+        cluster::{Cluster, since},
+        containers,
+    },
+    object::Object,
+};
+
+/// Finds what keeps every pod of this object from being created.
+pub(crate) fn validate(object: &Object<'_>, cluster: &Cluster, found: &mut Findings) {
+    finalizers(object, found);
+    let Some(spec) = &object.template().spec else { return };
+    let pod = &Pod::new(object, spec, cluster);
+    admission::validate(pod, found);
+    token::validate(pod, found);
+    whole_template(pod, found);
+    image_volumes(pod, found);
+    ephemeral::validate(pod, found);
+    ports::validate(pod, found);
+    resources::validate(pod, found);
+    label_keys::validate(pod, found);
+    images(pod, found);
+    node_name(pod, found);
+}
+
+/// `ValidateObjectMeta`. Templates are validated without their finalizers, and the controller sets
+/// everything else but labels and annotations.
+fn finalizers(object: &Object<'_>, found: &mut Findings) {
+    let metadata = object.template().metadata.as_ref();
+    let Some(all) = metadata.and_then(|metadata| metadata.finalizers.as_deref()) else { return };
+    found.quote(REFUSED, "leave the finalizers out of the template", |found| {
+        let path = TEMPLATE.child("metadata");
+        object_meta::each_finalizer(all, &path.child("finalizers"), found);
+    });
+}
+
+/// Everything, where the API server does not validate the template of a StatefulSet.
+fn whole_template(pod: &Pod<'_>, found: &mut Findings) {
+    let Some(set) = pod.stateful_set() else { return };
+    if pod.cluster.has(since::STATEFUL_SET_TEMPLATE_VALIDATED) {
+        return;
+    }
+    let help = "before 1.34 the API server accepts this in a StatefulSet, but never in a pod";
+    found.quote(REFUSED, help, |found| {
+        let claims = list(&set.volume_claim_templates);
+        let (template, old) = (&set.template, &|| None);
+        pod_template::validate_of_stateful_set(template, claims, pod.cluster, old, found);
+        if !list(&pod.spec.ephemeral_containers).is_empty() {
+            found.forbidden(&POD_SPEC.child("ephemeralContainers"), "cannot be set on create");
+        }
+    });
+}
+
+/// `validateImageVolumeSource`, for a pod.
+fn image_volumes(pod: &Pod<'_>, found: &mut Findings) {
+    let lacks_reference = |volume: &Volume| {
+        volume.image.as_ref().is_some_and(|image| text(&image.reference).is_empty())
+    };
+    // Without the feature the volume has no source, which validation of the template reports.
+    let all = list(&pod.spec.volumes);
+    if !all.iter().any(lacks_reference) || !pod.cluster.enabled("ImageVolume") {
+        return;
+    }
+    found.quote(REFUSED, "name the image", |found| {
+        for (i, _) in pod.volumes().filter(|(_, volume)| lacks_reference(volume)) {
+            found.required(&VOLUMES.index(i).child("image"), "reference is missing");
+        }
+    });
+}
+
+/// `validateContainersOnlyForPod`.
+fn images(pod: &Pod<'_>, found: &mut Findings) {
+    found.quote(REFUSED, "remove the whitespace", |found| {
+        containers::visit(pod.spec, &POD_SPEC, &mut |container, path| {
+            let image = text(&container.image);
+            if image.trim().len() != image.len() {
+                let detail = "must not have leading or trailing whitespace";
+                found.invalid(&path.child("image"), image, detail);
+            }
+        });
+    });
+}
+
+/// Whether the pods have both a node and scheduling gates. `ValidatePodCreate` refuses that.
+pub(crate) fn is_bound_and_gated(spec: &PodSpec) -> bool {
+    !text(&spec.node_name).is_empty() && !list(&spec.scheduling_gates).is_empty()
+}
+
+fn node_name(pod: &Pod<'_>, found: &mut Findings) {
+    if is_bound_and_gated(pod.spec) {
+        found.quote(REFUSED, "leave out nodeName, or the schedulingGates", |found| {
+            let detail = "cannot be set until all schedulingGates have been cleared";
+            found.forbidden(&POD_SPEC.child("nodeName"), detail);
+        });
+    }
+}

@@ -1,0 +1,60 @@
+//! Claims of ephemeral volumes, whose names begin with the name of the pod.
+
+use std::{collections::BTreeSet, ops::Range};
+
+use super::pod::{Pod, REFUSED};
+use crate::{
+    finding::{
+        Findings,
+        paths::{CLAIM_TEMPLATES, VOLUMES},
+    },
+    object::StatefulSetSpec,
+};
+
+/// A volume must not use a claim that is created for an ephemeral volume of the same pod. Only the
+/// names of a StatefulSet's pods are known before.
+///
+/// Kubernetes: `ValidateVolumes`, pkg/apis/core/validation/validation.go.
+pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
+    let Some(set) = pod.stateful_set() else { return };
+    let Some(name) = pod.object.metadata.name.as_deref().filter(|name| !name.is_empty()) else {
+        return;
+    };
+    let ephemeral = pod.volumes().filter(|(_, volume)| volume.ephemeral.is_some());
+    let ephemeral: BTreeSet<&str> = ephemeral.map(|(_, volume)| volume.name.as_str()).collect();
+    if ephemeral.is_empty() {
+        return;
+    }
+    let ordinals = ordinals(set);
+    let is_created = |claim: &str| {
+        let rest = claim.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+        rest.and_then(|rest| rest.split_once('-')).is_some_and(|(ordinal, volume)| {
+            let number = ordinal.parse().ok().filter(|it: &i64| it.to_string() == ordinal);
+            number.is_some_and(|it| ordinals.contains(&it)) && ephemeral.contains(volume)
+        })
+    };
+    let help = "each pod gets a claim of this name for its ephemeral volume: rename the volume";
+    found.quote(REFUSED, help, |found| {
+        let detail = "must not reference a PVC that gets created for an ephemeral volume";
+        for (i, volume) in pod.volumes() {
+            let claim = volume.persistent_volume_claim.as_ref().map(|it| &it.claim_name);
+            if let Some(claim) = claim.filter(|claim| is_created(claim)) {
+                let path = VOLUMES.index(i);
+                let path = path.child("persistentVolumeClaim");
+                found.invalid(&path.child("claimName"), claim, detail);
+            }
+        }
+        for template in pod.claims() {
+            let claim = format!("{template}-{name}-{}", ordinals.start);
+            if is_created(&claim) {
+                found.invalid(&CLAIM_TEMPLATES, &claim, detail);
+            }
+        }
+    });
+}
+
+/// `getStartOrdinal`, `getEndOrdinal`, pkg/controller/statefulset/stateful_set_utils.go.
+fn ordinals(set: &StatefulSetSpec) -> Range<i64> {
+    let start = set.ordinals.as_ref().and_then(|ordinals| ordinals.start).unwrap_or(0).into();
+    start..start + i64::from(set.replicas.unwrap_or(1).max(0))
+}

@@ -1,0 +1,104 @@
+//! `matchLabelKeys`, which become part of the selector when a pod is created.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::{
+    api::core::v1::PodAffinityTerm, apimachinery::pkg::apis::meta::v1::LabelSelector,
+};
+
+use super::pod::{Pod, REFUSED};
+use crate::{
+    finding::{Findings, Path, paths::POD_SPEC},
+    validation::pod::util::{Seen, list},
+};
+
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+
+/// `mutatePodAffinity` and `mutateTopologySpreadConstraints`, pkg/registry/core/pod/strategy.go:
+/// each of the keys that is a label of the pod becomes an expression of the selector, and then
+/// `ValidateMatchLabelKeysAndMismatchLabelKeys` (pkg/apis/core/validation/validation.go) refuses
+/// those that occur in it twice.
+pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
+    let on = |gate| pod.cluster.enabled(gate);
+    let help = "name the key once: either in matchLabelKeys or in labelSelector";
+    found.quote(REFUSED, help, |found| {
+        let constraints = list(&pod.spec.topology_spread_constraints);
+        let keys = constraints.iter().any(|it| !list(&it.match_label_keys).is_empty());
+        let merged = || {
+            on("MatchLabelKeysInPodTopologySpread")
+                && on("MatchLabelKeysInPodTopologySpreadSelectorMerge")
+        };
+        if keys && merged() {
+            let path = POD_SPEC.child("topologySpreadConstraints");
+            for (i, it) in constraints.iter().enumerate() {
+                let keys = list(&it.match_label_keys);
+                label_keys(pod, keys, it.label_selector.as_ref(), &path.index(i), found);
+            }
+        }
+        if pod.spec.affinity.is_some() && on("MatchLabelKeysInPodAffinity") {
+            affinity(pod, found);
+        }
+    });
+}
+
+fn affinity(pod: &Pod<'_>, found: &mut Findings) {
+    let Some(affinity) = &pod.spec.affinity else { return };
+    let path = POD_SPEC.child("affinity");
+    let mut term = |it: &PodAffinityTerm, path: &Path<'_>| {
+        let keys = list(&it.match_label_keys);
+        label_keys(pod, keys, it.label_selector.as_ref(), path, found);
+    };
+    let together = affinity.pod_affinity.as_ref().map(|it| {
+        let required = &it.required_during_scheduling_ignored_during_execution;
+        ("podAffinity", required, &it.preferred_during_scheduling_ignored_during_execution)
+    });
+    let apart = affinity.pod_anti_affinity.as_ref().map(|it| {
+        let required = &it.required_during_scheduling_ignored_during_execution;
+        ("podAntiAffinity", required, &it.preferred_during_scheduling_ignored_during_execution)
+    });
+    for (name, required, preferred) in [together, apart].into_iter().flatten() {
+        let path = path.child(name);
+        let at = path.child(REQUIRED);
+        for (i, it) in list(required).iter().enumerate() {
+            term(it, &at.index(i));
+        }
+        let at = path.child(PREFERRED);
+        for (i, it) in list(preferred).iter().enumerate() {
+            term(&it.pod_affinity_term, &at.index(i).child("podAffinityTerm"));
+        }
+    }
+}
+
+fn label_keys(
+    pod: &Pod<'_>,
+    keys: &[String],
+    selector: Option<&LabelSelector>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    // Validation of the template reports keys without a selector.
+    let Some(selector) = selector.filter(|_| !keys.is_empty()) else { return };
+    let mut expressions: BTreeMap<&str, usize> = BTreeMap::new();
+    for expression in list(&selector.match_expressions) {
+        *expressions.entry(&expression.key).or_default() += 1;
+    }
+    let path = path.child("matchLabelKeys");
+    let mut seen = Seen::new();
+    for (i, key) in keys.iter().enumerate() {
+        let is_first = seen.insert(key.as_str());
+        if !pod.has_label(key) {
+            continue;
+        }
+        let in_labels = selector.match_labels.as_ref().is_some_and(|it| it.contains_key(key));
+        let in_expressions = expressions.get(key.as_str()).copied().unwrap_or(0);
+        // Without the key's own expression, this is what validation of the template reports.
+        let reported = in_expressions > usize::from(!in_labels);
+        let is_selected = in_labels || in_expressions > 0;
+        // A key that the selector has is reported once, any other key when it comes again.
+        if is_first == is_selected && !reported {
+            let detail = "exists in both matchLabelKeys and labelSelector";
+            found.invalid(&path.index(i), key, detail);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The pod that is created.
+
+use std::{cell::OnceCell, collections::BTreeSet};
+
+use k8s_openapi::api::core::v1::{PodSpec, Volume};
+
+use crate::{
+    kubernetes::{
+        cluster::Cluster,
+        managed_labels::{OF_DAEMON_SETS, OF_STATEFUL_SETS},
+    },
+    object::{Object, StatefulSetSpec, Workload},
+    validation::pod::util::{list, text},
+};
+
+/// How each message begins. The API server's text follows.
+pub(super) const REFUSED: &str = "no pod can be created: ";
+
+/// The pod that a controller makes from a template, in parts that are borrowed from the object.
+#[derive(Debug)]
+pub(super) struct Pod<'a> {
+    pub(super) object: &'a Object<'a>,
+    pub(super) spec: &'a PodSpec,
+    pub(super) cluster: &'a Cluster,
+    claims: OnceCell<BTreeSet<&'a str>>,
+}
+
+impl<'a> Pod<'a> {
+    pub(super) const fn new(
+        object: &'a Object<'a>,
+        spec: &'a PodSpec,
+        cluster: &'a Cluster,
+    ) -> Self {
+        Pod { object, spec, cluster, claims: OnceCell::new() }
+    }
+
+    /// The StatefulSet that makes the pod.
+    pub(super) fn stateful_set(&self) -> Option<&'a StatefulSetSpec> {
+        match &self.object.workload {
+            Workload::StatefulSet(spec) => Some(spec),
+            Workload::DaemonSet(_) => None,
+        }
+    }
+
+    /// The names of the claim templates: volumes that replace those of the template.
+    pub(super) fn claims(&self) -> &BTreeSet<&'a str> {
+        self.claims.get_or_init(|| {
+            let claims = self.stateful_set().map(|set| list(&set.volume_claim_templates));
+            claims.into_iter().flatten().map(|claim| text(&claim.metadata.name)).collect()
+        })
+    }
+
+    /// The volumes of the template that the pod keeps, with their indices.
+    pub(super) fn volumes(&self) -> impl Iterator<Item = (usize, &'a Volume)> {
+        let volumes = list(&self.spec.volumes).iter().enumerate();
+        volumes.filter(|(_, volume)| !self.claims().contains(volume.name.as_str()))
+    }
+
+    /// Whether the pod has a label of this name, from the template or from its controller.
+    pub(super) fn has_label(&self, key: &str) -> bool {
+        let metadata = self.object.template().metadata.as_ref();
+        let own = metadata.and_then(|metadata| metadata.labels.as_ref());
+        let managed = match &self.object.workload {
+            Workload::DaemonSet(_) => OF_DAEMON_SETS,
+            Workload::StatefulSet(_) => OF_STATEFUL_SETS,
+        };
+        own.is_some_and(|labels| labels.contains_key(key)) || managed.contains(&key)
+    }
+
+    /// Whether it claims to be the mirror of a pod that a kubelet runs from a file.
+    pub(super) fn is_mirror(&self) -> bool {
+        let metadata = self.object.template().metadata.as_ref();
+        let annotations = metadata.and_then(|metadata| metadata.annotations.as_ref());
+        annotations.is_some_and(|it| it.contains_key("kubernetes.io/config.mirror"))
+    }
+}

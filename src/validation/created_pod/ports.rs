@@ -1,0 +1,64 @@
+//! Ports of pods in the network of their node: each of them is a port of the node.
+
+use k8s_openapi::api::core::v1::Container;
+
+use super::pod::{Pod, REFUSED};
+use crate::{
+    finding::{Findings, Path, paths::POD_SPEC},
+    validation::pod::util::{Seen, list, text},
+};
+
+/// `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go, gives each port of a pod a `hostPort`.
+/// Then `AccumulateUniqueHostPorts`, pkg/apis/core/validation/validation.go, refuses what occurs
+/// twice in all containers together, or in one init container: they run one by one.
+pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
+    if pod.spec.host_network != Some(true) {
+        return;
+    }
+    let help = "with hostNetwork each containerPort is a port of the node: list it once";
+    found.quote(REFUSED, help, |found| {
+        let path = POD_SPEC.child("containers");
+        let mut ports = Ports::new();
+        for (i, container) in pod.spec.containers.iter().enumerate() {
+            ports.add(container, &path.index(i), found);
+        }
+        let path = POD_SPEC.child("initContainers");
+        for (i, container) in list(&pod.spec.init_containers).iter().enumerate() {
+            Ports::new().add(container, &path.index(i), found);
+        }
+    });
+}
+
+/// Protocol, address and number.
+type Port<'a> = (&'a str, &'a str, i32);
+
+struct Ports<'a> {
+    of_pod: Seen<Port<'a>>,
+    /// Those of the template, of which validation of the template reports duplicates.
+    explicit: Seen<Port<'a>>,
+}
+
+impl<'a> Ports<'a> {
+    fn new() -> Self {
+        Ports { of_pod: Seen::new(), explicit: Seen::new() }
+    }
+
+    fn add(&mut self, container: &'a Container, path: &Path<'_>, found: &mut Findings) {
+        let path = path.child("ports");
+        for (i, port) in list(&container.ports).iter().enumerate() {
+            let given = port.host_port.filter(|number| *number != 0);
+            let number = given.unwrap_or(port.container_port);
+            if number == 0 {
+                continue;
+            }
+            let key = (text(&port.protocol), text(&port.host_ip), number);
+            let is_reported = given.is_some() && !self.explicit.insert(key);
+            if !self.of_pod.insert(key) && !is_reported {
+                let (protocol, ip, number) = key;
+                let value = format!("{protocol}/{ip}/{number}");
+                let field = if given.is_some() { "hostPort" } else { "containerPort" };
+                found.duplicate(&path.index(i).child(field), &value);
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Resources of the pod as a whole, with the defaults that only a pod gets.
+
+use k8s_openapi::{
+    api::core::v1::{Container, PodSpec, ResourceRequirements},
+    apimachinery::pkg::api::resource::Quantity,
+};
+
+use super::pod::{Pod, REFUSED};
+use crate::{
+    finding::{Finding, Findings, paths::POD_SPEC},
+    validation::pod::{
+        consistency::{self, aggregate},
+        options::Options,
+        resources::ResourceList,
+        util::list,
+    },
+};
+
+/// `validatePodResources`, pkg/apis/core/validation/validation.go, after `SetDefaults_Pod`,
+/// pkg/apis/core/v1/defaults.go. Only pods with such resources are rare enough to be copied.
+pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
+    let Some(given) = &pod.spec.resources else { return };
+    // Validation of the template reports any resources of a pod for Windows.
+    let windows = pod.spec.os.as_ref().is_some_and(|os| os.name == "windows");
+    if windows || !pod.cluster.enabled("PodLevelResources") {
+        return;
+    }
+    let opts = Options::of(pod.spec, None, pod.cluster);
+    let mut faults = |spec: &PodSpec| {
+        let before = found.checkpoint();
+        consistency::validate(spec, &[], &opts, &POD_SPEC, found);
+        found.rewind(before)
+    };
+    let of_template = faults(pod.spec);
+    let mut of_pod = faults(&with_defaults(pod.spec, given));
+    of_pod.retain(|fault| !of_template.contains(fault));
+    let help = "a limit without a request counts as a request: set the requests so that they fit";
+    found.quote(REFUSED, help, |found| {
+        // The fault can be in a field that only the pod has.
+        let field = POD_SPEC.child("resources").to_field();
+        for fault in of_pod {
+            found.put_back(Finding { field: field.clone(), ..fault });
+        }
+    });
+}
+
+/// A pod with processor time and memory of this one, and nothing else.
+fn with_defaults(spec: &PodSpec, given: &ResourceRequirements) -> PodSpec {
+    let container = |it: &Container| {
+        let mut resources = it.resources.as_ref().map(overcommittable).unwrap_or_default();
+        for (name, limit) in resources.limits.clone().unwrap_or_default() {
+            resources.requests.get_or_insert_default().entry(name).or_insert(limit);
+        }
+        let restart_policy = it.restart_policy.clone();
+        Container { restart_policy, resources: Some(resources), ..Container::default() }
+    };
+    let mut pod = PodSpec {
+        containers: spec.containers.iter().map(container).collect(),
+        init_containers: Some(list(&spec.init_containers).iter().map(container).collect()),
+        ..PodSpec::default()
+    };
+    let mut resources = overcommittable(given);
+    default_requests(&mut resources, &pod);
+    pod.resources = Some(resources);
+    pod
+}
+
+/// Processor time and memory. Huge pages cannot be overcommitted: validation of the template already
+/// compares their limits, to which requests are equal.
+fn overcommittable(all: &ResourceRequirements) -> ResourceRequirements {
+    let some = |list: &Option<ResourceList>| {
+        let list = list.iter().flatten();
+        let list = list.filter(|(name, _)| *name == "cpu" || *name == "memory");
+        Some(list.map(|(name, amount)| (name.clone(), amount.clone())).collect())
+    };
+    ResourceRequirements {
+        requests: some(&all.requests),
+        limits: some(&all.limits),
+        ..ResourceRequirements::default()
+    }
+}
+
+/// `defaultPodRequests`.
+fn default_requests(resources: &mut ResourceRequirements, pod: &PodSpec) {
+    let limits = resources.limits.clone().unwrap_or_default();
+    if limits.is_empty() {
+        return;
+    }
+    let requests = resources.requests.get_or_insert_default();
+    for (name, request) in aggregate(pod, |it| it.requests.as_ref()) {
+        let request = || Quantity(request.to_text().into_owned());
+        requests.entry(name.to_owned()).or_insert_with(request);
+    }
+    for (name, limit) in limits {
+        requests.entry(name).or_insert(limit);
+    }
+}

@@ -1,0 +1,50 @@
+//! The service account's token, which the ServiceAccount plugin mounts into each container.
+
+use super::pod::{Pod, REFUSED};
+use crate::{
+    finding::{Findings, paths::POD_SPEC},
+    kubernetes::containers,
+    validation::pod::util::list,
+};
+
+/// Where the token is mounted, unless the container mounts something there itself.
+const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+/// How the name of the volume begins. A volume of the template with such a name is taken for it.
+const VOLUME_PREFIX: &str = "kube-api-access-";
+
+/// `mountServiceAccountToken`, plugin/pkg/admission/serviceaccount/admission.go: the mount that it
+/// adds must not meet a device of the container (`validateVolumeMounts` and
+/// `validateVolumeDevices`, pkg/apis/core/validation/validation.go).
+pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
+    let has_devices = containers::containers(pod.spec)
+        .any(|container| !list(&container.volume_devices).is_empty());
+    let is_mounted = pod.spec.automount_service_account_token != Some(false) && !pod.is_mirror();
+    if !has_devices || !is_mounted {
+        return;
+    }
+    let is_token = |name: &&str| name.starts_with(VOLUME_PREFIX);
+    let of_claim = pod.claims().iter().copied().find(is_token);
+    let of_template = || pod.volumes().map(|(_, volume)| volume.name.as_str()).find(is_token);
+    let volume = of_claim.or_else(of_template);
+    let help = "the service account's token is mounted there: use another name or path, or set \
+                automountServiceAccountToken to false";
+    found.quote(REFUSED, help, |found| {
+        containers::visit(pod.spec, &POD_SPEC, &mut |container, path| {
+            if list(&container.volume_mounts).iter().any(|mount| mount.mount_path == MOUNT_PATH) {
+                return;
+            }
+            let path = path.child("volumeDevices");
+            for (i, device) in list(&container.volume_devices).iter().enumerate() {
+                let path = path.index(i);
+                if volume == Some(&device.name) {
+                    let detail = "must not already exist in volumeMounts";
+                    found.invalid(&path.child("name"), &device.name, detail);
+                }
+                if device.device_path == MOUNT_PATH {
+                    let detail = "must not already exist as a path in volumeMounts";
+                    found.invalid(&path.child("devicePath"), MOUNT_PATH, detail);
+                }
+            }
+        });
+    });
+}

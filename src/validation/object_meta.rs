@@ -1,0 +1,398 @@
+//! Metadata of the object itself.
+//!
+//! Kubernetes: `staging/src/k8s.io/apimachinery/pkg/api/validation/objectmeta.go`, with what
+//! `pkg/apis/core/validation/validation.go` adds for finalizers, and what
+//! `staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go` do around it.
+
+mod managed_fields;
+
+pub(crate) use self::managed_fields::validate as managed_fields;
+
+use std::{borrow::Borrow, collections::BTreeSet};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::{json, value::RawValue};
+
+use crate::{
+    finding::{Findings, Path, SOME_RULE, Value, paths::METADATA},
+    kubernetes::{labels, names, resource::Kind},
+    object::{Metadata, Str},
+};
+
+/// The message for a field that cannot change.
+pub(crate) const IMMUTABLE: &str = "field is immutable";
+/// A generated name consists of at most this many bytes of the prefix and five more
+/// (apiserver `pkg/storage/names/generate.go`).
+const GENERATED_PREFIX: usize = 58;
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", ORPHAN, FOREGROUND];
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+const CONTRADICT: &str = "finalizer orphan and foregroundDeletion cannot be both set";
+const EVENT: &str = "/v1, Kind=Event is disallowed from being an owner";
+const UNQUALIFIED: &str = "name is neither a standard finalizer name nor is it fully qualified";
+
+/// Metadata of a new object: `ValidateObjectMeta`.
+pub(crate) fn validate_create(kind: Kind, metadata: &Metadata<'_>, found: &mut Findings) {
+    let path = &METADATA;
+    let check = match kind {
+        Kind::DaemonSet => names::dns1123_subdomain,
+        // `ValidateStatefulSetName`: the hostname of each pod is made from it.
+        Kind::StatefulSet => names::dns1123_label,
+    };
+    let name = metadata.name.as_deref().unwrap_or_default();
+    let prefix = metadata.generate_name.as_deref().unwrap_or_default();
+    if !prefix.is_empty() {
+        for message in check(&without_trailing_dash(prefix)) {
+            found.invalid(&path.child("generateName"), prefix, message);
+        }
+    }
+    match (name, prefix) {
+        ("", "") => {
+            found.required(&path.child("name"), "name or generateName is required");
+        }
+        ("", prefix) => {
+            let generated = generated_name(prefix);
+            for message in check(&generated) {
+                found.invalid(&path.child("name"), &generated, message);
+            }
+        }
+        (name, _) => {
+            for message in check(name) {
+                found.invalid(&path.child("name"), name, message);
+            }
+        }
+    }
+    // If the namespace is absent, that of the request applies.
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    if !namespace.is_empty() {
+        for message in names::dns1123_label(namespace) {
+            found.invalid(&path.child("namespace"), namespace, message);
+        }
+    }
+    validate_common(metadata, path, found);
+}
+
+/// Metadata of an object that replaces another: `ValidateObjectMetaUpdate`. The name is not
+/// validated again by the rule of its kind.
+pub(crate) fn validate_update(
+    metadata: &Metadata<'_>,
+    old: Option<&Metadata<'_>>,
+    found: &mut Findings,
+) {
+    let path = &METADATA;
+    let prefix = metadata.generate_name.as_deref().unwrap_or_default();
+    for message in names::path_segment_prefix(prefix) {
+        found.invalid(&path.child("generateName"), prefix, message);
+    }
+    validate_common(metadata, path, found);
+    if let Some(old) = old {
+        deletion(metadata, old, path, found);
+    }
+}
+
+/// Only the server can start a deletion, and nobody can prolong one.
+fn deletion(metadata: &Metadata<'_>, old: &Metadata<'_>, path: &Path<'_>, found: &mut Findings) {
+    // The server removes these fields from new objects, so they do not count in an object that was
+    // never stored, such as the previous state of a manifest.
+    let is_stored = old.uid.is_some();
+    let old_timestamp = old.deletion_timestamp.as_ref().filter(|_| is_stored);
+    let old_period = old.deletion_grace_period_seconds.filter(|_| is_stored);
+    if old_timestamp.is_some() {
+        no_new_finalizers(metadata, old, &path.child("finalizers"), found);
+    } else if let Some(timestamp) = &metadata.deletion_timestamp {
+        // If the old object has a timestamp, the server restores it.
+        let path = path.child("deletionTimestamp");
+        found.invalid(&path, Value::json(&&**timestamp), IMMUTABLE);
+    }
+    let period = metadata.deletion_grace_period_seconds;
+    if period.is_some() && period != old_period {
+        let path = path.child("deletionGracePeriodSeconds");
+        found.invalid(&path, Value::json(&period), IMMUTABLE);
+    }
+}
+
+/// The checks for both new and changed objects.
+fn validate_common(metadata: &Metadata<'_>, path: &Path<'_>, found: &mut Findings) {
+    labels::labels(metadata.labels.as_ref(), &path.child("labels"), found);
+    labels::annotations(metadata.annotations.as_ref(), &path.child("annotations"), found);
+    let owners = metadata.owner_references.as_deref().unwrap_or_default();
+    owner_references(owners, &path.child("ownerReferences"), found);
+    let all = metadata.finalizers.as_deref().unwrap_or_default();
+    finalizers(all, &path.child("finalizers"), found);
+    // The server wrote the entries of a stored object itself; they are often half of the object.
+    let raw = metadata.managed_fields.filter(|_| metadata.uid.is_none()).map(RawValue::get);
+    managed_fields(raw.unwrap_or_default(), &path.child("managedFields"), found);
+}
+
+/// `ValidateOwnerReferences`. The field paths have no index, as upstream.
+fn owner_references(owners: &[OwnerReference], path: &Path<'_>, found: &mut Findings) {
+    let mut first_controller: Option<&OwnerReference> = None;
+    for owner in owners {
+        for (name, value, detail) in missing(owner) {
+            found.invalid(&path.child(name), value, detail);
+        }
+        if is_event(owner) {
+            found.invalid(path, Value::json(&in_go_field_order(owner)), EVENT);
+        }
+        if owner.controller == Some(true) {
+            if let Some(first) = first_controller {
+                // Each message repeats all owners, so they are written only if it will be kept.
+                let all = found.has_room().then(|| owners.iter().map(in_go_field_order).collect());
+                let all: Vec<_> = all.unwrap_or_default();
+                found.invalid(path, Value::json(&all), two_controllers(first, owner));
+            } else {
+                first_controller = Some(owner);
+            }
+        }
+    }
+}
+
+/// What [`validate_create`] does for owners, at the places of the owners.
+pub(crate) fn each_owner(owners: &[OwnerReference], path: &Path<'_>, found: &mut Findings) {
+    let mut controllers = owners.iter().filter(|owner| owner.controller == Some(true));
+    let first_controller = controllers.next();
+    for (i, owner) in owners.iter().enumerate() {
+        let path = path.index(i);
+        for (name, value, detail) in missing(owner) {
+            found.invalid(&path.child(name), value, detail);
+        }
+        if is_event(owner) {
+            found.forbidden(&path, EVENT);
+        }
+        if let Some(first) = first_controller.filter(|first| !std::ptr::eq(*first, owner))
+            && owner.controller == Some(true)
+        {
+            found.forbidden(&path.child("controller"), two_controllers(first, owner));
+        }
+    }
+}
+
+/// The fields of an owner that must not be empty and are, with what the API server says of them.
+fn missing(owner: &OwnerReference) -> impl Iterator<Item = (&'static str, &str, &'static str)> {
+    let (_, version) = group_version(&owner.api_version);
+    let of_version = ("apiVersion", owner.api_version.as_str(), "version must not be empty");
+    let others = [("kind", &owner.kind), ("name", &owner.name), ("uid", &owner.uid)];
+    let others = others.into_iter().filter(|(_, value)| value.is_empty());
+    let others = others.map(|(name, value)| (name, value.as_str(), "must not be empty"));
+    version.is_empty().then_some(of_version).into_iter().chain(others)
+}
+
+fn is_event(owner: &OwnerReference) -> bool {
+    owner.kind == "Event" && group_version(&owner.api_version) == ("", "v1")
+}
+
+fn two_controllers(first: &OwnerReference, second: &OwnerReference) -> String {
+    format!(
+        "Only one reference can have Controller set to true. \
+         Found \"true\" in references for {}/{} and {}/{}",
+        first.kind, first.name, second.kind, second.name
+    )
+}
+
+/// The group and version of an `apiVersion`, both empty if it is malformed
+/// (`schema.ParseGroupVersion`).
+fn group_version(api_version: &str) -> (&str, &str) {
+    match api_version.split_once('/') {
+        None => ("", api_version),
+        Some((_, version)) if version.contains('/') => ("", ""),
+        Some(both) => both,
+    }
+}
+
+/// The owner reference with its fields in Go's order.
+fn in_go_field_order(owner: &OwnerReference) -> serde_json::Value {
+    let mut value = json!({
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+    });
+    if let Some(controller) = owner.controller {
+        value["controller"] = controller.into();
+    }
+    if let Some(block) = owner.block_owner_deletion {
+        value["blockOwnerDeletion"] = block.into();
+    }
+    value
+}
+
+/// `ValidateFinalizers`, and `validateKubeFinalizerName` in `pkg/apis/core/validation`.
+fn finalizers(all: &[Str<'_>], path: &Path<'_>, found: &mut Findings) {
+    for finalizer in all {
+        labels::label_key(finalizer, path, found);
+    }
+    if contradict(all) {
+        found.invalid(path, Value::json(&all), CONTRADICT);
+    }
+    for (i, finalizer) in all.iter().enumerate().filter(|(_, name)| is_unqualified(name)) {
+        found.invalid(&path.index(i), &**finalizer, UNQUALIFIED);
+    }
+}
+
+/// What [`validate_create`] does for finalizers, with one finding for each fault.
+pub(crate) fn each_finalizer(all: &[String], path: &Path<'_>, found: &mut Findings) {
+    for (i, name) in all.iter().enumerate() {
+        let unqualified = || is_unqualified(name).then_some(UNQUALIFIED);
+        if let Some(fault) = names::label_key(name).into_iter().next().or_else(unqualified) {
+            found.invalid(&path.index(i), name, fault);
+        }
+    }
+    if contradict(all) {
+        found.forbidden(path, CONTRADICT);
+    }
+}
+
+/// Whether [`each_finalizer`] finds something.
+pub(crate) fn refuses_finalizers(all: &[String]) -> bool {
+    let mut found = Findings::of(&SOME_RULE);
+    each_finalizer(all, &METADATA, &mut found);
+    !found.is_empty()
+}
+
+fn is_unqualified(finalizer: &str) -> bool {
+    !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer)
+}
+
+fn contradict<T: Borrow<str>>(finalizers: &[T]) -> bool {
+    let has = |name: &str| finalizers.iter().any(|finalizer| finalizer.borrow() == name);
+    has(ORPHAN) && has(FOREGROUND)
+}
+
+/// `ValidateNoNewFinalizers`.
+fn no_new_finalizers(
+    metadata: &Metadata<'_>,
+    old: &Metadata<'_>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let of = |metadata: &Metadata<'_>| -> BTreeSet<String> {
+        metadata.finalizers.iter().flatten().map(|finalizer| finalizer.to_string()).collect()
+    };
+    let extra: Vec<_> = of(metadata)
+        .difference(&of(old))
+        .map(|finalizer| Value::Str(finalizer).to_string())
+        .collect();
+    if !extra.is_empty() {
+        let detail = format!(
+            "no new finalizers can be added if the object is being deleted, \
+             found new finalizers []string{{{}}}",
+            extra.join(", ")
+        );
+        found.forbidden(path, detail);
+    }
+}
+
+/// Masks a dash at the end of a prefix, which is valid because a suffix follows it:
+/// `maskTrailingDash`.
+pub(crate) fn without_trailing_dash(prefix: &str) -> String {
+    match prefix.len().checked_sub(2).and_then(|end| prefix.get(..end)) {
+        Some(start) if prefix.ends_with('-') => format!("{start}a"),
+        _ => prefix.to_owned(),
+    }
+}
+
+/// A name such as the server generates from a prefix.
+fn generated_name(prefix: &str) -> String {
+    let end = prefix.floor_char_boundary(GENERATED_PREFIX);
+    format!("{}xxxxx", &prefix[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(json: &str) -> Metadata<'_> {
+        serde_json::from_str(json).unwrap()
+    }
+    fn texts(found: Findings) -> Vec<String> {
+        found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
+    }
+    fn created(kind: Kind, json: &str) -> Vec<String> {
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
+        validate_create(kind, &parsed(json), &mut found);
+        texts(found)
+    }
+    fn updated(json: &str, old: &str) -> Vec<String> {
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
+        validate_update(&parsed(json), Some(&parsed(old)), &mut found);
+        texts(found)
+    }
+
+    #[test]
+    fn a_name_is_a_subdomain_or_a_label() {
+        let dotted = r#"{"name": "a.b"}"#;
+        assert!(created(Kind::DaemonSet, dotted).is_empty());
+        assert_eq!(
+            created(Kind::StatefulSet, dotted),
+            [r#"metadata.name: Invalid value: "a.b": must not contain dots"#]
+        );
+        for nameless in ["{}", r#"{"name": "", "generateName": ""}"#, r#"{"name": null}"#] {
+            assert_eq!(created(Kind::DaemonSet, nameless).len(), 1, "{nameless}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_may_end_with_a_dash_and_is_cut() {
+        assert!(created(Kind::StatefulSet, r#"{"generateName": "web-"}"#).is_empty());
+        assert!(created(Kind::StatefulSet, r#"{"generateName": "-"}"#).len() == 2);
+        assert_eq!(created(Kind::StatefulSet, r#"{"generateName": "Web-"}"#).len(), 2);
+        let long = format!(r#"{{"generateName": "{}"}}"#, "é".repeat(300));
+        assert!(created(Kind::DaemonSet, &long).len() >= 2);
+        let long = format!(r#"{{"generateName": "{}-"}}"#, "a".repeat(63));
+        assert!(created(Kind::StatefulSet, &long).is_empty(), "the mask shortens by one");
+    }
+
+    #[test]
+    fn owners() {
+        let owner = |text: &str| format!(r#"{{"name": "a", "ownerReferences": [{text}]}}"#);
+        let good = r#"{"apiVersion": "apps/v1", "kind": "A", "name": "a", "uid": "1"}"#;
+        assert!(created(Kind::DaemonSet, &owner(good)).is_empty());
+        for (from, to) in [("apps/v1", ""), ("apps/v1", "a/"), ("apps/v1", "a/b/c")] {
+            let texts = created(Kind::DaemonSet, &owner(&good.replace(from, to)));
+            assert!(texts[0].contains("version must not be empty"), "{to}: {texts:?}");
+        }
+        let event = r#"{"apiVersion": "v1", "kind": "Event", "name": "a", "uid": "1"}"#;
+        let texts = created(Kind::DaemonSet, &owner(event));
+        assert!(texts[0].ends_with("/v1, Kind=Event is disallowed from being an owner"));
+    }
+
+    #[test]
+    fn finalizers_are_standard_or_qualified() {
+        let with = |all: &str| {
+            created(Kind::DaemonSet, &format!(r#"{{"name": "a", "finalizers": {all}}}"#))
+        };
+        assert!(with(r#"["example.com/f", "kubernetes", "orphan"]"#).is_empty());
+        assert_eq!(
+            with(r#"["f"]"#),
+            ["metadata.finalizers[0]: Invalid value: \"f\": name is neither a standard finalizer \
+              name nor is it fully qualified"]
+        );
+        assert_eq!(with(r#"["orphan", "foregroundDeletion"]"#).len(), 1);
+    }
+
+    #[test]
+    fn an_object_on_its_way_out_gets_no_new_finalizer() {
+        let old =
+            r#"{"uid": "1", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a/b"]}"#;
+        assert!(updated(r#"{"finalizers": []}"#, old).is_empty());
+        assert_eq!(
+            updated(r#"{"finalizers": ["a/b", "c/d"]}"#, old),
+            ["metadata.finalizers: Forbidden: no new finalizers can be added if the object is \
+              being deleted, found new finalizers []string{\"c/d\"}"]
+        );
+        assert!(updated(r#"{"name": "Any_Name"}"#, old).is_empty(), "the name is settled");
+    }
+
+    #[test]
+    fn nobody_but_the_server_begins_a_deletion() {
+        let deleted = r#"{"deletionTimestamp": "2026-01-01T00:00:00Z"}"#;
+        assert_eq!(
+            updated(deleted, "{}"),
+            [
+                "metadata.deletionTimestamp: Invalid value: \"2026-01-01T00:00:00Z\": field is immutable"
+            ]
+        );
+        assert_eq!(updated(deleted, deleted).len(), 1, "one that was never stored had none");
+        assert_eq!(updated(r#"{"deletionGracePeriodSeconds": 5}"#, "{}").len(), 1);
+    }
+}

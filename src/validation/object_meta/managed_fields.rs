@@ -1,0 +1,105 @@
+//! `metadata.managedFields`: who manages which fields.
+
+use serde::Deserialize;
+
+use crate::{
+    finding::{Findings, Path},
+    object::Str,
+};
+
+const MANAGER_LIMIT: usize = 128;
+const SUBRESOURCE_LIMIT: usize = 256;
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Entry<'a> {
+    #[serde(borrow)]
+    manager: Option<Str<'a>>,
+    #[serde(borrow)]
+    operation: Option<Str<'a>>,
+    #[serde(borrow)]
+    api_version: Option<Str<'a>>,
+    #[serde(borrow)]
+    fields_type: Option<Str<'a>>,
+    #[serde(borrow)]
+    subresource: Option<Str<'a>>,
+}
+
+impl Entry<'_> {
+    /// Whether the server can decode the entry. If it cannot, it discards all entries.
+    ///
+    /// Kubernetes: `DecodeManagedFields`, apimachinery
+    /// `pkg/util/managedfields/internal/managedfields.go`.
+    fn is_readable(&self) -> bool {
+        let text = |value: &Option<Str<'_>>| value.as_deref().unwrap_or_default().to_owned();
+        ["Apply", "Update"].contains(&text(&self.operation).as_str())
+            && !text(&self.api_version).is_empty()
+            && text(&self.fields_type) == "FieldsV1"
+    }
+}
+
+/// Validates the lengths of the names and the characters of `manager`, of entries in JSON.
+///
+/// Kubernetes: `ValidateManagedFields` and `ValidateFieldManager`, apimachinery
+/// `pkg/apis/meta/v1/validation/validation.go`.
+pub(crate) fn validate(json: &str, path: &Path<'_>, found: &mut Findings) {
+    let Ok(entries) = serde_json::from_str::<Vec<Entry<'_>>>(json) else { return };
+    if !entries.iter().all(Entry::is_readable) {
+        return;
+    }
+    for (i, entry) in entries.iter().enumerate() {
+        let path = path.index(i);
+        let manager = entry.manager.as_deref().unwrap_or_default();
+        if manager.len() > MANAGER_LIMIT {
+            found.too_long(&path.child("manager"), MANAGER_LIMIT);
+        }
+        for (at, c) in manager.char_indices() {
+            if c.is_control() || (c.is_whitespace() && c != ' ') {
+                let detail = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
+                found.invalid(&path.child("manager"), manager, detail);
+            }
+        }
+        if entry.subresource.as_deref().unwrap_or_default().len() > SUBRESOURCE_LIMIT {
+            found.too_long(&path.child("subresource"), SUBRESOURCE_LIMIT);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(entry: &str) -> Vec<String> {
+        let json = format!(r#"[{{"apiVersion": "apps/v1", {entry}}}]"#);
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
+        validate(&json, &Path::new("managedFields"), &mut found);
+        found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
+    }
+
+    #[test]
+    fn names_have_a_limit_and_can_be_printed() {
+        let with = |manager: &str| {
+            let update = r#""operation": "Update", "fieldsType": "FieldsV1""#;
+            found(&format!(r#""manager": "{manager}", {update}"#))
+        };
+        assert!(with(&"m".repeat(128)).is_empty() && with("kubectl apply").is_empty());
+        assert_eq!(
+            with(&"m".repeat(129)),
+            ["managedFields[0].manager: Too long: may not be more than 128 bytes"]
+        );
+        assert_eq!(
+            with("a\\tb"),
+            [
+                r#"managedFields[0].manager: Invalid value: "a\tb": invalid character U+0009 (at position 1)"#
+            ]
+        );
+    }
+
+    #[test]
+    fn what_the_server_throws_away_is_not_judged() {
+        let manager = "m".repeat(129);
+        for rest in [r#""operation": "X", "fieldsType": "FieldsV1""#, r#""operation": "Update""#] {
+            assert!(found(&format!(r#""manager": "{manager}", {rest}"#)).is_empty(), "{rest}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Resources of the pod as a whole, compared with those of its containers.
+//!
+//! Kubernetes: `validatePodResources` and `validatePodResourceConsistency` in
+//! `pkg/apis/core/validation/validation.go`, `AggregateContainerRequests` in
+//! `staging/src/k8s.io/component-helpers/resource/helpers.go`.
+
+use std::{cmp::Ordering, collections::BTreeMap};
+
+use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
+
+use super::{
+    options::Options,
+    resources::{self, Of, ResourceList, is_huge_page},
+    util::list,
+};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::{containers::is_sidecar, quantity::Quantity},
+};
+
+pub(crate) type Sums<'a> = BTreeMap<&'a str, Quantity<'a>>;
+
+/// `validatePodResources`.
+pub(crate) fn validate(
+    spec: &PodSpec,
+    claim_names: &[&str],
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let Some(resources) = &spec.resources else { return };
+    let path = path.child("resources");
+    if spec.os.as_ref().is_some_and(|os| os.name == "windows") {
+        found.forbidden(&path, "may not be set for a windows pod");
+        return;
+    }
+    if resources.claims.is_some() {
+        let why = "claims may not be set for Resources at pod-level";
+        found.forbidden(&path.child("claims"), why);
+    }
+    resources::validate(resources, Of::Pod, claim_names, opts, &path, found);
+    consistency(spec, resources, &path, found);
+}
+
+/// `validatePodResourceConsistency`.
+fn consistency(
+    spec: &PodSpec,
+    resources: &ResourceRequirements,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let requests = path.child("requests");
+    for (name, sum) in aggregate(spec, |r| r.requests.as_ref()) {
+        if let Some(given) = get(resources.requests.as_ref(), name)
+            && sum.cmp(&given) == Ordering::Greater
+        {
+            let why = format!(
+                "must be greater than or equal to aggregate container requests of {}",
+                sum.to_text()
+            );
+            found.invalid(&requests.key(name), &*given.to_text(), why);
+        }
+    }
+    let limits = path.child("limits");
+    for (name, sum) in aggregate(spec, |r| r.limits.as_ref()) {
+        if is_huge_page(name)
+            && let Some(given) = get(resources.limits.as_ref(), name)
+            && sum.cmp(&given) == Ordering::Greater
+        {
+            let why = format!(
+                "must be greater than or equal to aggregate container limits of {}",
+                sum.to_text()
+            );
+            found.invalid(&limits.key(name), &*given.to_text(), why);
+        }
+    }
+    for (i, container) in spec.containers.iter().enumerate() {
+        let given = container.resources.as_ref().and_then(|r| r.limits.as_ref());
+        for (name, limit) in given.into_iter().flatten() {
+            if let Some(limit) = Quantity::parse_resource(&limit.0)
+                && let Some(pod) = get(resources.limits.as_ref(), name)
+                && limit.cmp(&pod) == Ordering::Greater
+            {
+                // Upstream's path, which names no field of the object.
+                let at = path.child("containers");
+                let at = at.index(i);
+                let at = at.key(name);
+                let why = format!("must be less than or equal to pod limits of {}", pod.to_text());
+                found.invalid(&at.child("limits"), &*limit.to_text(), why);
+            }
+        }
+    }
+}
+
+fn get<'a>(list: Option<&'a ResourceList>, name: &str) -> Option<Quantity<'a>> {
+    Quantity::parse_resource(&list?.get(name)?.0)
+}
+
+/// What all containers need together: a sidecar runs alongside everything that starts after it,
+/// other init containers run one by one.
+pub(crate) fn aggregate(
+    spec: &PodSpec,
+    of: fn(&ResourceRequirements) -> Option<&ResourceList>,
+) -> Sums<'_> {
+    let mut total = Sums::new();
+    for container in &spec.containers {
+        add(&mut total, of_container(container, of));
+    }
+    let (mut sidecars, mut most) = (Sums::new(), Sums::new());
+    for container in list(&spec.init_containers) {
+        let mut now;
+        if is_sidecar(container) {
+            add(&mut total, of_container(container, of));
+            add(&mut sidecars, of_container(container, of));
+            now = sidecars.clone();
+        } else {
+            now = Sums::new();
+            add(&mut now, of_container(container, of));
+            add(&mut now, sidecars.iter().map(|(name, value)| (*name, value.clone())));
+        }
+        max(&mut most, now);
+    }
+    max(&mut total, most);
+    total
+}
+
+fn of_container(
+    container: &Container,
+    of: fn(&ResourceRequirements) -> Option<&ResourceList>,
+) -> impl Iterator<Item = (&str, Quantity<'_>)> {
+    let list = container.resources.as_ref().and_then(of);
+    list.into_iter()
+        .flatten()
+        .filter_map(|(name, value)| Some((name.as_str(), Quantity::parse_resource(&value.0)?)))
+}
+
+fn add<'a>(sums: &mut Sums<'a>, list: impl Iterator<Item = (&'a str, Quantity<'a>)>) {
+    for (name, value) in list {
+        match sums.get_mut(name) {
+            Some(sum) => sum.add(&value),
+            None => {
+                sums.insert(name, value);
+            }
+        }
+    }
+}
+
+fn max<'a>(sums: &mut Sums<'a>, list: Sums<'a>) {
+    for (name, value) in list {
+        let less = sums.get(name).is_none_or(|sum| value.cmp(sum) == Ordering::Greater);
+        if less {
+            sums.insert(name, value);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Containers, regular and init.
+//!
+//! Kubernetes: `validateContainers`, `validateInitContainers` and `validateContainerCommon` in
+//! `pkg/apis/core/validation/validation.go`.
+
+use k8s_openapi::api::core::v1::Container;
+use serde_json::{Value as Json, json};
+
+use super::{
+    context::PodContext,
+    env, mounts,
+    options::Options,
+    ports, probes,
+    resources::{self, Of},
+    restart, security_context,
+    util::{Seen, label, list, named, pull_policy, required_one_of, text},
+};
+use crate::{
+    finding::{Findings, Path, Value},
+    kubernetes::containers::is_sidecar,
+};
+
+/// `validateContainers`.
+pub(crate) fn validate(
+    containers: &[Container],
+    cx: &PodContext<'_>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if containers.is_empty() {
+        found.required(path, "");
+        return;
+    }
+    let mut seen = Seen::new();
+    for (i, container) in containers.iter().enumerate() {
+        let path = path.index(i);
+        common(container, cx, &path, found);
+        if !seen.insert(container.name.as_str()) {
+            found.duplicate(&path.child("name"), &container.name);
+        }
+        if let Some(lifecycle) = &container.lifecycle {
+            probes::lifecycle(lifecycle, cx, &path.child("lifecycle"), found);
+        }
+        probes::validate(container, &path, found);
+        if cx.opts.container_restart_rules {
+            restart::container(container, cx.opts, &path, found);
+        } else if container.restart_policy.is_some() {
+            let why = "may not be set for non-init containers";
+            found.forbidden(&path.child("restartPolicy"), why);
+        }
+    }
+    ports::host_port_conflicts(containers, path, found);
+}
+
+/// `validateInitContainers`.
+pub(crate) fn validate_init(
+    containers: &[Container],
+    regular: &[Container],
+    cx: &PodContext<'_>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    const ONLY_SIDECARS: &str = "may not be set for init containers without restartPolicy=Always";
+    let mut seen = Seen::new();
+    // The regular containers' names matter only if there are init containers.
+    for container in regular.iter().filter(|_| !containers.is_empty()) {
+        seen.insert(container.name.as_str());
+    }
+    for (i, container) in containers.iter().enumerate() {
+        let at = path.index(i);
+        common(container, cx, &at, found);
+        restart::init_container(container, cx.opts, &at, found);
+        let name = container.name.as_str();
+        if seen.contains(name) {
+            found.duplicate(&at.child("name"), name);
+        } else if !name.is_empty() {
+            seen.insert(name);
+        }
+        // Init containers run one by one, so each is checked alone; upstream's path always has the
+        // index 0.
+        ports::host_port_conflicts(std::slice::from_ref(container), path, found);
+        if is_sidecar(container) {
+            if let Some(lifecycle) = &container.lifecycle {
+                probes::lifecycle(lifecycle, cx, &at.child("lifecycle"), found);
+            }
+            probes::validate(container, &at, found);
+        } else {
+            for (field, set) in [
+                ("lifecycle", container.lifecycle.is_some()),
+                ("livenessProbe", container.liveness_probe.is_some()),
+                ("readinessProbe", container.readiness_probe.is_some()),
+                ("startupProbe", container.startup_probe.is_some()),
+            ] {
+                if set {
+                    found.forbidden(&at.child(field), ONLY_SIDECARS);
+                }
+            }
+        }
+        init_resize(container, cx.opts, &at.child("resizePolicy"), found);
+    }
+}
+
+fn init_resize(container: &Container, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+    let policies = list(&container.resize_policy);
+    if !opts.sidecar_resize_policy && !policies.is_empty() {
+        let value: Vec<Json> = policies
+            .iter()
+            .map(|p| json!({"ResourceName": p.resource_name, "RestartPolicy": p.restart_policy}))
+            .collect();
+        found.invalid(path, Value::json(&value), "must not be set for init containers");
+    }
+    if !is_sidecar(container) && !opts.restart_of_init_on_resize {
+        for (i, policy) in policies.iter().enumerate() {
+            if policy.restart_policy == "RestartContainer" {
+                let path = path.index(i);
+                let why = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+                found.invalid(&path.child("restartPolicy"), named(&policy.restart_policy), why);
+            }
+        }
+    }
+}
+
+/// `validateContainerCommon`.
+pub(crate) fn common(
+    container: &Container,
+    cx: &PodContext<'_>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let at = path.child("name");
+    if container.name.is_empty() {
+        found.required(&at, "");
+    } else {
+        label(&container.name, &at, found);
+    }
+    if text(&container.image).is_empty() {
+        found.required(&path.child("image"), "");
+    }
+    required_one_of(
+        text(&container.termination_message_policy),
+        &["File", "FallbackToLogsOnError"],
+        &path.child("terminationMessagePolicy"),
+        found,
+    );
+    ports::validate(list(&container.ports), &path.child("ports"), found);
+    env::validate(list(&container.env), cx.opts, &path.child("env"), found);
+    env::validate_from(list(&container.env_from), cx.opts, &path.child("envFrom"), found);
+    mounts::validate(container, cx.volumes, &path.child("volumeMounts"), found);
+    mounts::devices(container, cx.volumes, &path.child("volumeDevices"), found);
+    pull_policy(text(&container.image_pull_policy), &path.child("imagePullPolicy"), found);
+    if let Some(resources) = &container.resources {
+        let at = path.child("resources");
+        resources::validate(resources, Of::Container, cx.claim_names, cx.opts, &at, found);
+    }
+    let policies = list(&container.resize_policy);
+    restart::resize(policies, cx.restart_policy, &path.child("resizePolicy"), found);
+    if let Some(context) = &container.security_context {
+        let at = path.child("securityContext");
+        security_context::container(context, cx.host_users, &at, found);
+    }
+}

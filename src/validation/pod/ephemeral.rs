@@ -1,0 +1,57 @@
+//! Generic ephemeral volumes, and the claim template inside them.
+//!
+//! Kubernetes: `validateEphemeralVolumeSource` in `pkg/apis/core/validation/validation.go`.
+
+use k8s_openapi::{
+    api::core::v1::EphemeralVolumeSource, apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+
+use super::{options::Options, util::text};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::labels,
+    validation::claims,
+};
+
+/// `validateEphemeralVolumeSource`.
+pub(crate) fn validate(
+    source: &EphemeralVolumeSource,
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let path = path.child("volumeClaimTemplate");
+    let Some(template) = &source.volume_claim_template else {
+        found.required(&path, "");
+        return;
+    };
+    if let Some(metadata) = &template.metadata {
+        template_metadata(metadata, &path.child("metadata"), found);
+    }
+    claims::validate_spec(&template.spec, opts.volume_attributes_class, &path.child("spec"), found);
+}
+
+/// `ValidateTemplateObjectMeta`: it allows only labels and annotations.
+fn template_metadata(metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
+    let annotations = metadata.annotations.as_ref();
+    labels::annotations(annotations, &path.child("annotations"), found);
+    labels::labels(metadata.labels.as_ref(), &path.child("labels"), found);
+    let set = [
+        ("name", !text(&metadata.name).is_empty()),
+        ("generateName", !text(&metadata.generate_name).is_empty()),
+        ("namespace", !text(&metadata.namespace).is_empty()),
+        ("selfLink", !text(&metadata.self_link).is_empty()),
+        ("uID", !text(&metadata.uid).is_empty()),
+        ("resourceVersion", !text(&metadata.resource_version).is_empty()),
+        ("generation", metadata.generation.unwrap_or(0) != 0),
+        ("creationTimestamp", metadata.creation_timestamp.is_some()),
+        ("deletionTimestamp", metadata.deletion_timestamp.is_some()),
+        ("deletionGracePeriodSeconds", metadata.deletion_grace_period_seconds.is_some()),
+        ("ownerReferences", metadata.owner_references.is_some()),
+        ("finalizers", metadata.finalizers.is_some()),
+        ("managedFields", metadata.managed_fields.is_some()),
+    ];
+    for (name, _) in set.iter().filter(|(_, set)| *set) {
+        found.forbidden(&path.child(name), "cannot be set");
+    }
+}

@@ -1,0 +1,293 @@
+//! Projected volumes.
+//!
+//! Kubernetes: `validateProjectedVolumeSource` and `validateProjectionSources` in
+//! `pkg/apis/core/validation/validation.go`; signer names in `names.go` beside it.
+
+use k8s_openapi::api::core::v1::{
+    ClusterTrustBundleProjection, PodCertificateProjection, PodSpec, ProjectedVolumeSource,
+    ServiceAccountTokenProjection,
+};
+use serde_json::json;
+
+use super::{
+    options::Options,
+    util::{
+        Seen, each, file_mode, label_selector, list, local_path, local_path_messages, required,
+    },
+    volume_sources::{downward_api_file, key_path},
+};
+use crate::{
+    finding::{Findings, Path, Value},
+    kubernetes::names,
+};
+
+/// The paths that are already taken.
+type UsedPaths<'a> = Seen<&'a str>;
+
+/// Marks a path as taken. If it already is, reports the duplicate at the volume.
+fn take<'a>(
+    at: &'a str,
+    value: &str,
+    taken: &mut UsedPaths<'a>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if !taken.insert(at) {
+        found.invalid(path, value, "conflicting duplicate paths");
+    }
+}
+
+/// `validateProjectedVolumeSource`.
+pub(crate) fn validate(
+    source: &ProjectedVolumeSource,
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    file_mode(source.default_mode, &path.child("defaultMode"), found);
+    let mut taken = UsedPaths::new();
+    let sources_path = path.child("sources");
+    for (i, source) in list(&source.sources).iter().enumerate() {
+        let at = sources_path.index(i);
+        let mut given = 0;
+        let keyed = [
+            ("secret", source.secret.as_ref().map(|s| (&s.name, &s.items))),
+            ("configMap", source.config_map.as_ref().map(|m| (&m.name, &m.items))),
+        ];
+        for (field, keyed) in keyed {
+            let Some((name, items)) = keyed else { continue };
+            given += 1;
+            let at = at.child(field);
+            required(name, &at.child("name"), found);
+            for (i, item) in list(items).iter().enumerate() {
+                key_path(item, &at.child("items").index(i), found);
+                if !item.path.is_empty() {
+                    take(&item.path, name, &mut taken, path, found);
+                }
+            }
+        }
+        if let Some(downward) = &source.downward_api {
+            given += 1;
+            for file in list(&downward.items) {
+                downward_api_file(file, &at.child("downwardAPI"), found);
+                if !file.path.is_empty() {
+                    take(&file.path, &file.path, &mut taken, path, found);
+                }
+            }
+        }
+        if let Some(token) = &source.service_account_token {
+            given += 1;
+            self::token(token, opts, &at.child("serviceAccountToken"), path, found);
+        }
+        if let Some(bundle) = &source.cluster_trust_bundle {
+            given += 1;
+            trust_bundle(bundle, &at.child("clusterTrustBundle"), found);
+            take(&bundle.path, &bundle.path, &mut taken, path, found);
+        }
+        if let Some(certificate) = &source.pod_certificate {
+            given += 1;
+            let at = at.child("podCertificate");
+            pod_certificate(certificate, &mut taken, &at, path, found);
+        }
+        if given > 1 {
+            found.forbidden(&at, "may not specify more than 1 volume type per source");
+        }
+    }
+}
+
+/// The part for tokens. Upstream reports errors in the path of the token at the volume.
+fn token(
+    token: &ServiceAccountTokenProjection,
+    opts: &Options,
+    at: &Path<'_>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let seconds = token.expiration_seconds.unwrap_or(0);
+    let at = at.child("expirationSeconds");
+    if seconds < 10 * 60 {
+        found.invalid(&at, seconds, "may not specify a duration less than 10 minutes");
+    }
+    if seconds > 1 << 32 {
+        found.invalid(&at, seconds, "may not specify a duration larger than 2^32 seconds");
+    }
+    if token.path.is_empty() {
+        found.required(&path.child("path"), "");
+    } else if !opts.non_local_token_path {
+        local_path(&token.path, &path.child("path"), found);
+    }
+}
+
+/// `hasNonLocalProjectedTokenPath`.
+pub(crate) fn has_non_local_token_path(spec: &PodSpec) -> bool {
+    let volumes = list(&spec.volumes).iter().filter_map(|volume| volume.projected.as_ref());
+    volumes
+        .flat_map(|projected| list(&projected.sources))
+        .filter_map(|source| source.service_account_token.as_ref())
+        .any(|token| !local_path_messages(&token.path).is_empty())
+}
+
+/// The part for cluster trust bundles.
+fn trust_bundle(bundle: &ClusterTrustBundleProjection, path: &Path<'_>, found: &mut Findings) {
+    match (bundle.name.as_deref(), bundle.signer_name.as_deref()) {
+        (Some(_), Some(_)) => {
+            let value = Value::json(&json!({
+                "Name": bundle.name,
+                "SignerName": bundle.signer_name,
+                "LabelSelector": bundle.label_selector,
+                "Optional": bundle.optional,
+                "Path": bundle.path,
+            }));
+            found.invalid(path, value, "only one of name and signerName may be used");
+        }
+        (Some(name), None) => {
+            let at = path.child("name");
+            if name.is_empty() {
+                found.required(&at, "must be a valid object name");
+            }
+            for message in trust_bundle_name(name) {
+                let why = format!("not a valid clustertrustbundlename: {message}");
+                found.invalid(&at, name, why);
+            }
+            if let Some(selector) = &bundle.label_selector {
+                let why = "labelSelector must be unset if name is specified";
+                found.invalid(&path.child("labelSelector"), Value::json(selector), why);
+            }
+        }
+        (None, Some(signer)) => {
+            let at = path.child("signerName");
+            if signer.is_empty() {
+                found.required(&at, "must be a valid signer name");
+            }
+            signer_name(signer, &at, found);
+            let selector = bundle.label_selector.as_ref();
+            label_selector(selector, false, &path.child("labelSelector"), found);
+        }
+        (None, None) => found.required(path, "either name or signerName must be specified"),
+    }
+    required(&bundle.path, &path.child("path"), found);
+    local_path(&bundle.path, &path.child("path"), found);
+}
+
+/// `ValidateClusterTrustBundleName`.
+fn trust_bundle_name(name: &str) -> Vec<&'static str> {
+    // Upstream takes the signer's name from the part before the last colon and expects a prefix
+    // made from it, so that part always matches.
+    let name = name.rsplit_once(':').map_or(name, |(_, name)| name);
+    names::dns1123_subdomain(name)
+}
+
+/// The part for pod certificates.
+fn pod_certificate<'a>(
+    certificate: &'a PodCertificateProjection,
+    taken: &mut UsedPaths<'a>,
+    at: &Path<'_>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    const KEY_TYPES: &[&str] =
+        &["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"];
+    let signer = certificate.signer_name.as_str();
+    signer_name(signer, &at.child("signerName"), found);
+    user_annotations(certificate, &at.child("userAnnotations"), found);
+    if !KEY_TYPES.contains(&certificate.key_type.as_str()) {
+        found.not_supported(&at.child("keyType"), &certificate.key_type, KEY_TYPES);
+    }
+    if let Some(seconds) = certificate.max_expiration_seconds {
+        let at = at.child("maxExpirationSeconds");
+        if seconds < 3600 {
+            let why = "if provided, maxExpirationSeconds must be >= 3600";
+            found.invalid(&at, seconds, why);
+        }
+        let host = signer.split('/').next().unwrap_or(signer);
+        let builtin = host == "kubernetes.io" || host.ends_with(".kubernetes.io");
+        let most = if builtin { 24 * 60 * 60 } else { 91 * 24 * 60 * 60 };
+        if seconds > most {
+            let why = format!("if provided, maxExpirationSeconds must be <= {most}");
+            found.invalid(&at, seconds, why);
+        }
+    }
+    let paths = [
+        ("credentialBundlePath", &certificate.credential_bundle_path),
+        ("keyPath", &certificate.key_path),
+        ("certificateChainPath", &certificate.certificate_chain_path),
+    ];
+    let mut given = false;
+    for (field, value) in paths {
+        let Some(value) = value.as_deref().filter(|value| !value.is_empty()) else { continue };
+        given = true;
+        local_path(value, &at.child(field), found);
+        take(value, value, taken, path, found);
+    }
+    if !given {
+        let why = "specify at least one of credentialBundlePath, keyPath, and \
+                   certificateChainPath";
+        found.required(at, why);
+    }
+}
+
+/// `ValidateUserAnnotations`.
+fn user_annotations(certificate: &PodCertificateProjection, path: &Path<'_>, found: &mut Findings) {
+    let mut size = 0;
+    for (key, value) in certificate.user_annotations.iter().flatten() {
+        size += key.len() + value.len();
+        let key = key.to_lowercase();
+        if key.is_empty() {
+            found.required(path, "");
+            continue;
+        }
+        let wrong = names::label_key(&key);
+        if wrong.is_empty() && !key.contains('/') {
+            let why = "must be a domain-prefixed key (such as \"acme.io/foo\")";
+            found.invalid(path, &key, why);
+        }
+        each(wrong, &key, path, found);
+    }
+    if size > 256 * 1024 {
+        found.too_long(path, 256 * 1024);
+    }
+}
+
+/// `ValidateSignerName`.
+fn signer_name(name: &str, path: &Path<'_>, found: &mut Findings) {
+    if name.is_empty() {
+        found.required(path, "");
+        return;
+    }
+    let (domain, rest) = match name.split_once('/') {
+        Some((domain, rest)) if !rest.contains('/') => (domain, rest),
+        _ => {
+            let why = "must be a fully qualified domain and path of the form \
+                       'example.com/signer-name'";
+            found.invalid(path, name, why);
+            return;
+        }
+    };
+    if domain.len() > 253 {
+        found.too_long(path, 253);
+    }
+    signer_part(domain, names::dns1123_label, path, found);
+    if !domain.contains('.') {
+        let why = "should be a domain with at least two segments separated by dots";
+        found.invalid(path, domain, why);
+    }
+    signer_part(rest, names::dns1123_subdomain, path, found);
+    if name.len() > 571 {
+        found.too_long(path, 571);
+    }
+}
+
+/// Reports only the first invalid label.
+fn signer_part(
+    part: &str,
+    check: fn(&str) -> Vec<&'static str>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let first = part.split('.').map(|label| (label, check(label))).find(|(_, w)| !w.is_empty());
+    for (label, message) in
+        first.into_iter().flat_map(|(label, wrong)| wrong.into_iter().map(move |w| (label, w)))
+    {
+        found.invalid(path, part, format!("validating label {}: {message}", Value::Str(label)));
+    }
+}

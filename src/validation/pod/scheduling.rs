@@ -1,0 +1,40 @@
+//! What the pod waits for: gates, and the group that it is scheduled with.
+//!
+//! Kubernetes: `validateReadinessGates`, `validateSchedulingGates` and `validateSchedulingGroup` in
+//! `pkg/apis/core/validation/validation.go`.
+
+use k8s_openapi::api::core::v1::PodSpec;
+
+use super::util::{Seen, label_key, list, subdomain};
+use crate::finding::{Findings, Path, Value};
+
+/// `validateSchedulingGroup`.
+pub(crate) fn group(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let Some(group) = &spec.scheduling_group else { return };
+    let path = path.child("schedulingGroup");
+    let path = path.child("podGroupName");
+    match &group.pod_group_name {
+        Some(name) => subdomain(name, &path, found),
+        None => {
+            let value = Value::Json("null".to_owned());
+            found.invalid(&path, value, "must specify one of: `podGroupName`");
+        }
+    }
+}
+
+/// `validateReadinessGates`, `validateSchedulingGates`.
+pub(crate) fn gates(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let at = path.child("readinessGates");
+    for (i, gate) in list(&spec.readiness_gates).iter().enumerate() {
+        label_key(&gate.condition_type, &at.index(i).child("conditionType"), found);
+    }
+    let at = path.child("schedulingGates");
+    let mut seen = Seen::new();
+    for (i, gate) in list(&spec.scheduling_gates).iter().enumerate() {
+        let at = at.index(i);
+        label_key(&gate.name, &at, found);
+        if !seen.insert(gate.name.as_str()) {
+            found.duplicate(&at, &gate.name);
+        }
+    }
+}

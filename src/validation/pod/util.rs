@@ -1,0 +1,196 @@
+//! Small helpers for the rules for a pod spec.
+
+use std::{collections::HashSet, hash::Hash};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use crate::{
+    finding::{Findings, Path, SOME_RULE, Value},
+    kubernetes::{
+        names::{self, Messages},
+        selector,
+    },
+};
+
+pub(crate) use crate::kubernetes::labels::label_key;
+
+/// The message for an invalid `defaultMode` or `mode`.
+const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
+
+/// How many values [`Seen`] holds without allocating.
+const FEW: usize = 8;
+
+/// The values seen so far in a list. The first few are held inline and the rest are hashed, so that
+/// no list takes quadratic time.
+#[derive(Debug)]
+pub(crate) struct Seen<T> {
+    few: [Option<T>; FEW],
+    many: HashSet<T>,
+}
+
+impl<T: Copy + Eq + Hash> Seen<T> {
+    pub(crate) fn new() -> Self {
+        Seen { few: [None; FEW], many: HashSet::new() }
+    }
+
+    /// Adds a value and returns whether it is new.
+    pub(crate) fn insert(&mut self, value: T) -> bool {
+        for place in &mut self.few {
+            match place {
+                Some(seen) if *seen == value => return false,
+                Some(_) => {}
+                None => {
+                    *place = Some(value);
+                    return true;
+                }
+            }
+        }
+        self.many.insert(value)
+    }
+
+    pub(crate) fn contains(&self, value: T) -> bool {
+        self.few.contains(&Some(value)) || self.many.contains(&value)
+    }
+}
+
+/// A string that may be absent. The API server treats absent and empty alike.
+pub(crate) fn text(value: &Option<String>) -> &str {
+    value.as_deref().unwrap_or_default()
+}
+
+/// A list that may be absent.
+pub(crate) fn list<T>(value: &Option<Vec<T>>) -> &[T] {
+    value.as_deref().unwrap_or_default()
+}
+
+/// A value of one of Go's named string types: the API server prints it as JSON, not as Go text.
+pub(crate) fn named(value: &str) -> Value<'static> {
+    Value::json(&value)
+}
+
+/// Reports every message against a value.
+pub(crate) fn each(messages: Messages, value: &str, path: &Path<'_>, found: &mut Findings) {
+    for message in messages {
+        found.invalid(path, value, message);
+    }
+}
+
+/// `ValidateDNS1123Label`.
+pub(crate) fn label(value: &str, path: &Path<'_>, found: &mut Findings) {
+    each(names::dns1123_label(value), value, path, found);
+}
+
+/// `ValidateDNS1123Subdomain`.
+pub(crate) fn subdomain(value: &str, path: &Path<'_>, found: &mut Findings) {
+    each(names::dns1123_subdomain(value), value, path, found);
+}
+
+/// `ValidateLabelSelector`, for a selector that may be absent.
+pub(crate) fn label_selector(
+    selector: Option<&LabelSelector>,
+    any_value: bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if let Some(selector) = selector {
+        selector::validate(selector, &|| any_value, path, found);
+    }
+}
+
+/// Reports `Required` if the string is empty.
+pub(crate) fn required(value: &str, path: &Path<'_>, found: &mut Findings) {
+    if value.is_empty() {
+        found.required(path, "");
+    }
+}
+
+/// `ValidateNonnegativeField`.
+pub(crate) fn non_negative(value: Option<i32>, path: &Path<'_>, found: &mut Findings) {
+    if let Some(value) = value.filter(|value| *value < 0) {
+        found.invalid(path, value, names::NOT_NEGATIVE);
+    }
+}
+
+/// `ValidatePositiveField`.
+pub(crate) fn positive(value: i32, path: &Path<'_>, found: &mut Findings) {
+    if value <= 0 {
+        found.invalid(path, value, "must be greater than zero");
+    }
+}
+
+/// Validates a file mode.
+pub(crate) fn file_mode(value: Option<i32>, path: &Path<'_>, found: &mut Findings) {
+    if let Some(value) = value.filter(|value| !(0..=0o777).contains(value)) {
+        found.invalid(path, value, FILE_MODE);
+    }
+}
+
+/// Validates a value of a named string type with a few supported values; it may be absent.
+pub(crate) fn one_of(
+    value: Option<&str>,
+    supported: &[&str],
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if let Some(value) = value.filter(|value| !supported.contains(value)) {
+        found.not_supported(path, named(value), supported);
+    }
+}
+
+/// Like [`one_of`], but reports `Required` if the value is empty.
+pub(crate) fn required_one_of(
+    value: &str,
+    supported: &[&str],
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if value.is_empty() {
+        found.required(path, "");
+    } else {
+        one_of(Some(value), supported, path, found);
+    }
+}
+
+/// `ValidateLocalNonReservedPath`.
+pub(crate) fn local_path(value: &str, path: &Path<'_>, found: &mut Findings) {
+    each(local_path_messages(value), value, path, found);
+}
+
+/// The messages of [`local_path`].
+pub(crate) fn local_path_messages(value: &str) -> Messages {
+    let mut messages = names::local_descending_path(value);
+    if value.starts_with("..") && !value.starts_with("../") {
+        messages.push("must not start with '..'");
+    }
+    messages
+}
+
+/// Whether a rule finds nothing. Some options depend on whether the old object is valid.
+pub(crate) fn finds_nothing(rule: impl FnOnce(&Path<'_>, &mut Findings)) -> bool {
+    let mut found = Findings::of(&SOME_RULE);
+    rule(&Path::new("spec"), &mut found);
+    found.is_empty()
+}
+
+/// `validatePullPolicy`.
+pub(crate) fn pull_policy(policy: &str, path: &Path<'_>, found: &mut Findings) {
+    required_one_of(policy, &["Always", "IfNotPresent", "Never"], path, found);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_and_many_values_are_remembered() {
+        let mut seen = Seen::new();
+        for value in 0..100 {
+            assert!(!seen.contains(value));
+            assert!(seen.insert(value));
+        }
+        for value in 0..100 {
+            assert!(seen.contains(value));
+            assert!(!seen.insert(value));
+        }
+    }
+}
