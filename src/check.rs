@@ -1,6 +1,6 @@
 //! `setguard check`: reads manifests, runs the engine on them, and reports what it finds.
 //!
-//! Imports: report, engine, policy, inject, manifests, rules, inventory, object, kubernetes,
+//! Imports: report, engine, policy, inject, manifests, apply, rules, inventory, object, kubernetes,
 //! yaml, finding, exit, printable.
 
 mod cross_object;
@@ -21,6 +21,7 @@ use self::{
     previous::Previous,
 };
 use crate::{
+    apply::Verb,
     exit::Exit,
     manifests::{
         document::DocumentObjects,
@@ -52,7 +53,9 @@ Examples:
   setguard check deploy/ --policy policy.yaml --kube-version 1.36
   helm template . | setguard check -
   kubectl kustomize overlays/prod | setguard check - --deny-warnings
-  git worktree add ../main main && setguard check deploy/ --against ../main/deploy/")]
+  git worktree add ../main main && setguard check deploy/ --against ../main/deploy/
+  kubectl get sts,ds -A -o yaml --show-managed-fields > live.yaml
+  setguard check deploy/ --against live.yaml --as server-side-apply")]
 pub struct CheckArgs {
     /// Files and folders; `-` is standard input
     #[arg(value_name = "PATH|-")]
@@ -66,6 +69,10 @@ pub struct CheckArgs {
     /// changes of immutable fields are found. May be given more than once
     #[arg(long, value_name = "PATH")]
     against: Vec<PathBuf>,
+    /// The command by which the manifests will reach the cluster. It decides what becomes of fields
+    /// that the previous object has and the manifest leaves out
+    #[arg(long = "as", value_enum, default_value_t, value_name = "VERB", requires = "against")]
+    verb: Verb,
     /// Treat warnings as denials
     #[arg(long)]
     deny_warnings: bool,
@@ -110,7 +117,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
 
     let sources = source::scan_then_read(&args.paths, &mut |text| new.add(text));
     let namespaces = NamespacesBeforeAndAfter { old, new };
-    let judge = Judge::new(&policy, &previous, namespaces, args.deny_warnings);
+    let judge = Judge::new(&policy, &previous, args.verb, namespaces, args.deny_warnings);
     let mut report = args.format.report();
     let mut summary = Summary::default();
     let mut cross_object = CrossObject::default();

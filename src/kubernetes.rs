@@ -4,7 +4,6 @@
 //! Imports: finding.
 
 pub(crate) mod allowed;
-pub mod claims;
 pub mod cluster;
 pub mod containers;
 pub mod int_or_percent;
@@ -12,7 +11,9 @@ pub mod labels;
 pub(crate) mod managed_labels;
 pub mod names;
 pub mod node_selector;
+pub(crate) mod pod_affinity;
 pub mod quantity;
 pub mod resource;
 pub mod selector;
+pub mod semantic;
 pub mod tolerations;

@@ -19,6 +19,7 @@
 //! catalogue/    every rule by its id
 //! inject/       tolerations and the node pin, for pods and templates
 //! manifests/    the objects in files, folders and streams
+//! apply/        what an object becomes when a manifest is applied over it
 //! rules/        api_validation, traps, bounds, cross_object: families that do not import each other
 //! inventory/    many objects in little memory
 //! validation/   what the API server refuses in metadata, pods and claims
@@ -34,6 +35,7 @@
 //! it reads the clock.
 
 pub mod admission;
+pub mod apply;
 pub mod catalogue;
 pub mod check;
 pub mod cli;

@@ -8,6 +8,7 @@
 //! read only when a rule needs the template.
 
 pub mod defaults;
+pub(crate) mod dropped;
 mod kruise;
 pub mod marks;
 mod metadata;
@@ -16,7 +17,11 @@ mod spec;
 mod user;
 pub mod weight;
 
-use crate::kubernetes::resource::{Kind, Resource};
+use crate::kubernetes::{
+    cluster::Cluster,
+    resource::{Kind, Resource},
+    semantic,
+};
 use std::cell::OnceCell;
 
 use k8s_openapi::{
@@ -243,6 +248,22 @@ impl<'a> Subject<'a> {
             Some(template)
         };
         self.old.as_ref()?.template.get_or_init(read).as_ref()
+    }
+
+    /// Whether an UPDATE changes the pod template. Call this last: it has to read the old one.
+    ///
+    /// Kubernetes: `PrepareForUpdate`, `pkg/registry/apps/daemonset/strategy.go` and
+    /// `pkg/registry/apps/statefulset/strategy.go`, which drops fields of disabled features and then
+    /// compares what the templates mean.
+    pub fn template_changes(&self, cluster: &Cluster) -> bool {
+        let new = self.object.template();
+        let Some(old) = self.old_template().filter(|old| *old != new) else { return false };
+        // An object that was never stored, such as a manifest, has all its fields yet.
+        let is_stored = self.old().is_some_and(|old| old.metadata.uid.is_some());
+        let old_spec = if is_stored { old.spec.as_ref() } else { None };
+        let old = dropped::template(old, old_spec, cluster);
+        let new = dropped::template(new, old.spec.as_ref(), cluster);
+        !semantic::equal_templates(&old, &new)
     }
 
     /// The old object as the subject, for ratcheting: the same operation, without an old object.

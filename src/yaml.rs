@@ -17,6 +17,7 @@ mod document;
 mod json;
 mod map;
 mod node;
+mod of_json;
 mod problem;
 mod scalar;
 mod scanner;

@@ -8,6 +8,7 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::previous::Previous;
 use crate::{
+    apply::{self, Verb},
     engine::{
         self, Context, Door,
         deadline::Deadline,
@@ -18,10 +19,10 @@ use crate::{
     inventory::{Inventory, item::Item},
     kubernetes::resource::Resource,
     manifests::{document::Manifest, id::ObjectId, namespaces::Namespaces},
-    object::{DecodeError, Object, Subject, marks, schema},
+    object::{DecodeError, Object, Subject, marks, schema, weight::Weight},
     policy::Policy,
     report::diagnostic::{Diagnostic, ObjectReport, Severity},
-    rules::api_validation::meta::SCHEMA,
+    rules::api_validation::meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA},
     yaml::{Mark, Node, Problem},
 };
 
@@ -47,6 +48,7 @@ pub(crate) struct Judge<'a> {
     namespaces: NamespacesBeforeAndAfter,
     policy: &'a Policy,
     previous: &'a Previous,
+    verb: Verb,
     deny_warnings: bool,
     today: Date,
 }
@@ -55,11 +57,12 @@ impl<'a> Judge<'a> {
     pub(crate) fn new(
         policy: &'a Policy,
         previous: &'a Previous,
+        verb: Verb,
         namespaces: NamespacesBeforeAndAfter,
         deny_warnings: bool,
     ) -> Self {
         let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-        Judge { namespaces, policy, previous, deny_warnings, today }
+        Judge { namespaces, policy, previous, verb, deny_warnings, today }
     }
 
     pub(crate) fn judge(&self, manifest: &Manifest<'_>) -> JudgedObject {
@@ -81,23 +84,8 @@ impl<'a> Judge<'a> {
         judged.report.diagnostics.extend(reading.problems.into_iter().map(schema));
         // An unknown field does not keep the rest from being judged; a wrong type does.
         match Object::parse(resource, &json) {
-            Ok(object) => {
-                let id = &judged.report.id;
-                let injection = self.injection(&object, id, &self.namespaces.new);
-                let of_injection = engine::evaluate_injection(&injection, &object, &self.context());
-                let after = injection.applied(&json);
-                let after = after.as_deref().and_then(|json| Object::parse(resource, json).ok());
-                self.evaluate(after.unwrap_or(object), node, judged);
-                self.report(of_injection, node, judged);
-            }
-            Err(DecodeError::TooHeavy(weight)) => {
-                let id = &judged.report.id;
-                let (namespace, name) = (&id.namespace, &id.name);
-                let old = self.previous.get(id);
-                let cx = self.context();
-                let verdict = engine::evaluate_too_heavy(&weight, namespace, name, old, &cx);
-                self.report(verdict, node, judged);
-            }
+            Ok(object) => self.evaluate(object, &json, node, judged),
+            Err(DecodeError::TooHeavy(weight)) => self.too_heavy(&weight, node, judged),
             Err(error) if decodes => {
                 let problem = Problem::at(node.mark, error.to_string());
                 judged.report.diagnostics.push(schema(problem));
@@ -106,24 +94,80 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// What the webhook would inject into the template. The API server validates the result.
-    fn injection(&self, object: &Object<'_>, id: &ObjectId, namespaces: &Namespaces) -> Injection {
-        inject::template(object, namespaces.contains(&id.namespace), &self.policy.injection)
+    fn too_heavy(&self, weight: &Weight, node: &Node<'_>, judged: &mut JudgedObject) {
+        let id = &judged.report.id;
+        let (namespace, name, old) = (&id.namespace, &id.name, self.previous.get(id));
+        let verdict = engine::evaluate_too_heavy(weight, namespace, name, old, &self.context());
+        self.report(verdict, node, judged);
     }
 
-    fn evaluate(&self, object: Object<'_>, node: &Node<'_>, judged: &mut JudgedObject) {
-        judged.item = Item::of(&object);
-        let id = &judged.report.id;
-        let old = self.previous.get(id);
-        let old_after = old.and_then(|json| {
-            let object = Object::parse(object.resource, json).ok()?;
-            self.injection(&object, id, &self.namespaces.old).applied(json)
-        });
-        let subject = match old_after.as_deref().or(old) {
+    /// Judges an object, alone or as it will be when it is applied over the previous one.
+    fn evaluate(&self, object: Object<'_>, json: &str, node: &Node<'_>, judged: &mut JudgedObject) {
+        let (id, resource) = (&judged.report.id, object.resource);
+        let Some(given) = self.previous.get(id) else {
+            self.evaluate_outcome(object, json, node, None, true, judged);
+            return;
+        };
+        let old = Object::parse(resource, given).ok();
+        let old = old.map(|old| self.injection(&old, id, &self.namespaces.old));
+        let old = old.and_then(|injection| injection.applied(given));
+        let old = old.as_deref().unwrap_or(given);
+        let mut outcomes = apply::outcomes(self.verb, node, resource, given, old).into_iter();
+        while let Some(outcome) = outcomes.next() {
+            let json = schema::read(&outcome, resource).json(&outcome);
+            let object = match Object::parse(resource, &json) {
+                Ok(object) => object,
+                Err(DecodeError::TooHeavy(weight)) => {
+                    return self.too_heavy(&weight, &outcome, judged);
+                }
+                Err(_) => continue,
+            };
+            let is_last = outcomes.len() == 0;
+            if self.evaluate_outcome(object, &json, &outcome, Some(old), is_last, judged) {
+                return;
+            }
+        }
+        // An outcome that cannot be read should not occur. The manifest must be judged all the same.
+        self.evaluate_outcome(object, json, node, Some(old), true, judged);
+    }
+
+    /// Judges the object that the webhook and then the API server get. If it is not the last one, it
+    /// is judged only if the API server refuses it; returns whether it was judged.
+    fn evaluate_outcome(
+        &self,
+        object: Object<'_>,
+        json: &str,
+        node: &Node<'_>,
+        old: Option<&str>,
+        is_last: bool,
+        judged: &mut JudgedObject,
+    ) -> bool {
+        let injection = self.injection(&object, &judged.report.id, &self.namespaces.new);
+        let of_injection = engine::evaluate_injection(&injection, &object, &self.context());
+        let after = injection.applied(json);
+        let after = after.as_deref().and_then(|json| Object::parse(object.resource, json).ok());
+        let object = after.unwrap_or(object);
+        let item = Item::of(&object);
+        let subject = match old {
             Some(old) => Subject::update(object, old),
             None => Subject::create(object),
         };
-        self.report(engine::evaluate(&subject, &self.context()), node, judged);
+        let verdict = engine::evaluate(&subject, &self.context());
+        let is_refused = verdict.judged.iter().any(|judged| {
+            [&API_VALIDATION, &POD_TEMPLATE_VALIDATION].contains(&judged.finding.rule)
+                && judged.mode == Mode::Deny
+        });
+        if is_refused || is_last {
+            judged.item = item;
+            self.report(verdict, node, judged);
+            self.report(of_injection, node, judged);
+        }
+        is_refused || is_last
+    }
+
+    /// What the webhook would inject into the template. The API server validates the result.
+    fn injection(&self, object: &Object<'_>, id: &ObjectId, namespaces: &Namespaces) -> Injection {
+        inject::template(object, namespaces.contains(&id.namespace), &self.policy.injection)
     }
 
     fn report(&self, verdict: Verdict, node: &Node<'_>, object: &mut JudgedObject) {

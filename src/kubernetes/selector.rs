@@ -123,23 +123,6 @@ pub fn matches_labels(selector: &LabelSelector, labels: Option<&BTreeMap<String,
     matches(selector, |key| labels?.get(key).map(String::as_str))
 }
 
-/// Whether two selectors are semantically equal: absent and empty lists are the same
-/// (`apiequality.Semantic.DeepEqual`).
-pub fn same(one: Option<&LabelSelector>, other: Option<&LabelSelector>) -> bool {
-    one == other || one.map(normal) == other.map(normal)
-}
-
-/// The selector without its empty lists.
-pub(super) fn normal(selector: &LabelSelector) -> LabelSelector {
-    let mut normal = selector.clone();
-    normal.match_labels = normal.match_labels.filter(|labels| !labels.is_empty());
-    for requirement in normal.match_expressions.iter_mut().flatten() {
-        requirement.values = requirement.values.take().filter(|values| !values.is_empty());
-    }
-    normal.match_expressions = normal.match_expressions.filter(|list| !list.is_empty());
-    normal
-}
-
 /// The selector as the API server prints it, with its fields in Go's order.
 pub fn to_value(selector: Option<&LabelSelector>) -> Value<'static> {
     let Some(selector) = selector else { return Value::Json("null".to_owned()) };
@@ -231,17 +214,6 @@ mod tests {
     fn a_bad_value_can_be_let_pass_but_never_evaluated() {
         let one = expression("a", "In", &["b c"]);
         assert!(found(&one, true).is_empty() && has_invalid_value(&one) && !parses(&one));
-    }
-
-    #[test]
-    fn absent_and_empty_are_the_same() {
-        let empty = selector(json!({"matchLabels": {}, "matchExpressions": []}));
-        assert!(is_empty(&empty) && same(Some(&empty), Some(&LabelSelector::default())));
-        assert!(!same(None, Some(&empty)));
-        let with = expression("a", "Exists", &[]);
-        let without = selector(json!({"matchExpressions": [{"key": "a", "operator": "Exists"}]}));
-        assert!(with != without && same(Some(&with), Some(&without)));
-        assert!(!same(Some(&with), Some(&expression("b", "Exists", &[]))));
     }
 
     #[test]

@@ -68,6 +68,7 @@ pub fn stateful_set<T>(spec: &mut StatefulSetSpec<T>) {
         let claim_spec = claim.spec.get_or_insert_default();
         // A pointer upstream: an empty string is a value, and an invalid one.
         claim_spec.volume_mode.get_or_insert_with(|| "Filesystem".to_owned());
+        text(&mut claim.status.get_or_insert_default().phase, "Pending");
     }
     text(&mut spec.pod_management_policy, "OrderedReady");
     let strategy = spec.update_strategy.get_or_insert_default();

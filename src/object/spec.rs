@@ -6,11 +6,14 @@ use k8s_openapi::{
             DaemonSetUpdateStrategy, StatefulSetOrdinals,
             StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetUpdateStrategy,
         },
-        core::v1::{PersistentVolumeClaim, PodTemplateSpec},
+        core::v1::{
+            PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus,
+            PodTemplateSpec,
+        },
     },
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
+    apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta},
 };
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 /// A pod template that has not been read yet.
@@ -20,7 +23,7 @@ pub type Unread<'a> = Option<&'a RawValue>;
 ///
 /// k8s-openapi's own type cannot distinguish an absent selector from an empty one; the API server
 /// does.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de> + Default"))]
 pub struct DaemonSetSpec<T = PodTemplateSpec> {
     /// Seconds a pod must be ready to count as available.
@@ -37,7 +40,7 @@ pub struct DaemonSetSpec<T = PodTemplateSpec> {
 }
 
 /// The spec of a StatefulSet (apps/v1 `StatefulSetSpec`); see [`DaemonSetSpec`].
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de> + Default"))]
 pub struct StatefulSetSpec<T = PodTemplateSpec> {
     /// Seconds a pod must be ready to count as available.
@@ -63,7 +66,35 @@ pub struct StatefulSetSpec<T = PodTemplateSpec> {
     /// How a changed template is rolled out.
     pub update_strategy: Option<StatefulSetUpdateStrategy>,
     /// The templates of the claims that each pod gets.
+    #[serde(default, deserialize_with = "claim_templates")]
     pub volume_claim_templates: Option<Vec<PersistentVolumeClaim>>,
+}
+
+/// A claim template. The API server ignores its `apiVersion` and `kind`; the type of k8s-openapi does
+/// not.
+#[derive(Deserialize)]
+#[serde(rename = "PersistentVolumeClaim", rename_all = "camelCase")]
+struct ClaimTemplate {
+    #[serde(rename = "apiVersion")]
+    _api_version: Option<String>,
+    #[serde(rename = "kind")]
+    _kind: Option<String>,
+    #[serde(default, deserialize_with = "null_is_default")]
+    metadata: ObjectMeta,
+    spec: Option<PersistentVolumeClaimSpec>,
+    status: Option<PersistentVolumeClaimStatus>,
+}
+
+fn claim_templates<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<PersistentVolumeClaim>>, D::Error> {
+    let claim = |ClaimTemplate { metadata, spec, status, .. }| PersistentVolumeClaim {
+        metadata,
+        spec,
+        status,
+    };
+    let claims = Option::<Vec<ClaimTemplate>>::deserialize(deserializer)?;
+    Ok(claims.map(|claims| claims.into_iter().map(claim).collect()))
 }
 
 /// `null` and absent are the same to the API server.

@@ -10,7 +10,6 @@ use k8s_openapi::api::core::v1::{
     TypedObjectReference,
 };
 
-pub(crate) use crate::kubernetes::claims::same;
 use crate::{
     finding::{Findings, Path, Value},
     kubernetes::{cluster::Cluster, names, quantity::Quantity, selector},

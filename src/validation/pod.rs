@@ -9,7 +9,6 @@ pub(crate) mod consistency;
 pub(crate) mod containers;
 pub(crate) mod context;
 pub(crate) mod dns;
-pub(crate) mod dropped;
 pub(crate) mod env;
 pub(crate) mod ephemeral;
 pub(crate) mod ephemeral_containers;

@@ -10,9 +10,7 @@ use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec, PodTemplateSpec
 use super::pod::{
     affinity, annotations, consistency, containers,
     context::PodContext,
-    dns,
-    dropped::{drop_disabled, uses_disabled},
-    env, ephemeral_containers, host,
+    dns, env, ephemeral_containers, host,
     options::Options,
     os, ports, resource_claims, resources, restart, scheduling, security_context, spread,
     tolerations,
@@ -25,6 +23,7 @@ use crate::{
         paths::{POD_SPEC, TEMPLATE},
     },
     kubernetes::{cluster::Cluster, labels, names},
+    object::dropped::{drop_disabled, uses_disabled},
 };
 
 /// What the validation of a pod spec depends on besides the spec.

@@ -82,8 +82,8 @@ fn check_reports_what_the_api_server_reported() {
         sent.insert(&case.id);
     }
 
-    let arguments = ["--against", "--policy"].map(Path::new);
-    let report = check(&[arguments[0], &old, arguments[1], &policy, &new]);
+    let [verb, against, with] = ["--as=replace", "--against", "--policy"].map(Path::new);
+    let report = check(&[verb, against, &old, with, &policy, &new]);
     assert_eq!(report["summary"]["objects"], json!(sent.len()));
     let mut said = by_file(&report);
     let mut wrong = Vec::new();
@@ -134,7 +134,7 @@ fn an_object_with_a_generated_name_is_always_new() {
         // Inside a List it is still the same object.
         let list = json!({"apiVersion": "v1", "kind": "List", "items": [object("new")]});
         fs::write(&new, list.to_string()).unwrap();
-        check(&[Path::new("--against"), &old, &new])
+        check(&[Path::new("--as=replace"), Path::new("--against"), &old, &new])
     };
     let changed = report(json!({"name": "a-"}));
     let fields: Vec<_> =

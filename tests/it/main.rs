@@ -15,6 +15,7 @@ mod asking;
 mod bounds;
 mod catalogue;
 #[cfg(feature = "server")]
+mod changes;
 mod chart;
 mod cli;
 mod conformance;

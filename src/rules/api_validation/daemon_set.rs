@@ -21,7 +21,7 @@ use crate::{
         Findings, Path, Value,
         paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
     },
-    kubernetes::{cluster::Cluster, int_or_percent, resource::Kind, selector},
+    kubernetes::{cluster::Cluster, int_or_percent, resource::Kind, selector, semantic},
     object::{DaemonSetSpec, Unread},
     validation::{object_meta, pod::util::non_negative, pod_template},
 };
@@ -43,7 +43,7 @@ pub(super) fn validate(
 ) {
     let selector = spec.selector.as_ref();
     if let Some(old) = old
-        && !selector::same(selector, old.spec.selector.as_ref())
+        && !semantic::equal(&spec.selector, &old.spec.selector)
     {
         let value = selector::to_value(selector);
         found.invalid(&SELECTOR, value, object_meta::IMMUTABLE);

@@ -29,7 +29,7 @@ use crate::{
         cluster::{Cluster, since},
         int_or_percent, names,
         resource::Kind,
-        selector,
+        selector, semantic,
     },
     object::{Metadata, Object, StatefulSetSpec, Unread},
     validation::{claims, pod::util::non_negative, pod_template},
@@ -284,16 +284,11 @@ fn only_mutable_fields_differ<T>(
     old: &StatefulSetSpec<T>,
     kruise: bool,
 ) -> bool {
-    let absent = String::new();
-    let (service, old_service) = (new.service_name.as_ref(), old.service_name.as_ref());
-    selector::same(new.selector.as_ref(), old.selector.as_ref())
-        && service.unwrap_or(&absent) == old_service.unwrap_or(&absent)
+    let (service, old_service) = (new.service_name.as_deref(), old.service_name.as_deref());
+    semantic::equal(&new.selector, &old.selector)
+        && service.unwrap_or_default() == old_service.unwrap_or_default()
         && new.pod_management_policy == old.pod_management_policy
-        && (kruise
-            || claims::same(
-                new.volume_claim_templates.as_deref().unwrap_or_default(),
-                old.volume_claim_templates.as_deref().unwrap_or_default(),
-            ))
+        && (kruise || semantic::equal(&new.volume_claim_templates, &old.volume_claim_templates))
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control
     check: Check::StatefulSet(check),
 };
 
-fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let Some(old) = subject.old() else { return };
     let Some(before) = read::stateful_set(old).and_then(read::partition) else { return };
     let Some(partition) = read::partition(spec) else { return };
@@ -46,7 +46,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     // the partition holds back again.
     if partition < 0
         || i64::from(partition) >= replicas
-        || read::partition_still_held(subject).is_some()
+        || read::partition_still_held(subject, cluster).is_some()
     {
         return;
     }
@@ -56,14 +56,16 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     };
     let status = read::stateful_set_status(old);
     let held_back = status.is_none_or(|s| s.current_revision != s.update_revision);
-    let (message, help) = if read::template_changes(subject) && partition > 0 {
+    let (message, help) = if read::template_changes(subject, cluster) && partition > 0 {
         let (reached, kept) = (pods(partition, replicas), pods(0, partition.into()));
         let message =
             format!("only {reached} will get the new template, and {kept} will keep the old one");
         (message, "lower the partition to continue".to_owned())
-    } else if partition < before && (held_back || read::template_changes(subject)) {
-        let reached =
-            pods(partition, if read::template_changes(subject) { replicas } else { before.into() });
+    } else if partition < before && (held_back || read::template_changes(subject, cluster)) {
+        let reached = pods(
+            partition,
+            if read::template_changes(subject, cluster) { replicas } else { before.into() },
+        );
         let message = format!(
             "lowering the partition from {before} to {partition} lets the rollout reach \
              {reached}"

@@ -5,8 +5,8 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Path, Reason, paths::SPEC},
-    kubernetes::{claims, cluster::Cluster, selector},
-    object::Subject,
+    kubernetes::{cluster::Cluster, semantic},
+    object::{StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
@@ -44,9 +44,8 @@ pkg/registry/apps/daemonset/strategy.go.",
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(old) = subject.old() else { return };
     let name = subject.object.name();
-    if let Some(selector) = subject.object.selector()
-        && !selector::same(Some(selector), old.selector())
-    {
+    let selector = subject.object.selector();
+    if selector.is_some() && !semantic::equal(&selector, &old.selector()) {
         found.report(
             &SPEC.child("selector"),
             Reason::Forbidden,
@@ -82,9 +81,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let parallel = new.pod_management_policy.as_deref() == Some("Parallel");
         report(if parallel { &written } else { &SPEC }, "podManagementPolicy", "");
     }
-    let new_claims = new.volume_claim_templates.as_deref().unwrap_or_default();
-    let old_claims = old.volume_claim_templates.as_deref().unwrap_or_default();
-    if claims::same(new_claims, old_claims) {
+    if semantic::equal(&new.volume_claim_templates, &old.volume_claim_templates) {
         return;
     }
     let written = SPEC.child("volumeClaimTemplates");
@@ -92,7 +89,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let (what, then) = if !read::claims(new).map(|c| c.0).eq(read::claims(old).map(|c| c.0)) {
         let then = "; then delete the pods one by one: a running pod keeps its volumes";
         ("the list of claim templates", then)
-    } else if only_sizes_differ(new_claims.to_vec(), old_claims) {
+    } else if only_sizes_differ(new, old) {
         let then = "; grow existing claims one by one with `kubectl edit pvc`";
         ("the size in a claim template", then)
     } else {
@@ -102,11 +99,13 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
 }
 
 /// Whether the claim templates differ from the old ones in their sizes only.
-fn only_sizes_differ(mut new: Vec<PersistentVolumeClaim>, old: &[PersistentVolumeClaim]) -> bool {
-    for (new, old) in new.iter_mut().zip(old) {
-        if let Some((new, old)) = new.spec.as_mut().zip(old.spec.as_ref()) {
-            new.resources.clone_from(&old.resources);
+fn only_sizes_differ<T, U>(new: &StatefulSetSpec<T>, old: &StatefulSetSpec<U>) -> bool {
+    let sizeless = |claims: &Option<Vec<PersistentVolumeClaim>>| {
+        let mut claims = claims.clone().unwrap_or_default();
+        for spec in claims.iter_mut().filter_map(|claim| claim.spec.as_mut()) {
+            spec.resources = None;
         }
-    }
-    claims::same(&new, old)
+        claims
+    };
+    semantic::equal(&sizeless(&new.volume_claim_templates), &sizeless(&old.volume_claim_templates))
 }

@@ -41,7 +41,7 @@ pkg/controller/statefulset/stateful_set_utils.go.",
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let all = match &subject.object.workload {
-        Workload::DaemonSet(spec) => daemon_set(subject, spec),
+        Workload::DaemonSet(spec) => daemon_set(subject, spec, cluster),
         Workload::StatefulSet(spec) if cluster.enabled(read::MAX_UNAVAILABLE_GATE) => {
             let replicas = spec.replicas.unwrap_or(1);
             let at_once = read::max_unavailable(spec).unwrap_or(1);
@@ -61,16 +61,18 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
 
 /// The pods that an update takes down at once, if these are all of them. A value other than 100%
 /// can only be judged if the old object's status contains the number of nodes.
-fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec) -> Option<String> {
+fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) -> Option<String> {
     let value = max_unavailable(spec)?;
-    if *value == IntOrString::String("100%".to_owned()) {
+    // Not only `100%`: the API server also accepts `0100%`.
+    if matches!(value, IntOrString::String(_)) && read::scaled(value, 100, false) == Some(100) {
         return Some("the pods on all nodes".to_owned());
     }
     let old = subject.old()?;
     let Workload::DaemonSet(old_spec) = &old.workload else { return None };
     let nodes = read::daemon_set_status(old)?.desired_number_scheduled;
     let at_once = read::scaled(value, nodes, true)?;
-    let changes = || max_unavailable(old_spec) != Some(value) || read::template_changes(subject);
+    let changes =
+        || max_unavailable(old_spec) != Some(value) || read::template_changes(subject, cluster);
     (nodes > 1 && at_once >= nodes.into() && changes())
         .then(|| format!("the pods on all {nodes} nodes"))
 }

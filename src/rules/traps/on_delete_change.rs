@@ -36,11 +36,14 @@ pkg/controller/statefulset/stateful_set_control.go.",
     check: Check::Both(check),
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let object = &subject.object;
     let owners = object.metadata.owner_references.as_deref().unwrap_or_default();
     let is_owned = owners.iter().any(|owner| owner.controller == Some(true));
-    if is_owned || read::strategy(object) != Some("OnDelete") || !read::template_changes(subject) {
+    if is_owned
+        || read::strategy(object) != Some("OnDelete")
+        || !read::template_changes(subject, cluster)
+    {
         return;
     }
     found.report(

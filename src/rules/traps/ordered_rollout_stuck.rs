@@ -37,7 +37,7 @@ StatefulSets.",
     check: Check::StatefulSet(check),
 };
 
-fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let Some(old) = subject.old() else { return };
     let ordered = spec.pod_management_policy.as_deref() != Some("Parallel");
     if !ordered || read::partition(spec).is_none() {
@@ -52,7 +52,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     let suspect = suspect(old_spec, &status).filter(|_| waiting == 1);
     // A pod that is scaled away need not become ready.
     let stays = |ordinal| read::ordinals(spec).contains(&ordinal);
-    if waiting < 1 || !suspect.is_none_or(stays) || !read::template_changes(subject) {
+    if waiting < 1 || !suspect.is_none_or(stays) || !read::template_changes(subject, cluster) {
         return;
     }
     let pods = if created == 1 { "pod" } else { "pods" };

@@ -34,8 +34,8 @@ pkg/controller/statefulset/stateful_set_utils.go.",
     check: Check::StatefulSet(check),
 };
 
-fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(partition) = read::partition_still_held(subject) else { return };
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let Some(partition) = read::partition_still_held(subject, cluster) else { return };
     let ordinals = read::ordinals(spec);
     let below = ordinals.start..ordinals.start + i64::from(partition);
     found.report(

@@ -37,7 +37,7 @@ Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.",
     check: Check::DaemonSet(check),
 };
 
-fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     if read::strategy(&subject.object) != Some("RollingUpdate") || read::surges(spec) {
         return;
     }
@@ -52,7 +52,7 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
     if !is_settled
         || i64::from(unavailable) < allowed
         || unavailable >= desired
-        || !read::template_changes(subject)
+        || !read::template_changes(subject, cluster)
     {
         return;
     }

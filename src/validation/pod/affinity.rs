@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     finding::{Findings, Path},
-    kubernetes::names,
+    kubernetes::{names, pod_affinity},
 };
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -194,31 +194,9 @@ fn pod_term_selectors(term: &PodAffinityTerm, allow: bool, path: &Path<'_>, foun
     label_selector(namespaces, allow, &path.child("namespaceSelector"), found);
 }
 
-/// Every term of pod affinity and pod anti-affinity.
-pub(crate) fn pod_terms(spec: &PodSpec) -> impl Iterator<Item = &PodAffinityTerm> {
-    let affinity = spec.affinity.as_ref();
-    let pods = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
-    let anti = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
-    let required = pods
-        .into_iter()
-        .flat_map(|p| list(&p.required_during_scheduling_ignored_during_execution))
-        .chain(
-            anti.into_iter()
-                .flat_map(|p| list(&p.required_during_scheduling_ignored_during_execution)),
-        );
-    let preferred = pods
-        .into_iter()
-        .flat_map(|p| list(&p.preferred_during_scheduling_ignored_during_execution))
-        .chain(
-            anti.into_iter()
-                .flat_map(|p| list(&p.preferred_during_scheduling_ignored_during_execution)),
-        );
-    required.chain(preferred.map(|term| &term.pod_affinity_term))
-}
-
 /// `hasInvalidLabelValueInAffinitySelector`.
 pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
-    pod_terms(spec)
+    pod_affinity::pod_terms(spec)
         .any(|term| !finds_nothing(|path, found| pod_term_selectors(term, false, path, found)))
 }
 

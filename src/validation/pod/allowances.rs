@@ -2,11 +2,14 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use super::{affinity, dropped, options::Options, projected, security_context, spread, util::list};
-use crate::kubernetes::{
-    cluster::Cluster,
-    containers::{containers, is_sidecar},
-    names,
+use super::{affinity, options::Options, projected, security_context, spread, util::list};
+use crate::{
+    kubernetes::{
+        cluster::Cluster,
+        containers::{containers, is_sidecar},
+        names,
+    },
+    object::dropped,
 };
 
 impl Options {

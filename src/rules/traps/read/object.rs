@@ -9,14 +9,14 @@ use k8s_openapi::{
 };
 
 use crate::{
-    kubernetes::selector,
+    kubernetes::{cluster::Cluster, selector},
     object::{Object, Subject},
 };
 
 /// Whether an UPDATE changes the template, which is what starts a rollout. Call this last: it has
 /// to parse the old template.
-pub(crate) fn template_changes(subject: &Subject<'_>) -> bool {
-    subject.old_template().is_some_and(|old| old != subject.object.template())
+pub(crate) fn template_changes(subject: &Subject<'_>, cluster: &Cluster) -> bool {
+    subject.template_changes(cluster)
 }
 
 /// The pod spec in the template.

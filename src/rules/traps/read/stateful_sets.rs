@@ -10,7 +10,10 @@ use super::{
     object::{stateful_set_status, template_changes},
     rollout::scaled,
 };
-use crate::object::{Object, StatefulSetSpec, Subject, Workload};
+use crate::{
+    kubernetes::cluster::Cluster,
+    object::{Object, StatefulSetSpec, Subject, Workload},
+};
 
 /// The feature gate of a StatefulSet's `maxUnavailable`. While it is off, the API server drops the
 /// field, and the controller ignores it in objects that already have it.
@@ -75,14 +78,14 @@ pub(crate) fn claims<T>(
 
 /// The partition, if it still holds back the previous template change and this update changes the
 /// template again, but not the partition.
-pub(crate) fn partition_still_held(subject: &Subject<'_>) -> Option<i32> {
+pub(crate) fn partition_still_held(subject: &Subject<'_>, cluster: &Cluster) -> Option<i32> {
     let (old, spec) = subject.old().zip(stateful_set(&subject.object))?;
     let replicas = spec.replicas.unwrap_or(1);
     let partition = partition(spec).filter(|partition| (1..replicas).contains(partition))?;
     let status = stateful_set_status(old)?;
     let held_back = status.current_revision != status.update_revision;
     let untouched = self::partition(stateful_set(old)?) == Some(partition);
-    (held_back && untouched && template_changes(subject)).then_some(partition)
+    (held_back && untouched && template_changes(subject, cluster)).then_some(partition)
 }
 
 #[cfg(test)]

@@ -5,12 +5,14 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use k8s_openapi::api::core::v1::{Container, PodAffinityTerm, PodSpec, VolumeProjection};
+use k8s_openapi::api::core::v1::{
+    Container, PodAffinityTerm, PodSpec, PodTemplateSpec, VolumeProjection,
+};
 
-use super::util::list;
 use crate::kubernetes::{
     cluster::Cluster,
     containers::{containers, is_sidecar},
+    pod_affinity::pod_terms,
 };
 
 struct Feature {
@@ -181,6 +183,22 @@ pub(crate) fn drop_disabled<'a>(
     spec
 }
 
+/// [`drop_disabled`], for a template.
+pub(super) fn template<'a>(
+    template: &'a PodTemplateSpec,
+    old: Option<&PodSpec>,
+    cluster: &Cluster,
+) -> Cow<'a, PodTemplateSpec> {
+    let spec = template.spec.as_ref().map(|spec| drop_disabled(spec, old, cluster));
+    match spec {
+        Some(Cow::Owned(spec)) => {
+            let metadata = template.metadata.clone();
+            Cow::Owned(PodTemplateSpec { metadata, spec: Some(spec) })
+        }
+        Some(Cow::Borrowed(_)) | None => Cow::Borrowed(template),
+    }
+}
+
 /// Whether an SELinux change policy is set.
 pub(crate) fn selinux_change_policy(spec: &PodSpec) -> bool {
     spec.security_context.as_ref().is_some_and(|c| c.se_linux_change_policy.is_some())
@@ -203,6 +221,10 @@ pub(crate) fn container_restart_rules(spec: &PodSpec) -> bool {
         || spec.containers.iter().any(|c| rules(c) || c.restart_policy.is_some())
 }
 
+fn list<T>(value: &Option<Vec<T>>) -> &[T] {
+    value.as_deref().unwrap_or_default()
+}
+
 fn proc_mount(spec: &PodSpec) -> bool {
     containers(spec).any(|c| {
         let context = c.security_context.as_ref();
@@ -222,7 +244,7 @@ fn label_keys(spec: &PodSpec) -> bool {
     let uses = |term: &PodAffinityTerm| {
         !list(&term.match_label_keys).is_empty() || !list(&term.mismatch_label_keys).is_empty()
     };
-    super::affinity::pod_terms(spec).any(uses)
+    pod_terms(spec).any(uses)
 }
 
 fn drop_label_keys(spec: &mut PodSpec) {

@@ -1,0 +1,82 @@
+//! What an object becomes when a manifest is applied over it.
+//!
+//! Imports: object, kubernetes, yaml.
+//!
+//! `kubectl apply` does not replace an object. A field that the manifest leaves out is removed only
+//! if it was applied before; others keep their values, defaults of the API server included. What
+//! was applied before is in the annotation of `kubectl apply` or, for server-side apply, in the
+//! managed fields. If the old object is itself a manifest, all of it was applied.
+
+mod fields;
+mod lists;
+mod merge;
+
+use serde_json::Value;
+
+use self::{fields::Owned, lists::Lists, merge::Merger};
+use crate::{
+    kubernetes::resource::Resource,
+    object::{Object, Workload},
+    yaml::Node,
+};
+
+/// The command by which a manifest reaches the cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Verb {
+    /// `kubectl apply`: a three-way merge with what was applied last
+    #[default]
+    Apply,
+    /// `kubectl apply --server-side`: a merge that removes what only this manager owned
+    ServerSideApply,
+    /// `kubectl replace`: the manifest and nothing else
+    Replace,
+}
+
+/// The objects that the API server is asked to store, one after the other, when `manifest` is applied
+/// over an old object. `given` is the old object as it was read, `stored` what the webhook made of
+/// it.
+///
+/// There are two of them if server-side apply takes over from client-side apply: kubectl applies
+/// the manifest, makes itself the owner of what was applied client-side, and applies it once more.
+///
+/// Values of the old object get the position of the nearest mapping in the manifest. If the old
+/// object cannot be read, the result is the manifest.
+pub fn outcomes<'a>(
+    verb: Verb,
+    manifest: &Node<'a>,
+    resource: &'static Resource,
+    given: &str,
+    stored: &str,
+) -> Vec<Node<'a>> {
+    let lists = match verb {
+        Verb::Replace => return vec![manifest.clone()],
+        // Lists of custom resources are replaced as a whole.
+        _ if resource.is_kruise() => Lists::Whole,
+        Verb::Apply => Lists::ClientSide,
+        Verb::ServerSideApply => Lists::ServerSide,
+    };
+    let (Ok(given), Some(stored)) = (serde_json::from_str(given), with_defaults(resource, stored))
+    else {
+        return vec![manifest.clone()];
+    };
+    let merger = Merger { lists, null_removes: verb == Verb::Apply };
+    let steps = Owned::before(verb, &given, lists).into_iter();
+    steps.map(|owned| merger.object(manifest, &stored, &owned)).collect()
+}
+
+/// An object as the API server stores it, without its managed fields.
+fn with_defaults(resource: &'static Resource, json: &str) -> Option<Value> {
+    let mut stored: Value = serde_json::from_str(json).ok()?;
+    // The API server sets no defaults in a custom resource.
+    if !resource.is_kruise() {
+        let spec = match Object::parse(resource, json).ok()?.workload {
+            Workload::DaemonSet(spec) => serde_json::to_value(spec),
+            Workload::StatefulSet(spec) => serde_json::to_value(spec),
+        };
+        stored.as_object_mut()?.insert("spec".to_owned(), spec.ok()?);
+    }
+    if let Some(metadata) = stored.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    Some(stored)
+}

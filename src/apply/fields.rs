@@ -1,0 +1,111 @@
+//! Which fields were applied before, and by whom.
+//!
+//! A set of fields has the form of `fieldsV1` in managed fields: `f:` before the name of a field,
+//! `k:` before the keys of an item, `v:` before an item that is a value, and `.` for an item itself.
+
+use serde_json::{Map, Value};
+
+use super::{Verb, lists::Lists};
+
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The field manager of `kubectl apply --server-side`.
+const MANAGER: &str = "kubectl";
+
+/// The fields that were applied before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Owned {
+    /// By the manager that applies now. They are removed if the manifest leaves them out.
+    pub(super) mine: Value,
+    /// By other managers. They stay.
+    pub(super) others: Value,
+}
+
+impl Owned {
+    /// What was applied before the manifest, according to the old object; and, if kubectl then takes
+    /// over what was applied client-side, what is its own after that.
+    pub(super) fn before(verb: Verb, old: &Value, lists: Lists) -> Vec<Self> {
+        let metadata = &old["metadata"];
+        if verb == Verb::ServerSideApply
+            && let Some(managers) = metadata["managedFields"].as_array()
+        {
+            let own = Self::managed(managers, |_| false);
+            if managers.iter().any(is_client_side) {
+                return vec![own, Self::managed(managers, is_client_side)];
+            }
+            return vec![own];
+        }
+        let applied = metadata["annotations"][LAST_APPLIED].as_str();
+        let mine = match applied.map(serde_json::from_str) {
+            Some(Ok(applied)) => of(lists, "", &applied),
+            // It was created by other means, so nothing of it was applied.
+            _ if metadata["uid"].is_string() => Value::Null,
+            _ => of(lists, "", old),
+        };
+        vec![Owned { mine, others: Value::Null }]
+    }
+
+    /// `also_mine` tells which managers kubectl takes over from.
+    fn managed(managers: &[Value], also_mine: fn(&Value) -> bool) -> Self {
+        let mut owned = Owned::default();
+        for entry in managers {
+            let is_mine = entry["manager"] == MANAGER
+                && entry["operation"] == "Apply"
+                && entry["subresource"].as_str().unwrap_or_default().is_empty();
+            let set = if is_mine || also_mine(entry) { &mut owned.mine } else { &mut owned.others };
+            unite(set, &entry["fieldsV1"]);
+        }
+        owned
+    }
+}
+
+/// Whether this is the manager that applied the object client-side last.
+///
+/// Kubernetes: `migrateToSSAIfNecessary`, kubectl `pkg/cmd/apply/apply.go`.
+fn is_client_side(entry: &Value) -> bool {
+    let annotations = &entry["fieldsV1"]["f:metadata"]["f:annotations"];
+    entry["operation"] == "Update" && annotations.get(format!("f:{LAST_APPLIED}")).is_some()
+}
+
+/// Adds the fields of one set to another.
+fn unite(set: &mut Value, more: &Value) {
+    let Some(more) = more.as_object() else { return };
+    if !set.is_object() {
+        *set = Value::Object(Map::new());
+    }
+    if let Some(set) = set.as_object_mut() {
+        for (element, fields) in more {
+            unite(set.entry(element).or_insert_with(|| Value::Object(Map::new())), fields);
+        }
+    }
+}
+
+/// The fields that a value of this name contains.
+fn of(lists: Lists, name: &str, value: &Value) -> Value {
+    let mut fields = Map::new();
+    match value {
+        Value::Object(map) if !lists.is_atomic(name) => {
+            for (name, value) in map {
+                fields.insert(format!("f:{name}"), of(lists, name, value));
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                if let Some(key) = lists.list(name).key(item) {
+                    let mut inner = of(lists, "", item);
+                    inner[ITSELF] = Value::Object(Map::new());
+                    fields.insert(key, inner);
+                }
+            }
+        }
+        _ => {}
+    }
+    Value::Object(fields)
+}
+
+const ITSELF: &str = ".";
+
+/// Whether a set contains an item of a list, and not only fields of it.
+pub(super) fn contains_itself(item: &Value) -> bool {
+    item.as_object().is_some_and(|fields| fields.is_empty() || fields.contains_key(ITSELF))
+}

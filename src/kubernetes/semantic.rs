@@ -1,0 +1,383 @@
+//! Whether two values are the same to the API server, however they are written.
+//!
+//! `apiequality.Semantic.DeepEqual` on Go's types: quantities are compared by value; absent and
+//! empty lists and maps are equal; and so are an absent field and `0`, `""`, `false` or an empty
+//! struct, unless the field is a pointer in Go.
+//!
+//! Kubernetes: `pkg/api/equality/semantic.go` and `third_party/forked/golang/reflect/deep_equal.go`,
+//! both in apimachinery.
+
+mod fields;
+
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+use serde::{
+    Serialize, Serializer,
+    ser::{Impossible, SerializeMap, SerializeSeq, SerializeStruct},
+};
+use serde_json::{Error, Map, Value};
+
+use super::quantity::Quantity;
+
+/// Whether two values, which have their defaults, are the same to the API server.
+pub fn equal<T: PartialEq + Serialize + ?Sized>(one: &T, other: &T) -> bool {
+    // A value that cannot be written is equal to no other.
+    one == other || canonical(one).is_some_and(|one| canonical(other) == Some(one))
+}
+
+/// Like [`equal`], for two pod templates. The API server converts them before it compares them.
+///
+/// Kubernetes: `Convert_v1_PodSpec_To_core_PodSpec` and `Convert_v1_PodTemplateSpec_To_core_…`,
+/// `pkg/apis/core/v1/conversion.go`.
+pub fn equal_templates(one: &PodTemplateSpec, other: &PodTemplateSpec) -> bool {
+    one == other || equal(&converted(one), &converted(other))
+}
+
+fn converted(template: &PodTemplateSpec) -> PodTemplateSpec {
+    let mut template = template.clone();
+    if let Some(spec) = &mut template.spec {
+        let alias = spec
+            .service_account
+            .take()
+            .filter(|_| spec.service_account_name.as_deref().unwrap_or_default().is_empty());
+        spec.service_account_name = alias.or(spec.service_account_name.take());
+    }
+    let annotations = template.metadata.as_mut().and_then(|meta| meta.annotations.as_mut());
+    if let Some(annotations) = annotations {
+        annotations.retain(|key, _| !fields::INIT_CONTAINER_ANNOTATIONS.contains(&key.as_str()));
+    }
+    template
+}
+
+/// The canonical form: values with the same meaning have the same one.
+fn canonical<T: Serialize + ?Sized>(value: &T) -> Option<Value> {
+    value.serialize(Canonical { is_amount: false }).ok()
+}
+
+/// Writes the canonical form. What is the same as absent becomes null.
+struct Canonical {
+    /// Whether this is a value of a map: a quantity in it is an amount of a resource, which the API
+    /// server rounds up to thousandths.
+    is_amount: bool,
+}
+
+const INNER: Canonical = Canonical { is_amount: false };
+
+/// A mapping being written, with the name of its Go type.
+struct Struct {
+    name: &'static str,
+    fields: Map<String, Value>,
+}
+
+struct Seq(Vec<Value>);
+
+#[derive(Default)]
+struct Entries {
+    key: String,
+    map: Map<String, Value>,
+}
+
+impl SerializeStruct for Struct {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        field: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        let value = value.serialize(INNER)?;
+        let absent = match &value {
+            Value::Null => true,
+            Value::Object(map) => map.is_empty() && fields::is_plain_struct(self.name, field),
+            Value::Bool(on) => !on && !fields::is_pointer(self.name, field),
+            Value::Number(number) => {
+                number.as_i64() == Some(0) && !fields::is_pointer(self.name, field)
+            }
+            Value::String(text) => text.is_empty() && !fields::is_pointer(self.name, field),
+            Value::Array(_) => false,
+        };
+        if !absent {
+            self.fields.insert(field.to_owned(), value);
+        }
+        Ok(())
+    }
+
+    fn end(self) -> Result<Value, Error> {
+        Ok(Value::Object(self.fields))
+    }
+}
+
+impl SerializeSeq for Seq {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        self.0.push(value.serialize(INNER)?);
+        Ok(())
+    }
+
+    fn end(self) -> Result<Value, Error> {
+        Ok(if self.0.is_empty() { Value::Null } else { Value::Array(self.0) })
+    }
+}
+
+impl SerializeMap for Entries {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+        self.key = match key.serialize(INNER)? {
+            Value::String(key) => key,
+            other => other.to_string(),
+        };
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        let value = value.serialize(Canonical { is_amount: true })?;
+        self.map.insert(std::mem::take(&mut self.key), value);
+        Ok(())
+    }
+
+    fn end(self) -> Result<Value, Error> {
+        Ok(if self.map.is_empty() { Value::Null } else { Value::Object(self.map) })
+    }
+}
+
+impl Serializer for Canonical {
+    type Ok = Value;
+    type Error = Error;
+    type SerializeSeq = Seq;
+    type SerializeTuple = Impossible<Value, Error>;
+    type SerializeTupleStruct = Impossible<Value, Error>;
+    type SerializeTupleVariant = Impossible<Value, Error>;
+    type SerializeMap = Entries;
+    type SerializeStruct = Struct;
+    type SerializeStructVariant = Impossible<Value, Error>;
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<Value, Error> {
+        let value = value.serialize(INNER)?;
+        if name != "Quantity" {
+            return Ok(value);
+        }
+        let text = value.as_str().unwrap_or_default();
+        let quantity =
+            if self.is_amount { Quantity::parse_resource(text) } else { Quantity::parse(text) };
+        Ok(match quantity {
+            Some(quantity) if quantity.is_zero() => Value::from(0),
+            Some(quantity) => Value::String(quantity.comparison_key()),
+            None => value,
+        })
+    }
+
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Struct, Error> {
+        Ok(Struct { name, fields: Map::new() })
+    }
+
+    fn serialize_seq(self, len: Option<usize>) -> Result<Seq, Error> {
+        Ok(Seq(Vec::with_capacity(len.unwrap_or(0))))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Entries, Error> {
+        Ok(Entries::default())
+    }
+
+    fn serialize_none(self) -> Result<Value, Error> {
+        Ok(Value::Null)
+    }
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Value, Error> {
+        value.serialize(self)
+    }
+    fn serialize_unit(self) -> Result<Value, Error> {
+        Ok(Value::Null)
+    }
+    fn serialize_unit_struct(self, _: &'static str) -> Result<Value, Error> {
+        Ok(Value::Null)
+    }
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<Value, Error> {
+        Ok(Value::from(variant))
+    }
+    fn serialize_bool(self, value: bool) -> Result<Value, Error> {
+        Ok(Value::from(value))
+    }
+    fn serialize_i8(self, value: i8) -> Result<Value, Error> {
+        Ok(Value::from(value))
+    }
+    fn serialize_i16(self, value: i16) -> Result<Value, Error> {
+        Ok(Value::from(value))
+    }
+    fn serialize_i32(self, value: i32) -> Result<Value, Error> {
+        Ok(Value::from(value))
+    }
+    fn serialize_i64(self, value: i64) -> Result<Value, Error> {
+        Ok(Value::from(value))
+    }
+    fn serialize_u8(self, value: u8) -> Result<Value, Error> {
+        Ok(Value::from(value))
+    }
+    fn serialize_u16(self, value: u16) -> Result<Value, Error> {
+        Ok(Value::from(value))
+    }
+    fn serialize_u32(self, value: u32) -> Result<Value, Error> {
+        Ok(Value::from(value))
+    }
+    fn serialize_u64(self, value: u64) -> Result<Value, Error> {
+        Ok(Value::from(value))
+    }
+    fn serialize_f32(self, value: f32) -> Result<Value, Error> {
+        Ok(Value::from(value))
+    }
+    fn serialize_f64(self, value: f64) -> Result<Value, Error> {
+        Ok(Value::from(value))
+    }
+    fn serialize_char(self, value: char) -> Result<Value, Error> {
+        Ok(Value::from(value.to_string()))
+    }
+    fn serialize_str(self, value: &str) -> Result<Value, Error> {
+        Ok(Value::from(value))
+    }
+    fn serialize_bytes(self, value: &[u8]) -> Result<Value, Error> {
+        Ok(Value::from(value))
+    }
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Error> {
+        Err(unexpected("a tuple"))
+    }
+    fn serialize_tuple_struct(
+        self,
+        name: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleStruct, Error> {
+        Err(unexpected(name))
+    }
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Value, Error> {
+        value.serialize(self)
+    }
+    fn serialize_tuple_variant(
+        self,
+        name: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Error> {
+        Err(unexpected(name))
+    }
+    fn serialize_struct_variant(
+        self,
+        name: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Error> {
+        Err(unexpected(name))
+    }
+}
+
+/// No type of Kubernetes is written in this way.
+fn unexpected(name: &str) -> Error {
+    serde::ser::Error::custom(format!("{name} is no type of Kubernetes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::{
+        api::core::v1::{Container, PersistentVolumeClaim, PodSpec},
+        apimachinery::pkg::apis::meta::v1::LabelSelector,
+    };
+    use serde::de::DeserializeOwned;
+    use serde_json::json;
+
+    use super::*;
+
+    fn same<T: DeserializeOwned + PartialEq + Serialize>(one: &Value, other: &Value) -> bool {
+        let read = |json: &Value| serde_json::from_value::<T>(json.clone()).unwrap();
+        let (one, other) = (read(one), read(other));
+        let forth = equal(&one, &other);
+        assert_eq!(forth, equal(&other, &one), "it is symmetric");
+        forth
+    }
+
+    #[test]
+    fn absent_and_empty_are_the_same_unless_go_has_a_pointer() {
+        let base = json!({"containers": []});
+        for (field, value, is_same) in [
+            ("hostNetwork", json!(false), true),
+            ("shareProcessNamespace", json!(false), false),
+            ("priorityClassName", json!(""), true),
+            ("runtimeClassName", json!(""), false),
+            ("tolerations", json!([]), true),
+            ("nodeSelector", json!({}), true),
+            ("affinity", json!({}), false),
+            ("priority", json!(0), false),
+        ] {
+            let mut other = base.clone();
+            other[field] = value;
+            assert_eq!(same::<PodSpec>(&base, &other), is_same, "{field}");
+        }
+        let (bare, empty) = (json!({"name": "a"}), json!({"name": "a", "resources": {}}));
+        assert!(same::<Container>(&bare, &empty));
+        let limits = json!({"name": "a", "resources": {"limits": {}, "claims": []}});
+        assert!(same::<Container>(&bare, &limits));
+    }
+
+    #[test]
+    fn quantities_are_compared_by_value() {
+        let with = |amount: &str| json!({"name": "a", "resources": {"limits": {"cpu": amount}}});
+        assert!(same::<Container>(&with("1"), &with("1000m")));
+        assert!(same::<Container>(&with("0.0001"), &with("1m")), "rounded up");
+        assert!(!same::<Container>(&with("1"), &with("1001m")));
+        assert!(!same::<Container>(&with("0"), &json!({"name": "a"})));
+        let claim = |size: &str| json!({"spec": {"resources": {"requests": {"storage": size}}}});
+        assert!(same::<PersistentVolumeClaim>(&claim("1Gi"), &claim("1024Mi")));
+        assert!(!same::<PersistentVolumeClaim>(&claim("1Gi"), &claim("1G")));
+    }
+
+    #[test]
+    fn the_order_of_a_list_counts() {
+        let of = |args: &[&str]| json!({"name": "a", "args": args});
+        assert!(!same::<Container>(&of(&["a", "b"]), &of(&["b", "a"])));
+        assert!(!same::<Container>(&of(&[""]), &of(&[])));
+    }
+
+    #[test]
+    fn an_absent_selector_is_not_an_empty_one() {
+        let empty = LabelSelector::default();
+        assert!(!equal(&None, &Some(empty.clone())));
+        let written = json!({"matchLabels": {}, "matchExpressions": []});
+        assert!(equal(&Some(empty), &serde_json::from_value(written).unwrap()));
+        let one = json!({"matchExpressions": [{"key": "a", "operator": "Exists"}]});
+        let other = json!({"matchExpressions": [{"key": "a", "operator": "Exists", "values": []}]});
+        assert!(same::<LabelSelector>(&one, &other));
+    }
+
+    #[test]
+    fn an_alias_is_the_same_account() {
+        let template = |spec: Value| {
+            serde_json::from_value(json!({"spec": spec, "metadata": {"annotations": {
+                "pod.beta.kubernetes.io/init-containers": "[]"}}}))
+            .unwrap()
+        };
+        let named = template(json!({"containers": [], "serviceAccountName": "a"}));
+        let alias = template(json!({"containers": [], "serviceAccount": "a"}));
+        let both =
+            template(json!({"containers": [], "serviceAccount": "b", "serviceAccountName": "a"}));
+        assert!(equal_templates(&named, &alias) && equal_templates(&named, &both));
+        let mut bare = named.clone();
+        bare.metadata = None;
+        assert!(equal_templates(&named, &bare), "the annotation is dropped");
+    }
+}

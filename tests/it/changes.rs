@@ -1,0 +1,255 @@
+//! What changes an object: compared with a real kube-apiserver and a real kubectl.
+//!
+//! The pairs of `tests/conformance/generation` and the cases of `tests/conformance/apply.jsonl` were
+//! recorded with both in release 1.36.2; see `tests/conformance/README.md`.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use jiff::civil::date;
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+use serde::Deserialize;
+use serde_json::Value;
+use setguard::{
+    apply::{self, Verb},
+    engine::{self, Context, Door},
+    finding::Findings,
+    kubernetes::{cluster::Cluster, resource::Resource, semantic},
+    object::{Object, Subject, Workload, schema},
+    policy::Policy,
+    rules::api_validation::{self, meta::API_VALIDATION},
+    yaml,
+};
+
+/// How many mismatches are shown.
+const SHOWN: usize = 20;
+
+fn read(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+fn resource(object: &Value) -> &'static Resource {
+    let text = |key: &str| object[key].as_str().unwrap();
+    Resource::of(text("apiVersion"), text("kind")).unwrap()
+}
+
+fn agree(mismatches: &[String], cases: usize) {
+    let shown: Vec<_> = mismatches.iter().take(SHOWN).map(String::as_str).collect();
+    let agreed = cases - mismatches.len();
+    println!("{agreed} of {cases} agree");
+    assert!(mismatches.is_empty(), "{agreed} of {cases} agree\n{}", shown.join("\n"));
+}
+
+/// Whether the specs without their templates mean the same.
+fn same_spec(one: &Object<'_>, other: &Object<'_>) -> bool {
+    match (&one.workload, &other.workload) {
+        (Workload::DaemonSet(one), Workload::DaemonSet(other)) => {
+            let (mut one, mut other) = (one.clone(), other.clone());
+            (one.template, other.template) = <(PodTemplateSpec, PodTemplateSpec)>::default();
+            semantic::equal(&*one, &*other)
+        }
+        (Workload::StatefulSet(one), Workload::StatefulSet(other)) => {
+            let (mut one, mut other) = (one.clone(), other.clone());
+            (one.template, other.template) = <(PodTemplateSpec, PodTemplateSpec)>::default();
+            semantic::equal(&*one, &*other)
+        }
+        _ => panic!("two kinds"),
+    }
+}
+
+fn cluster() -> Cluster {
+    Cluster::new("1.36".parse().unwrap(), BTreeMap::new())
+}
+
+/// What the API server refuses in an update.
+fn refusals(new: &str, old: &str, resource: &'static Resource) -> Vec<String> {
+    let subject = Subject::update(Object::parse(resource, new).unwrap(), old);
+    let mut found = Findings::of(&API_VALIDATION);
+    api_validation::validate(&subject, &cluster(), &mut found);
+    found.into_vec().into_iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    kind: String,
+    /// A JSON pointer: where the two objects differ from the base.
+    path: String,
+    /// The value in the old object; absent, the field is absent.
+    #[serde(default, deserialize_with = "present")]
+    old: Option<Value>,
+    #[serde(default, deserialize_with = "present")]
+    new: Option<Value>,
+    /// What the server did: `refused`, or what it found changed, if anything.
+    verdict: String,
+}
+
+/// Null is a value; only an absent field is none.
+fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
+}
+
+impl Pair {
+    fn object(&self, base: &Value, value: Option<&Value>) -> Option<String> {
+        let mut object = base.clone();
+        let (parent, field) = self.path.rsplit_once('/').unwrap();
+        let field = field.replace("~1", "/").replace("~0", "~");
+        match (object.pointer_mut(parent).unwrap(), value) {
+            (Value::Object(map), Some(value)) => drop(map.insert(field, value.clone())),
+            (Value::Object(map), None) => drop(map.shift_remove(&field)),
+            (parent, _) => panic!("{parent} has no fields"),
+        }
+        schema::normalize(&object.to_string(), resource(base))
+    }
+}
+
+#[test]
+fn what_changes_is_what_raises_the_generation() {
+    let bases: BTreeMap<&str, Value> = ["DaemonSet", "StatefulSet"]
+        .map(|kind| {
+            (kind, serde_json::from_str(&read(&format!("generation/{kind}.json"))).unwrap())
+        })
+        .into();
+    let mut policy = Policy::default();
+    policy.cluster = cluster();
+    let cx = Context { policy: &policy, door: Door::Serve, today: date(2026, 1, 1) };
+    let pairs = read("generation/pairs.jsonl");
+    let mut mismatches = Vec::new();
+    for line in pairs.lines() {
+        let pair: Pair = serde_json::from_str(line).unwrap();
+        let base = &bases[pair.kind.as_str()];
+        let resource = resource(base);
+        let (Some(old), Some(new)) =
+            (pair.object(base, pair.old.as_ref()), pair.object(base, pair.new.as_ref()))
+        else {
+            mismatches.push(format!("cannot be read: {line}"));
+            continue;
+        };
+        let (before, after) = match (Object::parse(resource, &old), Object::parse(resource, &new)) {
+            (Ok(before), Ok(after)) => (before, after),
+            (Err(error), _) | (_, Err(error)) => {
+                mismatches.push(format!("{error}: {line}"));
+                continue;
+            }
+        };
+        let is_immutable = |refusal: &String| {
+            refusal.contains("immutable") || refusal.contains("fields other than")
+        };
+        let same_spec = same_spec(&before, &after);
+        let subject = Subject::update(after, &old);
+        let same_template = !subject.template_changes(&cluster());
+        let ours = match (same_spec, same_template) {
+            _ if refusals(&new, &old, resource).iter().any(is_immutable) => "refused",
+            (true, true) => "same",
+            (_, false) if pair.kind == "DaemonSet" => "template",
+            _ => "spec",
+        };
+        if ours != pair.verdict {
+            mismatches.push(format!("setguard: {ours}; {line}"));
+            continue;
+        }
+        // A rule that asks whether the template changed says the same.
+        let asked = pair.verdict != "refused" && !pair.path.starts_with("/spec/updateStrategy");
+        let verdict = engine::evaluate(&subject, &cx);
+        let said = verdict.judged.iter().any(|judged| judged.finding.rule.id == "on-delete-change");
+        if asked && said == same_template {
+            mismatches.push(format!("on-delete-change: {said}; {line}"));
+        }
+    }
+    assert!(pairs.lines().count() > 1000, "pairs are missing");
+    agree(&mismatches, pairs.lines().count());
+}
+
+#[derive(Deserialize)]
+struct Applied {
+    id: String,
+    verb: String,
+    /// The object in the cluster.
+    old: Value,
+    /// The manifest that it was made of, if nothing else changed it.
+    before: Option<Value>,
+    /// The manifest that was applied over it.
+    new: Value,
+    /// The object after that, if it was not refused.
+    result: Option<Value>,
+    /// The error, if it was.
+    refused: Option<String>,
+}
+
+impl Applied {
+    /// What setguard makes of the case: a mismatch, if it differs from what the server made.
+    fn compare(&self, old: &Value) -> Option<String> {
+        let resource = resource(old);
+        let verb = match self.verb.as_str() {
+            "apply" => Verb::Apply,
+            "server-side-apply" => Verb::ServerSideApply,
+            _ => Verb::Replace,
+        };
+        let (new, old) = (self.new.to_string(), old.to_string());
+        let manifest = yaml::parse(&new).remove(0).unwrap().root;
+        let outcomes = apply::outcomes(verb, &manifest, resource, &old, &old);
+        let objects: Vec<_> = outcomes
+            .iter()
+            .map(|outcome| schema::normalize(&outcome.to_json(), resource).unwrap())
+            .collect();
+        let refusals = objects
+            .iter()
+            .map(|object| refusals(object, &old, resource))
+            .find(|refusals| !refusals.is_empty());
+        // If the server refuses the second object, kubectl prints a warning, and the first stays.
+        let refusals = refusals.filter(|_| self.refused.is_some() || objects.len() == 1);
+        let last = objects
+            .iter()
+            .rfind(|object| self::refusals(object, &old, resource).is_empty())
+            .unwrap_or(&objects[0]);
+        match (&self.refused, &self.result) {
+            (Some(error), _) => {
+                let refusals = refusals.unwrap_or_default();
+                let named = refusals.iter().all(|refusal| error.contains(refusal));
+                (refusals.is_empty() || !named).then(|| format!("{refusals:?}, expected {error}"))
+            }
+            (None, Some(result)) => {
+                if let Some(refusals) = refusals {
+                    return Some(format!("{refusals:?}, expected no error"));
+                }
+                let mut expected = self.new.clone();
+                expected["spec"] = result["spec"].clone();
+                let expected = expected.to_string();
+                let expected = Object::parse(resource, &expected).unwrap();
+                let outcome = Object::parse(resource, last).unwrap();
+                let metadata: Value = serde_json::from_str(last).unwrap();
+                let labels = ["labels", "finalizers"].iter().all(|name| {
+                    let list = |of: &Value| of["metadata"][name].clone();
+                    let is_empty = |value: &Value| {
+                        value.as_array().is_some_and(Vec::is_empty) || value.is_null()
+                    };
+                    let (one, other) = (list(&metadata), list(result));
+                    one == other || is_empty(&one) && is_empty(&other)
+                });
+                let same_template =
+                    semantic::equal_templates(outcome.template(), expected.template());
+                (!same_spec(&outcome, &expected) || !same_template || !labels)
+                    .then(|| format!("{last}\n  expected {result}"))
+            }
+            (None, None) => panic!("{}: neither a result nor an error", self.id),
+        }
+    }
+}
+
+#[test]
+fn the_outcome_is_that_of_kubectl() {
+    let cases = read("apply.jsonl");
+    let (mut mismatches, mut count) = (Vec::new(), 0);
+    for line in cases.lines() {
+        let case: Applied = serde_json::from_str(line).unwrap();
+        // A manifest that was applied last says as much as the object that was made of it.
+        for old in [Some(&case.old), case.before.as_ref()].into_iter().flatten() {
+            count += 1;
+            if let Some(mismatch) = case.compare(old) {
+                let old = if old == &case.old { "object" } else { "manifest" };
+                mismatches.push(format!("{} over the {old}: {mismatch}", case.id));
+            }
+        }
+    }
+    assert!(count > 250, "cases are missing");
+    agree(&mismatches, count);
+}
