@@ -10,27 +10,17 @@
 mod fields;
 mod lists;
 mod merge;
+mod verb;
 
 use serde_json::Value;
 
+pub use self::verb::Verb;
 use self::{fields::Owned, lists::Lists, merge::Merger};
 use crate::{
     kubernetes::resource::Resource,
     object::{Object, Workload},
     yaml::Node,
 };
-
-/// The command by which a manifest reaches the cluster.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Verb {
-    /// `kubectl apply`: a three-way merge with what was applied last
-    #[default]
-    Apply,
-    /// `kubectl apply --server-side`: a merge that removes what only this manager owned
-    ServerSideApply,
-    /// `kubectl replace`: the manifest and nothing else
-    Replace,
-}
 
 /// The objects that the API server is asked to store, one after the other, when `manifest` is applied
 /// over an old object. `given` is the old object as it was read, `stored` what the webhook made of

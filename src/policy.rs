@@ -20,7 +20,10 @@ use crate::{
         meta::{NODE_PIN_CONFLICT, UNPAIRED_NODE_ANNOTATION},
         settings::{Settings, TolerationEntry, UnpairedAnnotation},
     },
-    kubernetes::cluster::{self, Cluster, Version},
+    kubernetes::{
+        cluster::{self, Cluster, Version},
+        names,
+    },
     yaml::{self, Problem},
 };
 
@@ -221,6 +224,8 @@ impl Problems<'_, '_> {
         }
     }
 
+    /// The API server validates what is injected like any toleration of a pod: if one were invalid, no
+    /// new pod of a daemon could be created.
     fn tolerations(&mut self, tolerations: &[TolerationEntry]) {
         let injection = Path::new("injection");
         let list = injection.child("tolerations");
@@ -233,6 +238,19 @@ impl Problems<'_, '_> {
             if entry.operator == "Exists" && entry.value.as_deref().is_some_and(|v| !v.is_empty()) {
                 let message = "must be empty when `operator` is 'Exists'".to_owned();
                 self.push(&path.child("value"), message, None);
+            }
+            if !entry.key.is_empty() {
+                for message in names::label_key(&entry.key) {
+                    self.push(&path.child("key"), message.to_owned(), None);
+                }
+            } else if entry.operator != "Exists" {
+                let message = "operator must be Exists when `key` is empty".to_owned();
+                self.push(&path.child("operator"), message, None);
+            }
+            if entry.operator == "Equal" {
+                for message in names::label_value(entry.value.as_deref().unwrap_or_default()) {
+                    self.push(&path.child("value"), message.to_owned(), None);
+                }
             }
             let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
             if let Some(effect) = &entry.effect

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Verb, lists::Lists};
+use super::{lists::Lists, verb::Verb};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 

@@ -34,7 +34,9 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bare = text.strip_prefix('v').unwrap_or(text);
         let mut parts = bare.split('.');
-        let version = match (parts.next(), parts.next().map(str::parse)) {
+        // Some clusters have a minor version such as `36+`.
+        let minor = |text: &str| text.strip_suffix('+').unwrap_or(text).parse();
+        let version = match (parts.next(), parts.next().map(minor)) {
             (Some("1"), Some(Ok(minor))) => Version { minor },
             _ => return Err(format!("{text:?} is not a Kubernetes release such as 1.36")),
         };
@@ -210,8 +212,10 @@ mod tests {
     #[test]
     fn versions_are_read_with_their_borders() {
         assert_eq!("1.33".parse(), Ok(Version { minor: 33 }));
-        assert_eq!("v1.36.2".parse(), Ok(Version { minor: 36 }));
-        for wrong in ["1.32", "1.38", "2.0", "1", "", "1.x"] {
+        for right in ["v1.36.2", "1.36+", "v1.36.2-eks-abc", "v1.36.2+k3s1"] {
+            assert_eq!(right.parse(), Ok(Version { minor: 36 }), "{right}");
+        }
+        for wrong in ["1.32", "1.38", "2.0", "1", "", "1.x", "1.+", "1.36++"] {
             assert!(wrong.parse::<Version>().is_err(), "{wrong}");
         }
     }

@@ -17,6 +17,7 @@ use super::{
     spec::{DaemonSetSpec, StatefulSetSpec},
 };
 use crate::{
+    finding::Path,
     kubernetes::{
         quantity::Quantity,
         resource::{Kind, Resource},
@@ -61,13 +62,34 @@ pub fn normalize(json: &str, resource: &'static Resource) -> Option<String> {
 /// Checks a document against the schema of the resource that it declares.
 pub fn read(node: &Node<'_>, resource: &'static Resource) -> Reading {
     match (resource.kind, resource.is_kruise()) {
-        (Kind::DaemonSet, false) => read_as::<DaemonSetSpec, DaemonSetStatus>(node, Unknown::Found),
+        (Kind::DaemonSet, false) => {
+            let mut reading = read_as::<DaemonSetSpec, DaemonSetStatus>(node, Unknown::Found);
+            reading.problems.extend(template_generation(node));
+            reading
+        }
         (Kind::StatefulSet, false) => {
             read_as::<StatefulSetSpec, StatefulSetStatus>(node, Unknown::Found)
         }
         (Kind::DaemonSet, true) => read_kruise::<DaemonSetSpec>(node),
         (Kind::StatefulSet, true) => read_kruise::<StatefulSetSpec>(node),
     }
+}
+
+/// The annotation that is a field of the DaemonSet inside the API server.
+///
+/// Kubernetes: `Convert_v1_DaemonSet_To_apps_DaemonSet`, `pkg/apis/apps/v1/conversion.go`.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+/// A template generation that is not a number.
+fn template_generation(node: &Node<'_>) -> Option<Problem> {
+    let annotation = node.get("metadata")?.get("annotations")?.get(TEMPLATE_GENERATION)?;
+    let text = annotation.as_str().filter(|text| text.parse::<i64>().is_err())?;
+    let path = Path::new("metadata");
+    let path = path.child("annotations");
+    let mut problem =
+        Problem::at(annotation.mark, format!("expected a whole number, got {text:?}"));
+    problem.field = path.key(TEMPLATE_GENERATION).to_field();
+    Some(problem)
 }
 
 /// A custom resource has fields that setguard does not know, and the API server accepts anything in

@@ -137,8 +137,12 @@ fn what_changes_is_what_raises_the_generation() {
         let same_spec = same_spec(&before, &after);
         let subject = Subject::update(after, &old);
         let same_template = !subject.template_changes(&cluster());
+        // The selector, which a DaemonSet cannot change, is the same in all pairs.
+        let can_be_refused = pair.kind == "StatefulSet";
+        let is_refused =
+            || can_be_refused && refusals(&new, &old, resource).iter().any(is_immutable);
         let ours = match (same_spec, same_template) {
-            _ if refusals(&new, &old, resource).iter().any(is_immutable) => "refused",
+            _ if is_refused() => "refused",
             (true, true) => "same",
             (_, false) if pair.kind == "DaemonSet" => "template",
             _ => "spec",

@@ -6,7 +6,7 @@ use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Path, Reason, paths::SPEC},
     kubernetes::{cluster::Cluster, semantic},
-    object::{StatefulSetSpec, Subject},
+    object::{Object, StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
@@ -43,7 +43,6 @@ pkg/registry/apps/daemonset/strategy.go.",
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(old) = subject.old() else { return };
-    let name = subject.object.name();
     let selector = subject.object.selector();
     if selector.is_some() && !semantic::equal(&selector, &old.selector()) {
         found.report(
@@ -58,14 +57,15 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     else {
         return;
     };
+    let delete = "delete sts --cascade=orphan";
+    let delete = read::kubectl(delete, &subject.object, subject.object.name());
     let mut report = |path: &Path<'_>, what: &str, then: &str| {
         found.report(
             path,
             Reason::Forbidden,
             format!("{what} cannot be changed"),
             format!(
-                "run `kubectl delete sts {name} --cascade=orphan`, which leaves the pods \
-                 running, and apply the object again{then}"
+                "run {delete}, which leaves the pods running, and apply the object again{then}"
             ),
         );
     };
@@ -90,12 +90,27 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let then = "; then delete the pods one by one: a running pod keeps its volumes";
         ("the list of claim templates", then)
     } else if only_sizes_differ(new, old) {
-        let then = "; grow existing claims one by one with `kubectl edit pvc`";
-        ("the size in a claim template", then)
+        let grow = grow_first(&subject.object, new, old);
+        report(field, "the size in a claim template", &grow);
+        return;
     } else {
         ("a claim template", "; existing claims stay as they are")
     };
     report(field, what, then);
+}
+
+/// How to grow the claims that exist, with the command for the first one.
+fn grow_first<T, U>(
+    object: &Object<'_>,
+    new: &StatefulSetSpec<T>,
+    old: &StatefulSetSpec<U>,
+) -> String {
+    let size = |claim: &PersistentVolumeClaim| claim.spec.as_ref().map(|s| s.resources.clone());
+    let mut claims = read::claims(new).zip(read::claims(old));
+    let changed = claims.find(|((_, new), (_, old))| !semantic::equal(&size(new), &size(old)));
+    let claim = changed.map_or("", |((name, _), _)| name);
+    let name = format!("{claim}-{}-{}", object.name(), read::ordinals(new).start);
+    format!("; grow existing claims one by one, {} first", read::kubectl("edit pvc", object, &name))
 }
 
 /// Whether the claim templates differ from the old ones in their sizes only.

@@ -6,7 +6,7 @@ use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
+    object::{Object, StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
@@ -18,7 +18,8 @@ pub(super) static TRAP: Trap = Trap {
 With podManagementPolicy OrderedReady the controller first waits until every existing pod is ready and
 available, and only then begins to replace pods. So after a bad image a good one is not rolled out:
 the controller waits for the broken pod, which only the new template could fix. Somebody has to delete
-that pod; it then comes back with the new template. A pod that is only starting does no harm.
+that pod; it then comes back with the new template, or with the old one if it is below the partition. A
+pod that is only starting does no harm.
 
 Seen on a 1.36 control plane: 2 replicas, the second not ready, a new image; nothing happens until the
 pod is deleted, then both pods are updated within seconds.
@@ -40,9 +41,8 @@ StatefulSets.",
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let Some(old) = subject.old() else { return };
     let ordered = spec.pod_management_policy.as_deref() != Some("Parallel");
-    if !ordered || read::partition(spec).is_none() {
-        return;
-    }
+    let Some(partition) = read::partition(spec).filter(|_| ordered) else { return };
+    let partition = i64::from(partition);
     let (Some(old_spec), Some(status)) = (read::stateful_set(old), read::stateful_set_status(old))
     else {
         return;
@@ -65,19 +65,45 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
              OrderedReady the new template is not rolled out until every pod is ready, even if \
              it is the fix"
         ),
-        match suspect {
-            Some(ordinal) => format!(
-                "delete {}-{ordinal} if it does not become ready by itself: according to the \
-                 status it is the broken pod",
-                subject.object.name()
-            ),
-            None => "delete the pods that `kubectl get pods` shows as broken".to_owned(),
-        },
+        advice(&subject.object, suspect, read::ordinals(spec).start, partition),
     );
 }
 
-/// The pod that is not ready, derived from the counts in the status. Pods are started from the
+/// What to do. A pod below the partition comes back with the old template, so deleting it does not
+/// help.
+fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64) -> String {
+    let list = read::kubectl("get pods", object, "");
+    let Some(ordinal) = suspect else {
+        let below = if partition > 0 {
+            format!(
+                "; those below the partition, {partition}, come back with the old template, so \
+                 lower the partition first"
+            )
+        } else {
+            String::new()
+        };
+        return format!("delete the pods that {list} shows as broken{below}");
+    };
+    let pod = format!("{}-{ordinal}", object.name());
+    let delete = read::kubectl("delete pod", object, &pod);
+    // The partition is an index, not an ordinal.
+    let index = ordinal - start;
+    if index < partition {
+        return format!(
+            "see with {list} whether {pod} is the broken pod, as the status suggests; it is below \
+             the partition, {partition}, and comes back with the old template: repair it, or lower \
+             the partition to {index} or less and then run {delete}"
+        );
+    }
+    format!(
+        "see with {list} whether {pod} is the broken pod, as the status suggests, and run {delete} \
+         if it does not become ready by itself"
+    )
+}
+
+/// The pod that is probably not ready, derived from the counts in the status. Pods are started from the
 /// first to the last, each when the one before it is ready, and updated from the last to the first.
+/// The counts cannot tell a pod that broke later from the one that was started last.
 fn suspect<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> Option<i64> {
     let ordinals = read::ordinals(spec);
     let wanted = ordinals.end - ordinals.start;

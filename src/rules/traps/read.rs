@@ -1,11 +1,13 @@
 //! What several traps read from an object.
 
+mod command;
 mod object;
 mod pods;
 mod rollout;
 mod stateful_sets;
 
 pub(super) use self::{
+    command::kubectl,
     object::{daemon_set_status, pod_spec, selector, stateful_set_status, template_changes},
     pods::{host_port, self_anti_affinity},
     rollout::{scaled, strategy, surges},
