@@ -509,17 +509,27 @@ fn a_field_that_another_owns_stays() {
     let scaled = WEB
         .replace("replicas: 2", "replicas: 5")
         .replace("{name: web}\nspec", "\n  name: web\n  uid: u\nspec");
-    let retention = "  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}\n";
-    let claims = "  volumeClaimTemplates:\n  - metadata: {name: data}\n    spec: {accessModes: [ReadWriteOnce], storageClassName: a, resources: {requests: {storage: 1Gi}}}\n";
-    let with_claims = |text: &str| format!("{text}{retention}{claims}");
+    let with_claims = |text: &str| {
+        format!(
+            "{text}  persistentVolumeClaimRetentionPolicy: {{whenScaled: Delete}}
+  volumeClaimTemplates:
+    - metadata: {{name: data}}
+      spec:
+        accessModes: [ReadWriteOnce]
+        resources: {{requests: {{storage: 1Gi}}}}
+"
+        )
+    };
     let bare = with_claims(&WEB.replace("  replicas: 2\n", ""));
     let folder = Folder::new([
         ("new.yaml", bare.as_str()),
         ("live.yaml", &with_claims(&scaled)),
         ("manifest.yaml", &with_claims(&WEB.replace("replicas: 2", "replicas: 5"))),
+        ("policy.yaml", "apiVersion: setguard.io/v1alpha1\nkind: Policy\n"),
     ]);
     let removes = |old: &str, verb: &str| {
-        let (_, report) = folder.json(&["new.yaml", "--against", old, "--as", verb]);
+        let arguments = ["new.yaml", "--policy", "policy.yaml", "--against", old, "--as", verb];
+        let (_, report) = folder.json(&arguments);
         report.to_string().contains("claims-deleted-on-scale-down")
     };
     assert!(!removes("live.yaml", "apply"), "nothing says that replicas were applied");
@@ -680,6 +690,79 @@ injection: {nodePin: 'yes'}
     let ran = folder.run(&["check", "a.yaml", "--policy", "policy.yaml"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     insta::assert_snapshot!(ran.stderr);
+}
+
+#[test]
+fn a_policy_cannot_inject_what_no_pod_may_have() {
+    for (toleration, field) in [
+        ("{key: bad key}", "key"),
+        ("{key: a/b/c}", "key"),
+        ("{key: '', operator: Equal}", "operator"),
+        ("{key: a, operator: Equal, value: b c}", "value"),
+    ] {
+        let policy = format!(
+            "apiVersion: setguard.io/v1alpha1\nkind: Policy\ninjection: {{tolerations: [{toleration}]}}\n"
+        );
+        let folder = Folder::new([("a.yaml", GOOD), ("policy.yaml", policy.as_str())]);
+        let ran = folder.run(&["check", "a.yaml", "--policy", "policy.yaml"]);
+        let named = ran.stderr.contains(&format!("injection.tolerations[0].{field}"));
+        assert!(ran.code == 2 && named, "{toleration}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_template_generation_is_a_number() {
+    let with = |value: &str| {
+        let annotations = format!("deprecated.daemonset.template.generation: {value:?}");
+        check(&GOOD.replace(
+            "{name: agent}\n",
+            &format!("{{name: agent, annotations: {{{annotations}}}}}\n"),
+        ))
+    };
+    for right in ["1", "+5", "-5"] {
+        assert_eq!(with(right).code, 0, "{right}");
+    }
+    for wrong in ["foo", "", " 5", "99999999999999999999"] {
+        let ran = with(wrong);
+        assert!(ran.code == 1 && ran.stdout.contains("a.yaml:3:"), "{wrong}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn printed_commands_can_be_pasted() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rules");
+    let printed = |fixture: &str| {
+        let read = |end: &str| fs::read_to_string(fixtures.join(fixture.to_owned() + end)).unwrap();
+        let folder = Folder::new([
+            ("new.yaml", read(".yaml").as_str()),
+            ("old.yaml", &read(".old.yaml")),
+            ("policy.yaml", "apiVersion: setguard.io/v1alpha1\nkind: Policy\n"),
+        ]);
+        let arguments = ["check", "new.yaml", "--against", "old.yaml", "--policy", "policy.yaml"];
+        folder.run(&arguments).stdout
+    };
+    for (fixture, commands) in [
+        (
+            "immutable-field/warn.claim-size-in-namespace",
+            &[
+                "`kubectl delete sts --cascade=orphan -n shop web`",
+                "`kubectl edit pvc -n shop data-web-0`",
+            ][..],
+        ),
+        ("immutable-field/warn.claim-size", &["`kubectl delete sts --cascade=orphan web`"]),
+        (
+            "ordered-rollout-stuck/warn.partition",
+            &[
+                "`kubectl get pods -n shop`",
+                "lower the partition to 1 or less and then run `kubectl delete pod -n shop web-1`",
+            ],
+        ),
+    ] {
+        let printed = printed(fixture);
+        for command in commands {
+            assert!(printed.contains(command), "{command}: {printed}");
+        }
+    }
 }
 
 #[test]
