@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use setguard::{
     apply::{self, Verb},
-    engine::{self, Context, Door},
+    engine::{self, Context, Door, deadline::Deadline},
     finding::Findings,
     kubernetes::{cluster::Cluster, resource::Resource, semantic},
     object::{Object, Subject, Workload, schema},
@@ -111,7 +111,8 @@ fn what_changes_is_what_raises_the_generation() {
         .into();
     let mut policy = Policy::default();
     policy.cluster = cluster();
-    let cx = Context { policy: &policy, door: Door::Serve, today: date(2026, 1, 1) };
+    let (door, today, deadline) = (Door::Serve, date(2026, 1, 1), Deadline::NONE);
+    let cx = Context { policy: &policy, door, today, deadline };
     let pairs = read("generation/pairs.jsonl");
     let mut mismatches = Vec::new();
     for line in pairs.lines() {
