@@ -70,3 +70,43 @@ fn with_defaults(resource: &'static Resource, json: &str) -> Option<Value> {
     }
     Some(stored)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn applied(verb: Verb, new: &Value, old: &Value) -> Value {
+        let object = |ports: &Value| {
+            json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {"template": {"spec": {
+                "containers": [{"name": "a", "ports": ports}]}}}})
+            .to_string()
+        };
+        let (new, old) = (object(new), object(old));
+        let manifest = crate::yaml::parse(&new).remove(0).unwrap().root;
+        let resource = Resource::of("apps/v1", "DaemonSet").unwrap();
+        let outcome = outcomes(verb, &manifest, resource, &old, &old).remove(0);
+        let outcome: Value = serde_json::from_str(&outcome.to_json()).unwrap();
+        outcome["spec"]["template"]["spec"]["containers"][0]["ports"].clone()
+    }
+
+    #[test]
+    fn items_with_one_key_are_not_mixed_up() {
+        let both = json!([
+            {"name": "dns", "containerPort": 53, "protocol": "UDP"},
+            {"containerPort": 53, "protocol": "TCP"},
+        ]);
+        for verb in [Verb::Apply, Verb::ServerSideApply] {
+            assert_eq!(applied(verb, &both, &both), both);
+        }
+    }
+
+    #[test]
+    fn a_port_has_other_keys_on_the_server() {
+        let (new, old) =
+            (json!([{"containerPort": 53, "protocol": "UDP"}]), json!([{"containerPort": 53}]));
+        assert_eq!(applied(Verb::Apply, &new, &old), new);
+        assert_eq!(applied(Verb::ServerSideApply, &new, &old), new);
+    }
+}

@@ -73,7 +73,10 @@ impl Merger {
             }
             (Value::Seq(items), Json::Array(old)) => match self.lists.list(name) {
                 List::Whole => return new.clone(),
-                list => Value::Seq(self.list(name, list, items, old, owned, mark)),
+                list => match self.list(name, list, items, old, owned, mark) {
+                    Some(items) => Value::Seq(items),
+                    None => return new.clone(),
+                },
             },
             // An empty mapping, and so is null to server-side apply.
             (Value::Null, Json::Object(_)) if !self.lists.is_atomic(name) => {
@@ -118,6 +121,8 @@ impl Merger {
         merged
     }
 
+    /// Merges a list item by item. `None` if two items have the same key, so
+    /// that they cannot be told apart.
     fn list<'a>(
         &self,
         name: &str,
@@ -126,7 +131,7 @@ impl Merger {
         old: &[Json],
         owned: Below<'_>,
         mark: Mark,
-    ) -> Vec<Node<'a>> {
+    ) -> Option<Vec<Node<'a>>> {
         let new_keys: Vec<_> = new.iter().map(|node| list.key(&key_fields(node))).collect();
         let old_keys: Vec<_> = old.iter().map(|item| list.key(item)).collect();
         let below = |key: &Option<String>| match key {
@@ -134,6 +139,10 @@ impl Merger {
             None => Below { mine: None, others: None },
         };
         let new_at = index(&new_keys);
+        let is_unique = |keys: &[Option<String>], at: usize| keys.iter().flatten().count() == at;
+        if !is_unique(&new_keys, new_at.len()) || !is_unique(&old_keys, index(&old_keys).len()) {
+            return None;
+        }
         let is_written =
             |key: &Option<String>| key.as_deref().is_some_and(|key| new_at.contains_key(key));
         let kept: Vec<_> = old
@@ -166,7 +175,7 @@ impl Merger {
             }
             Item::Old(i) => Some(Node::of_json(kept.get(i)?.as_ref()?, mark)),
         };
-        items.into_iter().filter_map(item).collect()
+        Some(items.into_iter().filter_map(item).collect())
     }
 
     /// What is kept of an old value that the manifest leaves out. `can_go` is false for an item of
@@ -216,12 +225,12 @@ fn key_fields(node: &Node<'_>) -> Json {
     }
 }
 
-/// Where each key is first.
+/// Where each key is.
 fn index(keys: &[Option<String>]) -> HashMap<&str, usize> {
     let mut index = HashMap::new();
     for (i, key) in keys.iter().enumerate() {
         if let Some(key) = key {
-            index.entry(key.as_str()).or_insert(i);
+            index.insert(key.as_str(), i);
         }
     }
     index
