@@ -8,6 +8,7 @@ use std::fmt;
 use k8s_openapi::api::core::v1::{
     Container, EphemeralContainer, PersistentVolumeClaim, Volume, VolumeProjection,
 };
+use memchr::memchr_iter;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::metadata::Str;
@@ -86,7 +87,7 @@ impl Weight {
 /// Whether an object is light however its braces and commas are meant. Nearly all objects are, and
 /// counting bytes takes a hundredth of the time that weighing takes.
 fn is_certainly_light(json: &str) -> bool {
-    let count = |byte| json.bytes().filter(|b| *b == byte).count();
+    let count = |byte| memchr_iter(byte, json.as_bytes()).count();
     let objects = count(b'{') * (GROWTH * size_of::<Volume>() + MAP + ITEM);
     let items = (count(b',') + count(b'[')) * (LIST + ITEM);
     objects + items + COPIES * json.len() <= MAX

@@ -88,7 +88,10 @@ fn duplicates<'a>(
     found: &mut Findings,
 ) {
     let mut seen = HashSet::new();
-    for (i, key) in keys.enumerate() {
+    let mut keys = keys.enumerate().peekable();
+    // Most lists are empty or have one entry.
+    let Some(first) = keys.next().filter(|_| keys.peek().is_some()) else { return };
+    for (i, key) in std::iter::once(first).chain(keys) {
         if !seen.insert(key) {
             let key =
                 if key.1.is_empty() { key.0.to_owned() } else { format!("{}/{}", key.0, key.1) };
