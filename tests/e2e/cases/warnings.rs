@@ -44,16 +44,17 @@ fn immutable(namespace: &Namespace<'_>) {
     let mut set = stateful_set("web");
     set["spec"]["serviceName"] = json!("another");
     let warning = "Warning: immutable-field: spec.serviceName: ";
-    let remedy = "kubectl delete sts web --cascade=orphan";
+    let mut remedy = String::new();
     let forbidden = "spec: Forbidden: updates to statefulset spec";
     for flags in [&[][..], &["--dry-run=server"], &["--server-side", "--force-conflicts"]] {
         let args = [&["apply", "-f", "-"], flags].concat();
-        namespace.kubectl(&args, &set.to_string()).refused(&[warning, remedy, forbidden]);
+        let output = namespace.kubectl(&args, &set.to_string()).refused(&[warning, forbidden]);
+        remedy = output.stderr.split('`').nth(1).expect("a command").to_owned();
     }
     assert_eq!(namespace.read("statefulset/web")["spec"]["serviceName"], "web");
 
-    // The remedy works.
-    let args = ["delete", "statefulset/web", "--cascade=orphan", "--wait=false"];
+    // The printed command works as it is.
+    let args: Vec<&str> = remedy.split_whitespace().skip(1).chain(["--wait=false"]).collect();
     namespace.kubectl(&args, "").accepted();
     // The garbage collector, which does the orphaning, does not run here.
     let patch = r#"{"metadata":{"finalizers":null}}"#;
