@@ -17,7 +17,7 @@ use clap::{Args, ValueEnum, error::ErrorKind};
 
 use self::{
     cross_object::CrossObject,
-    judge::{Judge, NamespacesBeforeAndAfter},
+    judge::{Judge, Surroundings},
     previous::Previous,
 };
 use crate::{
@@ -25,8 +25,8 @@ use crate::{
     exit::Exit,
     manifests::{
         document::DocumentObjects,
-        namespaces::Namespaces,
         source::{self, Source},
+        volumes,
     },
     policy::args::PolicyArgs,
     printable::Printable,
@@ -106,18 +106,21 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         trouble = Exit::Error;
         let _ = writeln!(Printable::new(anstream::stderr()), "error: {message}");
     };
-    let (mut old, mut new) = (Namespaces::default(), Namespaces::default());
+    let mut beside = Surroundings::default();
     let mut previous = Previous::default();
-    for source in source::scan_then_read(&args.against, &mut |text| old.add(text)) {
+    for source in source::scan_then_read(&args.against, &mut |text| beside.old_namespaces.add(text))
+    {
         match source {
             Ok((source, _)) => previous.add(&source).into_iter().for_each(&mut complain),
             Err(message) => complain(message),
         }
     }
 
-    let sources = source::scan_then_read(&args.paths, &mut |text| new.add(text));
-    let namespaces = NamespacesBeforeAndAfter { old, new };
-    let judge = Judge::new(&policy, &previous, args.verb, namespaces, args.deny_warnings);
+    let sources = source::scan_then_read(&args.paths, &mut |text| {
+        beside.namespaces.add(text);
+        volumes::add(&mut beside.storage, text);
+    });
+    let judge = Judge::new(&policy, &previous, args.verb, beside, args.deny_warnings);
     let mut report = args.format.report();
     let mut summary = Summary::default();
     let mut cross_object = CrossObject::default();

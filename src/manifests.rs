@@ -9,3 +9,4 @@ pub mod namespaces;
 pub(crate) mod objects;
 pub(crate) mod source;
 pub(crate) mod stray;
+pub mod volumes;

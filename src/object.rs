@@ -14,6 +14,7 @@ pub mod marks;
 mod metadata;
 pub mod schema;
 mod spec;
+pub mod storage;
 mod user;
 pub mod weight;
 
@@ -32,6 +33,7 @@ pub use metadata::{Metadata, Str, StrMap, namespace_or_default};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 pub use spec::{DaemonSetSpec, StatefulSetSpec, Unread};
+use storage::Storage;
 pub use user::User;
 use weight::Weight;
 
@@ -208,6 +210,7 @@ pub struct Subject<'a> {
     /// The new object.
     pub object: Object<'a>,
     old: Option<Old<'a>>,
+    storage: Option<&'a Storage>,
 }
 
 #[derive(Debug)]
@@ -220,13 +223,31 @@ struct Old<'a> {
 impl<'a> Subject<'a> {
     /// An object that is created.
     pub const fn create(object: Object<'a>) -> Self {
-        Subject { is_update: false, object, old: None }
+        Subject { is_update: false, object, old: None, storage: None }
     }
 
     /// An object that replaces an old one, which is given as JSON.
     pub const fn update(object: Object<'a>, old: &'a str) -> Self {
         let old = Old { json: old, parsed: OnceCell::new(), template: OnceCell::new() };
-        Subject { is_update: true, object, old: Some(old) }
+        Subject { is_update: true, object, old: Some(old), storage: None }
+    }
+
+    /// The same, beside these claims and volumes.
+    #[must_use]
+    pub const fn beside(mut self, storage: &'a Storage) -> Self {
+        self.storage = Some(storage);
+        self
+    }
+
+    /// Whether pods on several nodes are known to be able to use a claim.
+    pub fn can_share(&self, claim: &str) -> bool {
+        let namespace = self.object.metadata.namespace.as_deref().filter(|it| !it.is_empty());
+        self.storage.is_some_and(|storage| storage.can_share(namespace, claim))
+    }
+
+    /// Whether a volume without a storage class is known to exist.
+    pub fn has_volumes_without_class(&self) -> bool {
+        self.storage.is_some_and(Storage::has_volumes_without_class)
     }
 
     /// The old object, without its pod template. `None` on CREATE, or if it cannot be read.
@@ -269,7 +290,7 @@ impl<'a> Subject<'a> {
     /// The old object as the subject, for ratcheting: the same operation, without an old object.
     pub(crate) fn old_alone(&self) -> Option<Subject<'a>> {
         let object = Object::parse(self.object.resource, self.old.as_ref()?.json).ok()?;
-        Some(Subject { is_update: self.is_update, object, old: None })
+        Some(Subject { is_update: self.is_update, object, old: None, storage: self.storage })
     }
 
     /// Whether the object is being deleted. Its finalizers must then be removable, whatever its

@@ -19,7 +19,7 @@ use crate::{
     inventory::{Inventory, item::Item},
     kubernetes::resource::Resource,
     manifests::{document::Manifest, id::ObjectId, namespaces::Namespaces},
-    object::{DecodeError, Object, Subject, marks, schema, weight::Weight},
+    object::{DecodeError, Object, Subject, marks, schema, storage::Storage, weight::Weight},
     policy::Policy,
     report::diagnostic::{Diagnostic, ObjectReport, Severity},
     rules::api_validation::meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA},
@@ -35,17 +35,21 @@ pub(crate) struct JudgedObject {
     pub(crate) item: Option<Item>,
 }
 
-/// The namespaces that request the control-plane tolerations, before and after the change.
-#[derive(Debug)]
-pub(crate) struct NamespacesBeforeAndAfter {
-    pub(crate) old: Namespaces,
-    pub(crate) new: Namespaces,
+/// What the input has beside the objects that are judged.
+#[derive(Debug, Default)]
+pub(crate) struct Surroundings {
+    /// The namespaces that request the control-plane tolerations.
+    pub(crate) namespaces: Namespaces,
+    /// The same before the change.
+    pub(crate) old_namespaces: Namespaces,
+    /// Claims and volumes.
+    pub(crate) storage: Storage,
 }
 
 /// Everything that a judgement depends on besides the object.
 #[derive(Debug)]
 pub(crate) struct Judge<'a> {
-    namespaces: NamespacesBeforeAndAfter,
+    beside: Surroundings,
     policy: &'a Policy,
     previous: &'a Previous,
     verb: Verb,
@@ -58,11 +62,11 @@ impl<'a> Judge<'a> {
         policy: &'a Policy,
         previous: &'a Previous,
         verb: Verb,
-        namespaces: NamespacesBeforeAndAfter,
+        beside: Surroundings,
         deny_warnings: bool,
     ) -> Self {
         let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-        Judge { namespaces, policy, previous, verb, deny_warnings, today }
+        Judge { beside, policy, previous, verb, deny_warnings, today }
     }
 
     pub(crate) fn judge(&self, manifest: &Manifest<'_>) -> JudgedObject {
@@ -109,7 +113,7 @@ impl<'a> Judge<'a> {
             return;
         };
         let old = Object::parse(resource, given).ok();
-        let old = old.map(|old| self.injection(&old, id, &self.namespaces.old));
+        let old = old.map(|old| self.injection(&old, id, &self.beside.old_namespaces));
         let old = old.and_then(|injection| injection.applied(given));
         let old = old.as_deref().unwrap_or(given);
         let mut outcomes = apply::outcomes(self.verb, node, resource, given, old).into_iter();
@@ -142,7 +146,7 @@ impl<'a> Judge<'a> {
         is_last: bool,
         judged: &mut JudgedObject,
     ) -> bool {
-        let injection = self.injection(&object, &judged.report.id, &self.namespaces.new);
+        let injection = self.injection(&object, &judged.report.id, &self.beside.namespaces);
         let of_injection = engine::evaluate_injection(&injection, &object, &self.context());
         let after = injection.applied(json);
         let after = after.as_deref().and_then(|json| Object::parse(object.resource, json).ok());
@@ -151,7 +155,8 @@ impl<'a> Judge<'a> {
         let subject = match old {
             Some(old) => Subject::update(object, old),
             None => Subject::create(object),
-        };
+        }
+        .beside(&self.beside.storage);
         let verdict = engine::evaluate(&subject, &self.context());
         let is_refused = verdict.judged.iter().any(|judged| {
             [&API_VALIDATION, &POD_TEMPLATE_VALIDATION].contains(&judged.finding.rule)

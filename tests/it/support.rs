@@ -17,8 +17,9 @@ use setguard::{
         cluster::{Cluster, parse_gates},
         resource::Resource,
     },
+    manifests::volumes,
     object::Metadata,
-    object::{DecodeError, Object, Subject},
+    object::{DecodeError, Object, Subject, storage::Storage},
     policy::Policy,
     rules::{
         api_validation::meta::{API_VALIDATION, SCHEMA},
@@ -70,10 +71,10 @@ pub fn resource(json: &str) -> Option<&'static Resource> {
 
 /// What the engine finds in a JSON object that is created, or that replaces an old one.
 pub fn judge(json: &str, old: Option<&str>) -> Vec<Found> {
-    judge_in(json, old, &Cluster::default())
+    judge_in(json, old, &Cluster::default(), &Storage::default())
 }
 
-pub fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster) -> Vec<Found> {
+pub fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster, storage: &Storage) -> Vec<Found> {
     let Some(resource) = resource(json) else { return Vec::new() };
     let mut policy = Policy::default();
     policy.cluster = cluster.clone();
@@ -84,8 +85,13 @@ pub fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster) -> Vec<Found> 
         deadline: Deadline::NONE,
     };
     let verdict = match (Object::parse(resource, json), old) {
-        (Ok(object), Some(old)) => engine::evaluate(&Subject::update(object, old), &cx),
-        (Ok(object), None) => engine::evaluate(&Subject::create(object), &cx),
+        (Ok(object), old) => {
+            let subject = match old {
+                Some(old) => Subject::update(object, old),
+                None => Subject::create(object),
+            };
+            engine::evaluate(&subject.beside(storage), &cx)
+        }
         (Err(DecodeError::TooHeavy(weight)), old) => {
             engine::evaluate_too_heavy(&weight, "default", "", old, &cx)
         }
@@ -159,12 +165,15 @@ pub fn check(text: &str) -> Vec<Found> {
 /// What `check` finds in a fixture, against its old object if it has one.
 pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
     let (old, text) = (old_of(path), &expanded(text));
+    let mut storage = Storage::default();
+    volumes::add(&mut storage, text);
     let documents = yaml::parse(text).into_iter();
     let mut found: Vec<Found> = documents
         .flat_map(|document| {
             let document = document.unwrap();
             let mut found = schema(&document);
-            found.extend(judge_in(&document.root.to_json(), old.as_deref(), &cluster_of(text)));
+            let json = document.root.to_json();
+            found.extend(judge_in(&json, old.as_deref(), &cluster_of(text), &storage));
             found
         })
         .collect();
@@ -193,7 +202,9 @@ pub fn example(text: &str) -> Vec<Found> {
         (object["kind"].clone(), object["metadata"]["name"].clone())
     };
     match &to_json(text)[..] {
-        [old, new] if id(old) == id(new) => judge_in(new, Some(old), &cluster_of(text)),
+        [old, new] if id(old) == id(new) => {
+            judge_in(new, Some(old), &cluster_of(text), &Storage::default())
+        }
         _ => check(text),
     }
 }

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use setguard::{
     kubernetes::cluster::{Cluster, parse_gates},
+    object::storage::Storage,
     policy::Policy,
 };
 
@@ -46,7 +47,7 @@ fn container(fields: Value) -> Value {
 fn refusing(json: &str, gates: &str) -> Vec<&'static str> {
     let refuses = |release: &&str| {
         let cluster = Cluster::new(release.parse().unwrap(), parse_gates(gates).unwrap());
-        support::judge_in(json, None, &cluster)
+        support::judge_in(json, None, &cluster, &Storage::default())
             .iter()
             .any(|found| found.rule.ends_with("-validation") && found.mode == "deny")
     };
@@ -120,7 +121,7 @@ fn a_trap_depends_on_its_feature_gate() {
     for release in RELEASES {
         let ids = |gates: &str| -> Vec<String> {
             let cluster = Cluster::new(release.parse().unwrap(), parse_gates(gates).unwrap());
-            let found = support::judge_in(&json, None, &cluster);
+            let found = support::judge_in(&json, None, &cluster, &Storage::default());
             let ids = found.into_iter().map(|found| found.rule);
             ids.filter(|id| id.starts_with("max-unavailable")).collect()
         };

@@ -17,8 +17,8 @@ pub(super) static TRAP: Trap = Trap {
 and the claim waits until somebody creates a PersistentVolume that has no class either. Until then the
 pod stays Pending. If the field is left out, the claim gets the default class of the cluster.
 Templates that choose their volumes by `volumeName` or a `selector` are exempt, and so are those with
-the older annotation for the class. The rule looks only at new StatefulSets, because the field cannot
-be changed later.
+the older annotation for the class. If `setguard check` gets a PersistentVolume without a class in the same
+run, nothing is reported. The rule looks only at new StatefulSets, because the field cannot be changed later.
 
 Seen on a 1.36 control plane: \"no persistent volumes available for this claim and no storage class is
 set\"; the pod stays Pending.
@@ -37,7 +37,7 @@ Kubernetes: `DefaultStorageClass`, plugin/pkg/admission/storage/storageclass/set
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    if subject.is_update {
+    if subject.is_update || subject.has_volumes_without_class() {
         return;
     }
     for (i, (name, claim)) in read::claims(spec).enumerate() {

@@ -20,8 +20,8 @@ pub(super) static TRAP: Trap = Trap {
 Every pod gets the same `volumes`. So a claim there is one volume for all pods: with the access mode
 ReadWriteOnce the pods on other nodes stay in ContainerCreating (\"Multi-Attach error\"), with
 ReadWriteOncePod all but one stay Pending, and pods on the same node all write to the same files. It
-works with ReadWriteMany, but the rule cannot see the access mode. A cloud or SAN disk that is not
-read-only can be attached to only one node.
+works with ReadWriteMany, but the rule sees the access mode only if `setguard check` gets the claim in the
+same run. A cloud or SAN disk that is not read-only can be attached to only one node.
 
 The rule ignores read-only sources, claims that are only mounted read-only, and StatefulSets with one
 replica. Older releases of Kubernetes refused some of this.
@@ -59,8 +59,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             continue;
         }
         let path = VOLUMES.index(i);
-        if let Some(claim) = volume.persistent_volume_claim.as_ref().filter(|c| writes(c.read_only))
-        {
+        let claim = volume.persistent_volume_claim.as_ref();
+        if claim.is_some_and(|claim| subject.can_share(&claim.claim_name)) {
+            continue;
+        }
+        if let Some(claim) = claim.filter(|claim| writes(claim.read_only)) {
             found.report(
                 &path.child("persistentVolumeClaim"),
                 Reason::Invalid,

@@ -1,0 +1,40 @@
+//! PersistentVolumeClaims and PersistentVolumes in manifests.
+
+use super::objects::ManifestObject;
+use crate::{
+    object::storage::Storage,
+    yaml::{self, Node, Value},
+};
+
+/// Adds the claims and volumes of a stream of documents, also those in a List.
+pub fn add(storage: &mut Storage, text: &str) {
+    // They are rare beside workloads, and without them nothing needs to be parsed.
+    if !text.contains("PersistentVolume") {
+        return;
+    }
+    let documents = yaml::documents(text).flatten();
+    for object in documents.flat_map(|document| ManifestObject::all(document.root)) {
+        let (metadata, spec) = (object.node.get("metadata"), object.node.get("spec"));
+        let said = |node: Option<&Node<'_>>, key| {
+            let text = node.and_then(|node| node.get(key)).and_then(Node::as_str);
+            text.filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        match (object.api_version(), object.kind()) {
+            ("v1", "PersistentVolumeClaim") if is_shareable(spec) => {
+                let name = said(metadata, "name").unwrap_or_default();
+                storage.add_shareable_claim(said(metadata, "namespace").as_deref(), &name);
+            }
+            ("v1", "PersistentVolume") if said(spec, "storageClassName").is_none() => {
+                storage.add_volume_without_class();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether an access mode of a claim allows pods on several nodes.
+fn is_shareable(spec: Option<&Node<'_>>) -> bool {
+    let modes = spec.and_then(|spec| spec.get("accessModes")).map(|modes| &modes.value);
+    let Some(Value::Seq(modes)) = modes else { return false };
+    modes.iter().any(|mode| matches!(mode.as_str(), Some("ReadWriteMany" | "ReadOnlyMany")))
+}

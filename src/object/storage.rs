@@ -1,0 +1,36 @@
+//! The claims and volumes beside an object, as far as they are known.
+
+/// What is known about PersistentVolumeClaims and PersistentVolumes. The webhook knows nothing about
+/// them; `check` knows those of its input.
+#[derive(Clone, Debug, Default)]
+pub struct Storage {
+    /// The claims that pods on several nodes can use, as namespace and name.
+    shareable: Vec<(Option<Box<str>>, Box<str>)>,
+    has_volumes_without_class: bool,
+}
+
+impl Storage {
+    /// Adds a claim that pods on several nodes can use. It need not set its namespace.
+    pub fn add_shareable_claim(&mut self, namespace: Option<&str>, name: &str) {
+        self.shareable.push((namespace.map(Into::into), name.into()));
+    }
+
+    /// Adds a volume without a storage class.
+    pub const fn add_volume_without_class(&mut self) {
+        self.has_volumes_without_class = true;
+    }
+
+    /// Whether pods on several nodes can use a claim. If one of the two objects sets no namespace,
+    /// they may meet in that of whoever applies them.
+    pub fn can_share(&self, namespace: Option<&str>, claim: &str) -> bool {
+        self.shareable.iter().any(|(its, name)| {
+            let same = its.as_deref().zip(namespace).is_none_or(|(its, ours)| its == ours);
+            **name == *claim && same
+        })
+    }
+
+    /// Whether there is a volume without a storage class.
+    pub const fn has_volumes_without_class(&self) -> bool {
+        self.has_volumes_without_class
+    }
+}
