@@ -24,8 +24,9 @@ two pods is Pending, \"didn't match pod anti-affinity rules\". The same happens 
 zone and `nodeAffinityPolicy: Ignore` once a second zone has no pod. Anti-affinity by
 `kubernetes.io/hostname` does no harm, unless `maxSurge` needs two pods on a node: then the new one stays
 Pending. A spread constraint with the default policy, `Honor`, does no harm: only the pod's own node counts.
-With `Ignore` all nodes of the cluster count, and a second pod on a node is one too many while another
-node has none.
+With `Ignore` and the hostname all nodes of the cluster count: with `maxSurge`, on two workers and a tainted
+node that has no pod, the surge pod stays Pending: \"1 node(s) didn't match
+pod topology spread constraints\".
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go;
 `matchNodeInclusionPolicies`, pkg/scheduler/framework/plugins/podtopologyspread/common.go.",
