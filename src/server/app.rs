@@ -11,8 +11,9 @@ use tokio::sync::Semaphore;
 use super::{body::Budget, metrics::Metrics};
 use crate::policy::Policy;
 
-/// How many large reviews are judged at one time.
-const LARGE_REVIEWS: usize = 4;
+/// How many large reviews are judged at one time: so few that they, the bodies and what HTTP keeps
+/// fit into the memory limit of the chart together.
+const LARGE_REVIEWS: usize = 3;
 
 /// The server's phase of life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
