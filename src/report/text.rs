@@ -94,13 +94,13 @@ impl Report for Text {
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         let &Summary { files, objects, denied, warned, others, unreadable, passed_over } = summary;
         let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
-        let mut line = format!("{} in {}", count(objects, "object"), count(files, "file"));
+        let mut line = format!("{} judged in {}", count(objects, "object"), count(files, "file"));
         line.push_str(&format!(": {denied} denied, {warned} warned"));
         if unreadable > 0 {
             line.push_str(&format!(", {} not readable", count(unreadable, "document")));
         }
         if others > 0 {
-            line.push_str(&format!(", {} skipped", count(others, "other object")));
+            line.push_str(&format!(", {others} of other kinds skipped"));
         }
         if passed_over > 0 {
             line.push_str(&format!(", {} without an object", count(passed_over, "document")));

@@ -129,7 +129,7 @@ fn check(text: &str) -> Ran {
 fn nothing_to_deny_is_exit_code_0() {
     let ran = check(GOOD);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    assert_eq!(ran.stdout, "1 object in 1 file: 0 denied, 0 warned\n");
+    assert_eq!(ran.stdout, "1 object judged in 1 file: 0 denied, 0 warned\n");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_file_without_permission_is_reported() {
     let ran = folder.run(&["check", "."]);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("a.yaml: cannot be read"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("1 object in 1 file"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("1 object judged in 1 file"), "{}", ran.stdout);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn lists_and_streams_are_searched_for_objects() {
     assert_eq!(unknown, [("DaemonSet", "a"), ("StatefulSet", "b"), ("DaemonSet", "c")]);
     assert_eq!(report["summary"]["objects"], 3);
     let ran = folder.run(&["check", "list.yaml"]);
-    assert!(ran.stdout.ends_with("2 other objects skipped\n"), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("2 of other kinds skipped\n"), "{}", ran.stdout);
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn a_near_miss_is_an_error_with_a_suggestion() {
     ] {
         let ran = check(&set(api_version, kind));
         assert_eq!(ran.code, 0, "{api_version} {kind}: {}", ran.stdout);
-        assert!(ran.stdout.contains("1 other object skipped"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("1 of other kinds skipped"), "{}", ran.stdout);
     }
     for kind in ["kind: List\napiVersion: apps/v1", "kind: List", "kind: ConfigMap"] {
         let list = format!("{kind}\nitems:\n- {}", indent(MISSPELT));

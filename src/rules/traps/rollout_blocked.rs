@@ -60,8 +60,8 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: 
         &SPEC.child("template"),
         Reason::Invalid,
         format!(
-            "{unavailable} of {desired} pods are unavailable and maxUnavailable allows {allowed}, \
-             so the other pods keep the old template until those are available again"
+            "unavailable pods: {unavailable} of {desired}; maxUnavailable allows {allowed}, so the \
+             other pods keep the old template until those are available again"
         ),
         "repair or remove the nodes of those pods, or raise maxUnavailable",
     );
