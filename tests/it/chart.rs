@@ -77,6 +77,50 @@ fn the_same_values_give_the_same_bytes() {
     }
 }
 
+/// The Deployment, rendered with these flags.
+fn deployment(helm: &Path, flags: &[&str]) -> Value {
+    let objects = objects(&render(helm, flags));
+    let [deployment] = of(&objects, "Deployment")[..] else { panic!("one Deployment") };
+    deployment.clone()
+}
+
+#[test]
+fn replicas_spread_on_nodes_without_zones_too() {
+    let Some(helm) = helm::find() else { return };
+    let pod = |flags: &[&str]| deployment(&helm, flags)["spec"]["template"]["spec"].clone();
+    let spec = pod(&[]);
+    // The scheduler skips nodes that lack the label of any constraint.
+    let [constraint] = &spec["topologySpreadConstraints"].as_array().unwrap()[..] else {
+        panic!("{spec:#}")
+    };
+    assert_eq!(constraint["topologyKey"], "kubernetes.io/hostname");
+    let preferred = "/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution";
+    let zone = format!("{preferred}/0/podAffinityTerm/topologyKey");
+    assert_eq!(spec.pointer(&zone).unwrap(), "topology.kubernetes.io/zone");
+    assert_eq!(pod(&["--set", "spread.enabled=false"])["affinity"], Value::Null);
+    let own = pod(&["--set-json", r#"affinity={"nodeAffinity":{}}"#]);
+    assert_eq!(own["affinity"], json!({"nodeAffinity": {}}));
+}
+
+#[test]
+fn a_rollout_does_not_need_a_port_of_the_node_twice() {
+    let Some(helm) = helm::find() else { return };
+    let render = |flags: &[&str]| deployment(&helm, flags)["spec"].clone();
+    let rolling = |surge, unavailable| {
+        json!({"type": "RollingUpdate",
+               "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}})
+    };
+    let (pods, host) = (render(&[]), render(&["--set", "hostNetwork=true"]));
+    assert_eq!(pods["strategy"], rolling(1, 0));
+    assert_eq!(pods["template"]["spec"]["dnsPolicy"], Value::Null);
+    assert_eq!(host["strategy"], rolling(0, 1));
+    assert_eq!(host["template"]["spec"]["dnsPolicy"], "ClusterFirstWithHostNet");
+    let recreate = render(&["--set", "updateStrategy.type=Recreate"]);
+    assert_eq!(recreate["strategy"], json!({"type": "Recreate"}));
+    let own = render(&["--set", "updateStrategy.rollingUpdate.maxSurge=2"]);
+    assert_eq!(own["strategy"]["rollingUpdate"], json!({"maxSurge": 2}));
+}
+
 #[test]
 fn the_policy_in_the_config_map_is_valid() {
     each(|file, objects, _| {
@@ -160,11 +204,9 @@ fn ports_probes_and_selectors_fit_each_other() {
         for port in service["spec"]["ports"].as_array().unwrap() {
             assert!(ports.contains(&port["targetPort"].as_str().unwrap()), "{file}: {port}");
         }
-        for (probe, path) in [
-            ("startupProbe", "/readyz"),
-            ("readinessProbe", "/readyz"),
-            ("livenessProbe", "/livez"),
-        ] {
+        for (probe, path) in
+            [("startupProbe", "/livez"), ("readinessProbe", "/readyz"), ("livenessProbe", "/livez")]
+        {
             assert_eq!(container[probe]["httpGet"]["path"], path, "{file}");
             assert_eq!(container[probe]["httpGet"]["port"], "admin", "{file}");
         }
