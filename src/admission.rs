@@ -314,9 +314,8 @@ impl<'a> Reply<'a> {
         if endpoint != Endpoint::Validate {
             self.response.audit("not-injected", "the object is too large to judge");
             // Pods are judged here only. Sets are judged, and denied, by the validating webhook.
-            let strictest = if is_pod(request) { Mode::Deny } else { Mode::Warn };
-            for judged in &mut verdict.judged {
-                judged.mode = judged.mode.min(strictest);
+            if !is_pod(request) {
+                verdict.at_most(Mode::Warn);
             }
         }
         self.verdict(&verdict);

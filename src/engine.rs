@@ -105,9 +105,7 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
     let mut findings = Findings::of(&API_VALIDATION);
     run_traps(subject, cx, |phase| phase == Phase::Before, &mut findings);
     judge_all(findings, subject, cx, &mut verdict);
-    for judged in &mut verdict.judged {
-        judged.mode = judged.mode.min(Mode::Warn);
-    }
+    verdict.at_most(Mode::Warn);
     verdict
 }
 

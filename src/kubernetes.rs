@@ -3,6 +3,7 @@
 //!
 //! Imports: finding.
 
+pub(crate) mod absent;
 pub(crate) mod allowed;
 pub mod cluster;
 pub mod containers;

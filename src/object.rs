@@ -87,6 +87,18 @@ pub enum DecodeError {
     },
 }
 
+/// Reads the JSON of an object of this kind, unless it is too heavy.
+pub(crate) fn decode<'a, T: Deserialize<'a>>(
+    kind: &'static str,
+    json: &'a str,
+) -> Result<T, DecodeError> {
+    let wrong = |source| DecodeError::Json { kind, source };
+    if let Some(weight) = weight::too_heavy(json).map_err(wrong)? {
+        return Err(DecodeError::TooHeavy(Box::new(weight)));
+    }
+    serde_json::from_str(json).map_err(wrong)
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Raw<'a, S> {
@@ -144,13 +156,10 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
         json: &'a str,
         workload: impl FnOnce(S, Option<&KruiseSpec>) -> Workload<T>,
     ) -> Result<Self, DecodeError> {
-        let wrong = |source| DecodeError::Json { kind: resource.kind.as_str(), source };
-        if let Some(too_heavy) = weight::too_heavy(json).map_err(wrong)? {
-            return Err(DecodeError::TooHeavy(Box::new(too_heavy)));
-        }
-        let raw: Raw<'a, S> = serde_json::from_str(json).map_err(wrong)?;
+        let kind = resource.kind.as_str();
+        let raw: Raw<'a, S> = decode(kind, json)?;
         let kruise = if resource.is_kruise() {
-            let raw: Raw<'a, KruiseSpec> = serde_json::from_str(json).map_err(wrong)?;
+            let raw: Raw<'a, KruiseSpec> = decode(kind, json)?;
             Some(raw.spec.unwrap_or_default())
         } else {
             None
@@ -183,6 +192,14 @@ impl<T> Object<'_, T> {
     /// Its name, or the prefix of the name that the API server will generate.
     pub fn name(&self) -> &str {
         self.metadata.name()
+    }
+
+    /// The spec, if the object is a StatefulSet.
+    pub fn stateful_set(&self) -> Option<&StatefulSetSpec<T>> {
+        match &self.workload {
+            Workload::StatefulSet(spec) => Some(spec),
+            Workload::DaemonSet(_) => None,
+        }
     }
 
     /// The selector, if there is one.

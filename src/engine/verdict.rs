@@ -42,6 +42,16 @@ impl Verdict {
         self.denials().next().is_none()
     }
 
+    /// Makes every finding at most as strict as this.
+    pub(crate) fn at_most(&mut self, mode: Mode) {
+        for judged in &mut self.judged {
+            judged.mode = judged.mode.min(mode);
+        }
+        for (_, of_left_out, _) in &mut self.left_out {
+            *of_left_out = mode.min(*of_left_out);
+        }
+    }
+
     /// The findings that deny the object.
     pub fn denials(&self) -> impl Iterator<Item = &Judged> {
         self.of(Mode::Deny)

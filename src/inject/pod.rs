@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Affinity, Toleration};
 use serde::Deserialize;
 
-use crate::object::{DecodeError, Metadata, Str, marks::NODE_ANNOTATION, weight};
+use crate::object::{DecodeError, Metadata, Str, decode, marks::NODE_ANNOTATION};
 
 /// A pod, reduced to the fields that injection reads.
 #[derive(Debug)]
@@ -44,11 +44,7 @@ impl<'a> Pod<'a> {
     /// # Errors
     /// When the JSON does not decode or is not a Pod.
     pub fn parse(json: &'a str) -> Result<Self, DecodeError> {
-        let wrong = |source| DecodeError::Json { kind: "Pod", source };
-        if let Some(too_heavy) = weight::too_heavy(json).map_err(wrong)? {
-            return Err(DecodeError::TooHeavy(Box::new(too_heavy)));
-        }
-        let pod: Raw<'a> = serde_json::from_str(json).map_err(wrong)?;
+        let pod: Raw<'a> = decode("Pod", json)?;
         if pod.kind.as_deref() != Some("Pod") {
             return Err(DecodeError::Kind {
                 expected: "a Pod".to_owned(),

@@ -5,6 +5,9 @@ use std::{borrow::Borrow, collections::BTreeMap};
 use super::names;
 use crate::finding::{Findings, Path};
 
+/// The annotation of a mirror pod, which a kubelet creates for a pod that it runs from a file.
+pub(crate) const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
+
 /// The maximum total size of the keys and values of all annotations, in bytes.
 pub(crate) const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 

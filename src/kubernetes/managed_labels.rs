@@ -5,13 +5,13 @@ use super::resource::Kind;
 /// The labels that the DaemonSet controller sets on its pods.
 ///
 /// Kubernetes: `CreatePodTemplate`, pkg/controller/daemon/util/daemonset_util.go.
-pub(crate) const OF_DAEMON_SETS: &[&str] = &[REVISION, GENERATION];
+const OF_DAEMON_SETS: &[&str] = &[REVISION, GENERATION];
 
 /// The labels that the StatefulSet controller sets on its pods.
 ///
 /// Kubernetes: `initIdentity`, `updateIdentity` and `setPodRevision`,
 /// pkg/controller/statefulset/stateful_set_utils.go.
-pub(crate) const OF_STATEFUL_SETS: &[&str] = &[POD_INDEX, REVISION, POD_NAME];
+const OF_STATEFUL_SETS: &[&str] = &[POD_INDEX, REVISION, POD_NAME];
 
 /// The ordinal of a StatefulSet's pod.
 pub(crate) const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
@@ -21,6 +21,14 @@ pub(crate) const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 pub(crate) const REVISION: &str = "controller-revision-hash";
 /// How often the template of a DaemonSet has changed, from 1.
 pub(crate) const GENERATION: &str = "pod-template-generation";
+
+/// The labels that the controller of this kind sets on its pods.
+pub(crate) const fn of(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::DaemonSet => OF_DAEMON_SETS,
+        Kind::StatefulSet => OF_STATEFUL_SETS,
+    }
+}
 
 /// The ordinal of a StatefulSet's pod that can have this value of [`POD_NAME`] or [`POD_INDEX`].
 pub(crate) fn ordinal(set: &str, label: &str, value: &str) -> Option<i64> {

@@ -2,6 +2,8 @@
 
 use k8s_openapi::api::core::v1::{PodAffinityTerm, PodSpec};
 
+use super::absent::list;
+
 /// Every term of pod affinity and pod anti-affinity.
 pub(crate) fn pod_terms(spec: &PodSpec) -> impl Iterator<Item = &PodAffinityTerm> {
     let affinity = spec.affinity.as_ref();
@@ -22,8 +24,4 @@ pub(crate) fn pod_terms(spec: &PodSpec) -> impl Iterator<Item = &PodAffinityTerm
                 .flat_map(|p| list(&p.preferred_during_scheduling_ignored_during_execution)),
         );
     required.chain(preferred.map(|term| &term.pod_affinity_term))
-}
-
-fn list<T>(value: &Option<Vec<T>>) -> &[T] {
-    value.as_deref().unwrap_or_default()
 }

@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::{
 };
 
 use crate::kubernetes::{
+    absent::list,
     cluster::Cluster,
     containers::{containers, is_sidecar},
     pod_affinity::pod_terms,
@@ -219,10 +220,6 @@ pub(crate) fn container_restart_rules(spec: &PodSpec) -> bool {
     init.any(|c| rules(c) || (c.restart_policy.is_some() && !is_sidecar(c)))
         || ephemeral.any(|c| c.restart_policy.is_some() || c.restart_policy_rules.is_some())
         || spec.containers.iter().any(|c| rules(c) || c.restart_policy.is_some())
-}
-
-fn list<T>(value: &Option<Vec<T>>) -> &[T] {
-    value.as_deref().unwrap_or_default()
 }
 
 fn proc_mount(spec: &PodSpec) -> bool {

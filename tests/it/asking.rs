@@ -3,12 +3,13 @@
 
 use std::{
     fs,
-    io::Write,
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Command, Output},
 };
 
 use serde_json::Value;
+
+use crate::support;
 
 const LABEL: &str = "setguard.io/control-plane: \"true\"";
 
@@ -36,16 +37,8 @@ fn namespace(labels: &str) -> String {
 }
 
 fn run(folder: &Path, args: &[&str], stdin: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_setguard"))
-        .args(args)
-        .current_dir(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
+    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
+    support::feed(command.args(args).current_dir(folder), stdin.as_bytes())
 }
 
 /// The rules and severities of the findings about the control plane or about a changed template.

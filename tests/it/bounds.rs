@@ -3,8 +3,7 @@
 
 use std::{
     cell::Cell,
-    io::Write as _,
-    process::{Command, Output, Stdio},
+    process::{Command, Output},
 };
 
 use jiff::civil::date;
@@ -16,6 +15,8 @@ use setguard::{
     policy::Policy,
     rules::{bounds::TOO_LARGE_TO_JUDGE, traps::TRAPS},
 };
+
+use crate::support;
 
 /// A DaemonSet with this many volumes. Its selector does not match, which is a denial.
 fn daemon_set(volumes: usize) -> Value {
@@ -160,15 +161,8 @@ fn judging_ends_in_time_with_what_was_found_so_far() {
 }
 
 fn setguard(args: &[&str], stdin: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_setguard"))
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
+    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
+    support::feed(command.args(args), stdin.as_bytes())
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::Write,
     path::Path,
     process::{Command, Output, Stdio},
 };
@@ -10,6 +9,8 @@ use std::{
 use serde_json::Value;
 use setguard::rules::traps::TRAPS;
 use tempfile::TempDir;
+
+use crate::support;
 
 const GOOD: &str = "\
 apiVersion: apps/v1
@@ -95,10 +96,7 @@ impl Folder {
     }
 
     fn feed(&self, args: &[&str], stdin: &[u8]) -> Ran {
-        let mut child = setguard(self.0.path(), args).spawn().unwrap();
-        // The command may end before it has read all of its input.
-        let _ = child.stdin.take().unwrap().write_all(stdin);
-        child.wait_with_output().unwrap().into()
+        support::feed(&mut setguard(self.0.path(), args), stdin).into()
     }
 
     fn json(&self, args: &[&str]) -> (i32, Value) {

@@ -1,10 +1,6 @@
 //! What `check` finds only by comparing the objects of its input.
 
-use std::{
-    fs,
-    io::Write,
-    process::{Command, Stdio},
-};
+use std::{fs, process::Command};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -54,18 +50,9 @@ impl Folder {
 
     /// Exit code and standard output of `check`.
     fn check(&self, args: &[&str], stdin: &str) -> (i32, String) {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_setguard"))
-            .arg("check")
-            .args(args)
-            .current_dir(self.0.path())
-            .env_clear()
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
+        command.arg("check").args(args).current_dir(self.0.path()).env_clear();
+        let output = support::feed(&mut command, stdin.as_bytes());
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
         (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
     }

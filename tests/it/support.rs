@@ -2,7 +2,9 @@
 
 use std::{
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
 };
 
 use jiff::civil::date;
@@ -207,6 +209,14 @@ pub fn example(text: &str) -> Vec<Found> {
         }
         _ => check(text),
     }
+}
+
+/// Runs a command to its end and feeds it this text, of which it need not read all.
+pub fn feed(command: &mut Command, stdin: &[u8]) -> Output {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    child.wait_with_output().unwrap()
 }
 
 /// A text in which each comment `# … and 9 more` stands for nine more lines like the one before it.

@@ -6,11 +6,15 @@ use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
 
 use crate::{
     finding::{Findings, Path, Value},
-    kubernetes::{labels, names, resource::Kind, selector},
+    kubernetes::{
+        labels::{self, MIRROR_ANNOTATION},
+        names,
+        resource::Kind,
+        selector,
+    },
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-const MIRROR: &str = "kubernetes.io/config.mirror";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
@@ -54,12 +58,12 @@ pub(super) fn metadata(
     let path = path.child("annotations");
     labels::annotations(Some(annotations), &path, found);
 
-    if let Some(value) = annotations.get(MIRROR)
+    if let Some(value) = annotations.get(MIRROR_ANNOTATION)
         && spec(template)
             .is_none_or(|spec| spec.node_name.as_deref().unwrap_or_default().is_empty())
     {
         let detail = "must set spec.nodeName if mirror pod annotation is set";
-        found.invalid(&path.key(MIRROR), value, detail);
+        found.invalid(&path.key(MIRROR_ANNOTATION), value, detail);
     }
     let old = || old()?.metadata.as_ref()?.annotations.as_ref();
     if let Some(cost) = bad_deletion_cost(annotations)

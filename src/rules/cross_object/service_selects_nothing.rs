@@ -77,7 +77,7 @@ fn missing<'s>(
     controller: &Controller,
 ) -> Option<(&'s str, &'s str)> {
     let has = |key: &str, value: &str| {
-        if managed_labels::OF_STATEFUL_SETS.contains(&key) {
+        if managed_labels::of(Kind::StatefulSet).contains(&key) {
             set.is_generated
                 || managed_labels::is_possible(Kind::StatefulSet, set.name(), key, value)
         } else {

@@ -38,7 +38,7 @@ Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let Some(old) = subject.old() else { return };
-    let Some(before) = read::stateful_set(old).and_then(read::partition) else { return };
+    let Some(before) = old.stateful_set().and_then(read::partition) else { return };
     let Some(partition) = read::partition(spec) else { return };
     let ordinals = read::ordinals(spec);
     let replicas = ordinals.end - ordinals.start;

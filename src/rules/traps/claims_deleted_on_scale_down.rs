@@ -4,7 +4,7 @@ use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
+    object::{Object, StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
@@ -36,7 +36,7 @@ Kubernetes: `fixPodClaim` in `updateStatefulSet`, pkg/controller/statefulset/sta
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(old) = subject.old().and_then(read::stateful_set) else { return };
+    let Some(old) = subject.old().and_then(Object::stateful_set) else { return };
     let policy = spec.persistent_volume_claim_retention_policy.as_ref();
     let deletes = policy.and_then(|policy| policy.when_scaled.as_deref()) == Some("Delete");
     let Some((claim, _)) = read::claims(spec).next().filter(|_| deletes) else { return };

@@ -1,7 +1,5 @@
 //! An entry that is in a list twice although the list has keys.
 
-use std::collections::HashSet;
-
 use k8s_openapi::api::core::v1::Container;
 
 use super::read;
@@ -13,6 +11,7 @@ use crate::{
     kubernetes::cluster::Cluster,
     object::Subject,
     rules::trap::{Check, OpenKruise, Phase, Trap},
+    validation::pod::util::Seen,
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -87,11 +86,8 @@ fn duplicates<'a>(
     path: &Path<'_>,
     found: &mut Findings,
 ) {
-    let mut seen = HashSet::new();
-    let mut keys = keys.enumerate().peekable();
-    // Most lists are empty or have one entry.
-    let Some(first) = keys.next().filter(|_| keys.peek().is_some()) else { return };
-    for (i, key) in std::iter::once(first).chain(keys) {
+    let mut seen = Seen::new();
+    for (i, key) in keys.enumerate() {
         if !seen.insert(key) {
             let key =
                 if key.1.is_empty() { key.0.to_owned() } else { format!("{}/{}", key.0, key.1) };

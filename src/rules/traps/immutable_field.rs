@@ -53,8 +53,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             "use another name, or delete the object with its pods and apply it again",
         );
     }
-    let (Some(new), Some(old)) = (read::stateful_set(&subject.object), read::stateful_set(old))
-    else {
+    let (Some(new), Some(old)) = (subject.object.stateful_set(), old.stateful_set()) else {
         return;
     };
     let delete = "delete sts --cascade=orphan";

@@ -43,7 +43,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     let ordered = spec.pod_management_policy.as_deref() != Some("Parallel");
     let Some(partition) = read::partition(spec).filter(|_| ordered) else { return };
     let partition = i64::from(partition);
-    let (Some(old_spec), Some(status)) = (read::stateful_set(old), read::stateful_set_status(old))
+    let (Some(old_spec), Some(status)) = (old.stateful_set(), read::stateful_set_status(old))
     else {
         return;
     };

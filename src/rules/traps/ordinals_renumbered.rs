@@ -6,7 +6,7 @@ use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
+    object::{Object, StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
@@ -38,7 +38,7 @@ Kubernetes: `updateStatefulSet` (\"condemned\"), pkg/controller/statefulset/stat
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(old) = subject.old().and_then(read::stateful_set) else { return };
+    let Some(old) = subject.old().and_then(Object::stateful_set) else { return };
     let (before, after) = (read::ordinals(old), read::ordinals(spec));
     let Some((gone, new)) = exchanged(&before, &after) else { return };
     let name = subject.object.name();

@@ -13,6 +13,6 @@ pub(super) use self::{
     rollout::{scaled, strategy, surges},
     stateful_sets::{
         MAX_UNAVAILABLE_GATE, claims, max_unavailable, ordinals, partition, partition_still_held,
-        pod_names, stateful_set,
+        pod_names,
     },
 };

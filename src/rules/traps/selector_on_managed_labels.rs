@@ -45,13 +45,10 @@ pkg/controller/statefulset/stateful_set_utils.go.",
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(selector) = read::selector(&subject.object) else { return };
-    let (managed, outcome) = match subject.object.kind() {
-        Kind::DaemonSet => {
-            (managed_labels::OF_DAEMON_SETS, "creates others in their place, without end")
-        }
-        Kind::StatefulSet => {
-            (managed_labels::OF_STATEFUL_SETS, "can neither adopt nor replace them")
-        }
+    let managed = managed_labels::of(subject.object.kind());
+    let outcome = match subject.object.kind() {
+        Kind::DaemonSet => "creates others in their place, without end",
+        Kind::StatefulSet => "can neither adopt nor replace them",
     };
     let mut check = |path: &Path<'_>, key: &str, operator: &str, values: &[String]| {
         if !managed.contains(&key) || is_met(&subject.object, key, operator, values) {
@@ -84,7 +81,7 @@ fn is_met(object: &Object<'_>, key: &str, operator: &str, values: &[String]) -> 
     let name = object.metadata.name.as_deref().filter(|name| !name.is_empty());
     match (operator, name) {
         ("Exists", _) => true,
-        ("In", Some(name)) => read::stateful_set(object).is_some_and(|set| {
+        ("In", Some(name)) => object.stateful_set().is_some_and(|set| {
             let ordinals = read::ordinals(set);
             let listed =
                 values.iter().filter_map(|value| managed_labels::ordinal(name, key, value));
@@ -94,7 +91,7 @@ fn is_met(object: &Object<'_>, key: &str, operator: &str, values: &[String]) -> 
         ("NotIn", Some(name)) => {
             let possible = |value: &String| {
                 let ordinal = managed_labels::ordinal(name, key, value);
-                let ordinals = read::stateful_set(object).map(read::ordinals);
+                let ordinals = object.stateful_set().map(read::ordinals);
                 managed_labels::is_possible(object.kind(), name, key, value)
                     && ordinal.zip(ordinals).is_none_or(|(it, ordinals)| ordinals.contains(&it))
             };

@@ -49,7 +49,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         Workload::StatefulSet(_) => return,
     };
     let Some(pod) = read::pod_spec(&subject.object) else { return };
-    let claims = read::stateful_set(&subject.object).into_iter().flat_map(read::claims);
+    let claims = subject.object.stateful_set().into_iter().flat_map(read::claims);
     let claims: HashSet<&str> = claims.map(|(name, _)| name).collect();
     let only_read = only_read(pod);
     for (i, volume) in pod.volumes.iter().flatten().enumerate() {

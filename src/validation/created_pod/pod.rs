@@ -5,11 +5,8 @@ use std::{cell::OnceCell, collections::BTreeSet};
 use k8s_openapi::api::core::v1::{PodSpec, Volume};
 
 use crate::{
-    kubernetes::{
-        cluster::Cluster,
-        managed_labels::{OF_DAEMON_SETS, OF_STATEFUL_SETS},
-    },
-    object::{Object, StatefulSetSpec, Workload},
+    kubernetes::{cluster::Cluster, labels::MIRROR_ANNOTATION, managed_labels},
+    object::{Object, StatefulSetSpec},
     validation::pod::util::{list, text},
 };
 
@@ -36,10 +33,7 @@ impl<'a> Pod<'a> {
 
     /// The StatefulSet that makes the pod.
     pub(super) fn stateful_set(&self) -> Option<&'a StatefulSetSpec> {
-        match &self.object.workload {
-            Workload::StatefulSet(spec) => Some(spec),
-            Workload::DaemonSet(_) => None,
-        }
+        self.object.stateful_set()
     }
 
     /// The names of the claim templates: volumes that replace those of the template.
@@ -60,10 +54,7 @@ impl<'a> Pod<'a> {
     pub(super) fn has_label(&self, key: &str) -> bool {
         let metadata = self.object.template().metadata.as_ref();
         let own = metadata.and_then(|metadata| metadata.labels.as_ref());
-        let managed = match &self.object.workload {
-            Workload::DaemonSet(_) => OF_DAEMON_SETS,
-            Workload::StatefulSet(_) => OF_STATEFUL_SETS,
-        };
+        let managed = managed_labels::of(self.object.kind());
         own.is_some_and(|labels| labels.contains_key(key)) || managed.contains(&key)
     }
 
@@ -71,6 +62,6 @@ impl<'a> Pod<'a> {
     pub(super) fn is_mirror(&self) -> bool {
         let metadata = self.object.template().metadata.as_ref();
         let annotations = metadata.and_then(|metadata| metadata.annotations.as_ref());
-        annotations.is_some_and(|it| it.contains_key("kubernetes.io/config.mirror"))
+        annotations.is_some_and(|it| it.contains_key(MIRROR_ANNOTATION))
     }
 }

@@ -12,7 +12,10 @@ use crate::{
     },
 };
 
-pub(crate) use crate::kubernetes::labels::label_key;
+pub(crate) use crate::kubernetes::{
+    absent::{list, text},
+    labels::label_key,
+};
 
 /// The message for an invalid `defaultMode` or `mode`.
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
@@ -51,16 +54,6 @@ impl<T: Copy + Eq + Hash> Seen<T> {
     pub(crate) fn contains(&self, value: T) -> bool {
         self.few.contains(&Some(value)) || self.many.contains(&value)
     }
-}
-
-/// A string that may be absent. The API server treats absent and empty alike.
-pub(crate) fn text(value: &Option<String>) -> &str {
-    value.as_deref().unwrap_or_default()
-}
-
-/// A list that may be absent.
-pub(crate) fn list<T>(value: &Option<Vec<T>>) -> &[T] {
-    value.as_deref().unwrap_or_default()
 }
 
 /// A value of one of Go's named string types: the API server prints it as JSON, not as Go text.

@@ -83,16 +83,8 @@ impl<'a> Builder<'a> {
     ) -> Result<Node<'a>, Problem> {
         self.tokens.take()?;
         let mut items = Vec::new();
-        while self.is_open(mark, &Kind::FlowListEnd)? {
-            if !items.is_empty() {
-                if !self.take(&Kind::FlowEntry)? {
-                    let message = ", or ] was expected here";
-                    return Err(Problem::not_yaml(self.mark()?, message));
-                }
-                if !self.is_open(mark, &Kind::FlowListEnd)? {
-                    break;
-                }
-            }
+        let end = Kind::FlowListEnd;
+        while self.has_item(mark, items.is_empty(), &end, ", or ] was expected here")? {
             let here = path.map(|path| path.index(items.len()));
             let item = if self.is(&Kind::Key)? {
                 self.pair(here.as_ref(), depth + 1)?
@@ -102,6 +94,26 @@ impl<'a> Builder<'a> {
             items.push(item);
         }
         Ok(Node { value: Value::Seq(items), mark })
+    }
+
+    /// Takes the end of what the bracket at `mark` opens, if it is next, or the comma before an item
+    /// that is not the first. Returns whether there is an item.
+    fn has_item(
+        &mut self,
+        mark: Mark,
+        is_first: bool,
+        end: &Kind<'_>,
+        expected: &'static str,
+    ) -> Result<bool, Problem> {
+        let is_open = self.is_open(mark, end)?;
+        if !is_open || is_first {
+            return Ok(is_open);
+        }
+        if !self.take(&Kind::FlowEntry)? {
+            return Err(Problem::not_yaml(self.mark()?, expected));
+        }
+        // A comma may also come before the end.
+        self.is_open(mark, end)
     }
 
     /// Takes the end of what the bracket at `mark` opens, if it is next. Returns whether it is not.
@@ -142,16 +154,8 @@ impl<'a> Builder<'a> {
         let mut entries = Entries::default();
         let mut is_first = true;
         let is_end = |kind: &Kind<'_>| matches!(kind, Kind::FlowEntry | Kind::FlowMappingEnd);
-        while self.is_open(mark, &Kind::FlowMappingEnd)? {
-            if !is_first {
-                if !self.take(&Kind::FlowEntry)? {
-                    let message = ", or } was expected here";
-                    return Err(Problem::not_yaml(self.mark()?, message));
-                }
-                if !self.is_open(mark, &Kind::FlowMappingEnd)? {
-                    break;
-                }
-            }
+        let end = Kind::FlowMappingEnd;
+        while self.has_item(mark, is_first, &end, ", or } was expected here")? {
             is_first = false;
             let begin = self.mark()?;
             let may_have_value = self.take(&Kind::Key)?;

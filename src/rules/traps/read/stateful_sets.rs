@@ -12,20 +12,12 @@ use super::{
 };
 use crate::{
     kubernetes::cluster::Cluster,
-    object::{Object, StatefulSetSpec, Subject, Workload},
+    object::{StatefulSetSpec, Subject},
 };
 
 /// The feature gate of a StatefulSet's `maxUnavailable`. While it is off, the API server drops the
 /// field, and the controller ignores it in objects that already have it.
 pub(crate) const MAX_UNAVAILABLE_GATE: &str = "MaxUnavailableStatefulSet";
-
-/// The spec, if the object is a StatefulSet.
-pub(crate) fn stateful_set<'a, T>(object: &'a Object<'_, T>) -> Option<&'a StatefulSetSpec<T>> {
-    match &object.workload {
-        Workload::StatefulSet(spec) => Some(spec),
-        Workload::DaemonSet(_) => None,
-    }
-}
 
 /// The ordinals of a StatefulSet's pods.
 ///
@@ -79,12 +71,12 @@ pub(crate) fn claims<T>(
 /// The partition, if it still holds back the previous template change and this update changes the
 /// template again, but not the partition.
 pub(crate) fn partition_still_held(subject: &Subject<'_>, cluster: &Cluster) -> Option<i32> {
-    let (old, spec) = subject.old().zip(stateful_set(&subject.object))?;
+    let (old, spec) = subject.old().zip(subject.object.stateful_set())?;
     let replicas = spec.replicas.unwrap_or(1);
     let partition = partition(spec).filter(|partition| (1..replicas).contains(partition))?;
     let status = stateful_set_status(old)?;
     let held_back = status.current_revision != status.update_revision;
-    let untouched = self::partition(stateful_set(old)?) == Some(partition);
+    let untouched = self::partition(old.stateful_set()?) == Some(partition);
     (held_back && untouched && template_changes(subject, cluster)).then_some(partition)
 }
 
