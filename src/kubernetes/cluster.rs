@@ -61,7 +61,10 @@ struct Gate {
 }
 
 /// If this gate is off, the API server drops a StatefulSet's `maxUnavailable`.
-const MAX_UNAVAILABLE_STATEFUL_SET: &str = "MaxUnavailableStatefulSet";
+pub const MAX_UNAVAILABLE_STATEFUL_SET: &str = "MaxUnavailableStatefulSet";
+
+/// If this gate is on, a StatefulSet may have the update strategy `Recreate`.
+pub const STATEFUL_SET_RECREATE_STRATEGY: &str = "StatefulSetRecreateStrategy";
 
 /// Off in every supported release.
 const OFF: &[(u32, bool)] = &[(0, false)];
@@ -70,10 +73,12 @@ const OFF: &[(u32, bool)] = &[(0, false)];
 ///
 /// Kubernetes: `pkg/features/kube_features.go`.
 const GATES: &[Gate] = &[
-    // On in 1.35.0 to 1.35.3, off again since 1.35.4: the table follows the later patch releases.
-    Gate { name: MAX_UNAVAILABLE_STATEFUL_SET, defaults: OFF },
+    // Also on in 1.35.0 to 1.35.3, off again since 1.35.4: the table follows the later patch
+    // releases.
+    Gate { name: MAX_UNAVAILABLE_STATEFUL_SET, defaults: &[(37, true)] },
+    Gate { name: STATEFUL_SET_RECREATE_STRATEGY, defaults: OFF },
     // Gates for fields of the pod template.
-    Gate { name: "ClusterTrustBundleProjection", defaults: OFF },
+    Gate { name: "ClusterTrustBundleProjection", defaults: &[(37, true)] },
     Gate { name: "ContainerRestartRules", defaults: &[(35, true)] },
     Gate { name: "ContainerStopSignals", defaults: OFF },
     Gate { name: "DynamicResourceAllocation", defaults: &[(34, true)] },
@@ -85,7 +90,7 @@ const GATES: &[Gate] = &[
     Gate { name: "MatchLabelKeysInPodAffinity", defaults: &[(0, true)] },
     Gate { name: "MatchLabelKeysInPodTopologySpread", defaults: &[(0, true)] },
     Gate { name: "MatchLabelKeysInPodTopologySpreadSelectorMerge", defaults: &[(34, true)] },
-    Gate { name: "PodCertificateRequest", defaults: OFF },
+    Gate { name: "PodCertificateRequest", defaults: &[(37, true)] },
     Gate { name: "PodDeletionCost", defaults: &[(0, true)] },
     Gate { name: "PodLevelResources", defaults: &[(34, true)] },
     Gate { name: "PodLifecycleSleepActionAllowZero", defaults: &[(33, true)] },
@@ -94,7 +99,7 @@ const GATES: &[Gate] = &[
     Gate { name: "RelaxedEnvironmentVariableValidation", defaults: &[(0, true)] },
     Gate { name: "RestartAllContainersOnContainerExits", defaults: &[(36, true)] },
     Gate { name: "SELinuxChangePolicy", defaults: &[(33, true)] },
-    Gate { name: "SELinuxMount", defaults: OFF },
+    Gate { name: "SELinuxMount", defaults: &[(37, true)] },
     Gate { name: "StrictIPCIDRValidation", defaults: &[(36, true)] },
     Gate { name: "SupplementalGroupsPolicy", defaults: &[(33, true)] },
     Gate { name: "TaintTolerationComparisonOperators", defaults: OFF },
@@ -115,6 +120,9 @@ pub mod since {
     pub const STATEFUL_SET_TEMPLATE_VALIDATED: Version = Version { minor: 34 };
     /// The claim templates of a StatefulSet are validated (kubernetes#132212).
     pub const CLAIM_TEMPLATES_VALIDATED: Version = Version { minor: 34 };
+    /// A StatefulSet may have the update strategy `Recreate`, if its feature gate is on or if the
+    /// stored object has it already (kubernetes#137187).
+    pub const STATEFUL_SET_RECREATE: Version = Version { minor: 37 };
 }
 
 /// Version and feature gates of a cluster.
@@ -222,8 +230,9 @@ mod tests {
 
     #[test]
     fn a_gate_has_a_default_and_can_be_set() {
-        let mut cluster = Cluster::default();
+        let mut cluster = Cluster::new(Version { minor: 36 }, BTreeMap::new());
         assert!(!cluster.enabled("MaxUnavailableStatefulSet"));
+        assert!(Cluster::default().enabled("MaxUnavailableStatefulSet"), "on since 1.37");
         cluster.set_gate("MaxUnavailableStatefulSet", true);
         assert!(cluster.enabled("MaxUnavailableStatefulSet"));
         assert_eq!(parse_gates("A=true,B=false").unwrap().len(), 2);

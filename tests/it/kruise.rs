@@ -1,10 +1,15 @@
 //! OpenKruise's sets: fields that the built-in sets have too are judged alike, and fields that only
 //! OpenKruise has are left to it.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use setguard::{
-    kubernetes::resource::{RESOURCES, Resource},
-    object::schema::strict,
+    kubernetes::{
+        cluster::Cluster,
+        resource::{RESOURCES, Resource},
+    },
+    object::{schema::strict, storage::Storage},
     yaml,
 };
 
@@ -143,12 +148,16 @@ fn max_unavailable_of_a_stateful_set_needs_no_feature_gate() {
         let set = with(good(resource), "/spec/podManagementPolicy", json!("Parallel"));
         with(with(set, "/spec/replicas", json!(4)), "/spec/updateStrategy", strategy)
     };
+    // Without the gate, which is on by default since 1.37.
+    let off = Cluster::new("1.36".parse().unwrap(), BTreeMap::new());
+    let found =
+        |object: &Value| support::judge_in(&object.to_string(), None, &off, &Storage::default());
     let field = "spec.updateStrategy.rollingUpdate.maxUnavailable";
-    assert_eq!(ids(&found(&set(built_in, json!(2)), None)), [("max-unavailable-ignored", field)]);
-    assert_eq!(found(&set(own, json!(2)), None), []);
-    assert_eq!(ids(&found(&set(own, json!(0)), None)), [("api-validation", field)]);
-    assert_eq!(ids(&found(&set(own, json!("x")), None))[0], ("api-validation", field));
-    assert_eq!(ids(&found(&set(own, json!(4)), None)), [("max-unavailable-everything", field)]);
+    assert_eq!(ids(&found(&set(built_in, json!(2)))), [("max-unavailable-ignored", field)]);
+    assert_eq!(found(&set(own, json!(2))), []);
+    assert_eq!(ids(&found(&set(own, json!(0)))), [("api-validation", field)]);
+    assert_eq!(ids(&found(&set(own, json!("x"))))[0], ("api-validation", field));
+    assert_eq!(ids(&found(&set(own, json!(4)))), [("max-unavailable-everything", field)]);
 }
 
 #[test]

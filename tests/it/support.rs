@@ -183,10 +183,13 @@ pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
     found
 }
 
-/// The cluster that a fixture or an example is for: a comment may set `--feature-gates A=true`.
+/// The cluster that a fixture or an example is for: a comment may set `--kube-version 1.36` or
+/// `--feature-gates A=true`.
 fn cluster_of(text: &str) -> Cluster {
-    let gates = text.lines().find_map(|line| line.strip_prefix("# --feature-gates "));
-    Cluster::new(Cluster::default().version, parse_gates(gates.unwrap_or_default()).unwrap())
+    let flag = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
+    let version = flag("# --kube-version ").map(|version| version.parse().unwrap());
+    let gates = parse_gates(flag("# --feature-gates ").unwrap_or_default()).unwrap();
+    Cluster::new(version.unwrap_or(Cluster::default().version), gates)
 }
 
 /// Whether the fixtures and examples of the rule `id` may have this finding of another rule:

@@ -1,6 +1,8 @@
 //! How releases and feature gates change what is found in the same object.
 #![allow(clippy::needless_pass_by_value, reason = "a json! in place reads better without &")]
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use setguard::{
     kubernetes::cluster::{Cluster, parse_gates},
@@ -72,6 +74,9 @@ fn each_release_refuses_only_what_it_validates() {
     let zero = |value: Value| json!({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": value}}});
     let bad_image = json!({"name": "v", "image": {"reference": "a", "pullPolicy": "Other"}});
     let gate = "MaxUnavailableStatefulSet=true";
+    let recreate =
+        |rolling: Value| json!({"updateStrategy": {"type": "Recreate", "rollingUpdate": rolling}});
+    let recreates = "StatefulSetRecreateStrategy=true";
     let cases: Vec<(&str, Value, &str, &[&str])> = vec![
         // The template and the claims of a StatefulSet are validated since 1.34.
         (daemon, no_image(), "", all),
@@ -81,10 +86,13 @@ fn each_release_refuses_only_what_it_validates() {
         (stateful, json!({"serviceName": ""}), "", &[]),
         (stateful, json!({"serviceName": "A_B"}), "", all),
         // Without its gate the field is dropped before it is validated.
-        (stateful, zero(json!(0)), "", &[]),
+        (stateful, zero(json!(0)), "", from("1.37")),
         (stateful, zero(json!(0)), gate, all),
         (stateful, zero(json!(1)), gate, &[]),
         (daemon, zero(json!(0)), "", all),
+        (stateful, recreate(json!(null)), "", all),
+        (stateful, recreate(json!(null)), recreates, before("1.37")),
+        (stateful, recreate(json!({"partition": 1})), recreates, all),
         // Fields behind a gate: dropped if it is off, validated if it is on.
         (daemon, in_template(json!({"hostnameOverride": "A_B"})), "", from("1.35")),
         (daemon, in_template(json!({"hostnameOverride": "A_B"})), "HostnameOverride=false", &[]),
@@ -125,8 +133,41 @@ fn a_trap_depends_on_its_feature_gate() {
             let ids = found.into_iter().map(|found| found.rule);
             ids.filter(|id| id.starts_with("max-unavailable")).collect()
         };
-        assert_eq!(ids(""), ["max-unavailable-ignored"], "{release}");
-        assert_eq!(ids("MaxUnavailableStatefulSet=true"), ["max-unavailable-ordered"], "{release}");
+        let (ignored, honoured) = (["max-unavailable-ignored"], ["max-unavailable-ordered"]);
+        assert_eq!(ids(""), if release < "1.37" { ignored } else { honoured }, "{release}");
+        assert_eq!(ids("MaxUnavailableStatefulSet=false"), ignored, "{release}");
+        assert_eq!(ids("MaxUnavailableStatefulSet=true"), honoured, "{release}");
+    }
+}
+
+/// Recorded with kube-apiserver 1.37.0, the gate on and off.
+#[test]
+fn the_words_about_recreate_depend_on_its_gate() {
+    let strategy = |strategy: Value| patched("StatefulSet", &json!({"updateStrategy": strategy}));
+    let random = strategy(json!({"type": "Random"}));
+    let recreate = strategy(json!({"type": "Recreate"}));
+    let both = strategy(json!({"type": "Recreate", "rollingUpdate": {"partition": 1}}));
+    let mut stored: Value = serde_json::from_str(&recreate).unwrap();
+    stored["metadata"]["uid"] = json!("1");
+    let stored = stored.to_string();
+    let two = "Invalid value: {\"Type\":\"Recreate\",\"RollingUpdate\":null}: must be 'RollingUpdate' or 'OnDelete'";
+    let three = "Invalid value: {\"Type\":\"Random\",\"RollingUpdate\":null}: must be 'RollingUpdate', 'OnDelete', or 'Recreate'";
+    let block = "Invalid value: {\"Partition\":1,\"MaxUnavailable\":null}: only allowed for updateStrategy 'RollingUpdate'";
+    let cases: [(&str, Option<&str>, bool, &[&str]); 6] = [
+        (&recreate, None, false, &[two]),
+        (&recreate, None, true, &[]),
+        (&random, None, true, &[three]),
+        (&both, None, true, &[block]),
+        // A stored object keeps the strategy when the gate is switched off.
+        (&recreate, Some(&stored), false, &[]),
+        (&random, Some(&stored), false, &[three]),
+    ];
+    for (json, old, on, expected) in cases {
+        let mut cluster = Cluster::new("1.37".parse().unwrap(), BTreeMap::new());
+        cluster.set_gate("StatefulSetRecreateStrategy", on);
+        let found = support::judge_in(json, old, &cluster, &Storage::default());
+        let messages: Vec<_> = found.iter().map(|found| found.text.as_str()).collect();
+        assert_eq!(messages, expected, "gate {on}: {json}");
     }
 }
 

@@ -26,7 +26,7 @@ use crate::{
         paths::{CLAIM_TEMPLATES, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
     },
     kubernetes::{
-        cluster::{Cluster, since},
+        cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET, STATEFUL_SET_RECREATE_STRATEGY, since},
         int_or_percent, names,
         resource::Kind,
         selector, semantic,
@@ -207,17 +207,46 @@ impl Validator<'_> {
             (Some("RollingUpdate"), Some(rolling)) => {
                 self.rolling_update(rolling, &path.child("rollingUpdate"), found);
             }
-            (Some("OnDelete"), Some(rolling)) => {
-                let detail = "only allowed for updateStrategy 'RollingUpdate'";
-                let value = Value::json(&self.as_internal_json(rolling));
-                found.invalid(&path.child("rollingUpdate"), value, detail);
+            (Some("Recreate"), None) if self.may_recreate() => {}
+            (Some("OnDelete"), Some(rolling)) => self.no_rolling_update(rolling, path, found),
+            (Some("Recreate"), Some(rolling)) if self.may_recreate() => {
+                self.no_rolling_update(rolling, path, found);
             }
             (type_, rolling) => {
                 let rolling = rolling.as_ref().map(|rolling| self.as_internal_json(rolling));
                 let value = Value::json(&json!({"Type": type_, "RollingUpdate": rolling}));
-                found.invalid(path, value, "must be 'RollingUpdate' or 'OnDelete'");
+                let detail = if self.may_recreate() {
+                    "must be 'RollingUpdate', 'OnDelete', or 'Recreate'"
+                } else {
+                    "must be 'RollingUpdate' or 'OnDelete'"
+                };
+                found.invalid(path, value, detail);
             }
         }
+    }
+
+    fn no_rolling_update(
+        &self,
+        rolling: &RollingUpdateStatefulSetStrategy,
+        path: &Path<'_>,
+        found: &mut Findings,
+    ) {
+        let value = Value::json(&self.as_internal_json(rolling));
+        let detail = "only allowed for updateStrategy 'RollingUpdate'";
+        found.invalid(&path.child("rollingUpdate"), value, detail);
+    }
+
+    /// `AllowStatefulSetRecreateStrategy` of `statefulSetStrategy`. A stored object that has the
+    /// strategy keeps it when the gate is switched off.
+    fn may_recreate(&self) -> bool {
+        let has_it = |old: Old<'_>| {
+            let strategy = old.spec.update_strategy.as_ref();
+            old.is_stored() && strategy.and_then(|it| it.type_.as_deref()) == Some("Recreate")
+        };
+        let is_known = self.cluster.has(since::STATEFUL_SET_RECREATE) && !self.kruise;
+        is_known
+            && (self.cluster.enabled(STATEFUL_SET_RECREATE_STRATEGY)
+                || self.old.is_some_and(has_it))
     }
 
     /// `validateRollingUpdateStatefulSet`.
@@ -251,7 +280,7 @@ impl Validator<'_> {
             let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
             old.is_stored() && rolling.is_some_and(|r| r.max_unavailable.is_some())
         };
-        self.cluster.enabled("MaxUnavailableStatefulSet") || self.old.is_some_and(in_use)
+        self.cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) || self.old.is_some_and(in_use)
     }
 
     /// The rolling update as the API server prints it: its internal type has no JSON names.

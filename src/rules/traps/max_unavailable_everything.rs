@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::cluster::Cluster,
+    kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
     object::{DaemonSetSpec, Subject, Workload},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
@@ -42,7 +42,7 @@ pkg/controller/statefulset/stateful_set_utils.go.",
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let all = match &subject.object.workload {
         Workload::DaemonSet(spec) => daemon_set(subject, spec, cluster),
-        Workload::StatefulSet(spec) if cluster.enabled(read::MAX_UNAVAILABLE_GATE) => {
+        Workload::StatefulSet(spec) if cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) => {
             let replicas = spec.replicas.unwrap_or(1);
             let at_once = read::max_unavailable(spec).unwrap_or(1);
             let updates_all = read::partition(spec) == Some(0) && replicas > 1;

@@ -3,7 +3,7 @@
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::cluster::Cluster,
+    kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
     object::{StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
@@ -16,8 +16,8 @@ pub(super) static TRAP: Trap = Trap {
 `updateStrategy.rollingUpdate.maxUnavailable` of a StatefulSet belongs to the feature gate
 MaxUnavailableStatefulSet. While the gate is off the API server drops the field silently, unless the
 stored object already has it, and the controller updates one pod at a time in any case. The gate has
-existed since 1.24; it was on by default only in 1.35.0 to 1.35.3. The rule ignores values that amount
-to one pod: they change nothing.
+existed since 1.24; it is on by default since 1.37, and was in 1.35.0 to 1.35.3. The rule ignores values
+that amount to one pod: they change nothing.
 
 Seen on a 1.36 control plane: `maxUnavailable: 2` is accepted, the stored object does not have it, and
 the user gets no message. Only a mutating webhook sees the field.
@@ -37,7 +37,7 @@ Kubernetes: `dropStatefulSetDisabledFields`, pkg/registry/apps/statefulset/strat
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let at_once = read::max_unavailable(spec).unwrap_or(1);
-    if at_once < 2 || cluster.enabled(read::MAX_UNAVAILABLE_GATE) {
+    if at_once < 2 || cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) {
         return;
     }
     found.report(
@@ -46,8 +46,7 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut
         format!(
             "it has no effect because the feature gate {} is off (Kubernetes {}): pods are \
              updated one at a time, not {at_once}",
-            read::MAX_UNAVAILABLE_GATE,
-            cluster.version,
+            MAX_UNAVAILABLE_STATEFUL_SET, cluster.version,
         ),
         "leave it out, or enable the gate in kube-apiserver and kube-controller-manager",
     );

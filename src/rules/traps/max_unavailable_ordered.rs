@@ -3,7 +3,7 @@
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::cluster::Cluster,
+    kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
     object::{StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
@@ -39,7 +39,7 @@ pkg/controller/statefulset/stateful_set_control.go.",
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let parallel = spec.pod_management_policy.as_deref() == Some("Parallel");
-    if parallel || !cluster.enabled(read::MAX_UNAVAILABLE_GATE) {
+    if parallel || !cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) {
         return;
     }
     let (Some(at_once), Some(partition)) = (read::max_unavailable(spec), read::partition(spec))

@@ -5,7 +5,7 @@ use k8s_openapi::api::apps::v1::StatefulSetStatus;
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
-    kubernetes::cluster::Cluster,
+    kubernetes::cluster::{Cluster, STATEFUL_SET_RECREATE_STRATEGY},
     object::{Object, StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
@@ -23,6 +23,10 @@ pod that is only starting does no harm.
 
 Seen on a 1.36 control plane: 2 replicas, the second not ready, a new image; nothing happens until the
 pod is deleted, then both pods are updated within seconds.
+
+Since 1.37 a StatefulSet may have `updateStrategy.type: Recreate`, if the feature gate
+StatefulSetRecreateStrategy is on. It has no such trap, but every new template takes all pods down at
+once.
 
 Kubernetes: `processReplica` and `updateStatefulSet`,
 pkg/controller/statefulset/stateful_set_control.go; \"Forced rollback\" in the documentation of
@@ -65,7 +69,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
              OrderedReady the new template is not rolled out until every pod is ready, even if \
              it is the fix"
         ),
-        advice(&subject.object, suspect, read::ordinals(spec).start, partition),
+        advice(&subject.object, suspect, read::ordinals(spec).start, partition) + recreate(cluster),
     );
 }
 
@@ -99,6 +103,15 @@ fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64)
         "see with {list} whether {pod} is the broken pod, as the status suggests, and run {delete} \
          if it does not become ready by itself"
     )
+}
+
+/// The strategy that does not wait, where the cluster has it.
+fn recreate(cluster: &Cluster) -> &'static str {
+    if cluster.enabled(STATEFUL_SET_RECREATE_STRATEGY) {
+        "; updateStrategy.type Recreate would not wait, but takes all pods down with each template"
+    } else {
+        ""
+    }
 }
 
 /// The pod that is probably not ready, derived from the counts in the status. Pods are started from the

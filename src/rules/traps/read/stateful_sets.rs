@@ -15,10 +15,6 @@ use crate::{
     object::{StatefulSetSpec, Subject},
 };
 
-/// The feature gate of a StatefulSet's `maxUnavailable`. While it is off, the API server drops the
-/// field, and the controller ignores it in objects that already have it.
-pub(crate) const MAX_UNAVAILABLE_GATE: &str = "MaxUnavailableStatefulSet";
-
 /// The ordinals of a StatefulSet's pods.
 ///
 /// Kubernetes: `getStartOrdinal`, `getEndOrdinal`, pkg/controller/statefulset/stateful_set_utils.go.
