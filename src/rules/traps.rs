@@ -9,12 +9,15 @@ mod claim_unmounted;
 mod claim_without_class;
 mod claims_deleted_on_scale_down;
 mod control_plane_not_tolerated;
+mod daemon_without_priority;
 mod duplicate_entry;
 mod grace_period_zero;
 mod history_limit_zero;
+mod host_network_dns;
 mod host_port_spread;
 mod immutable_field;
 mod legacy_master_toleration;
+mod legacy_node_label;
 mod long_ready_seconds;
 mod max_unavailable_everything;
 mod max_unavailable_ignored;
@@ -30,6 +33,7 @@ mod partition_covers_all;
 mod partition_is_an_index;
 mod partition_left_set;
 mod pod_never_created;
+mod pre_stop_outlasts_grace;
 mod read;
 mod rollout_blocked;
 mod selector_on_managed_labels;
@@ -61,12 +65,15 @@ pub static TRAPS: &[&Trap] = &[
     &claim_without_class::TRAP,
     &claims_deleted_on_scale_down::TRAP,
     &control_plane_not_tolerated::TRAP,
+    &daemon_without_priority::TRAP,
     &duplicate_entry::TRAP,
     &grace_period_zero::TRAP,
     &history_limit_zero::TRAP,
+    &host_network_dns::TRAP,
     &host_port_spread::TRAP,
     &immutable_field::TRAP,
     &legacy_master_toleration::TRAP,
+    &legacy_node_label::TRAP,
     &long_ready_seconds::TRAP,
     &max_unavailable_everything::TRAP,
     &max_unavailable_ignored::TRAP,
@@ -82,6 +89,7 @@ pub static TRAPS: &[&Trap] = &[
     &partition_is_an_index::TRAP,
     &partition_left_set::TRAP,
     &pod_never_created::TRAP,
+    &pre_stop_outlasts_grace::TRAP,
     &rollout_blocked::TRAP,
     &selector_on_managed_labels::TRAP,
     &selector_too_broad::TRAP,

@@ -1,0 +1,77 @@
+//! The network plugin or storage driver of a node without a priority.
+
+use k8s_openapi::api::core::v1::PodSpec;
+
+use crate::{
+    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
+    kubernetes::cluster::Cluster,
+    object::{DaemonSetSpec, Subject},
+    rules::trap::{Check, OpenKruise, Phase, Trap},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "daemon-without-priority",
+        summary: "a network, storage or device plugin of the node without a priorityClassName",
+        why: "\
+A DaemonSet that installs a network plugin, a storage driver or a device plugin must run on every node, or
+the node's other pods do not work. Without a priority its pod competes with those pods: on a full node it
+stays Pending, no autoscaler makes room for it, and when memory runs out it is evicted like any other.
+
+Seen on a 1.36 control plane, with a node whose CPU another pod has requested: the pod of a DaemonSet stays
+Pending with \"Insufficient cpu\" and \"No preemption victims found\"; with
+`priorityClassName: system-node-critical` the other pod is evicted at once and the daemon is scheduled.
+
+The rule finds DaemonSets with a hostPath in /etc/cni, /opt/cni or the kubelet's folders for plugins. It
+cannot see whether the cluster has a PriorityClass with globalDefault.
+
+Kubernetes: `PodEligibleToPreemptOthers` and `SelectVictimsOnNode`,
+pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.",
+        bad: include_str!("examples/daemon-without-priority.bad.yaml"),
+        good: include_str!("examples/daemon-without-priority.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.2.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    openkruise: OpenKruise::Applies,
+    check: Check::DaemonSet(check),
+};
+
+/// The folders of the node in which plugins are installed, and what they are plugins for.
+const FOLDERS: [(&str, &str); 5] = [
+    ("/etc/cni", "the network"),
+    ("/opt/cni", "the network"),
+    ("/var/lib/kubelet/plugins", "storage"),
+    ("/var/lib/kubelet/plugins_registry", "storage"),
+    ("/var/lib/kubelet/device-plugins", "devices"),
+];
+
+fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(pod) = &spec.template.spec else { return };
+    let has_class = pod.priority_class_name.as_deref().is_some_and(|name| !name.is_empty());
+    if has_class || pod.priority.is_some() {
+        return;
+    }
+    let Some((path, purpose)) = plugin_folder(pod) else { return };
+    found.report(
+        &POD_SPEC,
+        Reason::Required,
+        format!(
+            "the hostPath {path} belongs to a plugin for {purpose}, but on a full node this pod \
+             stays Pending, because it has no priorityClassName"
+        ),
+        "set priorityClassName: system-node-critical, or that of a PriorityClass of your own",
+    );
+}
+
+/// The first volume of the pod in a folder for plugins, and what the plugins there are for.
+fn plugin_folder(pod: &PodSpec) -> Option<(&str, &'static str)> {
+    let paths = pod.volumes.iter().flatten().filter_map(|volume| volume.host_path.as_ref());
+    paths.map(|host| host.path.as_str()).find_map(|path| {
+        let is_in = |folder: &&(&str, _)| {
+            path.strip_prefix(folder.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        FOLDERS.iter().find(is_in).map(|(_, purpose)| (path, *purpose))
+    })
+}

@@ -1,0 +1,77 @@
+//! Pods that ask for the control plane's old node label.
+
+use k8s_openapi::api::core::v1::{NodeSelectorTerm, PodSpec};
+
+use super::read;
+use crate::{
+    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
+    kubernetes::{cluster::Cluster, resource::Kind},
+    object::Subject,
+    rules::trap::{Check, OpenKruise, Phase, Trap},
+};
+
+pub(super) static TRAP: Trap = Trap {
+    meta: Meta {
+        id: "legacy-node-label",
+        summary: "a nodeSelector or node affinity that asks for the control plane's old label",
+        why: "\
+Control plane nodes used to have the label `node-role.kubernetes.io/master`. kubeadm 1.24 removed it and sets
+only `node-role.kubernetes.io/control-plane`; RKE2 dropped it in 1.34. A template that asks for the old label
+gets no pods on such a cluster, and for a DaemonSet nothing reports it.
+
+Seen on a 1.36 control plane with a node that has only the new label: a DaemonSet whose nodeSelector asks for
+the old one wants no pods, and `kubectl rollout status` prints \"successfully rolled out\"; the pod of such a
+StatefulSet stays Pending with \"didn't match Pod's node affinity/selector\".
+
+The rule is silent if one term of the required node affinity does not ask for the old label: some
+distributions still set it, and terms are alternatives. It ignores the labels `beta.kubernetes.io/os`,
+`beta.kubernetes.io/arch` and `failure-domain.beta.kubernetes.io/*`, which are deprecated but still set.
+
+Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go; `deprecatedNodeLabels`,
+pkg/api/node/util.go.",
+        bad: include_str!("examples/legacy-node-label.bad.yaml"),
+        good: include_str!("examples/legacy-node-label.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.2.0",
+        adjustable: true,
+    },
+    phase: Phase::After,
+    openkruise: OpenKruise::Applies,
+    check: Check::Both(check),
+};
+
+const OLD: &str = "node-role.kubernetes.io/master";
+const NEW: &str = "node-role.kubernetes.io/control-plane";
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    let outcome = match subject.object.kind() {
+        Kind::DaemonSet => "no pod is created and `kubectl rollout status` still reports success",
+        Kind::StatefulSet => "the pods stay Pending",
+    };
+    let message = format!("newer clusters do not set the label {OLD}: there {outcome}");
+    let help = format!("ask for {NEW}");
+    if spec.node_selector.as_ref().is_some_and(|selector| selector.contains_key(OLD)) {
+        let path = POD_SPEC.child("nodeSelector");
+        found.report(&path.key(OLD), Reason::Invalid, message, help);
+    } else if let terms @ [_, ..] = required_terms(spec)
+        && terms.iter().all(asks_for_it)
+    {
+        let affinity = POD_SPEC.child("affinity");
+        let affinity = affinity.child("nodeAffinity");
+        let required = affinity.child("requiredDuringSchedulingIgnoredDuringExecution");
+        found.report(&required.child("nodeSelectorTerms"), Reason::Invalid, message, help);
+    }
+}
+
+fn required_terms(spec: &PodSpec) -> &[NodeSelectorTerm] {
+    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let required =
+        affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+    required.map(|required| required.node_selector_terms.as_slice()).unwrap_or_default()
+}
+
+fn asks_for_it(term: &NodeSelectorTerm) -> bool {
+    let mut expressions = term.match_expressions.iter().flatten();
+    expressions.any(|it| it.key == OLD && matches!(it.operator.as_str(), "In" | "Exists"))
+}
