@@ -7,11 +7,13 @@
 
 pub mod args;
 mod file;
+mod schema;
 
 use std::collections::BTreeMap;
 
-pub use file::{ExceptionEntry, Kubernetes, PolicyFile, PolicyMetadata, json_schema};
+pub use file::{ExceptionEntry, Kubernetes, PolicyFile, PolicyMetadata};
 use jiff::civil::Date;
+pub use schema::json_schema;
 
 use crate::{
     catalogue,

@@ -3,6 +3,7 @@
 use k8s_openapi::api::core::v1::Toleration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// What is injected into pods, and for whom.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -34,18 +35,39 @@ pub struct PairedControllers {
 /// A toleration to inject.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("anyOf" = shapes()))]
 pub struct TolerationEntry {
     /// The key of the taint.
     pub key: String,
     /// `Exists` (the default) or `Equal`.
     #[serde(default = "exists")]
+    #[schemars(extend("enum" = ["Exists", "Equal"]))]
     pub operator: String,
     /// The value of the taint, with `Equal`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`; unset for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["NoSchedule", "PreferNoSchedule", "NoExecute", null]))]
     pub effect: Option<String>,
+}
+
+/// The combinations of key, operator and value that the API server accepts, as JSON Schemas.
+fn shapes() -> Value {
+    let name = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+    let dns = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+    let key = json!({"allOf": [
+        {"pattern": format!(r"^({dns}(\.{dns})*/)?{name}$")},
+        {"pattern": "^([^/]{1,253}/)?[^/]+$"},
+    ]});
+    let equal = json!({"const": "Equal"});
+    let empty = json!({"enum": ["", null]});
+    let value = json!({"pattern": format!("^({name})?$")});
+    json!([
+        {"properties": {"key": key, "operator": {"const": "Exists"}, "value": empty}},
+        {"properties": {"key": {"const": ""}, "operator": {"const": "Exists"}, "value": empty}},
+        {"properties": {"key": key, "operator": equal, "value": value}, "required": ["operator"]},
+    ])
 }
 
 fn exists() -> String {

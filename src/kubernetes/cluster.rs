@@ -190,8 +190,12 @@ impl Cluster {
 /// `None` if the name is known, or if it resembles no known gate: Kubernetes has many gates that no
 /// rule depends on.
 pub fn suggest_gate(name: &str) -> Option<&'static str> {
-    let known = || GATES.iter().map(|gate| gate.name);
-    nearest_of(name, known()).filter(|_| !known().any(|known| known == name))
+    nearest_of(name, gates()).filter(|_| !gates().any(|known| known == name))
+}
+
+/// The names of the gates that a rule depends on.
+pub fn gates() -> impl Iterator<Item = &'static str> {
+    GATES.iter().map(|gate| gate.name)
 }
 
 /// Parses `A=true,B=false`.

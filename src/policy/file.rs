@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::schema;
 use crate::{finding::Mode, inject::settings::Settings};
 
 /// A setguard policy: one file, read by `setguard serve` and by `setguard check`.
@@ -12,14 +13,17 @@ use crate::{finding::Mode, inject::settings::Settings};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PolicyFile {
     /// Always `setguard.io/v1alpha1`.
+    #[schemars(extend("const" = super::API_VERSION))]
     pub api_version: String,
     /// Always `Policy`.
+    #[schemars(extend("const" = super::KIND))]
     pub kind: String,
     /// A name for people; setguard does not use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<PolicyMetadata>,
     /// The mode of each rule that should differ from its default: `deny`, `warn`, `audit`, `off`.
     #[serde(default)]
+    #[schemars(extend("propertyNames" = schema::rule_ids()))]
     pub rules: BTreeMap<String, Mode>,
     /// Objects that are exempt from some rules.
     #[serde(default)]
@@ -52,11 +56,14 @@ pub struct ExceptionEntry {
     #[serde(default)]
     pub names: Vec<String>,
     /// Ids of rules.
+    #[schemars(extend("items" = schema::rule_ids(), "minItems" = 1))]
     pub rules: Vec<String>,
     /// Why the exception exists.
+    #[schemars(extend("pattern" = r"\S"))]
     pub reason: String,
     /// The last day on which the exception applies, as YYYY-MM-DD. If absent, it never expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("pattern" = schema::date()))]
     pub expires: Option<String>,
 }
 
@@ -66,13 +73,10 @@ pub struct ExceptionEntry {
 pub struct Kubernetes {
     /// Its release, such as `1.36`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("pattern" = schema::release()))]
     pub version: Option<String>,
     /// Feature gates that differ from the release's defaults.
     #[serde(default)]
+    #[schemars(extend("propertyNames" = schema::gates()))]
     pub feature_gates: BTreeMap<String, bool>,
-}
-
-/// The JSON Schema of the policy file.
-pub fn json_schema() -> serde_json::Value {
-    schemars::schema_for!(PolicyFile).to_value()
 }

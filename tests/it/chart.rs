@@ -2,6 +2,7 @@
 //! `.ci/run` puts it; without one they print a message and are skipped.
 
 mod objects;
+mod policy;
 
 use std::{
     collections::BTreeSet,

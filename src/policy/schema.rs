@@ -1,0 +1,57 @@
+//! The JSON Schema of the policy file: what the types express, and what [`super::Policy`] checks.
+//!
+//! What the schema accepts, the program accepts, so that an editor, or Helm, reports a mistake before
+//! setguard does. Only the gates are fewer: the program also takes those that no rule depends on.
+
+use serde_json::{Value, json};
+
+use super::PolicyFile;
+use crate::{
+    catalogue,
+    kubernetes::cluster::{self, Version},
+};
+
+/// The JSON Schema of the policy file.
+pub fn json_schema() -> Value {
+    schemars::schema_for!(PolicyFile).to_value()
+}
+
+/// The rules whose mode a policy may change and from which it may make exceptions.
+pub(super) fn rule_ids() -> Value {
+    let adjustable = catalogue::all().iter().filter(|rule| rule.meta.adjustable);
+    json!({"enum": adjustable.map(|rule| rule.meta.id).collect::<Vec<_>>()})
+}
+
+pub(super) fn gates() -> Value {
+    json!({"enum": cluster::gates().collect::<Vec<_>>()})
+}
+
+/// A supported release, with whatever follows the minor version.
+pub(super) fn release() -> String {
+    let minors: Vec<_> =
+        (Version::OLDEST.minor..=Version::NEWEST.minor).map(|minor| minor.to_string()).collect();
+    format!(r"^v?1\.({})\+?(\.|$)", minors.join("|"))
+}
+
+/// A day that exists.
+pub(super) fn date() -> String {
+    let days = "(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)\
+                |02-(0[1-9]|1[0-9]|2[0-8])";
+    let leap = "[0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00";
+    format!("^([0-9]{{4}}-({days})|({leap})-02-29)$")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_patterns_have_what_the_tables_have() {
+        assert_eq!(release(), r"^v?1\.(33|34|35|36|37)\+?(\.|$)");
+        let has =
+            |list: &Value, name: &str| list["enum"].as_array().unwrap().contains(&json!(name));
+        assert!(has(&rule_ids(), "partition-covers-all"));
+        assert!(!has(&rule_ids(), "api-validation"), "its mode cannot be changed");
+        assert!(has(&gates(), "StatefulSetRecreateStrategy"));
+    }
+}
