@@ -108,7 +108,7 @@ app.kubernetes.io/component: {{ .component }}
 {{/* Checks that the schema cannot express. */}}
 {{- define "setguard.check" -}}
 {{- if eq .Values.tls.mode "secret" -}}
-{{- if not (or .Values.tls.secretName (eq (int .Values.replicaCount) 0)) -}}
+{{- if not (or .Values.tls.secretName (eq (toString .Values.replicaCount) "0")) -}}
 {{- fail "tls.secretName: tls.mode is secret, so set this to the name of the Secret that contains tls.crt and tls.key" -}}
 {{- end -}}
 {{- if not (or .Values.tls.caBundle .Values.webhook.annotations) -}}

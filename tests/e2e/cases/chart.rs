@@ -3,6 +3,7 @@
 //! The real controllers and the real scheduler handle the Deployment, the Job and the pods. Only
 //! the kubelet is a stand-in, and the API server reaches the Service through `webhook.url`.
 
+mod conflicts;
 mod load;
 mod release;
 
@@ -26,10 +27,16 @@ use crate::{
     service::Service,
 };
 
-pub(super) const CASES: &[Case] = &[Case {
-    needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-    ..Case::new("the-chart-from-install-to-uninstall", chart)
-}];
+pub(super) const CASES: &[Case] = &[
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        ..Case::new("the-chart-from-install-to-uninstall", chart)
+    },
+    Case {
+        needs: &[HELM],
+        ..Case::new("the-chart-is-upgraded-over-what-others-wrote", conflicts::upgrades)
+    },
+];
 
 const CONTROLLERS: &[&str] = &[
     "deployment-controller",

@@ -30,6 +30,7 @@ fn exception(field: &str, value: Value) -> Value {
     json!({"exceptions": [entry]})
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "a json! in place reads better without &")]
 fn toleration(toleration: Value) -> Value {
     json!({"injection": {"tolerations": [toleration]}})
 }
@@ -81,7 +82,7 @@ fn what_the_chart_accepts_the_program_accepts() {
         toleration(json!({"key": "role", "value": "db"})),
         toleration(json!({"key": "", "operator": "Equal", "value": "db"})),
         toleration(json!({"key": "role/"})),
-        toleration(json!({"key": long.clone()})),
+        toleration(json!({"key": long})),
         toleration(json!({"key": "Example.com/role"})),
         toleration(json!({"key": "role", "operator": "Equal", "value": long})),
         toleration(json!({"key": "role", "operator": "Equal", "value": "a b"})),

@@ -21,23 +21,35 @@ impl<'a> Release<'a> {
     /// it is done.
     #[track_caller]
     pub(super) fn run(&self, command: &str, values: &Value) {
+        let flags: &[&str] = if values.is_null() { &[] } else { &["--wait"] };
+        let output = self.output(command, flags, values);
+        assert!(output.0, "helm {command}: {}", output.1);
+    }
+
+    /// Runs `helm COMMAND NAME` with these flags, and with the chart and these values unless they
+    /// are null. Returns whether it succeeded, and what it printed.
+    pub(super) fn output(&self, command: &str, flags: &[&str], values: &Value) -> (bool, String) {
         let kubectl = &self.namespace.control_plane.kubectl;
         let mut helm = Command::new(helm::find().expect("helm was found before"));
         helm.args([command, self.name, "--namespace", self.namespace.name, "--timeout=2m"])
+            .args(flags)
             .env("KUBECONFIG", &kubectl.kubeconfig)
             .env("HOME", &kubectl.home);
         if !values.is_null() {
-            let file = kubectl.home.join("values.yaml");
+            let file = kubectl.home.join(format!("{}.yaml", self.name));
             std::fs::write(&file, values.to_string()).expect("a file");
             let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard");
-            helm.arg(chart).arg("--wait").arg("--values").arg(file);
+            helm.arg(chart).arg("--values").arg(file);
         }
         let output = helm.output().expect("helm runs");
-        assert!(
-            output.status.success(),
-            "helm {command}: {}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr),
-        );
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
     }
+}
+
+/// Whether it is Helm 4 or later, which applies with the API server's help and so sees conflicts.
+pub(super) fn sees_conflicts() -> bool {
+    let helm = helm::find().expect("helm was found before");
+    let output = Command::new(helm).args(["version", "--short"]).output().expect("helm runs");
+    !output.stdout.starts_with(b"v3.")
 }

@@ -1,0 +1,104 @@
+//! Upgrades while somebody else has written to the chart's objects.
+//!
+//! Helm 4 applies on the server's side, so a field that somebody else has changed is a conflict. Helm 3
+//! writes over it.
+
+use serde_json::{Value, json};
+
+use super::release::{Release, sees_conflicts};
+use crate::namespace::Namespace;
+
+const CONFIGURATION: &str = "validatingwebhookconfiguration/taken-setguard";
+const DEPLOYMENT: &str = "deployment/taken-setguard";
+
+/// What somebody else does to an object, and where its trace is.
+struct Foreign {
+    what: &'static str,
+    command: &'static [&'static str],
+    object: &'static str,
+    pointer: &'static str,
+}
+
+const FOREIGN: &[Foreign] = &[
+    Foreign {
+        what: "the patch of docs/emergency.md",
+        command: &[
+            "patch",
+            CONFIGURATION,
+            "--type=json",
+            r#"--patch=[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"}]"#,
+        ],
+        object: CONFIGURATION,
+        pointer: "/webhooks/0/failurePolicy",
+    },
+    Foreign {
+        what: "an enforcer as that of AKS",
+        command: &[
+            "patch",
+            CONFIGURATION,
+            "--field-manager=admissionsenforcer",
+            "--type=json",
+            r#"--patch=[{"op": "add", "path": "/webhooks/0/namespaceSelector/matchExpressions/-",
+                "value": {"key": "control-plane", "operator": "DoesNotExist"}}]"#,
+        ],
+        object: CONFIGURATION,
+        pointer: "/webhooks/0/namespaceSelector",
+    },
+    Foreign {
+        what: "kubectl scale",
+        command: &["scale", DEPLOYMENT, "--replicas=3"],
+        object: DEPLOYMENT,
+        pointer: "/spec/replicas",
+    },
+];
+
+pub(super) fn upgrades(namespace: &Namespace<'_>) {
+    let release = Release::new(namespace, "taken");
+    let mut values = json!({
+        "webhook": {
+            // No namespace has this label: the other cases must not notice the webhooks.
+            "namespaceSelector": { "matchLabels": { "chart": "conflicts" } },
+            "validating": { "failurePolicy": "Ignore" },
+        },
+    });
+    let helm = |command: &str, flags: &[&str], values: &Value| {
+        let (success, text) = release.output(command, flags, values);
+        assert!(success, "helm {command} {flags:?}: {text}");
+    };
+    helm("install", &[], &values);
+    for Foreign { what, command, object, pointer } in FOREIGN {
+        let read = || namespace.read(object).pointer(pointer).cloned();
+        let ours = read();
+        namespace.kubectl(command, "").accepted();
+        assert_ne!(read(), ours, "{what} changes something");
+        if sees_conflicts() {
+            let (success, text) = release.output("upgrade", &[], &values);
+            assert!(!success && text.contains("conflict"), "after {what}: {text}");
+            helm("upgrade", &["--force-conflicts"], &values);
+        } else {
+            helm("upgrade", &[], &values);
+        }
+        assert_eq!(read(), ours, "after {what}");
+        // From then on it is Helm's again.
+        helm("upgrade", &[], &values);
+    }
+
+    // What setguard writes itself is no conflict, and stays.
+    let bundle =
+        r#"--patch=[{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "Y2E="}]"#;
+    let patch = ["patch", CONFIGURATION, "--field-manager=setguard", "--type=json", bundle];
+    namespace.kubectl(&patch, "").accepted();
+    helm("upgrade", &[], &values);
+    let stored = namespace.read(CONFIGURATION);
+    assert_eq!(stored["webhooks"][0]["clientConfig"]["caBundle"], "Y2E=");
+    assert_eq!(stored["metadata"]["labels"]["admissions.enforcer/disabled"], "true");
+
+    // Neither is the number of replicas that an autoscaler sets, if the chart leaves it out.
+    values["replicaCount"] = Value::Null;
+    namespace.kubectl(&["scale", DEPLOYMENT, "--replicas=3"], "").accepted();
+    for _ in 0..2 {
+        helm("upgrade", &[], &values);
+        assert_eq!(namespace.read(DEPLOYMENT)["spec"]["replicas"], 3);
+    }
+    helm("uninstall", &["--no-hooks"], &Value::Null);
+}
