@@ -273,6 +273,22 @@ fn roles_name_their_objects_and_have_no_wildcards() {
     });
 }
 
+/// Helm deletes the Secret of managed certificates when the mode changes; nobody else may own it.
+#[test]
+fn each_mode_has_a_secret_of_its_own() {
+    let Some(helm) = helm::find() else { return };
+    let names = |mode: &str| {
+        let objects = objects(&render(&helm, &["--set", &format!("tls.mode={mode}")]));
+        let certificates = of(&objects, "Certificate").into_iter();
+        let requested = certificates.map(|certificate| certificate["spec"]["secretName"].clone());
+        let own = of(&objects, "Secret").into_iter().map(|it| it["metadata"]["name"].clone());
+        own.chain(requested).collect::<Vec<_>>()
+    };
+    let (managed, requested) = (names("managed"), names("certManager"));
+    assert_eq!(managed, ["setguard-tls"]);
+    assert_eq!(requested, ["setguard-ca", "setguard-cert-manager-tls"]);
+}
+
 #[test]
 fn alerts_and_dashboard_use_only_existing_metrics() {
     let Some(helm) = helm::find() else { return };

@@ -35,8 +35,13 @@ looks into the cluster, creates keys or distinguishes an installation from an up
 {{- default (printf "%s-policy" (include "setguard.fullname" .)) .Values.existingPolicyConfigMap -}}
 {{- end -}}
 
+{{/*
+The modes have different names: Helm owns the Secret of managed certificates and deletes it when the mode changes,
+and cert-manager owns the other.
+*/}}
 {{- define "setguard.tlsSecretName" -}}
-{{- default (printf "%s-tls" (include "setguard.fullname" .)) .Values.tls.secretName -}}
+{{- $suffix := ternary "cert-manager-tls" "tls" (eq .Values.tls.mode "certManager") -}}
+{{- default (printf "%s-%s" (include "setguard.fullname" .) $suffix) .Values.tls.secretName -}}
 {{- end -}}
 
 {{/* The DNS name by which the API server calls the Service. The certificate must contain it. */}}

@@ -6,6 +6,7 @@
 mod conflicts;
 mod load;
 mod release;
+mod switch;
 
 use std::{collections::BTreeSet, fs, net::SocketAddr, process::Command};
 
@@ -77,6 +78,7 @@ fn chart(shared: &Namespace<'_>) {
     roll(&site, &release, &mut values);
     rotate(&site);
     load.assert_all_judged();
+    switch::both_ways(&site, &release, &mut values);
 
     // From now on nothing validates the writes, but nothing may block them either.
     let load = Load::start(&site);

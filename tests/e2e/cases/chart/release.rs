@@ -26,6 +26,16 @@ impl<'a> Release<'a> {
         assert!(output.0, "helm {command}: {}", output.1);
     }
 
+    /// Upgrades with these values, and takes back what somebody else has written. Waits until it is
+    /// done.
+    #[track_caller]
+    pub(super) fn take_back(&self, values: &Value) {
+        let flags = ["--wait", "--force-conflicts"];
+        let flags = if sees_conflicts() { &flags[..] } else { &flags[..1] };
+        let output = self.output("upgrade", flags, values);
+        assert!(output.0, "helm upgrade: {}", output.1);
+    }
+
     /// Runs `helm COMMAND NAME` with these flags, and with the chart and these values unless they
     /// are null. Returns whether it succeeded, and what it printed.
     pub(super) fn output(&self, command: &str, flags: &[&str], values: &Value) -> (bool, String) {

@@ -1,0 +1,54 @@
+//! From managed certificates to one's own and back, as docs/certificates.md says, under load.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use serde_json::{Value, json};
+
+use super::{KINDS, Site, judges, load::Load, release::Release};
+use crate::harness::process::eventually;
+
+/// The steps of "Switching the mode", both ways.
+pub(super) fn both_ways(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
+    let managed = json!([values["tls"], values["extraArgs"]]);
+    let pair = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    let secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": "own-serving" },
+        "type": "kubernetes.io/tls",
+        "data": {
+            "tls.crt": BASE64.encode(pair.cert.pem()),
+            "tls.key": BASE64.encode(pair.signing_key.serialize_pem()),
+        },
+    });
+    site.own.apply(&secret).accepted();
+    let tls = json!({ "mode": "secret", "secretName": "own-serving", "caBundle": pair.cert.pem() });
+    switch(site, release, values, &json!([tls, []]));
+    for kind in KINDS {
+        assert_eq!(site.bundle(kind).trim(), pair.cert.pem().trim(), "{kind}");
+    }
+    let names = site.own.kubectl(&["get", "secrets", "-o", "name"], "").accepted().stdout;
+    assert_eq!(names.matches("guard-setguard-tls").count(), 0, "{names}");
+
+    switch(site, release, values, &managed);
+    for kind in KINDS {
+        assert!(!site.bundle(kind).contains(pair.cert.pem().trim()), "{kind}");
+    }
+    site.own.kubectl(&["delete", "secret/own-serving"], "").accepted();
+}
+
+fn switch(site: &Site<'_>, release: &Release<'_>, values: &mut Value, to: &Value) {
+    let load = Load::start(site);
+    values["webhook"]["validating"] = json!({ "failurePolicy": "Ignore" });
+    release.run("upgrade", values);
+    values["tls"] = to[0].clone();
+    values["extraArgs"] = to[1].clone();
+    release.take_back(values);
+    values["webhook"]["validating"] = json!({ "failurePolicy": "Fail" });
+    release.take_back(values);
+    load.assert_none_failed();
+    eventually("two replicas", || {
+        let ready = site.kubelet.ready();
+        if ready.len() == 2 { Ok(()) } else { Err(format!("{ready:?}")) }
+    });
+    judges(site);
+}
