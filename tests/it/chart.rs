@@ -3,6 +3,7 @@
 
 mod objects;
 mod policy;
+mod values;
 
 use std::{
     collections::BTreeSet,
@@ -13,6 +14,7 @@ use std::{
 
 use serde_json::{Value, json};
 use setguard::{
+    kubernetes::cluster::Version,
     policy::Policy,
     server::{metrics::Metrics, webhooks::registrations},
 };
@@ -344,6 +346,12 @@ fn errors_name_the_wrong_value() {
         (&["--set", "tls.mode=secret"], "tls.secretName"),
         (&["--set", "tls.mode=secret,tls.secretName=a"], "tls.caBundle"),
         (&["--set", "tls.caBundle=a"], "tls.caBundle"),
+        (&["--set", "tls.mode=secret,tls.secretName=a,tls.caBundle=bm8gUEVN"], "tls.caBundle"),
+        (
+            &["--set", "tls.mode=secret,tls.secretName=a,webhook.annotations.owner=team"],
+            "tls.caBundle",
+        ),
+        (&["--set", "listen.port=8080"], "listen.adminPort"),
         (&["--set", "webhook.url=http://localhost"], "webhook.url"),
         (&["--set", "terminationGracePeriodSeconds=20"], "terminationGracePeriodSeconds"),
     ] {
@@ -352,6 +360,33 @@ fn errors_name_the_wrong_value() {
         assert!(!output.status.success(), "{flags:?} is accepted");
         assert!(stderr.contains(expected), "{flags:?}: {stderr}");
     }
+}
+
+#[test]
+fn the_linter_has_no_remarks() {
+    let Some(helm) = helm::find() else { return };
+    for file in value_files() {
+        let mut command = Command::new(&helm);
+        let output = command.args(["lint", "--strict", "--values", &file]).arg(chart()).output();
+        let text = String::from_utf8(output.unwrap().stdout).unwrap();
+        assert!(text.contains("1 chart(s) linted, 0 chart(s) failed"), "{file}: {text}");
+        assert!(!text.contains("\n["), "{file}: {text}");
+    }
+}
+
+/// The chart, the program and the end-to-end tests begin with the same release of Kubernetes.
+#[test]
+fn the_oldest_kubernetes_is_the_same_everywhere() {
+    let read =
+        |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let oldest = Version::OLDEST;
+    let chart = read("charts/setguard/Chart.yaml");
+    assert!(chart.contains(&format!("\nkubeVersion: \">={oldest}.0-0\"\n")));
+    let operations = read("docs/operations.md");
+    assert!(operations.contains(&format!("Kubernetes {oldest} or newer")));
+    let workflow = read(".github/workflows/test.yaml");
+    let matrix = workflow.lines().find(|line| line.trim_start().starts_with("kubernetes: ["));
+    assert!(matrix.unwrap().contains(&format!("[\"{oldest}\", ")), "{matrix:?}");
 }
 
 #[test]

@@ -51,40 +51,56 @@ and cert-manager owns the other.
 
 {{- define "setguard.image" -}}
 {{- $repository := .Values.image.repository -}}
-{{- with .Values.image.registry -}}{{- $repository = printf "%s/%s" . $repository -}}{{- end -}}
+{{- with coalesce (default dict .Values.global).imageRegistry .Values.image.registry -}}
+{{- $repository = printf "%s/%s" . $repository -}}
+{{- end -}}
 {{- $image := printf "%s:%s" $repository (default .Chart.AppVersion .Values.image.tag) -}}
-{{- with .Values.image.digest -}}{{- $image = printf "%s@%s" $image . -}}{{- end -}}
+{{- $digest := .Values.image.digest -}}
+{{- /* The digest of the released image belongs to the chart's appVersion, not to another tag. */ -}}
+{{- if not (or $digest .Values.image.tag) -}}
+{{- $digest = index .Chart.Annotations "setguard.io/image-digest" -}}
+{{- end -}}
+{{- with $digest -}}{{- $image = printf "%s@%s" $image . -}}{{- end -}}
 {{- $image -}}
 {{- end -}}
 
+{{/* The pull secrets, as YAML: those of a parent chart, which may be names alone, and those of this chart. */}}
+{{- define "setguard.imagePullSecrets" -}}
+{{- $secrets := list -}}
+{{- range concat (default list (default dict .Values.global).imagePullSecrets) .Values.imagePullSecrets -}}
+{{- $secrets = append $secrets (ternary (dict "name" .) . (kindIs "string" .)) -}}
+{{- end -}}
+{{- with uniq $secrets -}}{{- toYaml . -}}{{- end -}}
+{{- end -}}
+
 {{- define "setguard.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "setguard.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "setguard.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: webhook
 {{- end -}}
 
-{{/* The labels of all objects, without those by which the Deployment, the Service and others select pods. */}}
-{{- define "setguard.commonLabels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-app.kubernetes.io/part-of: setguard
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{/*
+The labels of an object: those by which pods are selected, the chart's, `more`, and commonLabels. What comes first
+wins, so nothing can replace the chart's own.
+*/}}
+{{- define "setguard.labelsWith" -}}
+{{- $own := dict
+  "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-")
+  "app.kubernetes.io/version" .root.Chart.AppVersion
+  "app.kubernetes.io/managed-by" .root.Release.Service
+  "app.kubernetes.io/part-of" "setguard" -}}
+{{- with .component -}}{{- $own = set $own "app.kubernetes.io/component" . -}}{{- end -}}
+{{- $selected := include "setguard.selectorLabels" .root | fromYaml -}}
+{{- toYaml (merge $own $selected (default dict .more) .root.Values.commonLabels) -}}
 {{- end -}}
 
 {{- define "setguard.labels" -}}
-{{ include "setguard.selectorLabels" . }}
-{{ include "setguard.commonLabels" . }}
+{{- include "setguard.labelsWith" (dict "root" .) -}}
 {{- end -}}
 
 {{/* The labels of the hooks' pods. Service, NetworkPolicy and disruption budget must not select these pods. */}}
 {{- define "setguard.hookLabels" -}}
-app.kubernetes.io/name: {{ include "setguard.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
-app.kubernetes.io/component: {{ .component }}
-{{ include "setguard.commonLabels" .root }}
+{{- include "setguard.labelsWith" . -}}
 {{- end -}}
 
 {{/* The caBundle of the webhook configurations; empty if cert-manager or setguard writes it. */}}
@@ -116,11 +132,21 @@ app.kubernetes.io/component: {{ .component }}
 {{- if not (or .Values.tls.secretName (eq (toString .Values.replicaCount) "0")) -}}
 {{- fail "tls.secretName: tls.mode is secret, so set this to the name of the Secret that contains tls.crt and tls.key" -}}
 {{- end -}}
-{{- if not (or .Values.tls.caBundle .Values.webhook.annotations) -}}
+{{- $injected := false -}}
+{{- range $key, $_ := .Values.webhook.annotations -}}
+{{- if hasPrefix "cert-manager.io/inject-" $key -}}{{- $injected = true -}}{{- end -}}
+{{- end -}}
+{{- if and .Values.tls.caBundle (not (contains "-----BEGIN CERTIFICATE-----" (include "setguard.caBundle" . | b64dec))) -}}
+{{- fail "tls.caBundle: must be certificates as PEM, or base64-encoded PEM" -}}
+{{- end -}}
+{{- if not (or .Values.tls.caBundle $injected) -}}
 {{- fail "tls.caBundle: tls.mode is secret, so set this to the CA of that certificate, as in --set-file tls.caBundle=ca.crt; without it the API server does not trust setguard" -}}
 {{- end -}}
 {{- else if .Values.tls.caBundle -}}
 {{- fail (printf "tls.caBundle: leave it empty; with tls.mode %s the CA is written for you" .Values.tls.mode) -}}
+{{- end -}}
+{{- if eq (int .Values.listen.port) (int .Values.listen.adminPort) -}}
+{{- fail "listen.adminPort: must differ from listen.port" -}}
 {{- end -}}
 {{- if and .Values.webhook.url (not (hasPrefix "https://" .Values.webhook.url)) -}}
 {{- fail "webhook.url: must begin with https://, since the API server calls webhooks over HTTPS only" -}}

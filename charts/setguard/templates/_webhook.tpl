@@ -42,8 +42,8 @@ One entry of a webhook configuration.
     url: {{ printf "%s%s" (trimSuffix "/" $values.url) .registration.path | quote }}
     {{- else }}
     service:
-      name: {{ include "setguard.fullname" .root }}
-      namespace: {{ include "setguard.namespace" .root }}
+      name: {{ include "setguard.fullname" .root | quote }}
+      namespace: {{ include "setguard.namespace" .root | quote }}
       path: {{ .registration.path }}
       port: {{ .root.Values.service.port }}
     {{- end }}

@@ -1,0 +1,138 @@
+//! Values that once led to objects which nobody meant.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::{Value, json};
+
+use super::{chart, deployment, objects, of, render};
+use crate::helm;
+
+const DIGEST: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
+
+fn image(deployment: &Value) -> &str {
+    deployment["spec"]["template"]["spec"]["containers"][0]["image"].as_str().unwrap()
+}
+
+/// A released chart has the digest of its image; see `.github/workflows/release.yaml`.
+#[test]
+fn the_digest_of_the_released_image_belongs_to_its_tag() {
+    let Some(helm) = helm::find() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let copied = Command::new("cp").arg("-r").arg(chart()).arg(folder.path()).status().unwrap();
+    assert!(copied.success());
+    let released = folder.path().join("setguard");
+    let file = released.join("Chart.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    let pinned = format!("\nannotations:\n  setguard.io/image-digest: {DIGEST}\n");
+    fs::write(&file, text.replacen("\nannotations:\n", &pinned, 1)).unwrap();
+    let image = |flags: &[&str]| {
+        let mut command = Command::new(&helm);
+        let output = command.args(["template", "setguard"]).arg(&released).args(flags).output();
+        let objects = objects(&String::from_utf8(output.unwrap().stdout).unwrap());
+        image(of(&objects, "Deployment")[0]).to_owned()
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let repository = "ghcr.io/setguard/setguard";
+    assert_eq!(image(&[]), format!("{repository}:{version}@{DIGEST}"));
+    assert_eq!(image(&["--set", "image.tag=0.9.0"]), format!("{repository}:0.9.0"));
+    let other = DIGEST.replace('1', "2");
+    let flag = format!("image.digest={other}");
+    assert_eq!(image(&["--set", &flag]), format!("{repository}:{version}@{other}"));
+}
+
+#[test]
+fn the_registry_and_the_pull_secrets_of_a_parent_chart_are_used() {
+    let Some(helm) = helm::find() else { return };
+    let global = json!({"imageRegistry": "mirror.example.com",
+                        "imagePullSecrets": ["a", {"name": "b"}, {"name": "own"}]});
+    let flags = [&format!("global={global}"), r#"imagePullSecrets=[{"name": "own"}]"#];
+    let flags: Vec<&str> = flags.iter().flat_map(|flag| ["--set-json", flag]).collect();
+    let objects = objects(&render(&helm, &flags));
+    let secrets = json!([{"name": "a"}, {"name": "b"}, {"name": "own"}]);
+    let specs = objects.iter().filter_map(|object| match object["kind"].as_str()? {
+        "Pod" => Some(&object["spec"]),
+        "Deployment" | "Job" => Some(&object["spec"]["template"]["spec"]),
+        _ => None,
+    });
+    let specs: Vec<&Value> = specs.collect();
+    assert_eq!(specs.len(), 3);
+    for spec in specs {
+        assert_eq!(spec["imagePullSecrets"], secrets);
+        let image = spec["containers"][0]["image"].as_str().unwrap();
+        assert!(image.starts_with("mirror.example.com/setguard/setguard:"), "{image}");
+    }
+}
+
+/// Labels of users are added, and never replace one by which pods are selected.
+#[test]
+fn labels_of_users_replace_none_of_the_chart() {
+    let Some(helm) = helm::find() else { return };
+    let name = "app\\.kubernetes\\.io/name=other";
+    let flags = ["commonLabels", "podLabels", "service.labels", "webhook.labels"];
+    let flags = flags.map(|field| format!("{field}.{name},{field}.team=a"));
+    let flags: Vec<&str> = flags.iter().flat_map(|flag| ["--set", flag]).collect();
+    let text = render(&helm, &flags);
+    for object in objects(&text) {
+        let labels = &object["metadata"]["labels"];
+        assert_eq!(labels["app.kubernetes.io/name"], "setguard", "{object}");
+        assert_eq!(labels["team"], "a", "{object}");
+    }
+    // The parser reports a key that occurs twice.
+    let deployment = deployment(&helm, &flags);
+    let labels = &deployment["spec"]["template"]["metadata"]["labels"];
+    assert_eq!(labels["app.kubernetes.io/name"], "setguard");
+    assert_eq!(labels["team"], "a");
+}
+
+/// Names that YAML would read as numbers or truth values.
+#[test]
+fn texts_stay_texts() {
+    let Some(helm) = helm::find() else { return };
+    let names = [
+        "nameOverride=1e3",
+        "namespaceOverride=007",
+        "serviceAccount.name=12",
+        "priorityClassName=true",
+        "runtimeClassName=1",
+        "existingPolicyConfigMap=3",
+        "tls.clientCA.configMapName=4",
+        "tls.secretName=5",
+        "tls.mode=certManager",
+        "metrics.dashboard.namespace=6",
+        "metrics.dashboard.enabled=true",
+    ];
+    let flags: Vec<&str> = names
+        .iter()
+        .flat_map(|name| {
+            let is_text = !name.ends_with("enabled=true");
+            [if is_text { "--set-string" } else { "--set" }, *name]
+        })
+        .collect();
+    let objects = objects(&render(&helm, &flags));
+    fn check(value: &Value, path: &str) {
+        match value {
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    let is_text = ["name", "namespace", "secretName"].contains(&&**key)
+                        || key.ends_with("Name")
+                        || path.ends_with("abels");
+                    assert!(!is_text || value.is_string(), "{path}.{key}: {value}");
+                    check(value, &format!("{path}.{key}"));
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| check(item, path)),
+            _ => {}
+        }
+    }
+    for object in &objects {
+        check(object, object["kind"].as_str().unwrap());
+    }
+}
+
+#[test]
+fn a_candidate_for_a_release_is_no_full_release() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/workflows/release.yaml");
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains(r#"if [[ "$VERSION" == *-* ]]; then prerelease=(--prerelease"#));
+    assert!(text.contains("setguard.io/image-digest: $DIGEST"));
+}
