@@ -129,6 +129,24 @@ fn texts_stay_texts() {
     }
 }
 
+/// The chart cannot know the port of the API server, without which no replica would become ready.
+#[test]
+fn outgoing_connections_are_restricted_only_if_asked_for() {
+    let Some(helm) = helm::find() else { return };
+    let policy = |flags: &[&str]| {
+        let objects = objects(&render(&helm, flags));
+        of(&objects, "NetworkPolicy")[0]["spec"].clone()
+    };
+    let open = policy(&["--set", "networkPolicy.extraEgress[0].ports[0].port=53"]);
+    assert_eq!((&open["policyTypes"], &open["egress"]), (&json!(["Ingress"]), &Value::Null));
+    let restrict = "networkPolicy.restrictEgress=true";
+    let managed = policy(&["--set", restrict, "--set", "networkPolicy.apiServerPorts={16443}"]);
+    assert_eq!(managed["policyTypes"], json!(["Ingress", "Egress"]));
+    assert_eq!(managed["egress"], json!([{"ports": [{"port": 16443, "protocol": "TCP"}]}]));
+    let none = policy(&["--set", restrict, "--set", "tls.mode=certManager"]);
+    assert_eq!(none["egress"], json!([]));
+}
+
 #[test]
 fn a_candidate_for_a_release_is_no_full_release() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/workflows/release.yaml");
