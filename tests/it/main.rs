@@ -54,4 +54,5 @@ mod tls;
 mod versions;
 #[cfg(feature = "server")]
 mod wire;
+mod workflows;
 mod yaml;

@@ -1,6 +1,6 @@
 //! Values that once led to objects which nobody meant.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, process::Command};
 
 use serde_json::{Value, json};
 
@@ -145,12 +145,4 @@ fn outgoing_connections_are_restricted_only_if_asked_for() {
     assert_eq!(managed["egress"], json!([{"ports": [{"port": 16443, "protocol": "TCP"}]}]));
     let none = policy(&["--set", restrict, "--set", "tls.mode=certManager"]);
     assert_eq!(none["egress"], json!([]));
-}
-
-#[test]
-fn a_candidate_for_a_release_is_no_full_release() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/workflows/release.yaml");
-    let text = fs::read_to_string(path).unwrap();
-    assert!(text.contains(r#"if [[ "$VERSION" == *-* ]]; then prerelease=(--prerelease"#));
-    assert!(text.contains("setguard.io/image-digest: $DIGEST"));
 }
