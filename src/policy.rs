@@ -11,9 +11,10 @@ mod schema;
 
 use std::collections::BTreeMap;
 
-pub use file::{ExceptionEntry, Kubernetes, PolicyFile, PolicyMetadata};
+pub use file::{
+    API_VERSION, ExceptionEntry, KIND, Kubernetes, PolicyFile, PolicyMetadata, json_schema,
+};
 use jiff::civil::Date;
-pub use schema::json_schema;
 
 use crate::{
     catalogue,
@@ -28,11 +29,6 @@ use crate::{
     },
     yaml::{self, Problem},
 };
-
-/// `apiVersion` of the policy file.
-pub const API_VERSION: &str = "setguard.io/v1alpha1";
-/// `kind` of the policy file.
-pub const KIND: &str = "Policy";
 
 /// A validated exception.
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@ pub mod accept;
 pub mod admin;
 pub mod app;
 pub mod args;
+mod bind;
 pub mod body;
 pub mod cleanup;
 pub mod connections;
@@ -33,7 +34,7 @@ pub mod webhooks;
 use std::{
     fs::File,
     io::{self, Write as _},
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    net::{IpAddr, SocketAddr},
     process::ExitCode,
     sync::{Arc, Mutex, PoisonError},
     thread,
@@ -41,12 +42,13 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
-use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::sleep};
+use tokio::{sync::oneshot, task::JoinHandle, time::sleep};
 
 pub use self::args::ServeArgs;
 use self::{
     accept::{Acceptor, Open},
     app::{App, Phase},
+    bind::{bind, reachable},
     managed::Manager,
     shutdown::{Signals, Stop},
     tls::{Pair, Reloader, SelfSigner, Slot, Tls},
@@ -127,14 +129,6 @@ fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<SelfSigne
     let signer = SelfSigner::new(&names, args.tls_self_signed_lifetime, SystemTime::now())
         .with_context(|| format!("cannot create a certificate for {}", names.join(", ")))?;
     Ok((tls::Source { pair: Pair::Memory(signer.slot()), client_ca }, Some(signer)))
-}
-
-/// The address at which to reach a server that listens on `ip`.
-fn reachable(ip: IpAddr) -> IpAddr {
-    match ip {
-        IpAddr::V4(_) => specific(ip).unwrap_or(Ipv4Addr::LOCALHOST.into()),
-        IpAddr::V6(_) => specific(ip).unwrap_or(Ipv6Addr::LOCALHOST.into()),
-    }
 }
 
 /// `ip`, unless it is unspecified (`0.0.0.0` or `::`).
@@ -236,13 +230,6 @@ fn print_configurations(args: &ServeArgs, address: SocketAddr, ca: &str) -> anyh
     let host = host.or(ip).unwrap_or_else(|| "127.0.0.1".to_owned());
     print(&webhooks::yaml(&host, address.port(), ca)?);
     Ok(())
-}
-
-async fn bind(flag: &str, address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.with_context(|| match address.port() {
-        0 => format!("{flag} {address}: cannot listen on this address"),
-        port => format!("{flag} {address}: cannot listen on this address; is port {port} in use?"),
-    })
 }
 
 /// Waits for the requests in flight. Returns whether all were answered.

@@ -8,15 +8,20 @@ use serde::{Deserialize, Serialize};
 use super::schema;
 use crate::{finding::Mode, inject::settings::Settings};
 
+/// `apiVersion` of the policy file.
+pub const API_VERSION: &str = "setguard.io/v1alpha1";
+/// `kind` of the policy file.
+pub const KIND: &str = "Policy";
+
 /// A setguard policy: one file, read by `setguard serve` and by `setguard check`.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PolicyFile {
     /// Always `setguard.io/v1alpha1`.
-    #[schemars(extend("const" = super::API_VERSION))]
+    #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// Always `Policy`.
-    #[schemars(extend("const" = super::KIND))]
+    #[schemars(extend("const" = KIND))]
     pub kind: String,
     /// A name for people; setguard does not use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,4 +84,9 @@ pub struct Kubernetes {
     #[serde(default)]
     #[schemars(extend("propertyNames" = schema::gates()))]
     pub feature_gates: BTreeMap<String, bool>,
+}
+
+/// The JSON Schema of the policy file.
+pub fn json_schema() -> serde_json::Value {
+    schemars::schema_for!(PolicyFile).to_value()
 }

@@ -1,20 +1,14 @@
-//! The JSON Schema of the policy file: what the types express, and what [`super::Policy`] checks.
+//! What the types of the policy file do not express, for its JSON Schema.
 //!
 //! What the schema accepts, the program accepts, so that an editor, or Helm, reports a mistake before
 //! setguard does. Only the gates are fewer: the program also takes those that no rule depends on.
 
 use serde_json::{Value, json};
 
-use super::PolicyFile;
 use crate::{
     catalogue,
     kubernetes::cluster::{self, Version},
 };
-
-/// The JSON Schema of the policy file.
-pub fn json_schema() -> Value {
-    schemars::schema_for!(PolicyFile).to_value()
-}
 
 /// The rules whose mode a policy may change and from which it may make exceptions.
 pub(super) fn rule_ids() -> Value {

@@ -187,7 +187,7 @@ impl Work {
         write_volumes(client, pod, &folder).await?;
         let mut args = container.args.clone().unwrap_or_default();
         for arg in &mut args {
-            *arg = arg.replace("0.0.0.0:", &format!("{address}:"));
+            *arg = arg.replace("[::]:", &format!("{address}:"));
             for mount in container.volume_mounts.iter().flatten() {
                 let path = folder.join(&mount.name).display().to_string();
                 *arg = arg.replace(&mount.mount_path, &path);

@@ -41,7 +41,10 @@ pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
 fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
     command.env_clear().arg("serve").args(["--log-format", "json", "--poll-interval", "10ms"]);
-    command.args(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]).args(args);
+    if !args.contains(&"--listen") {
+        command.args(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+    }
+    command.args(args);
     command
 }
 

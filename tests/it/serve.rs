@@ -1,7 +1,12 @@
 //! `setguard serve` as a process: what it prints and logs, how it starts, reloads and ends.
 
 use std::{
-    fs, io::Write as _, net::TcpStream, os::unix::fs::symlink, path::Path, process::Command,
+    fs,
+    io::Write as _,
+    net::{TcpListener, TcpStream},
+    os::unix::fs::symlink,
+    path::Path,
+    process::Command,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -112,6 +117,19 @@ fn a_managed_certificate_waits_for_the_api_server_and_is_not_ready() {
     let reply = daemon.get("/readyz");
     assert_eq!((reply.status, &*reply.body), (503, "waiting for a certificate\n"));
     assert_eq!(daemon.get("/livez").status, 200);
+}
+
+#[test]
+fn the_unspecified_address_includes_both_ip_families() {
+    let daemon = Daemon::start(&["--listen", "[::]:0", "--admin-listen", "[::]:0"]);
+    let mut families = vec!["127.0.0.1"];
+    families.extend(TcpListener::bind("[::1]:0").is_ok().then_some("::1"));
+    for address in families {
+        for port in [daemon.webhook.port(), daemon.admin.port()] {
+            let connected = TcpStream::connect((address, port));
+            assert!(connected.is_ok(), "{address}:{port}: {connected:?}");
+        }
+    }
 }
 
 #[test]
