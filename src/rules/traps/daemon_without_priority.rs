@@ -15,8 +15,8 @@ pub(super) static TRAP: Trap = Trap {
         summary: "a network, storage or device plugin of the node without a priorityClassName",
         why: "\
 A DaemonSet that installs a network plugin, a storage driver or a device plugin must run on every node, or
-the node's other pods do not work. Without a priority its pod competes with those pods: on a full node it
-stays Pending, no autoscaler makes room for it, and when memory runs out it is evicted like any other.
+the node's other pods do not work. Without a priority its pod competes with those pods, and on a full node it
+stays Pending until one of them ends.
 
 Seen on a 1.36 control plane, with a node whose CPU another pod has requested: the pod of a DaemonSet stays
 Pending with \"Insufficient cpu\" and \"No preemption victims found\"; with
@@ -30,7 +30,7 @@ pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.",
         bad: include_str!("examples/daemon-without-priority.bad.yaml"),
         good: include_str!("examples/daemon-without-priority.good.yaml"),
         mode: Mode::Warn,
-        since: "0.2.0",
+        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
