@@ -17,8 +17,8 @@ Examples:
   setguard serve | kubectl apply -f -           try it against a cluster on this machine
   setguard serve --tls-cert tls.crt --tls-key tls.key --policy policy.yaml")]
 pub struct ServeArgs {
-    /// Address for requests from the API server, over HTTPS; [::] includes IPv4, and is 0.0.0.0 on a
-    /// machine without IPv6
+    /// Address for requests from the API server, over HTTPS; the default includes IPv4, and is
+    /// 0.0.0.0:8443 on a machine without IPv6
     #[arg(long, value_name = "ADDR", env = "SETGUARD_LISTEN", default_value = "[::]:8443")]
     pub listen: SocketAddr,
     /// Address for probes and metrics, over plain HTTP
