@@ -3,6 +3,7 @@
 //! Imports: policy, manifests, yaml, finding, exit, printable.
 
 pub(crate) mod diagnostic;
+pub(crate) mod fingerprint;
 pub(crate) mod json;
 pub(crate) mod policy;
 pub(crate) mod text;

@@ -222,6 +222,7 @@ impl<'a> Judge<'a> {
                     format!("exempted by the annotation {}", marks::IGNORE_ANNOTATION)
                 }
             }),
+            occurrence: 0,
         })
     }
 }
@@ -236,6 +237,7 @@ fn schema(problem: Problem) -> Diagnostic {
         message: problem.message,
         help: problem.help,
         downgrade: None,
+        occurrence: 0,
     }
 }
 

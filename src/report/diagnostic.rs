@@ -41,6 +41,8 @@ pub(crate) struct Diagnostic {
     pub(crate) help: Option<String>,
     /// Why it is less severe than its rule's mode.
     pub(crate) downgrade: Option<String>,
+    /// How many findings of the run before it have the same rule, object and field.
+    pub(crate) occurrence: usize,
 }
 
 /// Everything that a report contains about an object.
