@@ -12,6 +12,9 @@ use crate::{
     rules::{api_validation, bounds, cross_object, traps::TRAPS},
 };
 
+/// Where the documentation is on the web.
+pub const HOME: &str = "https://setguard.io";
+
 /// A rule, and what it looks at.
 #[derive(Debug)]
 pub struct Rule {
@@ -19,6 +22,13 @@ pub struct Rule {
     pub meta: &'static Meta,
     /// The kinds of objects that it looks at.
     pub kinds: Vec<&'static str>,
+}
+
+impl Rule {
+    /// The address of its documentation.
+    pub fn url(&self) -> String {
+        format!("{HOME}/rules#{}", self.meta.id)
+    }
 }
 
 /// Every rule, in alphabetical order of the ids.

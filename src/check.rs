@@ -5,33 +5,38 @@
 
 mod cross_object;
 mod judge;
+mod judged;
+mod ledger;
 mod previous;
+mod workers;
 
 use std::{
+    convert::Infallible,
     io::{self, Write},
     path::PathBuf,
-    sync::Arc,
 };
 
-use clap::{Args, ValueEnum, error::ErrorKind};
+use clap::{Args, error::ErrorKind};
 
 use self::{
     cross_object::CrossObject,
     judge::{Judge, Surroundings},
+    judged::{Content, JudgedSource},
+    ledger::Ledger,
     previous::Previous,
 };
 use crate::{
     apply::Verb,
     exit::Exit,
     manifests::{
-        document::DocumentObjects,
+        namespaces::Namespaces,
+        repository::Repository,
         source::{self, Source},
         volumes,
     },
-    policy::args::PolicyArgs,
+    policy::{Policy, args::PolicyArgs, discover::discover},
     printable::Printable,
-    report::{self, Report, diagnostic::Summary},
-    yaml,
+    report::{self, args::OutputArgs, diagnostic::Summary, reports::Reports},
 };
 
 /// Check manifests as the API server and the webhook would, without a cluster
@@ -60,11 +65,21 @@ pub struct CheckArgs {
     /// Files and folders; `-` is standard input
     #[arg(value_name = "PATH|-")]
     paths: Vec<PathBuf>,
-    /// The output format
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: Format,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     policy: PolicyArgs,
+    /// Uses no policy file that --policy does not name. Otherwise the nearest setguard.yaml,
+    /// .setguard.yaml or .github/setguard.yaml counts, from the working folder up to the root of its
+    /// repository
+    #[arg(long)]
+    no_config: bool,
+    /// The name of standard input in the report, such as the path of a chart
+    #[arg(long, value_name = "NAME")]
+    stdin_path: Option<String>,
+    /// Succeeds if there is no DaemonSet and no StatefulSet to check
+    #[arg(long)]
+    allow_empty: bool,
     /// The previous manifests: an object that is also in them is checked as an update, so that
     /// changes of immutable fields are found. May be given more than once
     #[arg(long, value_name = "PATH")]
@@ -78,17 +93,6 @@ pub struct CheckArgs {
     deny_warnings: bool,
 }
 
-/// How the report is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people, with the affected line
-    #[default]
-    Text,
-    /// One JSON document for programs: findings in the order of files, objects and discovery, and
-    /// last those that need the whole input
-    Json,
-}
-
 /// `setguard check`.
 ///
 /// # Errors
@@ -100,90 +104,133 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
         return Ok(Exit::Error);
     }
-    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error) };
-    let mut trouble = Exit::Clean;
-    let mut complain = |message: String| {
-        trouble = Exit::Error;
-        let _ = writeln!(Printable::new(anstream::stderr()), "error: {message}");
-    };
+    let repository = Repository::find();
+    let Some(policy) = load_policy(args, &repository)? else { return Ok(Exit::Error) };
+    let reports = Reports::open(&args.output, &repository, &policy)?;
+    let mut ledger = Ledger::new(repository, reports);
     let mut beside = Surroundings::default();
     let mut previous = Previous::default();
     for source in source::scan_then_read(&args.against, &mut |text| beside.old_namespaces.add(text))
     {
         match source {
-            Ok((source, _)) => previous.add(&source).into_iter().for_each(&mut complain),
-            Err(message) => complain(message),
-        }
-    }
-
-    let sources = source::scan_then_read(&args.paths, &mut |text| {
-        beside.namespaces.add(text);
-        volumes::add(&mut beside.storage, text);
-    });
-    let judge = Judge::new(&policy, &previous, args.verb, beside, args.deny_warnings);
-    let mut report = args.format.report();
-    let mut summary = Summary::default();
-    let mut cross_object = CrossObject::default();
-    for source in sources {
-        match source {
-            Ok((source, again)) => {
-                summary.files += 1;
-                check(&source, &judge, &mut cross_object, &mut summary, report.as_mut())?;
-                cross_object.source(again, source);
+            Ok((source, _)) => {
+                previous.add(&source).iter().for_each(|message| ledger.failure(message));
             }
-            Err(message) => complain(message),
+            Err(message) => ledger.failure(&message),
         }
     }
-    cross_object.report(&judge, &mut summary, report.as_mut())?;
-    report.finish(&summary)?;
-    Ok(trouble.and(summary.exit()))
+    let sources = look_around(args, &mut beside);
+    let judge = Judge::new(&policy, &previous, args.verb, beside, args.deny_warnings);
+    let mut cross_object = CrossObject::default();
+    workers::in_order(
+        sources,
+        |source| JudgedSource::of(source?, &judge),
+        |judged| match judged {
+            Ok(judged) => record(judged, &mut cross_object, &mut ledger),
+            Err(message) => {
+                ledger.failure(&message);
+                Ok(())
+            }
+        },
+    )?;
+    cross_object.report(&judge, &mut ledger)?;
+    if ledger.summary.is_empty() && !ledger.has_failed() && !args.allow_empty {
+        ledger.failure(&nothing_to_check(&ledger.summary));
+    }
+    ledger.finish()
 }
 
-/// Judges all documents of a source, one after the other.
-fn check(
-    source: &Source,
-    judge: &Judge<'_>,
-    cross_object: &mut CrossObject,
-    summary: &mut Summary,
-    report: &mut dyn Report,
-) -> io::Result<()> {
-    let name: Arc<str> = source.name().into();
-    for document in yaml::documents(source.text()) {
-        match document {
-            Ok(document) => {
-                let objects = DocumentObjects::of(document, source.is_named());
-                summary.others += objects.others;
-                summary.passed_over += objects.passed_over;
-                for problem in objects.strays {
-                    summary.unreadable += 1;
-                    let diagnostic = judge::syntax(problem, source.text());
-                    report.unreadable(source, &diagnostic)?;
-                }
-                for node in &objects.related {
-                    cross_object.related(&name, node);
-                }
-                for manifest in objects.manifests {
-                    let judged = judge.judge(&manifest);
-                    summary.count(&judged.report);
-                    report.object(source, &judged.report)?;
-                    cross_object.judged(&name, &manifest, judged);
-                }
+/// Loads the policy that the flags name, or the one of the repository.
+fn load_policy(args: &CheckArgs, repository: &Repository) -> anyhow::Result<Option<Policy>> {
+    let mut policy = args.policy.clone();
+    if policy.policy.is_none()
+        && !args.no_config
+        && let Some(found) = discover(repository)
+    {
+        let _ = writeln!(Printable::new(anstream::stderr()), "policy: {}", found.display());
+        policy.policy = Some(found);
+    }
+    report::policy::load(&policy)
+}
+
+/// Finds all sources, and what they have beside the objects that are judged. A source that can be
+/// read only once is read now.
+fn look_around(args: &CheckArgs, beside: &mut Surroundings) -> Vec<Result<Source, String>> {
+    let mut sources = Vec::new();
+    let done: Result<(), Infallible> = workers::in_order(
+        source::sources(&args.paths).collect(),
+        |source| look(source, args.stdin_path.as_deref()),
+        |(source, text)| {
+            if let Some(text) = &text {
+                beside.namespaces.add(text);
+                volumes::add(&mut beside.storage, text);
             }
-            Err(problem) => {
-                summary.unreadable += 1;
-                let diagnostic = judge::syntax(problem, source.text());
-                report.unreadable(source, &diagnostic)?;
+            sources.push(source);
+            Ok(())
+        },
+    );
+    match done {
+        Ok(()) => sources,
+    }
+}
+
+/// A source to be read, and its text if it says something about other objects.
+fn look(
+    source: Result<Source, String>,
+    stdin_path: Option<&str>,
+) -> (Result<Source, String>, Option<String>) {
+    let source = match source {
+        Ok(source) => source,
+        error => return (error, None),
+    };
+    let (again, is_stdin) = (source.again(), matches!(source, Source::Stdin));
+    let mut source = match (source.read(), again) {
+        (Ok(source), None) => source,
+        (Ok(source), Some(again)) => {
+            let text = source.text();
+            let is_telling = Namespaces::may_be_in(text) || volumes::may_be_in(text);
+            return (Ok(again), is_telling.then(|| text.to_owned()));
+        }
+        // Reading it again tells what is wrong.
+        (Err(_), Some(again)) => return (Ok(again), None),
+        (error, None) => return (error, None),
+    };
+    if let Some(name) = stdin_path.filter(|_| is_stdin) {
+        source.rename(name);
+    }
+    let text = source.text().to_owned();
+    (Ok(source), Some(text))
+}
+
+/// Records what was found in a source.
+fn record(
+    judged: JudgedSource,
+    cross_object: &mut CrossObject,
+    ledger: &mut Ledger,
+) -> io::Result<()> {
+    let JudgedSource { source, again, contents, others, passed_over } = judged;
+    ledger.summary.files += 1;
+    ledger.summary.others += others;
+    ledger.summary.passed_over += passed_over;
+    for content in contents {
+        match content {
+            Content::Unreadable(diagnostic) => ledger.unreadable(&source, diagnostic)?,
+            Content::Related(item) => cross_object.related(item),
+            Content::Judged(mut manifest) => {
+                ledger.object(&source, &mut manifest.report)?;
+                cross_object.judged(*manifest);
             }
         }
     }
+    cross_object.source(again, source);
     Ok(())
 }
 
-impl Format {
-    fn report(self) -> Box<dyn Report> {
-        match self {
-            Format::Text => Box::new(report::text::Text::new()),
-            Format::Json => Box::new(report::json::Json::default()),
-        }
-    }
+/// It is a failure: a pipeline whose paths are wrong would be green for ever.
+fn nothing_to_check(summary: &Summary) -> String {
+    let Summary { files, others, .. } = summary;
+    format!(
+        "nothing was checked: no DaemonSet and no StatefulSet was found (files: {files}, other objects: \
+         {others}); if there need not be any, use --allow-empty"
+    )
 }

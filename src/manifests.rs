@@ -7,6 +7,7 @@ mod encoding;
 pub(crate) mod id;
 pub mod namespaces;
 pub(crate) mod objects;
+pub(crate) mod repository;
 pub(crate) mod source;
 pub(crate) mod stray;
 pub mod volumes;

@@ -6,6 +6,7 @@
 //! The server and `check` read the same file.
 
 pub mod args;
+pub(crate) mod discover;
 mod file;
 mod schema;
 

@@ -36,7 +36,7 @@ impl<W> Printable<W> {
 }
 
 /// Whether a character sets the direction of the text around it, or breaks the line.
-const fn is_directional(c: char) -> bool {
+pub(crate) const fn is_directional(c: char) -> bool {
     matches!(
         c,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'

@@ -1,11 +1,23 @@
-//! Findings as text and as JSON, with the lines that they are about.
+//! What was found, in the formats that people and pipelines read.
 //!
-//! Imports: policy, manifests, yaml, finding, exit, printable.
+//! Imports: policy, catalogue, manifests, yaml, finding, exit, printable.
+//!
+//! [`text::Text`] prints each object as soon as it has been judged. All other formats are written from
+//! what [`collected::Collected`] has kept, when everything is known.
 
+pub(crate) mod args;
+pub(crate) mod collected;
 pub(crate) mod diagnostic;
+mod file;
 pub(crate) mod fingerprint;
-pub(crate) mod json;
+mod github;
+mod gitlab;
+mod json;
+mod junit;
 pub(crate) mod policy;
+pub(crate) mod reports;
+mod sarif;
+mod step_summary;
 pub(crate) mod text;
 
 use std::io;
@@ -13,12 +25,15 @@ use std::io;
 use self::diagnostic::{Diagnostic, ObjectReport, Summary};
 use crate::manifests::source::Source;
 
-/// An output format. It receives each object as soon as the object has been judged.
+/// Something that is told everything that is found, in order.
 pub(crate) trait Report {
-    /// Reports an object.
-    fn object(&mut self, source: &Source, object: &ObjectReport) -> io::Result<()>;
-    /// Reports a document that could not be read.
+    /// Findings in an object. The same object may come again, if more was found when all objects were
+    /// known. `source` is where it is from; an object in a cluster is from none.
+    fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()>;
+    /// A document that could not be read.
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()>;
-    /// Finishes the report.
+    /// A failure that is no finding: the check is not complete. Standard error has it already.
+    fn failure(&mut self, message: &str);
+    /// All has been reported.
     fn finish(&mut self, summary: &Summary) -> io::Result<()>;
 }

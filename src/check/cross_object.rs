@@ -1,26 +1,20 @@
 //! Findings that need the whole input: objects are collected while documents are read, and the
 //! findings are reported after the last one.
 
-use std::{io, mem, sync::Arc};
+use std::{io, mem};
 
-use super::judge::{Judge, JudgedObject};
+use super::{judge::Judge, judged::JudgedManifest, ledger::Ledger};
 use crate::{
     finding::Field,
-    inventory::{
-        Inventory,
-        item::{Item, Place},
-    },
-    manifests::{document::Manifest, id::ObjectId, source::Source},
-    report::{
-        Report,
-        diagnostic::{ObjectReport, Severity, Summary},
-    },
-    yaml::{Mark, Node},
+    inventory::{Inventory, item::Item},
+    manifests::{id::ObjectId, source::Source},
+    report::diagnostic::{ObjectReport, Severity},
+    yaml::Mark,
 };
 
 /// What is kept of the input: a summary of each object, and how to read its text again.
 #[derive(Debug, Default)]
-pub(crate) struct CrossObject {
+pub(super) struct CrossObject {
     inventory: Inventory,
     /// One entry for each object of the inventory that is judged, in the same order.
     kept: Vec<JudgedEntry>,
@@ -33,6 +27,8 @@ struct JudgedEntry {
     /// Its index in the inventory.
     place: usize,
     source: usize,
+    /// Its number in the reports.
+    number: usize,
     id: ObjectId,
     /// The positions of the fields in which cross-object rules may find more.
     marks: Box<[Mark]>,
@@ -41,19 +37,13 @@ struct JudgedEntry {
 }
 
 impl CrossObject {
-    /// Adds an object that was judged.
-    pub(crate) fn judged(
-        &mut self,
-        file: &Arc<str>,
-        manifest: &Manifest<'_>,
-        JudgedObject { report, item }: JudgedObject,
-    ) {
-        let Some(mut item) = item else { return };
-        let marks = item.fields().iter().map(|field| manifest.node.locate(field)).collect();
-        item.place = Some(Place { file: file.clone(), line: manifest.node.mark.line });
+    /// Adds an object that was judged and reported.
+    pub(super) fn judged(&mut self, JudgedManifest { report, item, marks }: JudgedManifest) {
+        let Some(item) = item else { return };
         self.kept.push(JudgedEntry {
             place: self.inventory.add(item),
             source: self.sources.len(),
+            number: report.number,
             worst: report.worst(),
             id: report.id,
             marks,
@@ -61,26 +51,18 @@ impl CrossObject {
     }
 
     /// Adds an object that is not judged itself, but that rules need for judging others.
-    pub(crate) fn related(&mut self, file: &Arc<str>, node: &Node<'_>) {
-        if let Some(mut item) = Item::of_json(&node.to_json()) {
-            item.place = Some(Place { file: file.clone(), line: node.mark.line });
-            self.inventory.add(item);
-        }
+    pub(super) fn related(&mut self, item: Item) {
+        self.inventory.add(item);
     }
 
     /// Adds the source of the objects that were added since the previous source. If it can be read
     /// again, only its name is kept.
-    pub(crate) fn source(&mut self, again: Option<Source>, source: Source) {
+    pub(super) fn source(&mut self, again: Option<Source>, source: Source) {
         self.sources.push(again.or(Some(source)));
     }
 
     /// Runs the cross-object rules and reports what they find.
-    pub(crate) fn report(
-        mut self,
-        judge: &Judge<'_>,
-        summary: &mut Summary,
-        report: &mut dyn Report,
-    ) -> io::Result<()> {
+    pub(super) fn report(mut self, judge: &Judge<'_>, ledger: &mut Ledger) -> io::Result<()> {
         let mut verdicts = judge.judge_cross_object(&self.inventory);
         let mut open: Option<(usize, Source)> = None;
         for kept in mem::take(&mut self.kept) {
@@ -90,7 +72,8 @@ impl CrossObject {
                 let mark = kept.mark(&fields, &judged.finding.field);
                 judge.diagnostic(judged, mark)
             });
-            let object = ObjectReport {
+            let mut object = ObjectReport {
+                number: kept.number,
                 diagnostics: diagnostics.collect(),
                 remarks: verdict.remarks,
                 id: kept.id,
@@ -100,8 +83,7 @@ impl CrossObject {
                 open = source.map(|source| (kept.source, source.reread()));
             }
             if let Some((_, source)) = &open {
-                summary.count_again(kept.worst, object.worst());
-                report.object(source, &object)?;
+                ledger.more(source, kept.worst, &mut object)?;
             }
         }
         Ok(())

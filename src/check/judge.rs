@@ -71,7 +71,7 @@ impl<'a> Judge<'a> {
 
     pub(crate) fn judge(&self, manifest: &Manifest<'_>) -> JudgedObject {
         let id = ObjectId::of(&manifest.node);
-        let report = ObjectReport { id, diagnostics: Vec::new(), remarks: Vec::new() };
+        let report = ObjectReport { number: 0, id, diagnostics: Vec::new(), remarks: Vec::new() };
         let mut object = JudgedObject { report, item: None };
         let problems = manifest.problems.iter().cloned();
         object.report.diagnostics.extend(problems.map(schema));

@@ -1,5 +1,7 @@
 //! The identity of an object.
 
+use std::fmt;
+
 use crate::{object::namespace_or_default, yaml::Node};
 
 /// Identifies an object.
@@ -33,5 +35,12 @@ impl ObjectId {
             namespace: namespace_or_default(text(metadata, "namespace").as_deref()).to_owned(),
             name: name.or_else(|| text(metadata, "generateName")).unwrap_or_default(),
         }
+    }
+}
+
+/// For people: `DaemonSet kube-system/agent`.
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)
     }
 }

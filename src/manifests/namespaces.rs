@@ -16,8 +16,7 @@ pub struct Namespaces(BTreeSet<String>);
 impl Namespaces {
     /// Adds the Namespace objects of a stream of documents, also those in a List.
     pub fn add(&mut self, text: &str) {
-        // The label is rare, and without it nothing needs to be parsed.
-        if text.contains(CONTROL_PLANE_LABEL) {
+        if Self::may_be_in(text) {
             let objects = yaml::documents(text).flatten();
             for object in objects.flat_map(|document| ManifestObject::all(document.root)) {
                 let metadata = object.node.get("metadata");
@@ -28,6 +27,12 @@ impl Namespaces {
                 }
             }
         }
+    }
+
+    /// Whether a text may contain a namespace with the label. The label is rare, and without it
+    /// nothing needs to be parsed.
+    pub(crate) fn may_be_in(text: &str) -> bool {
+        text.contains(CONTROL_PLANE_LABEL)
     }
 
     /// Whether a namespace has the label.

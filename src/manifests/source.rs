@@ -14,6 +14,9 @@ use walkdir::WalkDir;
 
 use super::encoding;
 
+/// The name of standard input.
+pub(crate) const STDIN: &str = "<stdin>";
+
 /// A file or standard input, before or after it has been read.
 #[derive(Debug)]
 pub(crate) enum Source {
@@ -47,7 +50,7 @@ impl Source {
             }
             Source::Stdin => {
                 let mut bytes = Vec::new();
-                ("<stdin>".to_owned(), std::io::stdin().read_to_end(&mut bytes).map(|_| bytes))
+                (STDIN.to_owned(), std::io::stdin().read_to_end(&mut bytes).map(|_| bytes))
             }
             text @ Source::Text { .. } => return Ok(text),
         };
@@ -77,6 +80,13 @@ impl Source {
         let is_named = self.is_named();
         let empty = Source::Text { name, text: String::new(), is_named, lines: OnceCell::new() };
         self.read().unwrap_or(empty)
+    }
+
+    /// Changes the name to display, if it has been read.
+    pub(crate) fn rename(&mut self, new: &str) {
+        if let Source::Text { name, .. } = self {
+            new.clone_into(name);
+        }
     }
 
     /// Whether the user named it, not only a folder above it.

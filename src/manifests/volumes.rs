@@ -8,8 +8,7 @@ use crate::{
 
 /// Adds the claims and volumes of a stream of documents, also those in a List.
 pub fn add(storage: &mut Storage, text: &str) {
-    // They are rare beside workloads, and without them nothing needs to be parsed.
-    if !text.contains("PersistentVolume") {
+    if !may_be_in(text) {
         return;
     }
     let documents = yaml::documents(text).flatten();
@@ -30,6 +29,12 @@ pub fn add(storage: &mut Storage, text: &str) {
             _ => {}
         }
     }
+}
+
+/// Whether a text may contain any. They are rare beside workloads, and without them nothing needs to
+/// be parsed.
+pub(crate) fn may_be_in(text: &str) -> bool {
+    text.contains("PersistentVolume")
 }
 
 /// Whether an access mode of a claim allows pods on several nodes.

@@ -1,5 +1,7 @@
 //! The contents of a report, independent of its format.
 
+use std::fmt;
+
 use crate::{
     exit::Exit,
     finding::{Meta, Reason},
@@ -29,7 +31,7 @@ impl Severity {
 }
 
 /// A finding as a report shows it: where it is in a file, and how severe it is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Diagnostic {
     pub(crate) rule: &'static Meta,
     pub(crate) severity: Severity,
@@ -45,9 +47,33 @@ pub(crate) struct Diagnostic {
     pub(crate) occurrence: usize,
 }
 
+impl Diagnostic {
+    /// What is wrong, and what to write instead.
+    pub(crate) fn text(&self) -> String {
+        match &self.help {
+            Some(help) => format!("{}; {help}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
+    /// All that is said about it, in one sentence that begins with the field.
+    pub(crate) fn sentence(&self) -> String {
+        let mut text = self.text();
+        if !self.field.is_empty() {
+            text = format!("{}: {text}", self.field);
+        }
+        if let Some(downgrade) = &self.downgrade {
+            text.push_str(&format!(" ({downgrade})"));
+        }
+        text
+    }
+}
+
 /// Everything that a report contains about an object.
 #[derive(Debug)]
 pub(crate) struct ObjectReport {
+    /// How many objects of the run were judged before it.
+    pub(crate) number: usize,
     pub(crate) id: ObjectId,
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// About the policy, not about the object.
@@ -104,8 +130,33 @@ impl Summary {
         }
     }
 
+    /// Whether there was nothing to judge.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.objects + self.unreadable == 0
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         let denied = if self.denied > 0 { Exit::Denied } else { Exit::Clean };
         denied.and(if self.unreadable > 0 { Exit::Error } else { Exit::Clean })
+    }
+}
+
+/// In one line, for people.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Summary { files, objects, denied, warned, others, unreadable, passed_over } = self;
+        let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+        write!(f, "{} judged in {}", count(objects, "object"), count(files, "file"))?;
+        write!(f, ": {denied} denied, {warned} warned")?;
+        if unreadable > 0 {
+            write!(f, ", {} not readable", count(unreadable, "document"))?;
+        }
+        if others > 0 {
+            write!(f, ", {others} of other kinds skipped")?;
+        }
+        if passed_over > 0 {
+            write!(f, ", {} without an object", count(passed_over, "document"))?;
+        }
+        Ok(())
     }
 }

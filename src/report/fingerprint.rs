@@ -150,7 +150,8 @@ mod tests {
     #[test]
     fn it_is_one_readable_line() {
         let agent = id("apps/v1", "agent");
-        let wanted = "some-rule apps/DaemonSet/default/agent spec.template.spec.containers[0].image";
+        let wanted =
+            "some-rule apps/DaemonSet/default/agent spec.template.spec.containers[0].image";
         assert_eq!(text(Some(&agent), "spec.template.spec.containers[0].image"), wanted);
         let beta = id("apps/v1beta1", "agent");
         assert_eq!(text(Some(&agent), "spec"), text(Some(&beta), "spec"));

@@ -5,20 +5,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{
-    Report,
-    diagnostic::{Diagnostic, ObjectReport, Summary},
+    collected::{Collected, Entry},
+    diagnostic::Summary,
 };
-use crate::{
-    manifests::{id::ObjectId, source::Source},
-    printable::Printable,
-};
-
-/// The report, collected until it is printed.
-#[derive(Debug, Default)]
-pub(crate) struct Json {
-    findings: Vec<FindingV1>,
-    remarks: Vec<RemarkV1>,
-}
+use crate::{manifests::id::ObjectId, printable::Printable, yaml::Mark};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,9 +16,9 @@ struct CheckReportV1<'a> {
     api_version: &'static str,
     kind: &'static str,
     summary: SummaryV1,
-    findings: &'a [FindingV1],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    remarks: &'a [RemarkV1],
+    findings: Vec<FindingV1<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    remarks: Vec<RemarkV1<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -48,102 +38,90 @@ struct SummaryV1 {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct FindingV1 {
+struct FindingV1<'a> {
     rule: &'static str,
     severity: &'static str,
-    file: String,
-    line: usize,
-    column: usize,
+    #[serde(flatten)]
+    place: Option<PlaceV1<'a>>,
     /// Absent for a document that could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    object: Option<ObjectV1>,
-    field: String,
+    object: Option<ObjectV1<'a>>,
+    field: &'a str,
     reason: &'static str,
     message: String,
     /// Why it is less severe than its rule's mode.
     #[serde(skip_serializing_if = "Option::is_none")]
-    eased: Option<String>,
+    eased: Option<&'a str>,
+}
+
+/// Absent for an object that is in no file.
+#[derive(Debug, Serialize)]
+struct PlaceV1<'a> {
+    file: &'a str,
+    line: usize,
+    column: usize,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ObjectV1 {
-    api_version: String,
-    kind: String,
-    namespace: String,
-    name: String,
+struct ObjectV1<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+    namespace: &'a str,
+    name: &'a str,
 }
 
 #[derive(Debug, Serialize)]
-struct RemarkV1 {
-    file: String,
-    object: ObjectV1,
-    message: String,
+struct RemarkV1<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    object: ObjectV1<'a>,
+    message: &'a str,
 }
 
-impl From<&ObjectId> for ObjectV1 {
-    fn from(id: &ObjectId) -> Self {
-        let ObjectId { api_version, kind, namespace, name, .. } = id.clone();
+impl<'a> From<&'a ObjectId> for ObjectV1<'a> {
+    fn from(id: &'a ObjectId) -> Self {
+        let ObjectId { api_version, kind, namespace, name, .. } = id;
         ObjectV1 { api_version, kind, namespace, name }
     }
 }
 
-impl FindingV1 {
-    fn new(source: &Source, id: Option<&ObjectId>, diagnostic: &Diagnostic) -> Self {
-        let message = match &diagnostic.help {
-            Some(help) => format!("{}; {help}", diagnostic.message),
-            None => diagnostic.message.clone(),
-        };
+impl<'a> FindingV1<'a> {
+    fn new(collected: &'a Collected, entry: &'a Entry) -> Self {
+        let diagnostic = &entry.diagnostic;
+        let Mark { line, column, .. } = diagnostic.mark;
         FindingV1 {
             rule: diagnostic.rule.id,
             severity: diagnostic.severity.as_str(),
-            file: source.name().to_owned(),
-            line: diagnostic.mark.line,
-            column: diagnostic.mark.column,
-            object: id.map(ObjectV1::from),
-            field: diagnostic.field.clone(),
+            place: collected.file(entry).map(|file| PlaceV1 { file: &file.name, line, column }),
+            object: collected.object(entry).map(ObjectV1::from),
+            field: &diagnostic.field,
             reason: diagnostic.reason.as_str(),
-            message,
-            eased: diagnostic.downgrade.clone(),
+            message: diagnostic.text(),
+            eased: diagnostic.downgrade.as_deref(),
         }
     }
 }
 
-impl Report for Json {
-    fn object(&mut self, source: &Source, object: &ObjectReport) -> io::Result<()> {
-        let id = &object.id;
-        self.findings.extend(
-            object
-                .diagnostics
-                .iter()
-                .map(|diagnostic| FindingV1::new(source, Some(id), diagnostic)),
-        );
-        self.remarks.extend(object.remarks.iter().map(|message| RemarkV1 {
-            file: source.name().to_owned(),
-            object: id.into(),
-            message: message.clone(),
-        }));
-        Ok(())
-    }
-
-    fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
-        self.findings.push(FindingV1::new(source, None, diagnostic));
-        Ok(())
-    }
-
-    fn finish(&mut self, summary: &Summary) -> io::Result<()> {
-        let &Summary { files, objects, denied, warned, others, unreadable, passed_over } = summary;
-        let skipped = others;
-        let report = CheckReportV1 {
-            api_version: "setguard.io/v1",
-            kind: "CheckReport",
-            summary: SummaryV1 { files, objects, denied, warned, unreadable, skipped, passed_over },
-            findings: &self.findings,
-            remarks: &self.remarks,
-        };
-        let mut out = Printable::new(io::BufWriter::new(io::stdout().lock()));
-        serde_json::to_writer_pretty(&mut out, &report)?;
-        writeln!(out)?;
-        out.flush()
-    }
+/// Writes the report, with the findings in the order in which they came.
+pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
+    let Summary { files, objects, denied, warned, others, unreadable, passed_over } =
+        collected.summary;
+    let skipped = others;
+    let remarks = collected.remarks.iter().filter_map(|(number, message)| {
+        let object = collected.objects.get(*number)?;
+        let file = object.file.and_then(|file| collected.files.get(file));
+        let file = file.map(|file| file.name.as_str());
+        Some(RemarkV1 { file, object: (&object.id).into(), message })
+    });
+    let report = CheckReportV1 {
+        api_version: "setguard.io/v1",
+        kind: "CheckReport",
+        summary: SummaryV1 { files, objects, denied, warned, unreadable, skipped, passed_over },
+        findings: collected.findings.iter().map(|it| FindingV1::new(collected, it)).collect(),
+        remarks: remarks.collect(),
+    };
+    let mut out = Printable::new(out);
+    serde_json::to_writer_pretty(&mut out, &report)?;
+    writeln!(out)
 }

@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
 };
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
@@ -26,25 +26,34 @@ const LONG_LINE: usize = 300;
 /// How many characters are kept on each side of the mark.
 const AROUND: usize = 60;
 
-/// Prints each object to standard output as soon as it has been judged.
-#[derive(Debug)]
+/// Prints each object as soon as it has been judged.
 pub(crate) struct Text {
     renderer: Renderer,
-    out: Printable<io::BufWriter<AutoStream<io::Stdout>>>,
+    out: Printable<Box<dyn Write>>,
+    /// Whether somebody is watching, who wants to see an object at once.
+    is_terminal: bool,
 }
 
 impl Text {
-    pub(crate) fn new() -> Self {
+    /// On standard output.
+    pub(crate) fn on_stdout() -> Self {
         let stdout = io::stdout();
+        let is_terminal = stdout.is_terminal();
         let choice = AutoStream::choice(&stdout);
         // The renderer has removed the ESC of others.
-        let out = Printable::styled(io::BufWriter::new(AutoStream::new(stdout, choice)));
-        Text { renderer: renderer(choice), out }
+        let out = io::BufWriter::new(AutoStream::new(stdout, choice));
+        Text { renderer: renderer(choice), out: Printable::styled(Box::new(out)), is_terminal }
+    }
+
+    /// In a file, without colours.
+    pub(crate) fn in_file(file: impl Write + 'static) -> Self {
+        let out = Printable::new(Box::new(io::BufWriter::new(file)) as Box<dyn Write>);
+        Text { renderer: Renderer::plain(), out, is_terminal: false }
     }
 
     fn print(
         &mut self,
-        source: &Source,
+        source: Option<&Source>,
         id: Option<&ObjectId>,
         diagnostic: &Diagnostic,
     ) -> io::Result<()> {
@@ -60,10 +69,11 @@ impl Text {
         };
         let title = shorten(&title, LONG_TEXT);
         let mut group = Group::with_title(level.primary_title(title).id(diagnostic.rule.id));
-        group = place(group, source, diagnostic.mark);
+        if let Some(source) = source {
+            group = place(group, source, diagnostic.mark);
+        }
         if let Some(id) = id {
-            let name = format!("{} {}/{}", id.kind, id.namespace, id.name);
-            group = group.element(Level::NOTE.with_name("in").message(clean(&name)));
+            group = group.element(Level::NOTE.with_name("in").message(clean(&id.to_string())));
         }
         if let Some(downgrade) = &diagnostic.downgrade {
             group = group.element(Level::NOTE.message(clean(downgrade)));
@@ -76,36 +86,28 @@ impl Text {
 }
 
 impl Report for Text {
-    fn object(&mut self, source: &Source, object: &ObjectReport) -> io::Result<()> {
+    fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
         for diagnostic in &object.diagnostics {
             self.print(source, Some(&object.id), diagnostic)?;
         }
         for remark in &object.remarks {
-            writeln!(self.out, "note: {}: {}\n", clean(source.name()), clean(remark))?;
+            let place =
+                source.map_or_else(|| object.id.to_string(), |source| source.name().to_owned());
+            writeln!(self.out, "note: {}: {}\n", clean(&place), clean(remark))?;
         }
-        if object.diagnostics.is_empty() { Ok(()) } else { self.out.flush() }
+        if self.is_terminal && !object.diagnostics.is_empty() { self.out.flush() } else { Ok(()) }
     }
 
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
-        self.print(source, None, diagnostic)?;
-        self.out.flush()
+        self.print(Some(source), None, diagnostic)?;
+        if self.is_terminal { self.out.flush() } else { Ok(()) }
     }
 
+    /// Standard error shows it.
+    fn failure(&mut self, _: &str) {}
+
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
-        let &Summary { files, objects, denied, warned, others, unreadable, passed_over } = summary;
-        let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
-        let mut line = format!("{} judged in {}", count(objects, "object"), count(files, "file"));
-        line.push_str(&format!(": {denied} denied, {warned} warned"));
-        if unreadable > 0 {
-            line.push_str(&format!(", {} not readable", count(unreadable, "document")));
-        }
-        if others > 0 {
-            line.push_str(&format!(", {others} of other kinds skipped"));
-        }
-        if passed_over > 0 {
-            line.push_str(&format!(", {} without an object", count(passed_over, "document")));
-        }
-        writeln!(self.out, "{line}")?;
+        writeln!(self.out, "{summary}")?;
         self.out.flush()
     }
 }

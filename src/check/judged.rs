@@ -1,0 +1,100 @@
+//! A source and everything that was found in it, as the threads hand it over.
+
+use std::sync::Arc;
+
+use super::judge::{self, Judge};
+use crate::{
+    finding::Field,
+    inventory::item::{Item, Place},
+    manifests::{
+        document::{DocumentObjects, Manifest},
+        source::Source,
+    },
+    report::diagnostic::{Diagnostic, ObjectReport},
+    yaml::{self, Mark},
+};
+
+/// A source whose documents have been judged.
+#[derive(Debug)]
+pub(super) struct JudgedSource {
+    pub(super) source: Source,
+    /// How to read it again. `None` if that is not possible.
+    pub(super) again: Option<Source>,
+    /// What it contains, in its order.
+    pub(super) contents: Vec<Content>,
+    /// How many objects are not judged.
+    pub(super) others: usize,
+    /// How many parts are no objects and need not be.
+    pub(super) passed_over: usize,
+}
+
+/// A part of a source.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// A document that cannot be read, or that is no object although it should be.
+    Unreadable(Diagnostic),
+    /// An object that is not judged, but that rules need for judging others.
+    Related(Item),
+    /// An object that was judged.
+    Judged(Box<JudgedManifest>),
+}
+
+/// An object that was judged alone.
+#[derive(Debug)]
+pub(super) struct JudgedManifest {
+    pub(super) report: ObjectReport,
+    /// Its summary for the cross-object rules, if it could be read.
+    pub(super) item: Option<Item>,
+    /// The positions of the fields in which cross-object rules may find more.
+    pub(super) marks: Box<[Mark]>,
+}
+
+impl JudgedSource {
+    /// Reads a source and judges its documents.
+    pub(super) fn of(source: Source, judge: &Judge<'_>) -> Result<Self, String> {
+        let again = source.again();
+        let source = source.read()?;
+        let file: Arc<str> = source.name().into();
+        let (mut contents, mut others, mut passed_over) = (Vec::new(), 0, 0);
+        for document in yaml::documents(source.text()) {
+            match document {
+                Ok(document) => {
+                    let objects = DocumentObjects::of(document, source.is_named());
+                    others += objects.others;
+                    passed_over += objects.passed_over;
+                    contents.extend(
+                        objects.strays.into_iter().map(|problem| {
+                            Content::Unreadable(judge::syntax(problem, source.text()))
+                        }),
+                    );
+                    contents.extend(objects.related.iter().filter_map(|node| {
+                        let mut item = Item::of_json(&node.to_json())?;
+                        item.place = Some(Place { file: file.clone(), line: node.mark.line });
+                        Some(Content::Related(item))
+                    }));
+                    let judged = objects.manifests.iter().map(|manifest| {
+                        Content::Judged(Box::new(JudgedManifest::of(manifest, &file, judge)))
+                    });
+                    contents.extend(judged);
+                }
+                Err(problem) => {
+                    contents.push(Content::Unreadable(judge::syntax(problem, source.text())));
+                }
+            }
+        }
+        Ok(JudgedSource { source, again, contents, others, passed_over })
+    }
+}
+
+impl JudgedManifest {
+    fn of(manifest: &Manifest<'_>, file: &Arc<str>, judge: &Judge<'_>) -> Self {
+        let judged = judge.judge(manifest);
+        let mut item = judged.item;
+        let fields: Vec<Field> = item.as_ref().map(Item::fields).unwrap_or_default();
+        if let Some(item) = &mut item {
+            item.place = Some(Place { file: file.clone(), line: manifest.node.mark.line });
+        }
+        let marks = fields.iter().map(|field| manifest.node.locate(field)).collect();
+        JudgedManifest { report: judged.report, item, marks }
+    }
+}

@@ -1,0 +1,97 @@
+//! Where everything that is found passes, on one thread and in order: it is numbered, counted, and
+//! handed to the reports.
+
+use std::io;
+
+use crate::{
+    exit::Exit,
+    manifests::{repository::Repository, source::Source},
+    report::{
+        collected,
+        diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
+        fingerprint::Occurrences,
+        reports::Reports,
+    },
+};
+
+/// What a run has found so far.
+pub(super) struct Ledger {
+    pub(super) summary: Summary,
+    repository: Repository,
+    occurrences: Occurrences,
+    reports: Reports,
+    /// Whether something could not be checked.
+    has_failed: bool,
+}
+
+impl Ledger {
+    pub(super) fn new(repository: Repository, reports: Reports) -> Self {
+        Ledger {
+            summary: Summary::default(),
+            repository,
+            occurrences: Occurrences::default(),
+            reports,
+            has_failed: false,
+        }
+    }
+
+    /// Something could not be checked.
+    pub(super) fn failure(&mut self, message: &str) {
+        self.has_failed = true;
+        self.reports.failure(message);
+    }
+
+    /// Whether something could not be checked.
+    pub(super) const fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// A document could not be read.
+    pub(super) fn unreadable(
+        &mut self,
+        source: &Source,
+        mut diagnostic: Diagnostic,
+    ) -> io::Result<()> {
+        self.summary.unreadable += 1;
+        let path = collected::path(&self.repository, source.name());
+        self.occurrences.number(&path, None, &mut diagnostic);
+        self.reports.unreadable(source, &diagnostic)
+    }
+
+    /// An object was judged. Sets its number.
+    pub(super) fn object(&mut self, source: &Source, object: &mut ObjectReport) -> io::Result<()> {
+        object.number = self.summary.objects;
+        self.number(source, object);
+        self.summary.count(object);
+        self.reports.object(Some(source), object)
+    }
+
+    /// More was found in an object of which `before` was the worst.
+    pub(super) fn more(
+        &mut self,
+        source: &Source,
+        before: Option<Severity>,
+        object: &mut ObjectReport,
+    ) -> io::Result<()> {
+        self.number(source, object);
+        self.summary.count_again(before, object.worst());
+        self.reports.object(Some(source), object)
+    }
+
+    fn number(&mut self, source: &Source, object: &mut ObjectReport) {
+        if object.diagnostics.is_empty() {
+            return;
+        }
+        let path = collected::path(&self.repository, source.name());
+        for diagnostic in &mut object.diagnostics {
+            self.occurrences.number(&path, Some(&object.id), diagnostic);
+        }
+    }
+
+    /// Finishes the reports.
+    pub(super) fn finish(self) -> anyhow::Result<Exit> {
+        self.reports.finish(&self.summary)?;
+        let failed = if self.has_failed { Exit::Error } else { Exit::Clean };
+        Ok(self.summary.exit().and(failed))
+    }
+}

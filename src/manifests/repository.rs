@@ -1,0 +1,82 @@
+//! The repository that the working folder is in.
+
+#![expect(clippy::disallowed_methods, reason = "the folders above are looked at here")]
+
+use std::{
+    env,
+    path::{Component, Path, PathBuf},
+};
+
+/// The variables in which GitHub Actions and GitLab CI name the folder of the repository. It may have
+/// been copied there without its `.git`.
+const NAMED_BY: [&str; 2] = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"];
+
+/// The working folder, and the root of its repository.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Repository {
+    folder: PathBuf,
+    root: PathBuf,
+}
+
+impl Repository {
+    /// The repository of the working folder. Its root is the nearest folder upwards that has a `.git`
+    /// or that the pipeline names; if there is none, the working folder itself.
+    pub(crate) fn find() -> Self {
+        let folder = env::current_dir().unwrap_or_default();
+        let named = NAMED_BY.iter().filter_map(env::var_os).filter(|path| !path.is_empty());
+        let named: Vec<PathBuf> =
+            named.filter_map(|path| Path::new(&path).canonicalize().ok()).collect();
+        let is_root = |at: &&Path| at.join(".git").exists() || named.iter().any(|path| path == at);
+        let root = folder.ancestors().find(is_root).unwrap_or(&folder).to_owned();
+        Repository { folder, root }
+    }
+
+    /// The working folder and those above it, up to the root.
+    pub(crate) fn upwards(&self) -> impl Iterator<Item = &Path> {
+        self.folder.ancestors().take_while(|at| at.starts_with(&self.root))
+    }
+
+    /// The path of a file from the root of the repository, with forward slashes and without `./`. It
+    /// is absolute if the file is outside.
+    pub(crate) fn relative(&self, file: &str) -> String {
+        let mut path = PathBuf::new();
+        for part in self.folder.join(file).components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    path.pop();
+                }
+                part => path.push(part),
+            }
+        }
+        let (path, prefix) = match path.strip_prefix(&self.root) {
+            Ok(inside) => (inside, ""),
+            Err(_) => (path.as_path(), "/"),
+        };
+        let parts = path.components().filter(|part| *part != Component::RootDir);
+        let parts: Vec<_> = parts.map(|part| part.as_os_str().to_string_lossy()).collect();
+        format!("{prefix}{}", parts.join("/"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_relative_to_the_root() {
+        let repository = Repository { folder: "/repo/deploy".into(), root: "/repo".into() };
+        for (given, wanted) in [
+            ("a.yaml", "deploy/a.yaml"),
+            ("./a.yaml", "deploy/a.yaml"),
+            ("../base/./a b.yaml", "base/a b.yaml"),
+            ("/repo/a.yaml", "a.yaml"),
+            ("/elsewhere/../etc/a.yaml", "/etc/a.yaml"),
+            ("../../repository/a.yaml", "/repository/a.yaml"),
+        ] {
+            assert_eq!(repository.relative(given), wanted, "{given}");
+        }
+        let folders: Vec<_> = repository.upwards().collect();
+        assert_eq!(folders, [Path::new("/repo/deploy"), Path::new("/repo")]);
+    }
+}

@@ -1,0 +1,171 @@
+//! Everything that was found, kept until it is written.
+
+use std::io;
+
+use super::{
+    Report,
+    diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
+    fingerprint::Fingerprint,
+};
+use crate::{
+    catalogue::{self, Rule},
+    finding::Mode,
+    manifests::{
+        id::ObjectId,
+        repository::Repository,
+        source::{STDIN, Source},
+    },
+    policy::Policy,
+};
+
+/// What most formats are written from.
+#[derive(Debug)]
+pub(crate) struct Collected {
+    repository: Repository,
+    /// The rules that are not off, with their modes.
+    pub(super) rules: Vec<(&'static Rule, Mode)>,
+    pub(super) files: Vec<File>,
+    /// All objects, also those without findings, by their number.
+    pub(super) objects: Vec<Object>,
+    /// In the order in which they came.
+    pub(super) findings: Vec<Entry>,
+    /// About the policy, each with the number of the object that it was noticed at.
+    pub(super) remarks: Vec<(usize, String)>,
+    pub(super) failures: Vec<String>,
+    pub(super) summary: Summary,
+}
+
+/// A file with objects.
+#[derive(Debug)]
+pub(super) struct File {
+    /// Its name, as the user gave it.
+    pub(super) name: String,
+    /// Its path from the root of the repository.
+    pub(super) path: String,
+}
+
+/// An object that was judged.
+#[derive(Debug)]
+pub(super) struct Object {
+    pub(super) id: ObjectId,
+    /// The number of its file.
+    pub(super) file: Option<usize>,
+}
+
+/// A finding, by its place.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) diagnostic: Diagnostic,
+    /// The number of its object. `None` if the document could not be read.
+    pub(super) object: Option<usize>,
+    /// The number of its file.
+    pub(super) file: Option<usize>,
+}
+
+impl Collected {
+    /// Nothing yet.
+    pub(super) fn new(repository: Repository, policy: &Policy) -> Self {
+        let modes = catalogue::all().iter().map(|rule| (rule, policy.mode(rule.meta)));
+        Collected {
+            repository,
+            rules: modes.filter(|(_, mode)| *mode != Mode::Off).collect(),
+            files: Vec::new(),
+            objects: Vec::new(),
+            findings: Vec::new(),
+            remarks: Vec::new(),
+            failures: Vec::new(),
+            summary: Summary::default(),
+        }
+    }
+
+    /// The findings sorted by file and line, so that those which needed all objects are among the
+    /// others.
+    pub(super) fn in_files(&self) -> Vec<&Entry> {
+        let mut entries: Vec<&Entry> = self.findings.iter().collect();
+        entries.sort_by_key(|entry| (entry.file, entry.diagnostic.mark));
+        entries
+    }
+
+    /// The object of a finding.
+    pub(super) fn object(&self, entry: &Entry) -> Option<&ObjectId> {
+        self.objects.get(entry.object?).map(|object| &object.id)
+    }
+
+    /// The file of a finding.
+    pub(super) fn file(&self, entry: &Entry) -> Option<&File> {
+        self.files.get(entry.file?)
+    }
+
+    /// The fingerprint of a finding.
+    pub(super) fn fingerprint(&self, entry: &Entry) -> Fingerprint {
+        let path = self.file(entry).map_or("", |file| &file.path);
+        Fingerprint::of(path, self.object(entry), &entry.diagnostic)
+    }
+
+    /// A finding in one sentence that begins with its object.
+    pub(super) fn sentence(&self, entry: &Entry) -> String {
+        let text = entry.diagnostic.sentence();
+        match self.object(entry) {
+            Some(id) => format!("{id}: {text}"),
+            None => text,
+        }
+    }
+
+    fn file_number(&mut self, source: &Source) -> usize {
+        let name = source.name();
+        if self.files.last().is_none_or(|file| file.name != name) {
+            let path = path(&self.repository, name);
+            self.files.push(File { name: name.to_owned(), path });
+        }
+        self.files.len() - 1
+    }
+}
+
+/// The path of a source in reports and fingerprints.
+pub(crate) fn path(repository: &Repository, name: &str) -> String {
+    // It should at least look like a path.
+    if name == STDIN { "stdin".to_owned() } else { repository.relative(name) }
+}
+
+impl Report for Collected {
+    fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
+        let number = object.number;
+        if number >= self.objects.len() {
+            let file = source.map(|source| self.file_number(source));
+            self.objects.push(Object { id: object.id.clone(), file });
+        }
+        let file = self.objects.get(number).and_then(|object| object.file);
+        self.findings.extend(object.diagnostics.iter().map(|diagnostic| Entry {
+            diagnostic: diagnostic.clone(),
+            object: Some(number),
+            file,
+        }));
+        self.remarks.extend(object.remarks.iter().map(|remark| (number, remark.clone())));
+        Ok(())
+    }
+
+    fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
+        let file = Some(self.file_number(source));
+        self.findings.push(Entry { diagnostic: diagnostic.clone(), object: None, file });
+        Ok(())
+    }
+
+    fn failure(&mut self, message: &str) {
+        self.failures.push(message.to_owned());
+    }
+
+    fn finish(&mut self, summary: &Summary) -> io::Result<()> {
+        self.summary = *summary;
+        Ok(())
+    }
+}
+
+impl From<Mode> for Severity {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Off | Mode::Audit => Severity::Note,
+            Mode::Warn => Severity::Warning,
+            Mode::Deny => Severity::Error,
+        }
+    }
+}

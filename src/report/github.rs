@@ -1,0 +1,90 @@
+//! Annotations of GitHub Actions: lines of the log that GitHub shows beside the changed lines.
+//!
+//! GitHub shows ten errors and ten warnings of a step, so the denials come first. The runner reads
+//! commands from every line of the log: what a manifest contains never begins one.
+//!
+//! Escapes: `packages/core/src/command.ts` in github.com/actions/toolkit.
+
+use std::{
+    cmp::Reverse,
+    fmt,
+    io::{self, Write},
+};
+
+use super::{
+    collected::{Collected, Entry},
+    diagnostic::Severity,
+};
+use crate::printable::Printable;
+
+/// Writes the report.
+pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = Printable::new(out);
+    let mut entries = collected.in_files();
+    entries.sort_by_key(|entry| Reverse(entry.diagnostic.severity));
+    for entry in entries {
+        annotation(collected, entry, &mut out)?;
+    }
+    for (number, remark) in &collected.remarks {
+        let id = collected.objects.get(*number).map(|object| object.id.to_string());
+        let id = id.unwrap_or_default();
+        writeln!(out, "::notice title=setguard::{}", Data(&format!("{id}: {remark}")))?;
+    }
+    writeln!(out, "{}", collected.summary)
+}
+
+/// A message that the runner shows as an error, for what stands on standard error in other formats.
+pub(super) fn error(message: &str) -> String {
+    format!("::error title=setguard::{}", Data(message))
+}
+
+fn annotation(collected: &Collected, entry: &Entry, out: &mut impl Write) -> io::Result<()> {
+    let command = match entry.diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "notice",
+    };
+    write!(out, "::{command} ")?;
+    if let Some(file) = collected.file(entry) {
+        let mark = entry.diagnostic.mark;
+        let (line, column) = (mark.line.max(1), mark.column.max(1));
+        // Unlike that of SARIF, the last column belongs to it.
+        let end = column + mark.width.max(1) - 1;
+        let path = Property(&file.path);
+        write!(out, "file={path},line={line},endLine={line},col={column},endColumn={end},")?;
+    }
+    let title = format!("setguard: {}", entry.diagnostic.rule.id);
+    writeln!(out, "title={}::{}", Property(&title), Data(&collected.sentence(entry)))
+}
+
+/// Text as the message of a command.
+struct Data<'a>(&'a str);
+
+impl fmt::Display for Data<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        escape(self.0, &['%', '\r', '\n'], f)
+    }
+}
+
+/// Text as a property of a command.
+struct Property<'a>(&'a str);
+
+impl fmt::Display for Property<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        escape(self.0, &['%', '\r', '\n', ':', ','], f)
+    }
+}
+
+/// Writes these characters as `%` and the two digits of their code.
+fn escape(text: &str, characters: &[char], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for piece in text.split_inclusive(characters) {
+        match piece.chars().next_back().filter(|last| characters.contains(last)) {
+            Some(last) => {
+                let before = piece.strip_suffix(last).unwrap_or(piece);
+                write!(f, "{before}%{:02X}", u32::from(last))?;
+            }
+            None => f.write_str(piece)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! The Code Quality report of GitLab.
+//!
+//! GitLab shows neither the name of the check nor two findings with one fingerprint.
+//!
+//! Format: docs.gitlab.com/ci/testing/code_quality.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::{
+    collected::{Collected, Entry},
+    diagnostic::Severity,
+};
+use crate::printable::Printable;
+
+#[derive(Debug, Serialize)]
+struct Issue<'a> {
+    description: String,
+    check_name: &'static str,
+    fingerprint: String,
+    severity: &'static str,
+    location: Location<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Location<'a> {
+    path: &'a str,
+    lines: Lines,
+}
+
+#[derive(Debug, Serialize)]
+struct Lines {
+    begin: usize,
+}
+
+/// Writes the report.
+pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
+    let entries = collected.in_files();
+    let issues: Vec<_> = entries.into_iter().map(|entry| Issue::new(collected, entry)).collect();
+    let mut out = Printable::new(out);
+    serde_json::to_writer_pretty(&mut out, &issues)?;
+    writeln!(out)
+}
+
+impl<'a> Issue<'a> {
+    fn new(collected: &'a Collected, entry: &'a Entry) -> Self {
+        let diagnostic = &entry.diagnostic;
+        let rule = diagnostic.rule.id;
+        Issue {
+            description: format!("{rule}: {}", collected.sentence(entry)),
+            check_name: rule,
+            fingerprint: collected.fingerprint(entry).digest(),
+            severity: match diagnostic.severity {
+                Severity::Error => "critical",
+                Severity::Warning => "minor",
+                Severity::Note => "info",
+            },
+            location: Location {
+                path: collected.file(entry).map_or("cluster", |file| &file.path),
+                lines: Lines { begin: diagnostic.mark.line.max(1) },
+            },
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! All outputs of a run: standard output, files, and the summary of a step.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "GitHub names the file of the summary in a variable"
+)]
+
+use std::{
+    env,
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use anyhow::{Context as _, bail};
+
+use super::{
+    Report,
+    args::{Format, OutputArgs},
+    collected::Collected,
+    diagnostic::{Diagnostic, ObjectReport, Summary},
+    file::{self, ReportFile},
+    github, gitlab, json, junit, sarif, step_summary,
+    text::Text,
+};
+use crate::{
+    manifests::{repository::Repository, source::Source},
+    policy::Policy,
+    printable::Printable,
+};
+
+/// The outputs that the flags ask for.
+pub(crate) struct Reports {
+    on_stdout: Format,
+    texts: Vec<Text>,
+    /// For all other formats, if any is asked for.
+    collected: Option<Collected>,
+    files: Vec<(Format, ReportFile)>,
+    /// The file for the summary of the step, if this is GitHub Actions.
+    step_summary: Option<PathBuf>,
+}
+
+impl Reports {
+    /// Prepares all outputs.
+    ///
+    /// # Errors
+    /// When a file cannot be written, or is named twice.
+    pub(crate) fn open(
+        args: &OutputArgs,
+        repository: &Repository,
+        policy: &Policy,
+    ) -> anyhow::Result<Self> {
+        let (mut files, mut texts) = (Vec::new(), Vec::new());
+        if args.format == Format::Text {
+            texts.push(Text::on_stdout());
+        }
+        for (i, output) in args.output.iter().enumerate() {
+            if args.output.iter().take(i).any(|other| other.file == output.file) {
+                bail!("--output: {} is named twice", output.file.display());
+            }
+            let context = || format!("--output: {} cannot be written", output.file.display());
+            let file = ReportFile::create(&output.file).with_context(context)?;
+            if output.format == Format::Text {
+                texts.push(Text::in_file(file.writer().with_context(context)?));
+            }
+            files.push((output.format, file));
+        }
+        let uses = |format| {
+            args.format == format || args.output.iter().any(|output| output.format == format)
+        };
+        let is_collected =
+            args.format != Format::Text || args.output.iter().any(|it| it.format != Format::Text);
+        let step_summary = env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
+        Ok(Reports {
+            on_stdout: args.format,
+            texts,
+            collected: is_collected.then(|| Collected::new(repository.clone(), policy)),
+            files,
+            step_summary: step_summary.filter(|_| uses(Format::Github)).map(PathBuf::from),
+        })
+    }
+
+    /// Everything that is told about.
+    fn all(&mut self) -> impl Iterator<Item = &mut dyn Report> {
+        let texts = self.texts.iter_mut().map(|text| text as &mut dyn Report);
+        texts.chain(self.collected.as_mut().map(|collected| collected as &mut dyn Report))
+    }
+
+    /// Findings in an object, for all outputs; see [`Report::object`].
+    pub(crate) fn object(
+        &mut self,
+        source: Option<&Source>,
+        object: &ObjectReport,
+    ) -> io::Result<()> {
+        self.all().try_for_each(|report| report.object(source, object))
+    }
+
+    /// A document that could not be read, for all outputs.
+    pub(crate) fn unreadable(
+        &mut self,
+        source: &Source,
+        diagnostic: &Diagnostic,
+    ) -> io::Result<()> {
+        self.all().try_for_each(|report| report.unreadable(source, diagnostic))
+    }
+
+    /// A failure that is no finding, for all outputs. Prints it to standard error too.
+    pub(crate) fn failure(&mut self, message: &str) {
+        self.all().for_each(|report| report.failure(message));
+        let mut stderr = Printable::new(anstream::stderr());
+        let _ = match self.on_stdout {
+            Format::Github => writeln!(stderr, "{}", github::error(message)),
+            _ => writeln!(stderr, "error: {message}"),
+        };
+    }
+
+    /// Finishes all outputs.
+    ///
+    /// # Errors
+    /// When one cannot be written.
+    pub(crate) fn finish(mut self, summary: &Summary) -> anyhow::Result<()> {
+        self.all().try_for_each(|report| report.finish(summary))?;
+        // What has been told is written before the files are moved.
+        self.texts.clear();
+        for (format, file) in self.files {
+            let path = file.path().display().to_string();
+            let write = || {
+                if let Some(collected) = &self.collected {
+                    let mut out = io::BufWriter::new(file.writer()?);
+                    format.write(collected, &mut out)?;
+                    out.flush()?;
+                }
+                file.finish()
+            };
+            write().with_context(|| format!("--output: {path} cannot be written"))?;
+        }
+        let Some(collected) = &self.collected else { return Ok(()) };
+        if let Some(path) = self.step_summary {
+            let write = || {
+                let mut out = io::BufWriter::new(file::append(&path)?);
+                step_summary::write(collected, &mut out)?;
+                out.flush()
+            };
+            write().with_context(|| format!("{} cannot be written", path.display()))?;
+        }
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        self.on_stdout.write(collected, &mut out)?;
+        Ok(out.flush()?)
+    }
+}
+
+impl Format {
+    /// Writes the report, unless it is one that has been written while things were told.
+    fn write(self, collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Format::Text => Ok(()),
+            Format::Json => json::write(collected, out),
+            Format::Sarif => sarif::write(collected, out),
+            Format::Github => github::write(collected, out),
+            Format::Gitlab => gitlab::write(collected, out),
+            Format::Junit => junit::write(collected, out),
+        }
+    }
+}

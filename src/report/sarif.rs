@@ -1,0 +1,279 @@
+//! SARIF 2.1.0, as GitHub code scanning takes it.
+//!
+//! GitHub refuses a whole file if one result has no location, if `results` is missing, or if a line
+//! is 0. `security-severity` is left out: with it, GitHub would take the rules for security alerts.
+//!
+//! Format: docs.oasis-open.org/sarif/sarif/v2.1.0.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
+
+use super::{
+    collected::{Collected, Entry},
+    diagnostic::Severity,
+};
+use crate::{
+    catalogue::{self, Rule},
+    finding::{Meta, Mode, shorten},
+    printable::Printable,
+    yaml::Mark,
+};
+
+/// GitHub takes descriptions of at most 1,024 characters.
+const LONG_DESCRIPTION: usize = 1000;
+/// What a URI does not contain as it is, with the slashes between folders kept.
+const IN_PATH: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
+
+#[derive(Debug, Serialize)]
+struct Log<'a> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    version: &'static str,
+    runs: [Run<'a>; 1],
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Run<'a> {
+    tool: Tool<'a>,
+    /// Without it, columns would be taken for counts of UTF-16 code units.
+    column_kind: &'static str,
+    invocations: [Invocation<'a>; 1],
+    results: Vec<Outcome<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Tool<'a> {
+    driver: Driver<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Driver<'a> {
+    name: &'static str,
+    semantic_version: &'static str,
+    information_uri: &'static str,
+    rules: Vec<Descriptor<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor<'a> {
+    id: &'a str,
+    short_description: Message,
+    full_description: Message,
+    help: Help,
+    help_uri: String,
+    default_configuration: Configuration,
+    properties: Properties,
+}
+
+#[derive(Debug, Serialize)]
+struct Message {
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Help {
+    text: String,
+    markdown: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Configuration {
+    level: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Properties {
+    precision: &'static str,
+    #[serde(rename = "problem.severity")]
+    severity: &'static str,
+    tags: [&'static str; 2],
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Invocation<'a> {
+    execution_successful: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_execution_notifications: Vec<Notification<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Notification<'a> {
+    level: &'static str,
+    message: Text<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Text<'a> {
+    text: &'a str,
+}
+
+/// What SARIF calls a result.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Outcome<'a> {
+    rule_id: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule_index: Option<usize>,
+    level: &'static str,
+    message: Message,
+    locations: [Location<'a>; 1],
+    partial_fingerprints: BTreeMap<&'static str, String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Location<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    physical_location: Option<PhysicalLocation>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    logical_locations: Vec<LogicalLocation<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PhysicalLocation {
+    artifact_location: ArtifactLocation,
+    region: Region,
+}
+
+#[derive(Debug, Serialize)]
+struct ArtifactLocation {
+    uri: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Region {
+    start_line: usize,
+    start_column: usize,
+    end_line: usize,
+    /// The column after the last.
+    end_column: usize,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LogicalLocation<'a> {
+    name: &'a str,
+    fully_qualified_name: String,
+    kind: &'static str,
+}
+
+/// Writes the report.
+pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
+    let mut rules: Vec<Descriptor<'_>> =
+        collected.rules.iter().map(|(rule, mode)| Descriptor::new(rule, *mode)).collect();
+    rules.sort_by_key(|rule| rule.id);
+    let entries = collected.in_files();
+    let results = entries.into_iter().map(|entry| {
+        let index = rules.binary_search_by_key(&entry.diagnostic.rule.id, |rule| rule.id);
+        Outcome::new(collected, entry, index.ok())
+    });
+    let results = results.collect();
+    let failures = collected.failures.iter();
+    let notifications =
+        failures.map(|text| Notification { level: "error", message: Text { text } }).collect();
+    let run = Run {
+        tool: Tool {
+            driver: Driver {
+                name: "setguard",
+                semantic_version: env!("CARGO_PKG_VERSION"),
+                information_uri: catalogue::HOME,
+                rules,
+            },
+        },
+        column_kind: "unicodeCodePoints",
+        invocations: [Invocation {
+            execution_successful: collected.failures.is_empty(),
+            tool_execution_notifications: notifications,
+        }],
+        results,
+    };
+    let schema = "https://json.schemastore.org/sarif-2.1.0.json";
+    let mut out = Printable::new(out);
+    serde_json::to_writer_pretty(&mut out, &Log { schema, version: "2.1.0", runs: [run] })?;
+    writeln!(out)
+}
+
+impl<'a> Descriptor<'a> {
+    fn new(rule: &'a Rule, mode: Mode) -> Self {
+        let Meta { id, summary, why, bad, good, .. } = rule.meta;
+        let (why, bad, good) = (why.trim_end(), bad.trim_end(), good.trim_end());
+        let first = why.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+        let severity = Severity::from(mode);
+        Descriptor {
+            id,
+            short_description: Message { text: (*summary).to_owned() },
+            full_description: Message { text: shorten(&first, LONG_DESCRIPTION).into_owned() },
+            help: Help {
+                text: why.to_owned(),
+                markdown: format!(
+                    "{why}\n\nBad:\n\n```yaml\n{bad}\n```\n\nGood:\n\n```yaml\n{good}\n```"
+                ),
+            },
+            help_uri: rule.url(),
+            default_configuration: Configuration { level: severity.as_str() },
+            properties: Properties {
+                precision: "very-high",
+                severity: match severity {
+                    Severity::Error => "error",
+                    Severity::Warning => "warning",
+                    Severity::Note => "recommendation",
+                },
+                tags: ["kubernetes", "reliability"],
+            },
+        }
+    }
+}
+
+impl<'a> Outcome<'a> {
+    fn new(collected: &'a Collected, entry: &'a Entry, rule_index: Option<usize>) -> Self {
+        let diagnostic = &entry.diagnostic;
+        // `[text](target)` would be a link.
+        let text = collected.sentence(entry).replace("](", "] (");
+        let object = collected.object(entry).map(|id| LogicalLocation {
+            name: &id.name,
+            fully_qualified_name: id.to_string(),
+            kind: "resource",
+        });
+        let fingerprint = collected.fingerprint(entry).digest();
+        Outcome {
+            rule_id: diagnostic.rule.id,
+            rule_index,
+            level: diagnostic.severity.as_str(),
+            message: Message { text },
+            locations: [Location {
+                physical_location: collected.file(entry).map(|file| PhysicalLocation {
+                    artifact_location: ArtifactLocation { uri: uri(&file.path) },
+                    region: diagnostic.mark.into(),
+                }),
+                logical_locations: object.into_iter().collect(),
+            }],
+            partial_fingerprints: BTreeMap::from([("setguard/v1", fingerprint)]),
+        }
+    }
+}
+
+impl From<Mark> for Region {
+    fn from(mark: Mark) -> Self {
+        let (line, column) = (mark.line.max(1), mark.column.max(1));
+        let end_column = column + mark.width.max(1);
+        Region { start_line: line, start_column: column, end_line: line, end_column }
+    }
+}
+
+/// A path from the root of the repository is a relative URI. A file outside has an absolute one.
+fn uri(path: &str) -> String {
+    let scheme = if path.starts_with('/') { "file://" } else { "" };
+    format!("{scheme}{}", utf8_percent_encode(path, IN_PATH))
+}

@@ -1,0 +1,67 @@
+//! The summary of a step of GitHub Actions: a table in Markdown, on the page of the run.
+
+use std::{
+    cmp::Reverse,
+    io::{self, Write},
+};
+
+use super::{collected::Collected, diagnostic::Severity};
+use crate::finding::shorten;
+
+/// GitHub takes 1 MiB for each step.
+const MAX_ROWS: usize = 500;
+/// A message may contain a value of any size.
+const LONG_TEXT: usize = 600;
+
+/// Writes the table.
+pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "### setguard\n\n{}\n", collected.summary)?;
+    for message in &collected.failures {
+        writeln!(out, "- **error** {}", escape(message))?;
+    }
+    let mut entries = collected.in_files();
+    entries.sort_by_key(|entry| Reverse(entry.diagnostic.severity));
+    if entries.is_empty() {
+        return writeln!(out);
+    }
+    writeln!(out, "\n| | rule | place | object | finding |\n|---|---|---|---|---|")?;
+    for entry in entries.iter().take(MAX_ROWS) {
+        let diagnostic = &entry.diagnostic;
+        let sign = match diagnostic.severity {
+            Severity::Error => "❌",
+            Severity::Warning => "⚠️",
+            Severity::Note => "ℹ️",
+        };
+        let place =
+            collected.file(entry).map(|file| format!("{}:{}", file.path, diagnostic.mark.line));
+        let object = collected.object(entry).map(ToString::to_string);
+        writeln!(
+            out,
+            "| {sign} | {} | {} | {} | {} |",
+            diagnostic.rule.id,
+            escape(&place.unwrap_or_default()),
+            escape(&object.unwrap_or_default()),
+            escape(&diagnostic.sentence()),
+        )?;
+    }
+    let more = entries.len().saturating_sub(MAX_ROWS);
+    if more > 0 {
+        writeln!(out, "\nand {more} more")?;
+    }
+    writeln!(out)
+}
+
+/// Text in which no character has a meaning in Markdown, in one line.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in shorten(text, LONG_TEXT).chars() {
+        match c {
+            // Plain in every position, and frequent.
+            ' ' | '.' | ',' | ';' | '/' | '\'' | '"' | '-' | '=' => escaped.push(c),
+            c if c.is_ascii_punctuation() => escaped.extend(['\\', c]),
+            c if c.is_control() => escaped.push(' '),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
