@@ -8,6 +8,7 @@ mod judge;
 mod judged;
 mod ledger;
 mod previous;
+mod progress;
 mod workers;
 
 use std::{
@@ -24,6 +25,7 @@ use self::{
     judged::{Content, JudgedSource},
     ledger::Ledger,
     previous::Previous,
+    progress::Progress,
 };
 use crate::{
     apply::Verb,
@@ -119,7 +121,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             Err(message) => ledger.failure(&message),
         }
     }
-    let sources = look_around(args, &mut beside);
+    let sources = look_around(args, &mut beside, &mut ledger.progress);
     let judge = Judge::new(&policy, &previous, args.verb, beside, args.deny_warnings);
     let mut cross_object = CrossObject::default();
     workers::in_order(
@@ -155,10 +157,17 @@ fn load_policy(args: &CheckArgs, repository: &Repository) -> anyhow::Result<Opti
 
 /// Finds all sources, and what they have beside the objects that are judged. A source that can be
 /// read only once is read now.
-fn look_around(args: &CheckArgs, beside: &mut Surroundings) -> Vec<Result<Source, String>> {
-    let mut sources = Vec::new();
+fn look_around(
+    args: &CheckArgs,
+    beside: &mut Surroundings,
+    progress: &mut Progress,
+) -> Vec<Result<Source, String>> {
+    let paths: Vec<_> = source::sources(&args.paths).collect();
+    // Each is read here, and judged later.
+    progress.set_steps(2 * paths.len());
+    let mut sources = Vec::with_capacity(paths.len());
     let done: Result<(), Infallible> = workers::in_order(
-        source::sources(&args.paths).collect(),
+        paths,
         |source| look(source, args.stdin_path.as_deref()),
         |(source, text)| {
             if let Some(text) = &text {
@@ -166,6 +175,7 @@ fn look_around(args: &CheckArgs, beside: &mut Surroundings) -> Vec<Result<Source
                 volumes::add(&mut beside.storage, text);
             }
             sources.push(source);
+            progress.advance();
             Ok(())
         },
     );
@@ -209,6 +219,7 @@ fn record(
     ledger: &mut Ledger,
 ) -> io::Result<()> {
     let JudgedSource { source, again, contents, others, passed_over } = judged;
+    ledger.progress.advance();
     ledger.summary.files += 1;
     ledger.summary.others += others;
     ledger.summary.passed_over += passed_over;

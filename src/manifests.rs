@@ -4,6 +4,7 @@
 
 pub(crate) mod document;
 mod encoding;
+pub(crate) mod excerpt;
 pub(crate) mod id;
 pub mod namespaces;
 pub(crate) mod objects;

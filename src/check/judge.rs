@@ -241,9 +241,10 @@ fn schema(problem: Problem) -> Diagnostic {
     }
 }
 
-/// A document that cannot be read, or that is no object.
-pub(crate) fn syntax(mut problem: Problem, text: &str) -> Diagnostic {
-    if problem.help.is_none() && text.contains("{{") {
+/// A document that cannot be read, or that is no object. `is_template` says whether its source looks
+/// like a Helm template.
+pub(super) fn syntax(mut problem: Problem, is_template: bool) -> Diagnostic {
+    if problem.help.is_none() && is_template {
         let help = "if this is a Helm template, check the rendered chart: \
                     helm template CHART | setguard check -";
         problem.help = Some(help.to_owned());

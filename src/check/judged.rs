@@ -1,6 +1,6 @@
 //! A source and everything that was found in it, as the threads hand it over.
 
-use std::sync::Arc;
+use std::{cell::LazyCell, sync::Arc};
 
 use super::judge::{self, Judge};
 use crate::{
@@ -52,9 +52,11 @@ pub(super) struct JudgedManifest {
 impl JudgedSource {
     /// Reads a source and judges its documents.
     pub(super) fn of(source: Source, judge: &Judge<'_>) -> Result<Self, String> {
-        let again = source.again();
+        // What could be read only once has been read.
+        let again = source.unread();
         let source = source.read()?;
         let file: Arc<str> = source.name().into();
+        let is_template = LazyCell::new(|| source.text().contains("{{"));
         let (mut contents, mut others, mut passed_over) = (Vec::new(), 0, 0);
         for document in yaml::documents(source.text()) {
             match document {
@@ -64,7 +66,7 @@ impl JudgedSource {
                     passed_over += objects.passed_over;
                     contents.extend(
                         objects.strays.into_iter().map(|problem| {
-                            Content::Unreadable(judge::syntax(problem, source.text()))
+                            Content::Unreadable(judge::syntax(problem, *is_template))
                         }),
                     );
                     contents.extend(objects.related.iter().filter_map(|node| {
@@ -78,7 +80,7 @@ impl JudgedSource {
                     contents.extend(judged);
                 }
                 Err(problem) => {
-                    contents.push(Content::Unreadable(judge::syntax(problem, source.text())));
+                    contents.push(Content::Unreadable(judge::syntax(problem, *is_template)));
                 }
             }
         }

@@ -3,6 +3,7 @@
 
 use std::io;
 
+use super::progress::Progress;
 use crate::{
     exit::Exit,
     manifests::{repository::Repository, source::Source},
@@ -17,6 +18,7 @@ use crate::{
 /// What a run has found so far.
 pub(super) struct Ledger {
     pub(super) summary: Summary,
+    pub(super) progress: Progress,
     repository: Repository,
     occurrences: Occurrences,
     reports: Reports,
@@ -28,6 +30,7 @@ impl Ledger {
     pub(super) fn new(repository: Repository, reports: Reports) -> Self {
         Ledger {
             summary: Summary::default(),
+            progress: Progress::new(),
             repository,
             occurrences: Occurrences::default(),
             reports,
@@ -38,7 +41,7 @@ impl Ledger {
     /// Something could not be checked.
     pub(super) fn failure(&mut self, message: &str) {
         self.has_failed = true;
-        self.reports.failure(message);
+        self.progress.aside(|| self.reports.failure(message));
     }
 
     /// Whether something could not be checked.
@@ -55,7 +58,7 @@ impl Ledger {
         self.summary.unreadable += 1;
         let path = collected::path(&self.repository, source.name());
         self.occurrences.number(&path, None, &mut diagnostic);
-        self.reports.unreadable(source, &diagnostic)
+        self.progress.aside(|| self.reports.unreadable(source, &diagnostic))
     }
 
     /// An object was judged. Sets its number.
@@ -63,7 +66,7 @@ impl Ledger {
         object.number = self.summary.objects;
         self.number(source, object);
         self.summary.count(object);
-        self.reports.object(Some(source), object)
+        self.report(source, object)
     }
 
     /// More was found in an object of which `before` was the worst.
@@ -75,7 +78,14 @@ impl Ledger {
     ) -> io::Result<()> {
         self.number(source, object);
         self.summary.count_again(before, object.worst());
-        self.reports.object(Some(source), object)
+        self.report(source, object)
+    }
+
+    fn report(&mut self, source: &Source, object: &ObjectReport) -> io::Result<()> {
+        if object.diagnostics.is_empty() && object.remarks.is_empty() {
+            return self.reports.object(Some(source), object);
+        }
+        self.progress.aside(|| self.reports.object(Some(source), object))
     }
 
     fn number(&mut self, source: &Source, object: &mut ObjectReport) {
@@ -90,6 +100,7 @@ impl Ledger {
 
     /// Finishes the reports.
     pub(super) fn finish(self) -> anyhow::Result<Exit> {
+        drop(self.progress);
         self.reports.finish(&self.summary)?;
         let failed = if self.has_failed { Exit::Error } else { Exit::Clean };
         Ok(self.summary.exit().and(failed))

@@ -86,6 +86,12 @@ impl Field {
         })
     }
 
+    /// The first `n` steps, or all if there are fewer.
+    #[must_use]
+    pub fn first(&self, n: usize) -> Field {
+        Field { steps: self.steps.iter().take(n).cloned().collect() }
+    }
+
     /// The rest of the path after a prefix; `None` if it does not begin with the prefix.
     pub fn strip_prefix(&self, prefix: &Field) -> Option<Field> {
         let steps = self.steps.strip_prefix(prefix.steps.as_slice())?;

@@ -1,5 +1,7 @@
 //! The objects of a document that `check` looks at.
 
+use std::collections::HashMap;
+
 use super::{objects::ManifestObject, stray};
 use crate::{
     finding::Field,
@@ -44,17 +46,30 @@ impl<'a> DocumentObjects<'a> {
         for object in ManifestObject::all(document.root) {
             sorted.add(object, is_named);
         }
-        // Problems with the text of an object that is not judged are dropped.
-        for mut problem in document.problems {
-            for manifest in &mut sorted.manifests {
-                if let Some(field) = problem.field.strip_prefix(&manifest.at) {
-                    problem.field = field;
-                    manifest.problems.push(problem);
-                    break;
-                }
+        sorted.hand_out(document.problems);
+        sorted
+    }
+
+    /// Gives each problem with the text to the object that it is in. Problems of objects that are not
+    /// judged are dropped.
+    fn hand_out(&mut self, problems: Vec<Problem>) {
+        if problems.is_empty() {
+            return;
+        }
+        let places = self.manifests.iter().enumerate();
+        let places: HashMap<String, usize> =
+            places.map(|(i, manifest)| (manifest.at.to_string(), i)).collect();
+        for mut problem in problems {
+            // An object is the document, or an item of a list of lists.
+            let steps = problem.field.steps().count();
+            let place = (0..=steps).find_map(|n| places.get(&problem.field.first(n).to_string()));
+            if let Some(manifest) = place.and_then(|i| self.manifests.get_mut(*i))
+                && let Some(field) = problem.field.strip_prefix(&manifest.at)
+            {
+                problem.field = field;
+                manifest.problems.push(problem);
             }
         }
-        sorted
     }
 
     fn add(&mut self, object: ManifestObject<'a>, is_named: bool) {

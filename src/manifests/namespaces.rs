@@ -32,7 +32,7 @@ impl Namespaces {
     /// Whether a text may contain a namespace with the label. The label is rare, and without it
     /// nothing needs to be parsed.
     pub(crate) fn may_be_in(text: &str) -> bool {
-        text.contains(CONTROL_PLANE_LABEL)
+        memchr::memmem::find(text.as_bytes(), CONTROL_PLANE_LABEL.as_bytes()).is_some()
     }
 
     /// Whether a namespace has the label.

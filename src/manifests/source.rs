@@ -12,7 +12,11 @@ use std::{
 
 use walkdir::WalkDir;
 
-use super::encoding;
+use super::{
+    encoding,
+    excerpt::{Excerpt, Lines},
+};
+use crate::yaml::Mark;
 
 /// The name of standard input.
 pub(crate) const STDIN: &str = "<stdin>";
@@ -34,8 +38,8 @@ pub(crate) enum Source {
         text: String,
         /// Whether the user named it, not only a folder above it.
         is_named: bool,
-        /// Where its lines begin, in bytes; computed on first use.
-        lines: OnceCell<Vec<usize>>,
+        /// Where its lines are; computed on first use.
+        lines: OnceCell<Lines>,
     },
 }
 
@@ -63,11 +67,17 @@ impl Source {
     /// The same source again, not yet read. `None` if it can be read only once.
     pub(crate) fn again(&self) -> Option<Source> {
         match self {
-            Source::File(path) if path.is_file() => Some(Source::File(path.clone())),
-            Source::FileInFolder(path) if path.is_file() => {
-                Some(Source::FileInFolder(path.clone()))
-            }
-            _ => None,
+            Source::File(path) | Source::FileInFolder(path) if !path.is_file() => None,
+            _ => self.unread(),
+        }
+    }
+
+    /// The same file again, not yet read. `None` if it is no file, or has been read.
+    pub(crate) fn unread(&self) -> Option<Source> {
+        match self {
+            Source::File(path) => Some(Source::File(path.clone())),
+            Source::FileInFolder(path) => Some(Source::FileInFolder(path.clone())),
+            Source::Stdin | Source::Text { .. } => None,
         }
     }
 
@@ -106,24 +116,18 @@ impl Source {
         }
     }
 
+    /// The line at a mark, or the part of a long one around it.
+    pub(crate) fn excerpt(&self, mark: Mark) -> Option<Excerpt<'_>> {
+        let Source::Text { text, lines, .. } = self else { return None };
+        lines.get_or_init(|| Lines::of(text)).excerpt(text, mark)
+    }
+
     /// Its text; empty if it has not been read.
     pub(crate) fn text(&self) -> &str {
         match self {
             Source::Text { text, .. } => text,
             _ => "",
         }
-    }
-}
-
-impl Source {
-    /// The line with this number, from 1, without its line ending.
-    pub(crate) fn line(&self, number: usize) -> Option<&str> {
-        let Source::Text { text, lines, .. } = self else { return None };
-        let starts = lines.get_or_init(|| {
-            let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-            std::iter::once(0).chain(ends.map(|(i, _)| i + 1)).collect()
-        });
-        text.get(*starts.get(number.checked_sub(1)?)?..)?.lines().next()
     }
 }
 

@@ -34,7 +34,7 @@ pub fn add(storage: &mut Storage, text: &str) {
 /// Whether a text may contain any. They are rare beside workloads, and without them nothing needs to
 /// be parsed.
 pub(crate) fn may_be_in(text: &str) -> bool {
-    text.contains("PersistentVolume")
+    memchr::memmem::find(text.as_bytes(), b"PersistentVolume").is_some()
 }
 
 /// Whether an access mode of a claim allows pods on several nodes.

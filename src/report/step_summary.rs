@@ -15,9 +15,9 @@ const LONG_TEXT: usize = 600;
 
 /// Writes the table.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "### setguard\n\n{}\n", collected.summary)?;
+    writeln!(out, "### setguard\n\n{}", collected.summary)?;
     for message in &collected.failures {
-        writeln!(out, "- **error** {}", escape(message))?;
+        writeln!(out, "\n**error** {}", escape(message))?;
     }
     let mut entries = collected.in_files();
     entries.sort_by_key(|entry| Reverse(entry.diagnostic.severity));

@@ -1,9 +1,6 @@
 //! The report for people: what is wrong, where, and what to do about it.
 
-use std::{
-    borrow::Cow,
-    io::{self, IsTerminal, Write},
-};
+use std::io::{self, IsTerminal, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::{AutoStream, ColorChoice};
@@ -14,17 +11,13 @@ use super::{
 };
 use crate::{
     finding::shorten,
-    manifests::{id::ObjectId, source::Source},
+    manifests::{excerpt::Excerpt, id::ObjectId, source::Source},
     printable::Printable,
     yaml::{Mark, Problem},
 };
 
 /// Texts longer than this many bytes lose their middle: they may contain a value of any size.
 const LONG_TEXT: usize = 600;
-/// Lines longer than this many bytes are cut to the part around the mark.
-const LONG_LINE: usize = 300;
-/// How many characters are kept on each side of the mark.
-const AROUND: usize = 60;
 
 /// Prints each object as soon as it has been judged.
 pub(crate) struct Text {
@@ -146,26 +139,18 @@ fn clean(text: &str) -> String {
 
 /// Adds the source line, with the mark.
 fn place<'a>(group: Group<'a>, source: &'a Source, mark: Mark) -> Group<'a> {
-    let name = clean(source.name());
-    let Some(line) = source.line(mark.line) else {
-        return group.element(Origin::path(name).line(mark.line).char_column(mark.column));
+    let path = clean(source.name());
+    let origin = |path| Origin::path(path).line(mark.line).char_column(mark.column);
+    let Some(Excerpt { text, marked, is_cut }) = source.excerpt(mark) else {
+        return group.element(origin(path));
     };
-    let mut line = Cow::Borrowed(line.strip_prefix('\u{feff}').unwrap_or(line));
-    let begin = mark.column.saturating_sub(1);
-    let mut width = mark.width.max(1);
-    if line.len() > LONG_LINE {
-        // Spaces replace what is cut off on the left, so that columns stay right. They are not
-        // printed.
-        width = width.min(AROUND);
-        let (from, to) = (begin.saturating_sub(AROUND), begin + width + AROUND);
-        let kept = line.chars().take(to).enumerate();
-        line = kept.map(|(i, c)| if i < from { ' ' } else { c }).collect();
-    }
-    let offset = |chars: usize| line.char_indices().nth(chars).map_or(line.len(), |(i, _)| i);
-    let span = offset(begin)..offset(begin + width);
-    let snippet = Snippet::source(line)
+    let snippet = Snippet::source(text)
         .line_start(mark.line)
-        .path(name)
-        .annotation(AnnotationKind::Primary.span(span));
-    group.element(snippet)
+        .annotation(AnnotationKind::Primary.span(marked));
+    if is_cut {
+        // The renderer would count columns from the cut.
+        group.element(origin(path)).element(snippet)
+    } else {
+        group.element(snippet.path(path))
+    }
 }

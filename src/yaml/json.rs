@@ -133,9 +133,8 @@ impl<'a> Reader<'a> {
             self.expect(b':')?;
             let here = path.map_or_else(|| Path::new(&name), |path| path.child(&name));
             let node = self.value(Some(&here), depth + 1)?;
-            let field = here.to_field();
             if let Some((name, before)) = entries.insert(Key { name, mark: key_mark }, node) {
-                self.problems.push(super::map::duplicate(field, &name, before, key_mark));
+                self.problems.push(super::map::duplicate(path, &name, before, key_mark));
             }
             self.space();
             if !self.take(b',') {

@@ -6,7 +6,7 @@ use super::{
     node::{Key, Mark, Node},
     problem::Problem,
 };
-use crate::finding::Field;
+use crate::finding::Path;
 
 /// If there are more keys than this, the others are kept in an index.
 const MANY: usize = 24;
@@ -62,10 +62,10 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// The problem of a key that occurs twice.
-pub(super) fn duplicate(field: Field, name: &str, before: Mark, mark: Mark) -> Problem {
+/// The problem of a key that occurs twice in the mapping at `path`.
+pub(super) fn duplicate(path: Option<&Path<'_>>, name: &str, before: Mark, mark: Mark) -> Problem {
     Problem {
-        field,
+        field: path.map_or_else(|| Path::new(name), |path| path.child(name)).to_field(),
         mark,
         message: if before.line == mark.line {
             format!("key {name:?} occurs twice on line {}", mark.line)

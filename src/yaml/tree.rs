@@ -245,9 +245,8 @@ impl<'a> Builder<'a> {
         if is_merge {
             return merge(node, is_alias, entries);
         }
-        let field = here.to_field();
         if let Some((name, before)) = entries.insert(Key { name, mark }, node) {
-            self.problems.push(map::duplicate(field, &name, before, mark));
+            self.problems.push(map::duplicate(path, &name, before, mark));
         }
         Ok(())
     }

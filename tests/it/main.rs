@@ -26,6 +26,7 @@ mod cross_object;
 mod crowd;
 #[cfg(feature = "server")]
 mod daemon;
+mod discovery;
 mod door;
 mod generated;
 mod growth;
@@ -42,6 +43,7 @@ mod memory;
 mod mutations;
 mod parity;
 mod readings;
+mod reports;
 mod schema;
 #[cfg(feature = "server")]
 mod serve;

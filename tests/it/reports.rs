@@ -1,0 +1,430 @@
+//! The formats of `check`, each read by something that is not ours.
+
+use std::{collections::BTreeSet, fs, process::Command};
+
+use boon::{Compiler, Schemas};
+use serde_json::{Value, json};
+
+use crate::cli::{Folder, GOOD, MISSPELT, Ran, policy, setguard};
+
+/// Warned about in line 14, and not denied.
+const WARNED: &str = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: cache, namespace: shop}
+spec:
+  serviceName: cache
+  replicas: 2
+  selector: {matchLabels: {app: cache}}
+  template:
+    metadata: {labels: {app: cache}}
+    spec:
+      containers: [{name: cache, image: a}]
+  updateStrategy:
+    rollingUpdate:
+      partition: 4
+";
+
+/// A name that tries to break out of every format.
+const HOSTILE: &str = r#"
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: "x\n::stop-commands::all\r\n##[error]%0A::warning::, ]]> <b>&amp; |*`[a](http://b) \a\u2028"}
+spec: {}
+"#;
+
+/// A repository with a subfolder, and a policy that runs one trap.
+fn repository<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Folder {
+    let folder = Folder::new(files);
+    folder.write(".git/HEAD", b"");
+    folder.write(".quiet.yaml", policy(&[("partition-covers-all", "warn")], "").as_bytes());
+    folder
+}
+
+fn three() -> Folder {
+    repository([("deploy/a.yaml", MISSPELT), ("deploy/b c.yaml", WARNED), ("deploy/d.yaml", GOOD)])
+}
+
+fn read(folder: &Folder, name: &str) -> String {
+    fs::read_to_string(folder.0.path().join(name)).unwrap()
+}
+
+fn run_in(folder: &Folder, below: &str, args: &[&str], environment: &[(&str, &str)]) -> Ran {
+    let mut command: Command = setguard(folder.0.path(), args);
+    command.current_dir(folder.0.path().join(below)).envs(environment.iter().copied());
+    command.output().unwrap().into()
+}
+
+/// Parses SARIF, and checks it against the schema and against what GitHub asks for beyond it.
+fn sarif(text: &str) -> Value {
+    let log: Value = serde_json::from_str(text).unwrap();
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.enable_format_assertions();
+    let schema: Value =
+        serde_json::from_str(include_str!("../schemas/sarif-schema-2.1.0.json")).unwrap();
+    compiler.add_resource("file:///sarif.json", schema).unwrap();
+    let schema = compiler.compile("file:///sarif.json", &mut schemas).unwrap();
+    schemas.validate(&log, schema).unwrap_or_else(|error| panic!("{error:#}"));
+    let run = &log["runs"][0];
+    for rule in run["tool"]["driver"]["rules"].as_array().unwrap() {
+        for pointer in
+            ["/shortDescription/text", "/fullDescription/text", "/help/text", "/help/markdown"]
+        {
+            let text = rule.pointer(pointer).and_then(Value::as_str).unwrap();
+            assert!(!text.is_empty(), "{rule}");
+            assert!(pointer.starts_with("/help") || text.chars().count() <= 1024, "{rule}");
+        }
+        assert!(rule["helpUri"].as_str().unwrap().starts_with("https://"), "{rule}");
+        assert_eq!(rule["properties"].get("security-severity"), None);
+    }
+    for result in run["results"].as_array().unwrap() {
+        let place = &result["locations"][0]["physicalLocation"];
+        let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+        assert!(!uri.is_empty() && !uri.starts_with("./") && !uri.contains(' '), "{uri}");
+        for key in ["startLine", "startColumn", "endLine", "endColumn"] {
+            assert!(place["region"][key].as_u64() >= Some(1), "{place}");
+        }
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(run["tool"]["driver"]["rules"][index]["id"], result["ruleId"]);
+        assert!(!result["message"]["text"].as_str().unwrap().is_empty());
+    }
+    log
+}
+
+fn fingerprints(log: &Value) -> Vec<String> {
+    let results = log["runs"][0]["results"].as_array().unwrap().iter();
+    results
+        .map(|it| it["partialFingerprints"]["setguard/v1"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn sarif_is_what_github_takes() {
+    let folder = three();
+    let ran = folder.run(&["check", "deploy", "--format", "sarif"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    let mut log = sarif(&ran.stdout);
+    // Rules that are off are not listed.
+    let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
+    let ids: BTreeSet<&str> = rules.iter().map(|rule| rule["id"].as_str().unwrap()).collect();
+    assert!(ids.contains("partition-covers-all") && ids.contains("schema"), "{ids:?}");
+    assert!(!ids.contains("surge-host-port"), "{ids:?}");
+    let rule = rules.iter().find(|rule| rule["id"] == "partition-covers-all").unwrap().clone();
+    log["runs"][0]["tool"]["driver"]["rules"] = json!([rule]);
+    log["runs"][0]["tool"]["driver"]["semanticVersion"] = json!("VERSION");
+    for result in log["runs"][0]["results"].as_array_mut().unwrap() {
+        result["ruleIndex"] = json!("INDEX");
+    }
+    insta::assert_snapshot!(serde_json::to_string_pretty(&log).unwrap());
+}
+
+#[test]
+fn sarif_of_a_clean_run_has_no_results_but_all_rules() {
+    let folder = repository([("a.yaml", GOOD)]);
+    let ran = folder.run(&["check", "a.yaml", "--format", "sarif"]);
+    assert_eq!(ran.code, 0);
+    let log = sarif(&ran.stdout);
+    assert_eq!(log["runs"][0]["results"], json!([]));
+    assert!(!log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap().is_empty());
+    assert_eq!(log["runs"][0]["invocations"][0]["executionSuccessful"], true);
+}
+
+#[test]
+fn what_could_not_be_checked_is_in_sarif() {
+    let folder = repository([("a.yaml", "a: [\n")]);
+    let ran = folder.run(&["check", "a.yaml", "nowhere.yaml", "--format", "sarif"]);
+    assert_eq!(ran.code, 2);
+    let log = sarif(&ran.stdout);
+    assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 1);
+    let invocation = &log["runs"][0]["invocations"][0];
+    assert_eq!(invocation["executionSuccessful"], false);
+    let message = &invocation["toolExecutionNotifications"][0]["message"]["text"];
+    assert!(message.as_str().unwrap().starts_with("nowhere.yaml: cannot be read"), "{message}");
+}
+
+#[test]
+fn a_fingerprint_stays_when_lines_move() {
+    let of = |text: &str| {
+        let folder = repository([("a.yaml", text)]);
+        fingerprints(&sarif(&folder.run(&["check", "a.yaml", "--format", "sarif"]).stdout))
+    };
+    let before = of(MISSPELT);
+    assert_eq!(of(&format!("# moved\n\n---\n{GOOD}\n---\n# moved\n{MISSPELT}")), before);
+    assert_ne!(of(&MISSPELT.replace("name: agent,", "name: other,")), before);
+    // The same object twice has two findings, and not one of them is lost.
+    let twice = of(&format!("{MISSPELT}---\n{MISSPELT}"));
+    assert_eq!(twice.iter().collect::<BTreeSet<_>>().len(), 2);
+    assert_eq!(twice[0], before[0]);
+}
+
+#[test]
+fn paths_begin_at_the_root_of_the_repository() {
+    let folder = three();
+    let outside = tempfile::tempdir().unwrap();
+    let outside = fs::canonicalize(outside.path()).unwrap().join("o.yaml");
+    fs::create_dir_all(outside.parent().unwrap()).unwrap();
+    fs::write(&outside, MISSPELT).unwrap();
+    let outside = outside.to_str().unwrap();
+    let root = fs::canonicalize(folder.0.path()).unwrap();
+    let paths = |below, files: &[&str], environment: &[(&str, &str)]| -> Vec<String> {
+        let args = [&["check", "--format", "sarif"], files].concat();
+        let log = sarif(&run_in(&folder, below, &args, environment).stdout);
+        let results = log["runs"][0]["results"].as_array().unwrap().iter();
+        let place =
+            |it: &Value| it["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].clone();
+        results.map(|it| place(it).as_str().unwrap().to_owned()).collect()
+    };
+    let both = ["deploy/a.yaml", "deploy/b%20c.yaml"];
+    assert_eq!(paths("", &["deploy"], &[]), both);
+    assert_eq!(paths("", &["./deploy/"], &[]), both);
+    assert_eq!(paths("deploy", &["."], &[]), both);
+    assert_eq!(paths("deploy", &["../deploy/a.yaml"], &[]), both[..1]);
+    let absolute = root.join("deploy/a.yaml");
+    assert_eq!(paths("deploy", &[absolute.to_str().unwrap()], &[]), both[..1]);
+    assert_eq!(paths("", &[outside], &[]), [format!("file://{outside}")]);
+    // Without .git, the pipeline says where the root is.
+    fs::remove_dir_all(folder.0.path().join(".git")).unwrap();
+    assert_eq!(paths("deploy", &["a.yaml"], &[]), ["a.yaml"]);
+    let root = root.to_str().unwrap();
+    for variable in ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"] {
+        assert_eq!(paths("deploy", &["a.yaml"], &[(variable, root)]), both[..1]);
+        assert_eq!(paths("deploy", &["a.yaml"], &[(variable, "/nowhere")]), ["a.yaml"]);
+    }
+}
+
+#[test]
+fn standard_input_can_have_a_name() {
+    let folder = repository([]);
+    let place = |args: &[&str]| {
+        let args = [&["check", "-", "--format", "sarif"], args].concat();
+        let log = sarif(&folder.feed(&args, MISSPELT.as_bytes()).stdout);
+        log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+            .clone()
+    };
+    assert_eq!(place(&[]), "stdin");
+    assert_eq!(place(&["--stdin-path", "charts/agent"]), "charts/agent");
+    let ran = folder.feed(&["check", "-", "--stdin-path", "charts/agent"], MISSPELT.as_bytes());
+    assert!(ran.stdout.contains("--> charts/agent:5:3\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn annotations_show_denials_first() {
+    let folder = three();
+    let ran = folder.run(&["check", "deploy/b c.yaml", "deploy", "--format", "github"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    insta::assert_snapshot!(ran.stdout);
+}
+
+/// What the runner makes of a log: the commands in it, with the escapes undone.
+///
+/// See `TryParseV2` and `TryParse` of `ActionCommand.cs` in github.com/actions/runner.
+fn commands(log: &str) -> Vec<(String, String)> {
+    let undo = |text: &str| {
+        let pairs = [("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")];
+        pairs.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+    };
+    let lines = log.split(['\r', '\n']);
+    let parse = |line: &str| match line.trim_start().strip_prefix("::") {
+        Some(rest) => {
+            let (head, message) = rest.split_once("::")?;
+            Some((head.split(' ').next()?.to_owned(), undo(message)))
+        }
+        // The older form counts anywhere in a line.
+        None => line.contains("##[").then(|| ("##".to_owned(), line.to_owned())),
+    };
+    lines.filter_map(parse).collect()
+}
+
+#[test]
+fn a_manifest_cannot_give_commands_to_the_runner() {
+    let name = "a\n::error::x, y.yaml";
+    let folder = repository([(name, HOSTILE), ("b.yaml", "a: [ ::error::\n")]);
+    folder.write("c\n::set-env name=a::b.yaml", b"\xff\xfe\xff");
+    let summary = folder.0.path().join("summary.md");
+    fs::write(&summary, "before\n").unwrap();
+    let environment = [("GITHUB_STEP_SUMMARY", summary.to_str().unwrap())];
+    let ran = run_in(&folder, "", &["check", ".", "--format", "github"], &environment);
+    assert_eq!(ran.code, 2);
+    let all = commands(&ran.stdout);
+    let kinds: BTreeSet<&str> = all.iter().map(|(command, _)| command.as_str()).collect();
+    assert!(kinds.is_subset(&BTreeSet::from(["error", "warning", "notice"])), "{}", ran.stdout);
+    // One line for each finding, and one for the summary.
+    assert_eq!(all.len() + 1, ran.stdout.lines().count(), "{}", ran.stdout);
+    let hostile = all.iter().filter(|(_, message)| message.contains("x\n::stop-commands::all"));
+    assert!(hostile.count() > 0, "{}", ran.stdout);
+    let errors = commands(&ran.stderr);
+    assert_eq!(errors.len(), 1, "{}", ran.stderr);
+    assert!(errors[0].1.contains("this is not UTF-8"), "{}", ran.stderr);
+
+    let summary = fs::read_to_string(summary).unwrap();
+    let table = summary.strip_prefix("before\n").unwrap();
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), all.len() + 2, "{table}");
+    for row in rows {
+        assert_eq!(row.replace("\\|", "").matches('|').count(), 6, "{row}");
+        assert!(
+            !row.replace("\\<", "").contains('<') && !row.replace("\\]", "").contains("]("),
+            "{row}"
+        );
+    }
+}
+
+#[test]
+fn a_step_has_a_summary() {
+    let folder = three();
+    let summary = folder.0.path().join("summary.md");
+    let environment = [("GITHUB_STEP_SUMMARY", summary.to_str().unwrap())];
+    run_in(&folder, "", &["check", "deploy"], &environment);
+    assert!(!summary.exists(), "only with annotations");
+    run_in(&folder, "", &["check", "deploy", "--format", "github"], &environment);
+    insta::assert_snapshot!(fs::read_to_string(summary).unwrap());
+}
+
+#[test]
+fn gitlab_gets_each_finding_with_a_line() {
+    let folder = three();
+    folder.write("deploy/e.yaml", format!("---\n{MISSPELT}---\na: [\n").as_bytes());
+    let ran = folder.run(&["check", "deploy", "--format", "gitlab"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (2, ""));
+    let issues: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
+    let prints: BTreeSet<&str> =
+        issues.iter().map(|issue| issue["fingerprint"].as_str().unwrap()).collect();
+    assert_eq!(prints.len(), issues.len(), "GitLab shows only the first of equal ones");
+    insta::assert_snapshot!(ran.stdout);
+    let clean = folder.run(&["check", "deploy/d.yaml", "--format", "gitlab"]);
+    assert_eq!((clean.code, clean.stdout.as_str()), (0, "[]\n"));
+}
+
+#[test]
+fn junit_has_a_test_for_each_object() {
+    let folder = three();
+    folder.write("deploy/e.yaml", format!("{GOOD}---\na: [\n").as_bytes());
+    let ran = folder.run(&["check", "deploy", "nowhere.yaml", "--format", "junit"]);
+    assert_eq!(ran.code, 2);
+    let document = roxmltree::Document::parse(&ran.stdout).unwrap();
+    let count = |name| document.descendants().filter(|node| node.has_tag_name(name)).count();
+    assert_eq!([count("testcase"), count("failure"), count("error")], [6, 1, 2]);
+    let root = document.root_element();
+    assert_eq!(root.attribute("tests"), Some("6"));
+    assert_eq!(root.attribute("failures"), Some("1"));
+    assert_eq!(root.attribute("errors"), Some("2"));
+    let suites = root.children().filter(|node| node.has_tag_name("testsuite"));
+    let sum: usize =
+        suites.map(|suite| suite.attribute("tests").unwrap().parse::<usize>().unwrap()).sum();
+    assert_eq!(sum, 6);
+    insta::assert_snapshot!(ran.stdout);
+}
+
+#[test]
+fn junit_is_xml_whatever_a_manifest_contains() {
+    let folder = repository([("a<&>.yaml", HOSTILE)]);
+    let ran = folder.run(&["check", ".", "--format", "junit"]);
+    let document = roxmltree::Document::parse(&ran.stdout).unwrap();
+    let case = document.descendants().find(|node| node.has_tag_name("testcase")).unwrap();
+    assert_eq!(case.attribute("classname"), Some("a<&>.yaml"));
+    // The bell and the carriage return are left out.
+    let name = case.attribute("name").unwrap();
+    let wanted = "DaemonSet default/x\n::stop-commands::all\n##[error]%0A::warning::, ]]> <b>&amp; |*`[a](http://b) \u{2028}";
+    assert!(name.starts_with(wanted), "{name:?}");
+}
+
+#[test]
+fn junit_without_objects_is_one_test() {
+    let folder = repository([]);
+    for (args, errors) in [(&["--allow-empty"][..], "0"), (&[], "1")] {
+        let ran = folder.run(&[&["check", ".", "--format", "junit"], args].concat());
+        let document = roxmltree::Document::parse(&ran.stdout).unwrap();
+        let root = document.root_element();
+        assert_eq!(root.attribute("tests"), Some("1"), "{}", ran.stdout);
+        assert_eq!(root.attribute("errors"), Some(errors), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn findings_that_need_all_objects_are_sorted_among_the_others() {
+    let first = GOOD.replace("agent", "first").replace("{app: first}", "{app: same}");
+    let second = GOOD.replace("agent", "second").replace("{app: second}", "{app: same}");
+    let files = [("a.yaml", first.as_str()), ("b.yaml", second.as_str()), ("c.yaml", MISSPELT)];
+    let folder = repository(files);
+    let ran = folder.run(&["check", ".", "--format", "gitlab"]);
+    let issues: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
+    let found: Vec<_> =
+        issues.iter().map(|issue| (&issue["check_name"], &issue["location"]["path"])).collect();
+    assert_eq!(
+        found,
+        [(&json!("selector-overlap"), &json!("b.yaml")), (&json!("schema"), &json!("c.yaml")),]
+    );
+    let ran = folder.run(&["check", ".", "--format", "junit"]);
+    let document = roxmltree::Document::parse(&ran.stdout).unwrap();
+    let with = |tag| {
+        let found = document.descendants().filter(move |node| node.has_tag_name(tag));
+        found.map(|node| node.parent().unwrap().attribute("name").unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(with("system-out"), ["DaemonSet default/second"]);
+    assert_eq!(with("failure"), ["DaemonSet kube-system/agent"]);
+}
+
+#[test]
+fn files_are_written_beside_the_terminal() {
+    let folder = three();
+    folder.write("old.json", b"old");
+    let plain = folder.run(&["check", "deploy"]);
+    let mut args = vec!["check", "deploy"];
+    for output in
+        ["sarif=a.sarif", "junit=./b.xml", "gitlab=deploy/c.json", "json=old.json", "text=t.txt"]
+    {
+        args.extend(["--output", output]);
+    }
+    let ran = folder.run(&args);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    assert_eq!(ran.stdout, plain.stdout);
+    assert_eq!(read(&folder, "t.txt"), plain.stdout);
+    assert_eq!(sarif(&read(&folder, "a.sarif"))["runs"][0]["results"].as_array().unwrap().len(), 2);
+    roxmltree::Document::parse(&read(&folder, "b.xml")).unwrap();
+    let (_, json) = folder.json(&["deploy/a.yaml", "deploy/b c.yaml", "deploy/d.yaml"]);
+    let written: Value = serde_json::from_str(&read(&folder, "old.json")).unwrap();
+    assert_eq!(written["findings"], json["findings"]);
+    let left: Vec<_> =
+        fs::read_dir(folder.0.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 7, "nothing else is left: {left:?}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_an_error_before_anything_is_judged() {
+    let folder = three();
+    for (args, part) in [
+        (&["--output", "sarif=no/such/a.sarif"][..], "there is no folder no/such"),
+        (&["--output", "sarif=deploy"], "this is a folder"),
+        (&["--output", "sarif"], "expected FORMAT=FILE"),
+        (&["--output", "sarf=a"], "\"sarf\" is not a format: use text, json, sarif"),
+        (&["--output", "sarif="], "the name of the file is missing"),
+        (&["--output", "sarif=-"], "--format sets what standard output has"),
+        (&["--output", "sarif=a", "--output", "json=a"], "a is named twice"),
+    ] {
+        let ran = folder.run(&[&["check", "deploy"], args].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}");
+        assert!(ran.stderr.contains(part), "{args:?}: {}", ran.stderr);
+    }
+    let files = fs::read_dir(folder.0.path()).unwrap().count();
+    assert_eq!(files, 3, "no file is left behind");
+}
+
+#[test]
+fn a_run_that_fails_leaves_the_older_report() {
+    let folder = three();
+    folder.write("a.sarif", b"old");
+    folder.write("bad.yaml", b"kind: Policy\n");
+    let ran = folder.run(&["check", "deploy", "--output", "sarif=a.sarif", "--policy", "bad.yaml"]);
+    assert_eq!(ran.code, 2);
+    assert_eq!(read(&folder, "a.sarif"), "old");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_report_can_go_to_what_is_no_file() {
+    let folder = three();
+    let ran =
+        folder.run(&["check", "deploy", "--format", "json", "--output", "gitlab=/dev/stderr"]);
+    let issues: Vec<Value> = serde_json::from_str(&ran.stderr).unwrap();
+    assert_eq!(issues.len(), 2);
+}
