@@ -53,13 +53,15 @@ use crate::{
 Exit codes:
   0  nothing would be denied
   1  at least one object would be denied
-  2  wrong usage, an invalid policy, or input that cannot be read (whatever else was found)
+  2  wrong usage, an invalid policy, input that cannot be read (whatever else was found), or
+     nothing to check
 
 Examples:
   setguard check daemonset.yaml
   setguard check deploy/ --policy policy.yaml --kube-version 1.36
   helm template . | setguard check -
   kubectl kustomize overlays/prod | setguard check - --deny-warnings
+  setguard check deploy/ --output sarif=setguard.sarif --output junit=setguard.xml
   git worktree add ../main main && setguard check deploy/ --against ../main/deploy/
   kubectl get sts,ds -A -o yaml --show-managed-fields > live.yaml
   setguard check deploy/ --against live.yaml --as server-side-apply")]

@@ -3,7 +3,7 @@
 //! ```text
 //! HTTPS bytes ─▶ review ─▶ object ─▶ engine ─▶ verdict ─▶ response ─▶ bytes            admission/
 //!                            ▲         │  rules/ and inject/ (pure)
-//! YAML files ─▶ manifest ────┘         └──▶ verdict ─▶ report ─▶ text, JSON            check/
+//! YAML files ─▶ manifest ────┘         └──▶ verdict ─▶ report ─▶ text, SARIF, …        check/
 //! ```
 //!
 //! The top-level modules form layers. An object passes through them in one direction, and a module
@@ -13,7 +13,7 @@
 //! ```text
 //! cli/          what the user typed
 //! server/       serve: HTTPS, certificates, probes, metrics    check/   manifests in, a report out
-//! report/       findings as text and JSON      admission/   review in, response out
+//! report/       findings, for people and pipelines  admission/   review in, response out
 //! engine/       runs the rules, judges: verdict, exceptions, ratcheting
 //! policy/       the policy file and its flags
 //! catalogue/    every rule by its id
@@ -31,8 +31,8 @@
 //! printable/    text that cannot steer a terminal
 //! ```
 //!
-//! Everything below `check` and `server` is synchronous. Only `manifests` reads files, and none of
-//! it reads the clock.
+//! Everything below `check` and `server` is synchronous. Only `manifests` reads files, only `report`
+//! writes them, and none of it reads the clock.
 
 pub mod admission;
 pub mod apply;
