@@ -2,8 +2,8 @@
 //!
 //! Imports: policy, catalogue, manifests, yaml, finding, exit, printable.
 //!
-//! [`text::Text`] prints each object as soon as it has been judged. All other formats are written from
-//! what [`collected::Collected`] has kept, when everything is known.
+//! The text format prints each object as soon as it has been judged. All other formats are written from
+//! what `collected` has kept, when everything is known.
 
 pub(crate) mod args;
 pub(crate) mod collected;
