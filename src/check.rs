@@ -1,17 +1,22 @@
 //! `setguard check`: reads manifests, runs the engine on them, and reports what it finds.
 //!
-//! Imports: report, engine, policy, inject, manifests, apply, rules, inventory, object, kubernetes,
+//! Imports: report, engine, policy, catalogue, inject, manifests, apply, rules, inventory, object, kubernetes,
 //! yaml, finding, exit, printable.
 
+mod baseline;
 mod cross_object;
+mod ignores;
 mod judge;
 mod judged;
+mod known;
 mod ledger;
+mod old;
 mod previous;
 mod progress;
 mod workers;
 
 use std::{
+    collections::HashSet,
     convert::Infallible,
     io::{self, Write},
     path::PathBuf,
@@ -21,8 +26,9 @@ use clap::{Args, error::ErrorKind};
 
 use self::{
     cross_object::CrossObject,
-    judge::{Judge, Surroundings},
+    judge::{Judge, Strictness, Surroundings},
     judged::{Content, JudgedSource},
+    known::{Known, KnownArgs},
     ledger::Ledger,
     previous::Previous,
     progress::Progress,
@@ -38,7 +44,9 @@ use crate::{
     },
     policy::{Policy, args::PolicyArgs, discover::discover},
     printable::Printable,
-    report::{self, args::OutputArgs, diagnostic::Summary, reports::Reports},
+    report::{
+        self, args::OutputArgs, diagnostic::Summary, fingerprint::Fingerprint, reports::Reports,
+    },
 };
 
 /// Check manifests as the API server and the webhook would, without a cluster
@@ -86,12 +94,18 @@ pub struct CheckArgs {
     allow_empty: bool,
     /// The previous manifests: an object that is also in them is checked as an update, so that
     /// changes of immutable fields are found. May be given more than once
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", group = "old")]
     against: Vec<PathBuf>,
     /// The command by which the manifests will reach the cluster. It decides what becomes of fields
     /// that the previous object has and the manifest leaves out
-    #[arg(long = "as", value_enum, default_value_t, value_name = "VERB", requires = "against")]
+    #[arg(long = "as", value_enum, default_value_t, value_name = "VERB", requires = "old")]
     verb: Verb,
+    #[command(flatten)]
+    known: KnownArgs,
+    /// Report as if nothing exempted itself from warnings: neither by a comment `# setguard: ignore[RULE]
+    /// reason` nor by the annotation setguard.io/ignore
+    #[arg(long)]
+    no_ignores: bool,
     /// Treat warnings as denials
     #[arg(long)]
     deny_warnings: bool,
@@ -111,37 +125,66 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let repository = Repository::find();
     let Some(policy) = load_policy(args, &repository)? else { return Ok(Exit::Error) };
     let reports = Reports::open(&args.output, &repository, &policy)?;
-    let mut ledger = Ledger::new(repository, reports);
+    let known = Known::open(&args.known)?;
+    let mut ledger = Ledger::new(repository.clone(), reports, known);
     let mut beside = Surroundings::default();
     let mut previous = Previous::default();
-    for source in source::scan_then_read(&args.against, &mut |text| beside.old_namespaces.add(text))
-    {
-        match source {
-            Ok((source, _)) => {
-                previous.add(&source).iter().for_each(|message| ledger.failure(message));
-            }
-            Err(message) => ledger.failure(&message),
-        }
+    let reference = args.known.against_ref.as_deref();
+    let old = old::read(&args.against, reference, &args.paths, &mut |it| ledger.failure(&it));
+    for source in &old {
+        beside.old_namespaces.add(source.text());
+        previous.add(source).iter().for_each(|message| ledger.failure(message));
+    }
+    if args.known.new_only {
+        ledger.known.old = Some(findings(old, &policy, repository)?);
     }
     let sources = look_around(args, &mut beside, &mut ledger.progress);
-    let judge = Judge::new(&policy, &previous, args.verb, beside, args.deny_warnings);
+    let strictness = Strictness { deny_warnings: args.deny_warnings, no_ignores: args.no_ignores };
+    let judge = Judge::new(&policy, &previous, args.verb, beside, strictness);
+    judge_all(sources, &judge, &mut ledger)?;
+    if ledger.summary.is_empty() && !ledger.has_failed() && !args.allow_empty {
+        ledger.failure(&nothing_to_check(&ledger.summary));
+    }
+    ledger.finish(&args.known)
+}
+
+/// Judges all sources, each alone and then together.
+fn judge_all(
+    sources: Vec<Result<Source, String>>,
+    judge: &Judge<'_>,
+    ledger: &mut Ledger,
+) -> io::Result<()> {
     let mut cross_object = CrossObject::default();
     workers::in_order(
         sources,
-        |source| JudgedSource::of(source?, &judge),
+        |source| JudgedSource::of(source?, judge),
         |judged| match judged {
-            Ok(judged) => record(judged, &mut cross_object, &mut ledger),
+            Ok(judged) => record(judged, &mut cross_object, ledger),
             Err(message) => {
                 ledger.failure(&message);
                 Ok(())
             }
         },
     )?;
-    cross_object.report(&judge, &mut ledger)?;
-    if ledger.summary.is_empty() && !ledger.has_failed() && !args.allow_empty {
-        ledger.failure(&nothing_to_check(&ledger.summary));
+    cross_object.report(judge, ledger)
+}
+
+/// What is found in the previous manifests, as if they were new.
+fn findings(
+    old: Vec<Source>,
+    policy: &Policy,
+    repository: Repository,
+) -> io::Result<HashSet<Fingerprint>> {
+    let mut beside = Surroundings::default();
+    for source in &old {
+        beside.namespaces.add(source.text());
+        volumes::add(&mut beside.storage, source.text());
     }
-    ledger.finish()
+    let previous = Previous::default();
+    let judge = Judge::new(policy, &previous, Verb::default(), beside, Strictness::default());
+    let mut ledger = Ledger::new(repository, Reports::none(), Known::to_collect());
+    judge_all(old.into_iter().map(Ok).collect(), &judge, &mut ledger)?;
+    Ok(ledger.known.collected.unwrap_or_default())
 }
 
 /// Loads the policy that the flags name, or the one of the repository.
@@ -164,7 +207,11 @@ fn look_around(
     beside: &mut Surroundings,
     progress: &mut Progress,
 ) -> Vec<Result<Source, String>> {
-    let paths: Vec<_> = source::sources(&args.paths).collect();
+    let listing = source::list(&args.paths);
+    for note in listing.notes {
+        let _ = writeln!(Printable::new(anstream::stderr()), "note: {note}");
+    }
+    let paths = listing.sources;
     // Each is read here, and judged later.
     progress.set_steps(2 * paths.len());
     let mut sources = Vec::with_capacity(paths.len());
@@ -225,12 +272,15 @@ fn record(
     ledger.summary.files += 1;
     ledger.summary.others += others;
     ledger.summary.passed_over += passed_over;
+    let mut number = 0;
     for content in contents {
         match content {
             Content::Unreadable(diagnostic) => ledger.unreadable(&source, diagnostic)?,
             Content::Related(item) => cross_object.related(item),
+            Content::Ignores(ignores) => cross_object.ignores(source.name(), number, ignores),
             Content::Judged(mut manifest) => {
                 ledger.object(&source, &mut manifest.report)?;
+                number = manifest.report.number;
                 cross_object.judged(*manifest);
             }
         }

@@ -3,7 +3,9 @@
 //! Imports: server, check, report, admission, engine, policy, catalogue, inject, manifests,
 //! object, kubernetes, yaml, exit, printable.
 
+mod diff;
 mod inject;
+mod kubectl;
 mod rules;
 
 use std::{
@@ -11,7 +13,7 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[cfg(feature = "server")]
 use crate::server;
@@ -48,6 +50,7 @@ enum Command {
     #[command(hide = true)]
     Probe(server::probe::ProbeArgs),
     Check(check::CheckArgs),
+    Diff(diff::DiffArgs),
     Inject(inject::InjectArgs),
     Rules(rules::RulesArgs),
     Explain(rules::ExplainArgs),
@@ -66,7 +69,10 @@ struct CompletionsArgs {
 
 /// Runs the command line.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let args = kubectl::args();
+    let command = Cli::command().bin_name(kubectl::name(args.first()));
+    let matches = command.try_get_matches_from(args);
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version arrive here too. If printing fails, there is nowhere to report it.
@@ -82,6 +88,7 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "server")]
         Command::Probe(args) => server::probe::run(&args),
         Command::Check(args) => check::run(&args).map(Into::into),
+        Command::Diff(args) => diff::run(&args).map(Into::into),
         Command::Inject(args) => inject::run(&args).map(Into::into),
         Command::Rules(args) => rules::list(&args).map(Into::into),
         Command::Explain(args) => rules::explain(&args).map(Into::into),

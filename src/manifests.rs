@@ -5,9 +5,12 @@
 pub(crate) mod document;
 mod encoding;
 pub(crate) mod excerpt;
+pub(crate) mod git;
 pub(crate) mod id;
+pub(crate) mod layout;
 pub mod namespaces;
 pub(crate) mod objects;
+pub(crate) mod replace;
 pub(crate) mod repository;
 pub(crate) mod source;
 pub(crate) mod stray;

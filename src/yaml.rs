@@ -11,6 +11,7 @@
 //! what they mean to sigs.k8s.io/yaml (YAML 1.1: `yes` is true, `0777` is octal). A stream that
 //! begins with `{` is read as JSON first.
 
+mod comment;
 mod cursor;
 pub(crate) mod de;
 mod document;
@@ -29,6 +30,7 @@ use serde::de::DeserializeOwned;
 
 pub(crate) use self::to_json::Replacements;
 pub use self::{
+    comment::Comment,
     document::Document,
     node::{Key, MAX_DEPTH, Mark, Node, Value},
     problem::Problem,
@@ -51,7 +53,7 @@ pub fn read_one<T: DeserializeOwned>(text: &str) -> Result<(T, Node<'_>), Vec<Pr
     let Some(first) = all.next() else {
         return Err(vec![Problem::at(start, "expected one document, found none")]);
     };
-    let Document { root, mut problems } = first.map_err(|problem| vec![problem])?;
+    let Document { root, mut problems, .. } = first.map_err(|problem| vec![problem])?;
     if let Some(second) = all.next() {
         let mark = second.map_or_else(|problem| problem.mark, |document| document.root.mark);
         problems.push(Problem::at(mark, "expected one document, but a second begins here"));

@@ -3,7 +3,7 @@
 
 use std::{io, mem};
 
-use super::{judge::Judge, judged::JudgedManifest, ledger::Ledger};
+use super::{ignores::Ignores, judge::Judge, judged::JudgedManifest, ledger::Ledger};
 use crate::{
     finding::Field,
     inventory::{Inventory, item::Item},
@@ -19,6 +19,18 @@ pub(super) struct CrossObject {
     /// One entry for each object of the inventory that is judged, in the same order.
     kept: Vec<JudgedEntry>,
     sources: Vec<Option<Source>>,
+    ignores: Vec<KeptIgnores>,
+}
+
+/// The comments of a document, which may be about findings that are still to come.
+#[derive(Debug)]
+struct KeptIgnores {
+    source: usize,
+    /// The name of the source.
+    file: String,
+    /// The number of an object of the document.
+    number: usize,
+    ignores: Ignores,
 }
 
 /// An object that was already judged alone.
@@ -30,6 +42,7 @@ struct JudgedEntry {
     /// Its number in the reports.
     number: usize,
     id: ObjectId,
+    rendered_from: Option<String>,
     /// The positions of the fields in which cross-object rules may find more.
     marks: Box<[Mark]>,
     /// The worst severity reported for it so far.
@@ -46,6 +59,7 @@ impl CrossObject {
             number: report.number,
             worst: report.worst(),
             id: report.id,
+            rendered_from: report.rendered_from,
             marks,
         });
     }
@@ -53,6 +67,12 @@ impl CrossObject {
     /// Adds an object that is not judged itself, but that rules need for judging others.
     pub(super) fn related(&mut self, item: Item) {
         self.inventory.add(item);
+    }
+
+    /// Adds the comments of a document. `number` is that of an object of it.
+    pub(super) fn ignores(&mut self, file: &str, number: usize, ignores: Ignores) {
+        let (source, file) = (self.sources.len(), file.to_owned());
+        self.ignores.push(KeptIgnores { source, file, number, ignores });
     }
 
     /// Adds the source of the objects that were added since the previous source. If it can be read
@@ -76,14 +96,23 @@ impl CrossObject {
                 number: kept.number,
                 diagnostics: diagnostics.collect(),
                 remarks: verdict.remarks,
+                rendered_from: kept.rendered_from,
                 id: kept.id,
             };
+            for it in self.ignores.iter_mut().filter(|it| it.source == kept.source) {
+                it.ignores.apply(&mut object);
+            }
             if open.as_ref().is_none_or(|(index, _)| *index != kept.source) {
                 let source = self.sources.get_mut(kept.source).and_then(Option::take);
                 open = source.map(|source| (kept.source, source.reread()));
             }
             if let Some((_, source)) = &open {
                 ledger.more(source, kept.worst, &mut object)?;
+            }
+        }
+        for KeptIgnores { file, number, ignores, .. } in self.ignores {
+            if let Some(mut object) = ignores.remarks(number) {
+                ledger.more(&Source::of(file, String::new(), true), None, &mut object)?;
             }
         }
         Ok(())

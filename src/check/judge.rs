@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
-use super::previous::Previous;
+use super::{ignores::Ignores, previous::Previous};
 use crate::{
     apply::{self, Verb},
     engine::{
@@ -23,7 +23,7 @@ use crate::{
     policy::Policy,
     report::diagnostic::{Diagnostic, ObjectReport, Severity},
     rules::api_validation::meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA},
-    yaml::{Mark, Node, Problem},
+    yaml::{Document, Mark, Node, Problem},
 };
 
 /// An object that was judged.
@@ -46,6 +46,15 @@ pub(crate) struct Surroundings {
     pub(crate) storage: Storage,
 }
 
+/// How strict `check` is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Strictness {
+    /// Warnings are denials.
+    pub(crate) deny_warnings: bool,
+    /// Neither comments nor annotations exempt from warnings.
+    pub(crate) no_ignores: bool,
+}
+
 /// Everything that a judgement depends on besides the object.
 #[derive(Debug)]
 pub(crate) struct Judge<'a> {
@@ -53,7 +62,7 @@ pub(crate) struct Judge<'a> {
     policy: &'a Policy,
     previous: &'a Previous,
     verb: Verb,
-    deny_warnings: bool,
+    strictness: Strictness,
     today: Date,
 }
 
@@ -63,15 +72,21 @@ impl<'a> Judge<'a> {
         previous: &'a Previous,
         verb: Verb,
         beside: Surroundings,
-        deny_warnings: bool,
+        strictness: Strictness,
     ) -> Self {
         let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-        Judge { beside, policy, previous, verb, deny_warnings, today }
+        Judge { beside, policy, previous, verb, strictness, today }
+    }
+
+    /// The comments of a document that exempt from warnings.
+    pub(crate) fn ignores(&self, document: &Document<'_>) -> Ignores {
+        if self.strictness.no_ignores { Ignores::default() } else { Ignores::of(document) }
     }
 
     pub(crate) fn judge(&self, manifest: &Manifest<'_>) -> JudgedObject {
         let id = ObjectId::of(&manifest.node);
-        let report = ObjectReport { number: 0, id, diagnostics: Vec::new(), remarks: Vec::new() };
+        let report =
+            ObjectReport { rendered_from: manifest.rendered_from(), ..ObjectReport::of(id) };
         let mut object = JudgedObject { report, item: None };
         let problems = manifest.problems.iter().cloned();
         object.report.diagnostics.extend(problems.map(schema));
@@ -199,17 +214,21 @@ impl<'a> Judge<'a> {
 
     /// A judged finding as a report shows it. `None` if its rule is off.
     pub(crate) fn diagnostic(&self, judged: Judged, mark: Mark) -> Option<Diagnostic> {
-        let Judged { finding, mode, downgrade } = judged;
+        let Judged { finding, mut mode, mut downgrade } = judged;
+        if self.strictness.no_ignores && downgrade == Some(Downgrade::Annotation) {
+            (mode, downgrade) = (Mode::Warn, None);
+        }
         let severity = match mode {
             Mode::Off => return None,
             Mode::Audit => Severity::Note,
-            Mode::Warn if self.deny_warnings => Severity::Error,
+            Mode::Warn if self.strictness.deny_warnings => Severity::Error,
             Mode::Warn => Severity::Warning,
             Mode::Deny => Severity::Error,
         };
         Some(Diagnostic {
             rule: finding.rule,
             severity,
+            mode,
             mark,
             field: finding.field.to_string(),
             reason: finding.reason,
@@ -231,6 +250,7 @@ fn schema(problem: Problem) -> Diagnostic {
     Diagnostic {
         rule: &SCHEMA,
         severity: Severity::Error,
+        mode: Mode::Deny,
         mark: problem.mark,
         field: problem.field.to_string(),
         reason: Reason::Invalid,

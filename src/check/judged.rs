@@ -2,7 +2,10 @@
 
 use std::{cell::LazyCell, sync::Arc};
 
-use super::judge::{self, Judge};
+use super::{
+    ignores::Ignores,
+    judge::{self, Judge},
+};
 use crate::{
     finding::Field,
     inventory::item::{Item, Place},
@@ -35,6 +38,8 @@ pub(super) enum Content {
     Unreadable(Diagnostic),
     /// An object that is not judged, but that rules need for judging others.
     Related(Item),
+    /// The comments of a document whose objects were judged, after those.
+    Ignores(Ignores),
     /// An object that was judged.
     Judged(Box<JudgedManifest>),
 }
@@ -61,6 +66,7 @@ impl JudgedSource {
         for document in yaml::documents(source.text()) {
             match document {
                 Ok(document) => {
+                    let mut ignores = judge.ignores(&document);
                     let objects = DocumentObjects::of(document, source.is_named());
                     others += objects.others;
                     passed_over += objects.passed_over;
@@ -74,10 +80,14 @@ impl JudgedSource {
                         item.place = Some(Place { file: file.clone(), line: node.mark.line });
                         Some(Content::Related(item))
                     }));
-                    let judged = objects.manifests.iter().map(|manifest| {
-                        Content::Judged(Box::new(JudgedManifest::of(manifest, &file, judge)))
-                    });
-                    contents.extend(judged);
+                    contents.extend(objects.manifests.iter().map(|manifest| {
+                        let mut judged = JudgedManifest::of(manifest, &file, judge);
+                        ignores.apply(&mut judged.report);
+                        Content::Judged(Box::new(judged))
+                    }));
+                    if !ignores.is_empty() && !objects.manifests.is_empty() {
+                        contents.push(Content::Ignores(ignores));
+                    }
                 }
                 Err(problem) => {
                     contents.push(Content::Unreadable(judge::syntax(problem, *is_template)));

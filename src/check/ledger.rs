@@ -3,7 +3,10 @@
 
 use std::io;
 
-use super::progress::Progress;
+use super::{
+    known::{Known, KnownArgs},
+    progress::Progress,
+};
 use crate::{
     exit::Exit,
     manifests::{repository::Repository, source::Source},
@@ -19,6 +22,7 @@ use crate::{
 pub(super) struct Ledger {
     pub(super) summary: Summary,
     pub(super) progress: Progress,
+    pub(super) known: Known,
     repository: Repository,
     occurrences: Occurrences,
     reports: Reports,
@@ -27,10 +31,11 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn new(repository: Repository, reports: Reports) -> Self {
+    pub(super) fn new(repository: Repository, reports: Reports, known: Known) -> Self {
         Ledger {
             summary: Summary::default(),
             progress: Progress::new(),
+            known,
             repository,
             occurrences: Occurrences::default(),
             reports,
@@ -88,21 +93,25 @@ impl Ledger {
         self.progress.aside(|| self.reports.object(Some(source), object))
     }
 
+    /// Numbers what was found in an object, and removes what is known.
     fn number(&mut self, source: &Source, object: &mut ObjectReport) {
-        if object.diagnostics.is_empty() {
+        if object.diagnostics.is_empty() && !self.known.has_baseline() {
             return;
         }
         let path = collected::path(&self.repository, source.name());
         for diagnostic in &mut object.diagnostics {
             self.occurrences.number(&path, Some(&object.id), diagnostic);
         }
+        self.known.apply(&path, object);
     }
 
-    /// Finishes the reports.
-    pub(super) fn finish(self) -> anyhow::Result<Exit> {
+    /// Finishes the reports and the baseline.
+    pub(super) fn finish(mut self, args: &KnownArgs) -> anyhow::Result<Exit> {
         drop(self.progress);
+        self.summary.hidden = self.known.hidden;
         self.reports.finish(&self.summary)?;
         let failed = if self.has_failed { Exit::Error } else { Exit::Clean };
-        Ok(self.summary.exit().and(failed))
+        let exit = self.summary.exit().and(failed);
+        Ok(exit.and(self.known.finish(args, exit != Exit::Error)?))
     }
 }

@@ -20,8 +20,24 @@ pub(crate) struct Manifest<'a> {
     /// Problems with its text or its resource. Their fields are relative to the object, not to the document.
     pub(crate) problems: Vec<Problem>,
     /// Its path in the document.
-    at: Field,
+    pub(crate) at: Field,
+    /// The file from which Helm has rendered it.
+    template: Option<&'a str>,
 }
+
+impl Manifest<'_> {
+    /// The file that it was rendered from, as Helm or kustomize say: in a comment `# Source:`, or in an
+    /// annotation.
+    pub(crate) fn rendered_from(&self) -> Option<String> {
+        let annotations = self.node.get("metadata").and_then(|it| it.get("annotations"));
+        let origin = annotations.and_then(|it| it.get(ORIGIN_ANNOTATION)).and_then(Node::as_str);
+        let path = origin.and_then(|it| it.lines().find_map(|line| line.strip_prefix("path: ")));
+        path.or(self.template).map(str::to_owned)
+    }
+}
+
+/// The annotation in which kustomize says where an object is from, with `originAnnotations`.
+const ORIGIN_ANNOTATION: &str = "config.kubernetes.io/origin";
 
 /// The objects of a document, sorted by what is done with them.
 #[derive(Debug, Default)]
@@ -43,8 +59,11 @@ impl<'a> DocumentObjects<'a> {
     /// a folder, and so need not be a manifest.
     pub(crate) fn of(document: Document<'a>, is_named: bool) -> Self {
         let mut sorted = DocumentObjects::default();
+        let first = document.root.mark.line;
+        let above = document.comments.iter().filter(|comment| comment.line < first);
+        let template = above.filter_map(|comment| comment.after("Source")).last();
         for object in ManifestObject::all(document.root) {
-            sorted.add(object, is_named);
+            sorted.add(object, is_named, template);
         }
         sorted.hand_out(document.problems);
         sorted
@@ -72,7 +91,7 @@ impl<'a> DocumentObjects<'a> {
         }
     }
 
-    fn add(&mut self, object: ManifestObject<'a>, is_named: bool) {
+    fn add(&mut self, object: ManifestObject<'a>, is_named: bool, template: Option<&'a str>) {
         if let Some(problem) = stray::no_object(&object.node) {
             let is_item = object.at != Field::default();
             if is_named || is_item || stray::is_meant_as_object(&object.node) {
@@ -91,7 +110,7 @@ impl<'a> DocumentObjects<'a> {
         if resource.is_some() || problem.is_some() {
             let ManifestObject { node, at } = object;
             let problems = problem.into_iter().collect();
-            self.manifests.push(Manifest { resource, node, problems, at });
+            self.manifests.push(Manifest { resource, node, problems, at, template });
         } else {
             self.others += 1;
             if Item::is_of_interest(api_version, kind) {

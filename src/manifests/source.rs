@@ -15,6 +15,7 @@ use walkdir::WalkDir;
 use super::{
     encoding,
     excerpt::{Excerpt, Lines},
+    layout::Layout,
 };
 use crate::yaml::Mark;
 
@@ -44,6 +45,11 @@ pub(crate) enum Source {
 }
 
 impl Source {
+    /// A source whose text is known.
+    pub(crate) const fn of(name: String, text: String, is_named: bool) -> Source {
+        Source::Text { name, text, is_named, lines: OnceCell::new() }
+    }
+
     /// Reads it. An error names the file, what is wrong and what to do.
     pub(crate) fn read(self) -> Result<Source, String> {
         let is_named = self.is_named();
@@ -160,21 +166,37 @@ pub(crate) fn scan_then_read<'a>(
 
 /// All sources below these paths, in order.
 pub(crate) fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, String>> {
-    paths.iter().flat_map(|path| -> Box<dyn Iterator<Item = _>> {
-        if path.as_os_str() == "-" {
-            Box::new(std::iter::once(Ok(Source::Stdin)))
-        } else if path.is_dir() {
-            Box::new(below(path))
-        } else {
-            // A file that the user named is read, whatever its extension.
-            Box::new(std::iter::once(Ok(Source::File(path.clone()))))
-        }
-    })
+    list(paths).sources.into_iter()
 }
 
-fn below(folder: &Path) -> impl Iterator<Item = Result<Source, String>> + use<> {
+/// What is below some paths.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    /// All sources, in order.
+    pub(crate) sources: Vec<Result<Source, String>>,
+    /// What is not read, and what to do with it.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Lists what is below paths. Nothing is read but what says which files are no manifests.
+pub(crate) fn list(paths: &[PathBuf]) -> Listing {
+    let mut listing = Listing::default();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            listing.sources.push(Ok(Source::Stdin));
+        } else if path.is_dir() {
+            list_folder(path, &mut listing);
+        } else {
+            // A file that the user named is read, whatever its extension.
+            listing.sources.push(Ok(Source::File(path.clone())));
+        }
+    }
+    listing
+}
+
+fn list_folder(folder: &Path, listing: &mut Listing) {
     let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
-    WalkDir::new(folder)
+    let files: Vec<_> = WalkDir::new(folder)
         .follow_links(true)
         .sort_by_file_name()
         .into_iter()
@@ -182,10 +204,24 @@ fn below(folder: &Path) -> impl Iterator<Item = Result<Source, String>> + use<> 
         .filter_map(|entry| match entry {
             Ok(entry) if entry.file_type().is_dir() => None,
             Ok(entry) => {
-                let extension = entry.path().extension()?.to_ascii_lowercase();
-                let is_manifest = matches!(extension.to_str()?, "yaml" | "yml" | "json");
-                is_manifest.then(|| Ok(Source::FileInFolder(entry.into_path())))
+                let path = entry.into_path();
+                (is_manifest(&path) || Layout::is_about(&path)).then_some(Ok(path))
             }
             Err(error) => Some(Err(format!("cannot be read: {error}"))),
         })
+        .collect();
+    let about = files.iter().flatten().map(PathBuf::as_path).filter(|path| Layout::is_about(path));
+    let layout = Layout::of(about, &|path| fs::read_to_string(path).ok());
+    listing.notes.extend(layout.notes());
+    let read = files
+        .into_iter()
+        .filter(|file| file.as_ref().map_or(true, |path| is_manifest(path) && !layout.skips(path)));
+    listing.sources.extend(read.map(|file| file.map(Source::FileInFolder)));
+}
+
+/// Whether a file in a folder is read.
+pub(super) fn is_manifest(path: &Path) -> bool {
+    let extension = path.extension().map(|it| it.to_ascii_lowercase());
+    let extension = extension.as_ref().and_then(|it| it.to_str());
+    matches!(extension, Some("yaml" | "yml" | "json"))
 }

@@ -50,6 +50,7 @@ pub(super) struct Object {
     pub(super) id: ObjectId,
     /// The number of its file.
     pub(super) file: Option<usize>,
+    rendered_from: Option<String>,
 }
 
 /// A finding, by its place.
@@ -89,6 +90,11 @@ impl Collected {
     /// The object of a finding.
     pub(super) fn object(&self, entry: &Entry) -> Option<&ObjectId> {
         self.objects.get(entry.object?).map(|object| &object.id)
+    }
+
+    /// The file that the object of a finding was rendered from.
+    pub(super) fn rendered_from(&self, entry: &Entry) -> Option<&str> {
+        self.objects.get(entry.object?)?.rendered_from.as_deref()
     }
 
     /// The file of a finding.
@@ -132,7 +138,11 @@ impl Report for Collected {
         let number = object.number;
         if number >= self.objects.len() {
             let file = source.map(|source| self.file_number(source));
-            self.objects.push(Object { id: object.id.clone(), file });
+            self.objects.push(Object {
+                id: object.id.clone(),
+                file,
+                rendered_from: object.rendered_from.clone(),
+            });
         }
         let file = self.objects.get(number).and_then(|object| object.file);
         self.findings.extend(object.diagnostics.iter().map(|diagnostic| Entry {

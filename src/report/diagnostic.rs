@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     exit::Exit,
-    finding::{Meta, Reason},
+    finding::{Meta, Mode, Reason},
     manifests::id::ObjectId,
     yaml::Mark,
 };
@@ -35,6 +35,8 @@ impl Severity {
 pub(crate) struct Diagnostic {
     pub(crate) rule: &'static Meta,
     pub(crate) severity: Severity,
+    /// The mode behind the severity, which `--deny-warnings` does not change.
+    pub(crate) mode: Mode,
     pub(crate) mark: Mark,
     /// Empty for a document that could not be read.
     pub(crate) field: String,
@@ -75,12 +77,25 @@ pub(crate) struct ObjectReport {
     /// How many objects of the run were judged before it.
     pub(crate) number: usize,
     pub(crate) id: ObjectId,
+    /// The file that it was rendered from, as the tool that rendered it says.
+    pub(crate) rendered_from: Option<String>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// About the policy, not about the object.
     pub(crate) remarks: Vec<String>,
 }
 
 impl ObjectReport {
+    /// An empty report on an object.
+    pub(crate) const fn of(id: ObjectId) -> Self {
+        ObjectReport {
+            number: 0,
+            id,
+            rendered_from: None,
+            diagnostics: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
     pub(crate) fn worst(&self) -> Option<Severity> {
         self.diagnostics.iter().map(|diagnostic| diagnostic.severity).max()
     }
@@ -102,6 +117,17 @@ pub(crate) struct Summary {
     pub(crate) unreadable: usize,
     /// Parts of files that are no objects and need not be.
     pub(crate) passed_over: usize,
+    /// Findings that are not reported.
+    pub(crate) hidden: Hidden,
+}
+
+/// How many findings are not reported, and why.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hidden {
+    /// They are in the baseline.
+    pub(crate) by_baseline: usize,
+    /// The previous manifests have them too.
+    pub(crate) as_old: usize,
 }
 
 impl Summary {
@@ -144,7 +170,8 @@ impl Summary {
 /// In one line, for people.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let &Summary { files, objects, denied, warned, others, unreadable, passed_over } = self;
+        let &Summary { files, objects, denied, warned, others, unreadable, passed_over, hidden } =
+            self;
         let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
         write!(f, "{} judged in {}", count(objects, "object"), count(files, "file"))?;
         write!(f, ": {denied} denied, {warned} warned")?;
@@ -156,6 +183,13 @@ impl fmt::Display for Summary {
         }
         if passed_over > 0 {
             write!(f, ", {} without an object", count(passed_over, "document"))?;
+        }
+        if hidden.by_baseline > 0 {
+            let known = count(hidden.by_baseline, "known finding");
+            write!(f, ", {known} hidden by the baseline")?;
+        }
+        if hidden.as_old > 0 {
+            write!(f, ", {} not new", count(hidden.as_old, "finding"))?;
         }
         Ok(())
     }

@@ -40,7 +40,23 @@ impl Fingerprint {
 
     /// The same without the number.
     fn first(file: &str, object: Option<&ObjectId>, diagnostic: &Diagnostic) -> String {
-        let mut text = format!("{} ", diagnostic.rule.id);
+        let mut text = format!("{} {} ", diagnostic.rule.id, Fingerprint::object(file, object));
+        if diagnostic.field.is_empty() {
+            text.push('-');
+        }
+        for c in diagnostic.field.chars() {
+            match c {
+                // A key may be any text, also one that looks like the end of the line.
+                '!'..='~' if c != '%' => text.push(c),
+                c => text.extend(utf8_percent_encode(c.encode_utf8(&mut [0; 4]), NON_ALPHANUMERIC)),
+            }
+        }
+        text
+    }
+
+    /// The word for the object, or for the file of a document that cannot be read.
+    pub(crate) fn object(file: &str, object: Option<&ObjectId>) -> String {
+        let mut text = String::new();
         let path = utf8_percent_encode(file, ESCAPED_IN_PATHS);
         match object {
             Some(object) => {
@@ -55,17 +71,6 @@ impl Fingerprint {
                 }
             }
             None => text.extend(path),
-        }
-        text.push(' ');
-        if diagnostic.field.is_empty() {
-            text.push('-');
-        }
-        for c in diagnostic.field.chars() {
-            match c {
-                // A key may be any text, also one that looks like the end of the line.
-                '!'..='~' if c != '%' => text.push(c),
-                c => text.extend(utf8_percent_encode(c.encode_utf8(&mut [0; 4]), NON_ALPHANUMERIC)),
-            }
         }
         text
     }
@@ -114,7 +119,7 @@ impl Occurrences {
 mod tests {
     use super::*;
     use crate::{
-        finding::{Reason, TEST_RULE},
+        finding::{Mode, Reason, TEST_RULE},
         report::diagnostic::Severity,
         yaml::Mark,
     };
@@ -123,6 +128,7 @@ mod tests {
         Diagnostic {
             rule: &TEST_RULE,
             severity: Severity::Error,
+            mode: Mode::Deny,
             mark: Mark::default(),
             field: field.to_owned(),
             reason: Reason::Invalid,

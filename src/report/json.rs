@@ -34,6 +34,10 @@ struct SummaryV1 {
     skipped: usize,
     /// Documents of files in a folder that are no objects, such as the values of a chart.
     passed_over: usize,
+    /// Findings that are in the baseline.
+    hidden_by_baseline: usize,
+    /// With `--new-only`: findings that the previous manifests have too.
+    not_new: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -43,6 +47,9 @@ struct FindingV1<'a> {
     severity: &'static str,
     #[serde(flatten)]
     place: Option<PlaceV1<'a>>,
+    /// The file that the object was rendered from, as the tool that rendered it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rendered_from: Option<&'a str>,
     /// Absent for a document that could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<ObjectV1<'a>>,
@@ -94,6 +101,7 @@ impl<'a> FindingV1<'a> {
             rule: diagnostic.rule.id,
             severity: diagnostic.severity.as_str(),
             place: collected.file(entry).map(|file| PlaceV1 { file: &file.name, line, column }),
+            rendered_from: collected.rendered_from(entry),
             object: collected.object(entry).map(ObjectV1::from),
             field: &diagnostic.field,
             reason: diagnostic.reason.as_str(),
@@ -105,7 +113,7 @@ impl<'a> FindingV1<'a> {
 
 /// Writes the report, with the findings in the order in which they came.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
-    let Summary { files, objects, denied, warned, others, unreadable, passed_over } =
+    let Summary { files, objects, denied, warned, others, unreadable, passed_over, hidden } =
         collected.summary;
     let skipped = others;
     let remarks = collected.remarks.iter().filter_map(|(number, message)| {
@@ -117,7 +125,17 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     let report = CheckReportV1 {
         api_version: "setguard.io/v1",
         kind: "CheckReport",
-        summary: SummaryV1 { files, objects, denied, warned, unreadable, skipped, passed_over },
+        summary: SummaryV1 {
+            files,
+            objects,
+            denied,
+            warned,
+            unreadable,
+            skipped,
+            passed_over,
+            hidden_by_baseline: hidden.by_baseline,
+            not_new: hidden.as_old,
+        },
         findings: collected.findings.iter().map(|it| FindingV1::new(collected, it)).collect(),
         remarks: remarks.collect(),
     };

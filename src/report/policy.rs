@@ -1,7 +1,5 @@
 //! Reports the problems of a policy, with the lines of its file.
 
-use std::cell::OnceCell;
-
 use super::text;
 use crate::{
     manifests::source::Source,
@@ -21,7 +19,7 @@ pub(crate) fn load(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
         Ok(policy) => Ok(Some(policy)),
         Err(PolicyError::Wrong { path, text, problems }) => {
             let name = path.display().to_string();
-            let source = Source::Text { name, text, is_named: true, lines: OnceCell::new() };
+            let source = Source::of(name, text, true);
             text::problems(&source, &problems)?;
             Ok(None)
         }

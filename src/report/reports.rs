@@ -79,6 +79,17 @@ impl Reports {
         })
     }
 
+    /// No output.
+    pub(crate) const fn none() -> Self {
+        Reports {
+            on_stdout: Format::Text,
+            texts: Vec::new(),
+            collected: None,
+            files: Vec::new(),
+            step_summary: None,
+        }
+    }
+
     /// Everything that is told about.
     fn all(&mut self) -> impl Iterator<Item = &mut dyn Report> {
         let texts = self.texts.iter_mut().map(|text| text as &mut dyn Report);

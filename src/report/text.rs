@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     finding::shorten,
-    manifests::{excerpt::Excerpt, id::ObjectId, source::Source},
+    manifests::{excerpt::Excerpt, source::Source},
     printable::Printable,
     yaml::{Mark, Problem},
 };
@@ -47,7 +47,7 @@ impl Text {
     fn print(
         &mut self,
         source: Option<&Source>,
-        id: Option<&ObjectId>,
+        object: Option<&ObjectReport>,
         diagnostic: &Diagnostic,
     ) -> io::Result<()> {
         let level = match diagnostic.severity {
@@ -65,8 +65,12 @@ impl Text {
         if let Some(source) = source {
             group = place(group, source, diagnostic.mark);
         }
-        if let Some(id) = id {
+        if let Some(ObjectReport { id, rendered_from, .. }) = object {
             group = group.element(Level::NOTE.with_name("in").message(clean(&id.to_string())));
+            if let Some(file) = rendered_from {
+                let place = format!("{file}, rendered");
+                group = group.element(Level::NOTE.with_name("from").message(clean(&place)));
+            }
         }
         if let Some(downgrade) = &diagnostic.downgrade {
             group = group.element(Level::NOTE.message(clean(downgrade)));
@@ -81,7 +85,7 @@ impl Text {
 impl Report for Text {
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
         for diagnostic in &object.diagnostics {
-            self.print(source, Some(&object.id), diagnostic)?;
+            self.print(source, Some(object), diagnostic)?;
         }
         for remark in &object.remarks {
             let place =

@@ -58,6 +58,12 @@ impl<'a> Cursor<'a> {
         self.text.get(start..self.at.min(self.text.len())).unwrap_or_default()
     }
 
+    /// What its line has before it.
+    pub(super) fn line_before(&self) -> &'a str {
+        let before = self.text.get(..self.at).unwrap_or_default();
+        before.rsplit('\n').next().unwrap_or_default()
+    }
+
     /// What has not been read yet.
     pub(super) fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()

@@ -1,6 +1,6 @@
 //! A document of a stream.
 
-use super::{node::Node, problem::Problem};
+use super::{comment::Comment, node::Node, problem::Problem};
 
 /// One document of a stream.
 #[derive(Clone, Debug)]
@@ -9,4 +9,6 @@ pub struct Document<'a> {
     pub root: Node<'a>,
     /// Problems that did not prevent reading it, such as a duplicate key.
     pub problems: Vec<Problem>,
+    /// The comments that are for programs to read.
+    pub comments: Vec<Comment<'a>>,
 }

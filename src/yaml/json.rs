@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
         }
         let root = self.value(None, 0);
         let problems = std::mem::take(&mut self.problems);
-        Some(root.map(|root| Document { root, problems }))
+        Some(root.map(|root| Document { root, problems, comments: Vec::new() }))
     }
 
     /// How many bytes have been read.

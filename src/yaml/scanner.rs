@@ -16,11 +16,12 @@ mod quoted;
 mod tag;
 mod token;
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, mem};
 
 use self::candidate::Candidate;
 pub(super) use self::token::{Kind, Style, Token};
 use super::{
+    comment::Comment,
     cursor::Cursor,
     node::{MAX_DEPTH, Mark},
     problem::Problem,
@@ -45,6 +46,8 @@ pub(super) struct Scanner<'a> {
     is_key_allowed: bool,
     /// The last candidate outside of all brackets, and in each bracket that is open.
     candidates: Vec<Candidate>,
+    /// Those of the comments so far that are kept.
+    comments: Vec<Comment<'a>>,
 }
 
 type Done = Result<(), Problem>;
@@ -63,6 +66,7 @@ impl<'a> Scanner<'a> {
             outer: Vec::new(),
             is_key_allowed: true,
             candidates: Vec::new(),
+            comments: Vec::new(),
         };
         let none = scanner.candidate(false, false);
         scanner.candidates.push(none);
@@ -88,6 +92,11 @@ impl<'a> Scanner<'a> {
         self.taken += 1;
         let mark = self.cursor.mark();
         self.queue.pop_front().ok_or_else(|| Problem::not_yaml(mark, "the text ends too early"))
+    }
+
+    /// The comments so far that are kept.
+    pub(super) fn take_comments(&mut self) -> Vec<Comment<'a>> {
+        mem::take(&mut self.comments)
     }
 
     /// What has not been read yet.
@@ -169,12 +178,23 @@ impl<'a> Scanner<'a> {
         loop {
             let may_be_tab = self.flow > 0 || !self.is_key_allowed;
             self.cursor.advance_while(|_, c, _| c == b' ' || c == b'\t' && may_be_tab);
-            self.cursor.skip_comment();
+            self.comment();
             if !self.cursor.is_break(0) {
                 return;
             }
             self.cursor.take_break();
             self.is_key_allowed |= self.flow == 0;
+        }
+    }
+
+    /// Skips a comment, if one begins here, and keeps it if it is for programs.
+    fn comment(&mut self) {
+        let start = self.cursor;
+        self.cursor.skip_comment();
+        let text = self.cursor.text_since(start.at());
+        if !text.is_empty() {
+            let comment = Comment::of(text, start.mark().line, start.line_before());
+            self.comments.extend(comment);
         }
     }
 

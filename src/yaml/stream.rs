@@ -6,7 +6,10 @@
 //!
 //! Upstream: `YAMLOrJSONDecoder` and `YAMLReader` in k8s.io/apimachinery/pkg/util/yaml.
 
+use std::mem;
+
 use super::{
+    comment::Comment,
     document::Document,
     json::{self, Stop},
     node::{Mark, Value},
@@ -19,7 +22,7 @@ pub fn documents(text: &str) -> Documents<'_> {
     let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_json = rest.trim_start().starts_with('{');
     let json = is_json.then(|| Json { reader: json::Reader::new(rest), documents: 0 });
-    Documents { rest, line: 0, json, ignored: None }
+    Documents { rest, line: 0, json, ignored: None, header: Vec::new() }
 }
 
 /// The documents of a stream.
@@ -32,6 +35,8 @@ pub struct Documents<'a> {
     json: Option<Json<'a>>,
     /// What kubectl ignores after the last document.
     ignored: Option<Problem>,
+    /// The comments above the first `---`.
+    header: Vec<Comment<'a>>,
 }
 
 /// A stream that is JSON.
@@ -65,9 +70,6 @@ impl<'a> Iterator for Documents<'a> {
                 None => self.next_yaml()?,
             };
             // kubectl skips empty documents.
-            let is_empty = |document: &Document<'_>| {
-                document.root.value == Value::Null && document.problems.is_empty()
-            };
             if !next.as_ref().is_ok_and(is_empty) {
                 return Some(next);
             }
@@ -131,12 +133,16 @@ impl<'a> Documents<'a> {
                 return Some(Err(Problem::at(mark, message)));
             }
         };
-        Some(tree::read(text, line).map(|(document, rest)| {
+        Some(tree::read(text, line).map(|(mut document, rest)| {
             self.ignored = rest.map(|mark| {
                 let mut problem = Problem::at(mark, "kubectl ignores the text from here on");
                 problem.help = Some("write --- in a line before the next document".to_owned());
                 problem
             });
+            document.comments.splice(0..0, self.header.drain(..));
+            if line == 0 && !text.starts_with("---") && is_empty(&document) {
+                self.header = mem::take(&mut document.comments);
+            }
             document
         }))
     }
@@ -171,6 +177,10 @@ impl<'a> Documents<'a> {
         let chunk = chunk.unwrap_or_else(|| Chunk::Text(text.get(..end).unwrap_or_default()));
         (next > 0).then_some((first, chunk))
     }
+}
+
+fn is_empty(document: &Document<'_>) -> bool {
+    document.root.value == Value::Null && document.problems.is_empty()
 }
 
 /// Whether kubectl would go on with YAML after a first JSON document of so many bytes. It looks at

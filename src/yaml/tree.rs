@@ -31,7 +31,8 @@ pub(super) fn read(text: &str, line: usize) -> Result<WithRest<'_>, Problem> {
         problems: Vec::new(),
     };
     let (root, rest) = builder.document(line)?;
-    Ok((Document { root, problems: builder.problems }, rest))
+    let comments = builder.tokens.take_comments();
+    Ok((Document { root, problems: builder.problems, comments }, rest))
 }
 
 /// Finds characters that YAML does not allow, not even in comments.

@@ -2,6 +2,7 @@
 
 mod chart;
 mod denials;
+mod diff;
 mod doors;
 mod edits;
 mod injection;
@@ -41,6 +42,7 @@ pub(crate) fn all() -> Vec<Case> {
     [
         chart::CASES,
         denials::CASES,
+        diff::CASES,
         doors::CASES,
         edits::CASES,
         injection::CASES,

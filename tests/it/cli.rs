@@ -432,7 +432,7 @@ fn what_is_no_object_is_not_readable() {
 #[test]
 fn a_folder_may_have_files_that_are_no_manifests() {
     let folder = Folder::new([
-        ("Chart.yaml", "apiVersion: v2\nname: agent\nversion: 1.0.0\n"),
+        ("tool.yaml", "apiVersion: v2\nname: agent\nversion: 1.0.0\n"),
         ("values.yaml", "kind: DaemonSet\nimage: {tag: 1}\n"),
         ("kustomization.yaml", "resources: [agent.yaml]\n"),
         ("patch.json", "[{\"op\": \"remove\", \"path\": \"/spec\"}]"),

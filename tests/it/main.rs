@@ -12,6 +12,7 @@
 )]
 
 mod asking;
+mod baseline;
 mod bounds;
 mod catalogue;
 #[cfg(feature = "server")]
@@ -28,6 +29,7 @@ mod crowd;
 mod daemon;
 mod discovery;
 mod door;
+mod folder;
 mod generated;
 mod growth;
 #[cfg(feature = "server")]
@@ -36,13 +38,16 @@ mod helm;
 mod house;
 #[cfg(feature = "server")]
 mod http2;
+mod ignores;
 mod inject;
 mod kruise;
+mod kubectl_diff;
 #[cfg(all(feature = "server", target_os = "linux"))]
 mod memory;
 mod mutations;
 mod parity;
 mod readings;
+mod rendered;
 mod reports;
 mod schema;
 #[cfg(feature = "server")]

@@ -30,7 +30,7 @@ impl Scanner<'_> {
             }
         }
         self.cursor.skip_blanks();
-        self.cursor.skip_comment();
+        self.comment();
         let header = self.cursor.since(&start);
         if !self.cursor.is_break_or_end(0) {
             let message = "after | or >, the text begins in a new line";

@@ -1,0 +1,172 @@
+//! The baseline: a file with the findings that were there when somebody began to use setguard.
+//!
+//! One finding a line, sorted, with its message as a comment, so that two branches merge:
+//!
+//! ```text
+//! surge-host-port apps/DaemonSet/kube-system/agent spec.updateStrategy  # container "main" claims …
+//! ```
+//!
+//! A finding is known by its rule, object and field, wherever its line moves.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::{
+    finding::shorten,
+    report::{
+        diagnostic::{Diagnostic, Severity},
+        fingerprint::Fingerprint,
+    },
+    rules::api_validation::meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA},
+};
+
+/// The rules whose findings nothing hides.
+pub(crate) const ALWAYS_REPORTED: [&str; 3] =
+    [API_VALIDATION.id, POD_TEMPLATE_VALIDATION.id, SCHEMA.id];
+
+const HEADER: &str = "\
+# Findings that `setguard check --baseline` knows and does not report again, one a line, sorted.
+# `setguard check --prune-baseline` removes those that are fixed.
+";
+
+/// How many bytes of a message are written.
+const LONG_MESSAGE: usize = 160;
+
+/// The findings that are known.
+#[derive(Debug, Default)]
+pub(crate) struct Baseline {
+    /// Each with its line, from 1, and whether it was found in this run.
+    entries: BTreeMap<String, Entry>,
+    /// The objects of the entries, and whether they were judged in this run.
+    objects: HashMap<String, bool>,
+    /// The findings of this run with their messages, if all are to be written down.
+    written: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    line: usize,
+    is_found: bool,
+}
+
+/// The entries of which the finding was not found.
+#[derive(Debug, Default)]
+pub(crate) struct Unused {
+    /// Their object was judged: line and text.
+    pub(crate) fixed: Vec<(usize, String)>,
+    /// The lines of those whose object is not in the input.
+    pub(crate) absent: Vec<usize>,
+}
+
+impl Baseline {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// The first line that is no entry, with its number.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut baseline = Baseline::default();
+        for (i, line) in text.lines().enumerate() {
+            let line_number = i + 1;
+            let line = line.trim_start_matches('\u{feff}').trim();
+            let entry = line.split_once("  #").map_or(line, |(entry, _)| entry).trim_end();
+            if entry.is_empty() || entry.starts_with('#') {
+                continue;
+            }
+            let words: Vec<_> = entry.split(' ').collect();
+            match words.as_slice() {
+                [rule, ..] if ALWAYS_REPORTED.contains(rule) => {
+                    return Err(format!(
+                        "{line_number}: a baseline cannot hide {rule}, which the API server refuses"
+                    ));
+                }
+                [_, object, _] | [_, object, _, _] if is_number(words.get(3)) => {
+                    baseline.objects.insert((*object).to_owned(), false);
+                    let new = Entry { line: line_number, is_found: false };
+                    baseline.entries.entry(entry.to_owned()).or_insert(new);
+                }
+                _ => {
+                    return Err(format!(
+                        "{line_number}: this is no finding: write RULE OBJECT FIELD"
+                    ));
+                }
+            }
+        }
+        Ok(baseline)
+    }
+
+    /// A baseline that takes down everything that is found.
+    pub(crate) fn to_write() -> Self {
+        Baseline { written: Some(BTreeMap::new()), ..Baseline::default() }
+    }
+
+    /// An object was judged.
+    pub(crate) fn judged(&mut self, object: &str) {
+        if let Some(is_judged) = self.objects.get_mut(object) {
+            *is_judged = true;
+        }
+    }
+
+    /// Whether a finding is known. If all are to be written down, it becomes known now, unless it is
+    /// only a note.
+    pub(crate) fn hides(&mut self, fingerprint: &Fingerprint, diagnostic: &Diagnostic) -> bool {
+        let text = fingerprint.to_string();
+        if let Some(entry) = self.entries.get_mut(&text) {
+            entry.is_found = true;
+            return true;
+        }
+        if let Some(written) = &mut self.written
+            && diagnostic.severity > Severity::Note
+        {
+            written.insert(text, one_line(&diagnostic.message));
+            return true;
+        }
+        false
+    }
+
+    /// The text of a file with all findings that were taken down.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = HEADER.to_owned();
+        for (entry, message) in self.written.iter().flatten() {
+            text.push_str(&format!("{entry}  # {message}\n"));
+        }
+        text
+    }
+
+    /// The entries that were not found.
+    pub(crate) fn unused(&self) -> Unused {
+        let mut unused = Unused::default();
+        let missing = self.entries.iter().filter(|(_, entry)| !entry.is_found);
+        for (text, entry) in missing {
+            let object = text.split(' ').nth(1).unwrap_or_default();
+            if self.objects.get(object) == Some(&true) {
+                unused.fixed.push((entry.line, text.clone()));
+            } else {
+                unused.absent.push(entry.line);
+            }
+        }
+        unused.fixed.sort_unstable();
+        unused
+    }
+
+    /// The text of the file without the entries that were not found; the rest stays as it is.
+    pub(crate) fn pruned(&self, text: &str) -> String {
+        let unused = self.unused();
+        let fixed = unused.fixed.iter().map(|(line, _)| line);
+        let lines: Vec<_> = fixed.chain(&unused.absent).collect();
+        let kept = text.split_inclusive('\n').enumerate();
+        let kept = kept.filter(|(i, _)| !lines.contains(&&(i + 1)));
+        kept.map(|(_, line)| line).collect()
+    }
+}
+
+/// Whether the word after a field is a number such as `#2`. There need be none.
+fn is_number(word: Option<&&str>) -> bool {
+    word.is_none_or(|word| {
+        let digits = word.strip_prefix('#').unwrap_or_default();
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+fn one_line(message: &str) -> String {
+    let message: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    shorten(&message, LONG_MESSAGE).into_owned()
+}

@@ -1,0 +1,190 @@
+//! Comments in YAML that exempt findings from warnings: `# setguard: ignore[rule-a, rule-b] reason`.
+//!
+//! A comment covers the line that it stands on, or the next one that has anything if it stands alone,
+//! and all that is nested below what begins there. So above the first line of an object it covers the
+//! object. It has the power of the annotation `setguard.io/ignore`: it never exempts from a denial.
+
+use std::ops::RangeInclusive;
+
+use crate::{
+    catalogue,
+    finding::Mode,
+    manifests::id::ObjectId,
+    report::diagnostic::{Diagnostic, ObjectReport, Severity},
+    yaml::{Comment, Document, Node, Value},
+};
+
+/// The comments of a document.
+#[derive(Debug, Default)]
+pub(crate) struct Ignores {
+    list: Vec<Ignore>,
+    /// What is wrong with comments.
+    remarks: Vec<String>,
+    /// The first object of the document that is judged.
+    object: Option<ObjectId>,
+}
+
+/// A rule in a comment.
+#[derive(Debug)]
+struct Ignore {
+    /// The line of the comment.
+    line: usize,
+    /// The lines that it covers.
+    covers: RangeInclusive<usize>,
+    rule: String,
+    reason: String,
+    use_: Use,
+}
+
+/// What became of a rule in a comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Use {
+    /// Nothing was found that it is about.
+    None,
+    /// What was found is denied.
+    Denied,
+    /// A finding is exempted by it, or would be if nothing else exempted it.
+    Exempts,
+}
+
+impl Ignores {
+    /// The comments of a document.
+    pub(crate) fn of(document: &Document<'_>) -> Self {
+        let mut ignores = Ignores::default();
+        for comment in &document.comments {
+            if let Some(text) = comment.after("setguard") {
+                ignores.add(text, comment, &document.root);
+            }
+        }
+        ignores
+    }
+
+    fn add(&mut self, text: &str, comment: &Comment<'_>, root: &Node<'_>) {
+        let line = comment.line;
+        let Some((rules, reason)) = parse(text) else {
+            let wanted = "write `# setguard: ignore[RULE] reason`";
+            self.remarks.push(format!("line {line}: this comment is not understood; {wanted}"));
+            return;
+        };
+        let covers = covers(comment, root);
+        for rule in rules {
+            if catalogue::find(rule).is_none() {
+                let near = catalogue::nearest(rule);
+                let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+                let remark = format!("line {line}: there is no rule {rule:?}{near}");
+                self.remarks.push(remark);
+            } else {
+                let (rule, reason) = (rule.to_owned(), reason.to_owned());
+                let covers = covers.clone();
+                self.list.push(Ignore { line, covers, rule, reason, use_: Use::None });
+            }
+        }
+    }
+
+    /// Whether there is nothing to do and nothing to say.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty() && self.remarks.is_empty()
+    }
+
+    /// Exempts what the comments cover.
+    pub(crate) fn apply(&mut self, report: &mut ObjectReport) {
+        if self.is_empty() {
+            return;
+        }
+        self.object.get_or_insert_with(|| report.id.clone());
+        for diagnostic in &mut report.diagnostics {
+            for ignore in &mut self.list {
+                if ignore.rule == diagnostic.rule.id
+                    && ignore.covers.contains(&diagnostic.mark.line)
+                {
+                    ignore.apply(diagnostic);
+                }
+            }
+        }
+    }
+
+    /// What the user should know about the comments, once all rules have run. `None` if that is
+    /// nothing, or if the document has no object that is judged. `number` is that of one.
+    pub(crate) fn remarks(self, number: usize) -> Option<ObjectReport> {
+        let mut remarks = self.remarks;
+        for Ignore { line, rule, use_, .. } in self.list {
+            match use_ {
+                Use::Exempts => {}
+                Use::Denied => remarks.push(format!(
+                    "line {line}: a comment cannot exempt from a denial, which {rule} is here"
+                )),
+                Use::None => remarks.push(format!(
+                    "line {line}: {rule} finds nothing that this comment covers; remove it"
+                )),
+            }
+        }
+        let id = self.object.filter(|_| !remarks.is_empty())?;
+        Some(ObjectReport { number, remarks, ..ObjectReport::of(id) })
+    }
+}
+
+impl Ignore {
+    fn apply(&mut self, diagnostic: &mut Diagnostic) {
+        let use_ = match diagnostic.mode {
+            Mode::Deny => Use::Denied,
+            // An object that had the fault before is no reason to forget that the rule denies it.
+            Mode::Warn if diagnostic.downgrade.is_some() => Use::Denied,
+            Mode::Warn => {
+                let (line, reason) = (self.line, &self.reason);
+                let colon = if reason.is_empty() { "" } else { ": " };
+                let note = format!("exempted by the comment in line {line}{colon}{reason}");
+                diagnostic.downgrade = Some(note);
+                diagnostic.mode = Mode::Audit;
+                diagnostic.severity = Severity::Note;
+                Use::Exempts
+            }
+            Mode::Audit | Mode::Off => Use::Exempts,
+        };
+        self.use_ = self.use_.max(use_);
+    }
+}
+
+/// The rules and the reason in `ignore[rule-a, rule-b] reason`.
+fn parse(text: &str) -> Option<(Vec<&str>, &str)> {
+    let (rules, reason) =
+        text.strip_prefix("ignore")?.trim_start().strip_prefix('[')?.split_once(']')?;
+    let rules: Vec<_> = rules.split(',').map(str::trim).collect();
+    (!rules.contains(&"")).then_some((rules, reason.trim_start_matches([' ', '\t', ':', '-', '—'])))
+}
+
+/// The lines that a comment covers.
+fn covers(comment: &Comment<'_>, root: &Node<'_>) -> RangeInclusive<usize> {
+    let mut best: Option<RangeInclusive<usize>> = None;
+    each_part(root.mark.line, root, &mut |first, last| {
+        let is_meant = if comment.is_alone { first > comment.line } else { first == comment.line };
+        // Of parts that begin on one line, the outermost comes first.
+        if is_meant && best.as_ref().is_none_or(|best| first < *best.start()) {
+            best = Some(first..=last());
+        }
+    });
+    best.unwrap_or(comment.line..=comment.line)
+}
+
+/// Calls a function with every value of a tree: with its first line, which is that of its key if it
+/// has one, and how to find its last line.
+fn each_part(first: usize, node: &Node<'_>, see: &mut dyn FnMut(usize, &dyn Fn() -> usize)) {
+    see(first, &|| last_line(node).max(first));
+    match &node.value {
+        Value::Map(entries) => {
+            entries.iter().for_each(|(key, node)| each_part(key.mark.line, node, see));
+        }
+        Value::Seq(items) => items.iter().for_each(|node| each_part(node.mark.line, node, see)),
+        _ => {}
+    }
+}
+
+fn last_line(node: &Node<'_>) -> usize {
+    let below = match &node.value {
+        Value::Map(entries) => {
+            entries.iter().map(|(key, node)| key.mark.line.max(last_line(node))).max()
+        }
+        Value::Seq(items) => items.iter().map(last_line).max(),
+        _ => None,
+    };
+    below.unwrap_or(0).max(node.mark.line)
+}

@@ -1,0 +1,169 @@
+//! Findings that are known and not reported again: those in the baseline, and with `--new-only`
+//! those that the previous manifests have too.
+
+use std::{
+    collections::HashSet,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+
+use super::baseline::{ALWAYS_REPORTED, Baseline};
+use crate::{
+    exit::Exit,
+    manifests::{replace::replace, source::Source},
+    printable::Printable,
+    report::{
+        diagnostic::{Diagnostic, Hidden, ObjectReport},
+        fingerprint::Fingerprint,
+    },
+};
+
+/// The flags about what is known.
+#[derive(Debug, Args)]
+pub(crate) struct KnownArgs {
+    /// The same as --against, with the files as they were at a commit of git, such as `origin/main`
+    #[arg(long, value_name = "REF", group = "old", conflicts_with = "against")]
+    pub(crate) against_ref: Option<String>,
+    /// Report only what the previous manifests do not have. What the API server refuses is always
+    /// reported
+    #[arg(long, requires = "old")]
+    pub(crate) new_only: bool,
+    /// Do not report the findings in this file. If it has findings that are fixed, that is a failure
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write the findings of this run to a file for --baseline, except those that the API server
+    /// refuses
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "new_only"])]
+    write_baseline: Option<PathBuf>,
+    /// Remove from the baseline what is no longer found. Give all manifests that it is about
+    #[arg(long, requires = "baseline")]
+    prune_baseline: bool,
+}
+
+/// What is known. The default knows nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) baseline: Option<Baseline>,
+    /// The findings in the previous manifests.
+    pub(crate) old: Option<HashSet<Fingerprint>>,
+    /// Everything that is found, if it is only collected.
+    pub(crate) collected: Option<HashSet<Fingerprint>>,
+    /// How many findings were removed.
+    pub(crate) hidden: Hidden,
+}
+
+impl Known {
+    /// Reads the baseline, if there is one.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn open(args: &KnownArgs) -> anyhow::Result<Self> {
+        let mut known = Known::default();
+        if let Some(path) = &args.baseline {
+            let name = path.display();
+            let source = Source::File(path.clone()).read().map_err(anyhow::Error::msg)?;
+            let baseline = Baseline::parse(source.text());
+            let baseline = baseline.map_err(|wrong| anyhow::anyhow!("{name}:{wrong}"))?;
+            known.baseline = Some(baseline);
+        } else if args.write_baseline.is_some() {
+            known.baseline = Some(Baseline::to_write());
+        }
+        Ok(known)
+    }
+
+    /// Knows nothing, and collects everything.
+    pub(crate) fn to_collect() -> Self {
+        Known { collected: Some(HashSet::new()), ..Known::default() }
+    }
+
+    /// Whether there is a baseline.
+    pub(crate) const fn has_baseline(&self) -> bool {
+        self.baseline.is_some()
+    }
+
+    /// Writes what is to be written, and says on standard error which entries of the baseline are no
+    /// longer needed. Those whose finding is fixed are a failure: such an entry would hide the same
+    /// fault when it comes back. Nothing is written unless `is_complete`: what could not be read may have
+    /// what an entry is about.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn finish(&self, args: &KnownArgs, is_complete: bool) -> anyhow::Result<Exit> {
+        let Some(baseline) = &self.baseline else { return Ok(Exit::Clean) };
+        let mut say = Printable::new(anstream::stderr());
+        if !is_complete && (args.write_baseline.is_some() || args.prune_baseline) {
+            writeln!(say, "error: the baseline is not written: not everything could be read")?;
+            return Ok(Exit::Error);
+        }
+        if let Some(path) = &args.write_baseline {
+            write(path, &baseline.to_text())?;
+        }
+        let Some(path) = &args.baseline else { return Ok(Exit::Clean) };
+        let (name, unused) = (path.display(), baseline.unused());
+        if args.prune_baseline {
+            let source = Source::File(path.clone()).read().map_err(anyhow::Error::msg)?;
+            let pruned = baseline.pruned(source.text());
+            if pruned != source.text() {
+                write(path, &pruned)?;
+            }
+            return Ok(Exit::Clean);
+        }
+        for (line, entry) in &unused.fixed {
+            writeln!(say, "error: {name}:{line}: no longer found: {entry}")?;
+        }
+        if !unused.absent.is_empty() {
+            let (count, name) = (unused.absent.len(), path.display());
+            writeln!(
+                say,
+                "note: {name}: {count} of its findings are in objects that were not checked"
+            )?;
+        }
+        if unused.fixed.is_empty() {
+            return Ok(Exit::Clean);
+        }
+        writeln!(say, "help: --prune-baseline removes what is no longer found")?;
+        Ok(Exit::Denied)
+    }
+
+    /// Removes the known findings from the report on an object.
+    pub(crate) fn apply(&mut self, file: &str, report: &mut ObjectReport) {
+        if let Some(baseline) = &mut self.baseline {
+            baseline.judged(&Fingerprint::object(file, Some(&report.id)));
+        }
+        let id = Some(&report.id);
+        report.diagnostics.retain(|diagnostic| {
+            if is_always_reported(diagnostic) {
+                return true;
+            }
+            if self.old.is_none() && self.baseline.is_none() && self.collected.is_none() {
+                return true;
+            }
+            let fingerprint = Fingerprint::of(file, id, diagnostic);
+            if let Some(collected) = &mut self.collected {
+                collected.insert(fingerprint);
+                return true;
+            }
+            if let Some(baseline) = &mut self.baseline
+                && baseline.hides(&fingerprint, diagnostic)
+            {
+                self.hidden.by_baseline += 1;
+                return false;
+            }
+            let is_old = self.old.as_ref().is_some_and(|old| old.contains(&fingerprint));
+            self.hidden.as_old += usize::from(is_old);
+            !is_old
+        });
+    }
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    replace(path, text.as_bytes())
+        .map_err(|error| anyhow::anyhow!("{}: cannot be written: {error}", path.display()))
+}
+
+/// Whether nothing hides a finding: what the API server refuses never reaches the cluster.
+fn is_always_reported(diagnostic: &Diagnostic) -> bool {
+    ALWAYS_REPORTED.contains(&diagnostic.rule.id)
+}

@@ -1,0 +1,32 @@
+//! The previous manifests: those of `--against` and `--against-ref`.
+
+use std::{io::Write, path::PathBuf};
+
+use crate::{
+    manifests::{
+        git,
+        source::{self, Source},
+    },
+    printable::Printable,
+};
+
+/// Reads those below `against`, or those below `paths` as they were at a commit. What cannot be read is
+/// complained about.
+pub(super) fn read(
+    against: &[PathBuf],
+    reference: Option<&str>,
+    paths: &[PathBuf],
+    complain: &mut dyn FnMut(String),
+) -> Vec<Source> {
+    let sources: Vec<_> = match reference.map(|reference| git::read(reference, paths)) {
+        Some(Ok(old)) => {
+            for note in old.notes {
+                let _ = writeln!(Printable::new(anstream::stderr()), "note: {note}");
+            }
+            old.sources
+        }
+        Some(Err(message)) => vec![Err(message)],
+        None => source::sources(against).map(|source| source?.read()).collect(),
+    };
+    sources.into_iter().filter_map(|source| source.map_err(&mut *complain).ok()).collect()
+}

@@ -1,0 +1,73 @@
+//! `setguard diff`: what `kubectl diff` calls.
+
+#![expect(clippy::disallowed_methods, reason = "folders are listed here")]
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::Context;
+use clap::{Args, FromArgMatches};
+
+use crate::{
+    check::{self, CheckArgs},
+    exit::Exit,
+};
+
+/// Show and judge what `kubectl diff` would change
+///
+/// kubectl calls it with two folders: the objects as they are, and as they would be. It runs `diff -u -N`
+/// on them, as kubectl does, and then reports what the change brings. The policy is the one of
+/// SETGUARD_POLICY, since kubectl passes no flag with a path.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes, as kubectl wants them:
+  0  nothing would change
+  1  something would change, and nothing of it would be denied
+  2  something would be denied, or the folders could not be compared
+
+Example:
+  KUBECTL_EXTERNAL_DIFF=\"setguard diff\" kubectl diff -f deploy/")]
+pub(super) struct DiffArgs {
+    /// The folder with the objects as they are
+    live: PathBuf,
+    /// The folder with the objects as they would be
+    merged: PathBuf,
+    /// Treat warnings as denials
+    #[arg(long)]
+    deny_warnings: bool,
+}
+
+/// `setguard diff`.
+pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Exit> {
+    let differs = Command::new("diff").args(["-u", "-N"]).args([&args.live, &args.merged]).status();
+    let differs = match differs.context("diff cannot be run")?.code() {
+        Some(0) => return Ok(Exit::Clean),
+        code => code == Some(1),
+    };
+    let (old, new) = (files(&args.live)?, files(&args.merged)?);
+    let mut line =
+        ["check", "--as=replace", "--new-only", "--allow-empty"].map(OsString::from).to_vec();
+    line.extend(args.deny_warnings.then(|| "--deny-warnings".into()));
+    // Without a previous object, everything is new.
+    let old = if old.is_empty() { vec![args.live.clone().into()] } else { old };
+    line.extend(old.into_iter().flat_map(|file| ["--against".into(), file]));
+    line.push("--".into());
+    line.extend(new);
+    let command = CheckArgs::augment_args(clap::Command::new("check"));
+    let checked = check::run(&CheckArgs::from_arg_matches(&command.try_get_matches_from(line)?)?)?;
+    Ok(if differs && checked == Exit::Clean { Exit::Denied } else { Exit::Error })
+}
+
+/// The files of a folder. kubectl gives them no extension.
+fn files(folder: &Path) -> anyhow::Result<Vec<OsString>> {
+    let list = || -> std::io::Result<Vec<OsString>> {
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path().into_os_string())).collect()
+    };
+    let mut files = list().with_context(|| folder.display().to_string())?;
+    files.sort();
+    Ok(files)
+}

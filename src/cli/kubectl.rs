@@ -1,0 +1,56 @@
+//! How kubectl calls setguard: as a plugin, and as the program that shows what `kubectl diff` finds.
+
+#![expect(clippy::disallowed_methods, reason = "the command line is read here")]
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    path::Path,
+};
+
+/// The arguments of the process, in the order in which the user meant them.
+pub(super) fn args() -> Vec<OsString> {
+    in_order(env::args_os().collect())
+}
+
+/// Moves `diff` to the front. kubectl writes what `KUBECTL_EXTERNAL_DIFF` has after the name of the
+/// program behind its own arguments, which are two folders: `setguard /tmp/LIVE-1 /tmp/MERGED-1 diff`.
+///
+/// Upstream: `DiffProgram.getCommand` in k8s.io/kubectl/pkg/cmd/diff.
+fn in_order(mut args: Vec<OsString>) -> Vec<OsString> {
+    let is_folder = |arg: Option<&OsString>| arg.is_some_and(|arg| Path::new(arg).is_absolute());
+    if is_folder(args.get(1))
+        && is_folder(args.get(2))
+        && args.get(3).is_some_and(|it| it == "diff")
+    {
+        args[1..=3].rotate_right(1);
+    }
+    args
+}
+
+/// What the user types to call this program: kubectl finds a plugin by the name of its file.
+pub(super) fn name(program: Option<&OsString>) -> &'static str {
+    let stem = program.and_then(|program| Path::new(program).file_stem());
+    if stem == Some(OsStr::new("kubectl-setguard")) { "kubectl setguard" } else { "setguard" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ordered(args: &str) -> String {
+        let args = in_order(args.split(' ').map(OsString::from).collect());
+        args.join(OsStr::new(" ")).into_string().unwrap()
+    }
+
+    #[test]
+    fn only_arguments_of_kubectl_are_moved() {
+        let ours = "setguard diff /tmp/LIVE-1 /tmp/MERGED-1 --deny-warnings";
+        assert_eq!(ordered("setguard /tmp/LIVE-1 /tmp/MERGED-1 diff --deny-warnings"), ours);
+        for same in
+            [ours, "setguard check /a /b diff", "setguard", "setguard /a diff", "setguard /a /b"]
+        {
+            assert_eq!(ordered(same), same);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Files in folders that are YAML, but no manifests: the templates of Helm charts, and what a
+//! `kustomization.yaml` makes other manifests from.
+
+use std::{
+    collections::BTreeSet,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::yaml::{self, Node, Value};
+
+/// Which files of some folders are no manifests.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    /// The folders of charts.
+    charts: BTreeSet<PathBuf>,
+    /// The folders of kustomizations with files that are not judged, and those files.
+    kustomizations: BTreeSet<PathBuf>,
+    parts: BTreeSet<PathBuf>,
+}
+
+/// How many charts are named.
+const MAX_NAMED: usize = 5;
+
+impl Layout {
+    /// Whether the layout depends on what is in a file.
+    pub(crate) fn is_about(path: &Path) -> bool {
+        is_chart(path) || is_kustomization(path)
+    }
+
+    /// The layout of these files. `read` is asked for the text of some.
+    pub(crate) fn of<'p>(
+        files: impl Iterator<Item = &'p Path>,
+        read: &dyn Fn(&Path) -> Option<String>,
+    ) -> Self {
+        let mut layout = Layout::default();
+        for file in files {
+            let folder = file.parent().unwrap_or(file);
+            if is_chart(file) {
+                layout.charts.insert(folder.to_owned());
+            } else if is_kustomization(file) {
+                let text = read(file).unwrap_or_default();
+                for part in yaml::documents(&text).flatten().flat_map(|it| parts(&it.root)) {
+                    layout.parts.insert(clean(&folder.join(part)));
+                    layout.kustomizations.insert(folder.to_owned());
+                }
+            }
+        }
+        layout
+    }
+
+    /// Whether a file in a folder is no manifest.
+    pub(crate) fn skips(&self, file: &Path) -> bool {
+        if self.parts.contains(&clean(file)) {
+            return true;
+        }
+        let inside = file.ancestors().skip(1).find(|folder| self.charts.contains(*folder));
+        inside.and_then(|chart| file.strip_prefix(chart).ok()).is_some_and(is_of_chart)
+    }
+
+    /// What to do with that which is not read, for people.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let is_inner = |chart: &&PathBuf| {
+            let inner = chart.ancestors().skip(1).find(|folder| self.charts.contains(*folder));
+            inner.is_some()
+        };
+        let charts: Vec<_> = self.charts.iter().filter(|chart| !is_inner(chart)).collect();
+        let mut notes: Vec<_> = charts
+            .iter()
+            .take(MAX_NAMED)
+            .map(|chart| {
+                let chart = if chart.as_os_str().is_empty() { Path::new(".") } else { chart };
+                let chart = chart.display();
+                format!(
+                    "{chart} is a Helm chart, whose templates are not read; check what it renders to: \
+                     helm template {chart} | setguard check -"
+                )
+            })
+            .collect();
+        if charts.len() > MAX_NAMED {
+            notes.push(format!("so are {} other folders", charts.len() - MAX_NAMED));
+        }
+        if let Some(first) = self.kustomizations.first() {
+            let first = if first.as_os_str().is_empty() { Path::new(".") } else { first };
+            let (count, first) = (self.parts.len(), first.display());
+            let (files, are) =
+                if count == 1 { ("file is", "it is") } else { ("files are", "they are") };
+            notes.push(format!(
+                "{count} {files} part of a kustomization, such as {first}, and {are} not judged alone; \
+                 check what it builds: kubectl kustomize {first} | setguard check -"
+            ));
+        }
+        notes
+    }
+}
+
+fn is_chart(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "Chart.yaml")
+}
+
+fn is_kustomization(path: &Path) -> bool {
+    let names = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+    path.file_name().is_some_and(|name| names.iter().any(|it| name == *it))
+}
+
+/// Whether Helm reads a file of a chart, given by its path in the chart, and it is no plain manifest.
+fn is_of_chart(path: &Path) -> bool {
+    let first = path.iter().next().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_values = name.starts_with("values") || name.ends_with("values.yaml");
+    match path.iter().count() {
+        1 => name == "Chart.yaml" || is_values,
+        2 if first == "ci" => is_values,
+        _ => matches!(first, "templates" | "charts"),
+    }
+}
+
+/// The files from which a kustomization makes something, and that need not be whole objects.
+fn parts(root: &Node<'_>) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut add = |node: Option<&Node<'_>>| {
+        // An inline patch is text of several lines.
+        let path = node.and_then(Node::as_str).filter(|text| !text.contains('\n'));
+        parts.extend(
+            path.map(|path| path.split_once('=').map_or(path, |(_, path)| path).to_owned()),
+        );
+    };
+    for key in ["patchesStrategicMerge", "configurations"] {
+        items(root.get(key)).for_each(|node| add(Some(node)));
+    }
+    for key in ["patches", "patchesJson6902", "replacements"] {
+        items(root.get(key)).for_each(|node| add(node.get("path")));
+    }
+    for chart in items(root.get("helmCharts")) {
+        add(chart.get("valuesFile"));
+        items(chart.get("additionalValuesFiles")).for_each(|node| add(Some(node)));
+    }
+    for key in ["configMapGenerator", "secretGenerator"] {
+        for generator in items(root.get(key)) {
+            items(generator.get("files")).for_each(|node| add(Some(node)));
+        }
+    }
+    parts
+}
+
+fn items<'n, 'a>(node: Option<&'n Node<'a>>) -> impl Iterator<Item = &'n Node<'a>> {
+    let items = match node.map(|node| &node.value) {
+        Some(Value::Seq(items)) => items.as_slice(),
+        _ => &[],
+    };
+    items.iter()
+}
+
+/// A path without `.` and `..`, as far as it can be said without looking.
+fn clean(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir
+                if clean
+                    .components()
+                    .next_back()
+                    .is_some_and(|last| matches!(last, Component::Normal(_))) =>
+            {
+                clean.pop();
+            }
+            other => clean.push(other),
+        }
+    }
+    clean
+}

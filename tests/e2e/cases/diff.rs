@@ -1,0 +1,61 @@
+//! `KUBECTL_EXTERNAL_DIFF="setguard diff"`.
+
+use std::{
+    env,
+    path::Path,
+    process::{Command, Output},
+};
+
+use serde_json::{Value, json};
+
+use super::Case;
+use crate::{manifests, namespace::Namespace};
+
+pub(super) const CASES: &[Case] = &[Case {
+    // Later the webhook itself would refuse what is denied here.
+    before: Some(kubectl_diff),
+    ..Case::new("kubectl-diff-shows-and-judges", with_webhook)
+}];
+
+fn kubectl_diff(namespace: &Namespace<'_>) {
+    let mut set = manifests::daemon_set("agent");
+    namespace.apply(&set).accepted();
+    let same = diff(namespace, &set);
+    assert_eq!((same.status.code(), same.stdout.as_slice()), (Some(0), &b""[..]), "{same:?}");
+
+    set["spec"]["minReadySeconds"] = json!(5);
+    let other = diff(namespace, &set);
+    assert_eq!(other.status.code(), Some(1), "{other:?}");
+    let said = String::from_utf8_lossy(&other.stdout);
+    assert!(said.contains("\n+  minReadySeconds: 5\n"), "{said}");
+    assert!(said.contains("1 object judged in 1 file: 0 denied"), "{said}");
+
+    // The API server accepts this.
+    set["spec"]["template"]["spec"]["containers"][0]["ports"] =
+        json!([{ "containerPort": 80, "hostPort": 80 }]);
+    set["spec"]["updateStrategy"] =
+        json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
+    let denied = diff(namespace, &set);
+    assert!(denied.status.code() > Some(1), "{denied:?}");
+    let said = [denied.stdout, denied.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+    assert!(said[0].contains("error[surge-host-port]"), "{said:?}");
+}
+
+fn with_webhook(namespace: &Namespace<'_>) {
+    let same = diff(namespace, &manifests::daemon_set("agent"));
+    assert_eq!(same.status.code(), Some(0), "{same:?}");
+}
+
+fn diff(namespace: &Namespace<'_>, object: &Value) -> Output {
+    let folder = namespace.control_plane.folder();
+    let file = folder.join("diff.json");
+    std::fs::write(&file, object.to_string()).unwrap();
+    let kubectl = &namespace.control_plane.kubectl;
+    let setguard = Path::new(env!("CARGO_BIN_EXE_setguard")).parent().unwrap().to_owned();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths([setguard].into_iter().chain(env::split_paths(&path))).unwrap();
+    let mut command = Command::new(&kubectl.program);
+    command.args(["diff", "--namespace", namespace.name, "-f"]).arg(file);
+    command.env("KUBECONFIG", &kubectl.kubeconfig).env("HOME", &kubectl.home).env("PATH", path);
+    command.env("KUBECTL_EXTERNAL_DIFF", "setguard diff").output().unwrap()
+}

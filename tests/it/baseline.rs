@@ -1,0 +1,227 @@
+//! Findings that are known.
+
+use std::fs;
+
+use crate::folder::{Folder, on_delete, rules};
+
+#[test]
+fn what_is_in_the_baseline_is_not_reported_wherever_it_moves() {
+    let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
+    let ran = folder.check("a.yaml --deny-warnings --write-baseline known");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    let known = folder.read("known");
+    let lines: Vec<_> = known.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(lines.len(), 1, "{known}");
+    let wanted = "on-delete-ignores-rolling-update apps/DaemonSet/ops/agent \
+                  spec.updateStrategy.rollingUpdate  # rollingUpdate is ignored with type OnDelete";
+    assert!(lines[0].starts_with(wanted), "{known}");
+
+    folder.write("moved/b.yaml", format!("# More lines.\n\n\n{}", on_delete("agent", "")));
+    fs::remove_file(folder.path("a.yaml")).unwrap();
+    let (code, report) = folder.json("moved --deny-warnings --baseline known");
+    assert_eq!((code, rules(&report)), (0, vec![]), "{report}");
+    assert_eq!(report["summary"]["hiddenByBaseline"], 1);
+    assert_eq!(report["summary"]["warned"], 0);
+    let ran = folder.check("moved --baseline known");
+    assert!(ran.stdout.contains("1 known finding hidden by the baseline"), "{ran:?}");
+
+    folder.write("moved/c.yaml", on_delete("other", ""));
+    let (code, report) = folder.json("moved --deny-warnings --baseline known");
+    assert_eq!((code, rules(&report).len()), (1, 1), "{report}");
+}
+
+#[test]
+fn what_is_fixed_must_leave_the_baseline() {
+    let fixed = on_delete("agent", "").replace("    rollingUpdate:\n      maxUnavailable: 2\n", "");
+    let folder =
+        Folder::new([("a.yaml", on_delete("agent", "").as_str()), ("b.yaml", &on_delete("b", ""))]);
+    folder.check(". --write-baseline known");
+    let known = folder.read("known") + "# by hand\n";
+    folder.write("known", &known);
+
+    folder.write("a.yaml", &fixed);
+    let ran = folder.check(". --baseline known");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let said = "error: known:3: no longer found: on-delete-ignores-rolling-update apps/DaemonSet/ops/agent";
+    assert!(ran.stderr.contains(said), "{ran:?}");
+    assert!(ran.stderr.contains("--prune-baseline"), "{ran:?}");
+    // Part of the input says nothing about the rest.
+    let ran = folder.check("b.yaml --baseline known");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(
+        ran.stderr.contains("1 of its findings are in objects that were not checked"),
+        "{ran:?}"
+    );
+
+    assert_eq!(folder.check(". --baseline known --prune-baseline").code, 0);
+    let pruned: Vec<_> = known
+        .split_inclusive('\n')
+        .enumerate()
+        .filter(|(i, _)| *i != 2)
+        .map(|(_, it)| it)
+        .collect();
+    assert_eq!(folder.read("known"), pruned.concat());
+    let ran = folder.check(". --baseline known");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn nothing_hides_what_the_api_server_refuses() {
+    let text = on_delete(
+        "agent",
+        "      restartPolicy: Never\n      dnsPolicy: Wrong\n      unknown: 1\n",
+    );
+    let folder = Folder::new([("a.yaml", text.as_str())]);
+    let (code, report) = folder.json("a.yaml --write-baseline known");
+    assert_eq!(
+        (code, rules(&report)),
+        (1, vec!["schema", "pod-template-validation", "api-validation"])
+    );
+    assert_eq!(folder.json("a.yaml --baseline known"), (code, report.clone()));
+    assert_eq!(folder.json("a.yaml --new-only --against a.yaml").0, 1);
+    for rule in rules(&report) {
+        folder.write("known", format!("{rule} apps/DaemonSet/ops/agent spec\n"));
+        let ran = folder.check("a.yaml --baseline known");
+        assert_eq!(ran.code, 2);
+        assert!(ran.stderr.contains(&format!("known:1: a baseline cannot hide {rule}")), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_baseline_that_cannot_be_read_is_an_error() {
+    let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
+    for text in ["<<<<<<< HEAD\n", "=======\n", "on-delete-ignores-rolling-update\n", "a b c d\n"] {
+        folder.write("known", text);
+        let ran = folder.check("a.yaml --baseline known");
+        assert_eq!(ran.code, 2, "{text}");
+        assert!(ran.stderr.contains("known:1: this is no finding"), "{ran:?}");
+    }
+    assert_eq!(folder.check("a.yaml --baseline none").code, 2);
+    assert_eq!(folder.check("a.yaml --write-baseline none/known").code, 2);
+    assert_eq!(folder.check("a.yaml --baseline known --write-baseline known").code, 2);
+    assert_eq!(folder.check("a.yaml --prune-baseline").code, 2);
+}
+
+#[test]
+fn an_incomplete_run_writes_no_baseline() {
+    let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
+    folder.check("a.yaml --write-baseline known");
+    let known = folder.read("known");
+    folder.write("a.yaml", "a: [");
+    for flags in ["--write-baseline known", "--baseline known --prune-baseline"] {
+        let ran = folder.check(&format!("a.yaml {flags}"));
+        assert_eq!((ran.code, folder.read("known") == known), (2, true), "{ran:?}");
+        assert!(ran.stderr.contains("the baseline is not written"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_note_is_not_written_down() {
+    let text = on_delete("agent", "").replacen(
+        "spec:",
+        "spec: # setguard: ignore[on-delete-ignores-rolling-update]",
+        1,
+    );
+    let folder = Folder::new([("a.yaml", text.as_str())]);
+    folder.check("a.yaml --write-baseline known");
+    assert!(folder.read("known").lines().all(|line| line.starts_with('#')));
+}
+
+#[test]
+fn only_what_a_change_brings_is_reported() {
+    let old = on_delete("agent", "");
+    let folder = Folder::new([("old/a.yaml", old.as_str())]);
+    folder.write("new/b.yaml", format!("# Moved.\n{old}---\n{}", on_delete("other", "")));
+    let (code, report) = folder.json("new --against old --new-only --deny-warnings");
+    assert_eq!((code, rules(&report).len()), (1, 1), "{report}");
+    assert_eq!(report["findings"][0]["object"]["name"], "other");
+    assert_eq!(report["summary"]["notNew"], 1);
+    let ran = folder.check("old --against old --new-only --deny-warnings");
+    assert_eq!(ran.code, 0);
+    assert!(ran.stdout.contains("1 finding not new"), "{ran:?}");
+    assert_eq!(folder.check("new --new-only").code, 2);
+}
+
+#[test]
+fn old_files_come_from_git() {
+    let folder = Folder::new([
+        ("deploy/a.yaml", on_delete("agent", "").as_str()),
+        ("deploy/é b.yaml", &on_delete("b", "")),
+    ]);
+    folder.write("deploy/.hidden.yaml", "{{");
+    folder.write("deploy/chart/Chart.yaml", "name: chart\n");
+    folder.write("deploy/chart/templates/a.yaml", "{{ if }}");
+    folder.commit();
+    // The change moves one manifest, and changes a field that is immutable.
+    fs::rename(folder.path("deploy/a.yaml"), folder.path("deploy/z.yaml")).unwrap();
+    folder.write(
+        "deploy/é b.yaml",
+        on_delete("b", "").replace("matchLabels: {app: b}", "matchLabels: {}"),
+    );
+    folder.write("deploy/.hidden.yaml", "{{");
+    let (code, report) = folder.json("deploy --against-ref main --new-only");
+    assert_eq!(code, 1);
+    assert!(rules(&report).contains(&"immutable-field"), "{report}");
+    assert!(!rules(&report).contains(&"on-delete-ignores-rolling-update"), "{report}");
+    assert_eq!(report["summary"]["notNew"], 2, "{report}");
+    // The same in a folder below, as hooks run it, and at the top.
+    let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+    let args = ["check", ".", "--against-ref", "HEAD", "--new-only"];
+    let ran = command
+        .args(args)
+        .current_dir(folder.path("deploy"))
+        .env("GIT_PREFIX", "deploy/")
+        .output()
+        .unwrap();
+    assert_eq!(ran.status.code(), Some(1));
+    assert!(String::from_utf8(ran.stdout).unwrap().contains("2 findings not new"));
+    // A new file has no old version.
+    folder.write("new.yaml", on_delete("new", ""));
+    let ran = folder.check("new.yaml --against-ref HEAD --new-only --deny-warnings");
+    assert_eq!(ran.code, 1, "{ran:?}");
+}
+
+#[test]
+fn what_git_cannot_say_is_an_error() {
+    let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
+    let says = |args: &str, what: &str| {
+        let ran = folder.check(args);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stderr.contains(what), "{ran:?}");
+    };
+    says("a.yaml --against-ref HEAD", "needs a git repository");
+    folder.commit();
+    says("a.yaml --against-ref none", "git knows no commit \"none\"");
+    says("a.yaml --against-ref main:a.yaml", "git knows no commit");
+    says("a.yaml --against-ref=--output=x", "is no name of a commit");
+    says("- --against-ref HEAD", "standard input has no older version");
+    says("a.yaml --against-ref HEAD --against a.yaml", "cannot be used with");
+    let outside = Folder::new([("b.yaml", on_delete("agent", "").as_str())]);
+    let path = outside.path("b.yaml");
+    says(&format!("{} --against-ref HEAD", path.display()), "is outside of the repository");
+    assert!(!folder.path("x").exists());
+
+    let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+    let output = command
+        .args(["check", "a.yaml", "--against-ref", "HEAD"])
+        .env("PATH", "")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("git cannot be run"));
+}
+
+#[test]
+fn a_submodule_has_no_old_files() {
+    let inner = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
+    inner.commit();
+    let folder = Folder::new([("b.yaml", on_delete("b", "").as_str())]);
+    folder.commit();
+    let url = inner.0.path().display();
+    folder.git(&format!("-c protocol.file.allow=always submodule --quiet add {url} deploy"));
+    folder.git("commit -q -m second");
+    let ran = folder.check(". --against-ref HEAD --new-only");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("note: deploy is a submodule"), "{ran:?}");
+    assert!(ran.stdout.contains("1 finding not new"), "{ran:?}");
+}

@@ -1,0 +1,136 @@
+//! A folder with files, in which the command runs as users run it.
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support;
+
+/// The end of a run.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Ran {
+            code: output.status.code().expect("not killed"),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// A folder with files.
+pub struct Folder(pub TempDir);
+
+impl Folder {
+    pub fn new<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        for (name, text) in files {
+            folder.write(name, text);
+        }
+        folder
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// A command in this folder, with only `PATH` and the home folder in its environment.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.0.path()).env_clear().env("HOME", self.0.path());
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command
+    }
+
+    /// `setguard`, with these arguments.
+    pub fn setguard(&self, args: &[&str]) -> Ran {
+        self.feed(args, "")
+    }
+
+    pub fn feed(&self, args: &[&str], stdin: &str) -> Ran {
+        let mut command = self.command(env!("CARGO_BIN_EXE_setguard"));
+        support::feed(command.args(args), stdin.as_bytes()).into()
+    }
+
+    /// `setguard check`, with these arguments separated by spaces.
+    pub fn check(&self, args: &str) -> Ran {
+        self.setguard(&["check"].into_iter().chain(args.split(' ')).collect::<Vec<_>>())
+    }
+
+    /// Exit code and JSON report of `setguard check`.
+    pub fn json(&self, args: &str) -> (i32, Value) {
+        let ran = self.check(&format!("--format json {args}"));
+        (ran.code, serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}")))
+    }
+
+    /// `git`, which must succeed.
+    pub fn git(&self, args: &str) {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+        let mut command = self.command("git");
+        let ran = Ran::from(command.args(who).args(args.split(' ')).output().unwrap());
+        assert_eq!(ran.code, 0, "git {args}: {ran:?}");
+    }
+
+    /// Makes the folder a repository with one commit of everything in it.
+    pub fn commit(&self) {
+        self.git("init -q -b main");
+        self.git("add -A");
+        self.git("commit -q -m first");
+    }
+}
+
+/// The rules of the findings in a report.
+pub fn rules(report: &Value) -> Vec<&str> {
+    let findings = report["findings"].as_array().unwrap();
+    findings.iter().map(|finding| finding["rule"].as_str().unwrap()).collect()
+}
+
+/// A DaemonSet with one warning, `on-delete-ignores-rolling-update` in line 7, and whatever else is in
+/// these lines of its template's pods.
+pub fn on_delete(name: &str, pods: &str) -> String {
+    format!(
+        "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {{name: {name}, namespace: ops}}
+spec:
+  updateStrategy:
+    type: OnDelete
+    rollingUpdate:
+      maxUnavailable: 2
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:
+{pods}      tolerations:
+      - {{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}}
+      terminationGracePeriodSeconds: 30
+      containers:
+      - name: main
+        image: example.com/main:1.0.0
+        resources: {{requests: {{cpu: 1, memory: 64Mi}}, limits: {{memory: 64Mi}}}}
+        readinessProbe: {{httpGet: {{port: 80, path: /ready}}}}
+"
+    )
+}

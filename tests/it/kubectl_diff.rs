@@ -1,0 +1,71 @@
+//! What `kubectl diff` calls.
+
+use std::fs;
+
+use crate::folder::{Folder, on_delete};
+
+#[test]
+fn exit_codes_are_those_of_diff() {
+    let name = "apps.v1.DaemonSet.ops.agent";
+    let text = on_delete("agent", "");
+    let folder = Folder::new([
+        (format!("LIVE-1/{name}").as_str(), text.as_str()),
+        (&format!("MERGED-1/{name}"), &text),
+    ]);
+    let diff = |args: &[&str]| folder.setguard(&[&["diff", "LIVE-1", "MERGED-1"], args].concat());
+    let ran = diff(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
+
+    // The warning is not new.
+    folder.write(
+        &format!("MERGED-1/{name}"),
+        text.replace("  selector:", "  minReadySeconds: 5\n  selector:"),
+    );
+    let ran = diff(&["--deny-warnings"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("\n+  minReadySeconds: 5\n"), "{ran:?}");
+    assert!(ran.stdout.contains("1 finding not new"), "{ran:?}");
+
+    folder.write(
+        &format!("MERGED-1/{name}"),
+        text.replace("matchLabels: {app: agent}", "matchLabels: {}"),
+    );
+    let ran = diff(&[]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stdout.contains("field is immutable"), "{ran:?}");
+
+    // An object that is new.
+    fs::remove_file(folder.path(&format!("LIVE-1/{name}"))).unwrap();
+    folder.write(&format!("MERGED-1/{name}"), &text);
+    let ran = diff(&[]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("warning[on-delete-ignores-rolling-update]"), "{ran:?}");
+    assert_eq!(diff(&["--deny-warnings"]).code, 2);
+    assert_eq!(folder.setguard(&["diff", "none", "nor-this"]).code, 2);
+}
+
+#[test]
+fn kubectl_writes_the_command_behind_the_folders() {
+    let text = on_delete("agent", "");
+    let folder =
+        Folder::new([("LIVE-1/a", text.as_str()), ("MERGED-1/a", &(text.clone() + "# b\n"))]);
+    let path = |name| folder.path(name).display().to_string();
+    let (live, merged) = (path("LIVE-1"), path("MERGED-1"));
+    let ran = folder.setguard(&[&live, &merged, "diff", "--deny-warnings"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("\n+# b\n"), "{ran:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_plugin_of_kubectl_says_how_it_is_called() {
+    let folder = Folder::new([]);
+    let plugin = folder.path("kubectl-setguard");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_setguard"), &plugin).unwrap();
+    let output =
+        folder.command(plugin.to_str().unwrap()).args(["check", "--help"]).output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    assert!(help.contains("Usage: kubectl setguard check "), "{help}");
+    let help = folder.setguard(&["check", "--help"]).stdout;
+    assert!(help.contains("Usage: setguard check "), "{help}");
+}

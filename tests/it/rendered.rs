@@ -1,0 +1,97 @@
+//! Charts and kustomizations, and what they render to.
+
+use crate::folder::{Folder, on_delete, rules};
+
+#[test]
+fn the_templates_of_a_chart_are_not_read() {
+    let folder = Folder::new([
+        ("a.yaml", on_delete("agent", "").as_str()),
+        ("chart/Chart.yaml", "apiVersion: v2\nname: chart\nkind: x\nmetadata: {}\n"),
+        ("chart/values.yaml", "kind: a\nmetadata: {}\n"),
+        ("chart/values-prod.yaml", "kind: a\nspec: {}\n"),
+        ("chart/ci/a-values.yaml", "kind: a\nspec: {}\n"),
+        ("chart/templates/ds.yaml", "{{ if .Values.a }}\n"),
+        ("chart/charts/inner/Chart.yaml", "name: inner\n"),
+        ("chart/charts/inner/templates/ds.yaml", "{{ if .Values.a }}\n"),
+        ("chart/examples/b.yaml", &on_delete("b", "")),
+        ("templates/c.yaml", &on_delete("c", "")),
+    ]);
+    let (code, report) = folder.json(".");
+    assert_eq!((code, &report["summary"]["objects"]), (0, &3.into()), "{report}");
+    let ran = folder.check(".");
+    let note = "note: ./chart is a Helm chart, whose templates are not read; check what it renders to: \
+                helm template ./chart | setguard check -\n";
+    assert_eq!(ran.stderr, note);
+    // What the user names is read.
+    let ran = folder.check("chart/templates/ds.yaml");
+    assert_eq!(ran.code, 2);
+    assert!(ran.stdout.contains("helm template"), "{ran:?}");
+}
+
+#[test]
+fn the_parts_of_a_kustomization_are_not_judged_alone() {
+    let patch = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec: {minReadySeconds: 5}\n";
+    let kustomization = "\
+resources: [../base]
+patches:
+  - path: a.yaml
+    target: {kind: DaemonSet}
+  - patch: |-
+      - {op: remove, path: /spec}
+    target: {kind: DaemonSet}
+patchesStrategicMerge: [./b.yaml, '../shared/c.yaml', \"apiVersion: v1\\nkind: A\\n\"]
+patchesJson6902: [{path: d.json, target: {kind: DaemonSet}}]
+replacements: [{path: e.yaml}]
+helmCharts: [{name: x, valuesFile: f.yaml, additionalValuesFiles: [g.yaml]}]
+configMapGenerator: [{name: x, files: [h.yaml, key=i.yaml]}]
+";
+    let folder = Folder::new([
+        ("base/agent.yaml", on_delete("agent", "").as_str()),
+        ("base/kustomization.yaml", "resources: [agent.yaml]\n"),
+        ("prod/kustomization.yaml", kustomization),
+    ]);
+    for name in [
+        "prod/a.yaml",
+        "prod/b.yaml",
+        "shared/c.yaml",
+        "prod/d.json",
+        "prod/e.yaml",
+        "prod/f.yaml",
+        "prod/g.yaml",
+        "prod/h.yaml",
+        "prod/i.yaml",
+    ] {
+        folder.write(name, patch);
+    }
+    let (code, report) = folder.json(".");
+    assert_eq!((code, &report["summary"]["objects"]), (0, &1.into()), "{report}");
+    let ran = folder.check(".");
+    let note = "note: 9 files are part of a kustomization, such as ./prod, and they are not judged alone; \
+                check what it builds: kubectl kustomize ./prod | setguard check -\n";
+    assert_eq!(ran.stderr, note);
+    assert_eq!(folder.check("prod/a.yaml").code, 1);
+}
+
+#[test]
+fn findings_name_the_template() {
+    let stream = format!(
+        "---\n# Source: agent/templates/rbac.yaml\napiVersion: v1\nkind: ServiceAccount\n---\n# Source: agent/templates/ds.yaml\n{}",
+        on_delete("agent", "")
+    );
+    let folder = Folder::new([]);
+    let ran = folder.feed(&["check", "-"], &stream);
+    assert!(ran.stdout.contains("= from: agent/templates/ds.yaml, rendered"), "{ran:?}");
+    let ran = folder.feed(&["check", "-", "--format", "json"], &stream);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(rules(&report).len(), 1);
+    assert_eq!(report["findings"][0]["renderedFrom"], "agent/templates/ds.yaml");
+    assert_eq!(report["findings"][0]["line"], 13);
+
+    let origin = "namespace: ops, annotations: {config.kubernetes.io/origin: \"path: ../base/ds.yaml\\nrepo: x\\n\"}";
+    let text = on_delete("agent", "").replacen("namespace: ops", origin, 1);
+    let ran = folder.feed(&["check", "-"], &text);
+    assert!(ran.stdout.contains("= from: ../base/ds.yaml, rendered"), "{ran:?}");
+    // A comment in the text of another document says nothing about this one.
+    let ran = folder.feed(&["check", "-"], &on_delete("agent", ""));
+    assert!(!ran.stdout.contains("from:"), "{ran:?}");
+}
