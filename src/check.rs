@@ -5,6 +5,7 @@
 
 mod baseline;
 mod cross_object;
+mod fix;
 mod ignores;
 mod judge;
 mod judged;
@@ -26,6 +27,7 @@ use clap::{Args, error::ErrorKind};
 
 use self::{
     cross_object::CrossObject,
+    fix::FixArgs,
     judge::{Judge, Strictness, Surroundings},
     judged::{Content, JudgedSource},
     known::{Known, KnownArgs},
@@ -102,6 +104,8 @@ pub struct CheckArgs {
     verb: Verb,
     #[command(flatten)]
     known: KnownArgs,
+    #[command(flatten)]
+    fix: FixArgs,
     /// Report as if nothing exempted itself from warnings: neither by a comment `# setguard: ignore[RULE]
     /// reason` nor by the annotation setguard.io/ignore
     #[arg(long)]
@@ -124,6 +128,13 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     }
     let repository = Repository::find();
     let Some(policy) = load_policy(args, &repository)? else { return Ok(Exit::Error) };
+    let strictness = Strictness { deny_warnings: args.deny_warnings, no_ignores: args.no_ignores };
+    if args.fix.fix {
+        let done = fix::run(&args.fix, &args.paths, &policy, strictness)?;
+        if let Some(exit) = done {
+            return Ok(exit);
+        }
+    }
     let reports = Reports::open(&args.output, &repository, &policy)?;
     let known = Known::open(&args.known)?;
     let mut ledger = Ledger::new(repository.clone(), reports, known);
@@ -139,7 +150,6 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         ledger.known.old = Some(findings(old, &policy, repository)?);
     }
     let sources = look_around(args, &mut beside, &mut ledger.progress);
-    let strictness = Strictness { deny_warnings: args.deny_warnings, no_ignores: args.no_ignores };
     let judge = Judge::new(&policy, &previous, args.verb, beside, strictness);
     judge_all(sources, &judge, &mut ledger)?;
     if ledger.summary.is_empty() && !ledger.has_failed() && !args.allow_empty {

@@ -22,19 +22,24 @@ mod of_json;
 mod problem;
 mod scalar;
 mod scanner;
+mod spans;
 mod stream;
 mod to_json;
 mod tree;
 
 use serde::de::DeserializeOwned;
 
-pub(crate) use self::to_json::Replacements;
 pub use self::{
     comment::Comment,
     document::Document,
     node::{Key, MAX_DEPTH, Mark, Node, Value},
     problem::Problem,
     stream::{Documents, documents},
+};
+pub(crate) use self::{
+    scanner::Kind,
+    spans::{Span, spans},
+    to_json::Replacements,
 };
 
 /// Reads all documents of a stream. A document that cannot be read becomes an error, and the others

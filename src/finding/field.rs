@@ -77,6 +77,16 @@ pub struct Field {
 }
 
 impl Field {
+    /// A path of these steps.
+    pub(crate) fn of<'s>(steps: impl IntoIterator<Item = Step<'s>>) -> Self {
+        let steps = steps.into_iter().map(|step| match step {
+            Step::Child(name) => OwnedStep::Child(name.into()),
+            Step::Index(index) => OwnedStep::Index(index),
+            Step::Key(key) => OwnedStep::Key(key.into()),
+        });
+        Field { steps: steps.collect() }
+    }
+
     /// The steps, from the root.
     pub fn steps(&self) -> impl Iterator<Item = Step<'_>> {
         self.steps.iter().map(|step| match step {

@@ -19,7 +19,8 @@ mod token;
 use std::{collections::VecDeque, mem};
 
 use self::candidate::Candidate;
-pub(super) use self::token::{Kind, Style, Token};
+pub(crate) use self::token::Kind;
+pub(super) use self::token::{Style, Token};
 use super::{
     comment::Comment,
     cursor::Cursor,
@@ -367,13 +368,13 @@ impl<'a> Scanner<'a> {
     }
 
     fn push(&mut self, kind: Kind<'a>, mark: Mark) {
-        self.queue.push_back(Token { kind, mark });
+        self.queue.push_back(Token { kind, mark, end: self.cursor.at() });
     }
 
     /// Adds a token before the token with this number, or as the last if that has been taken.
     fn insert(&mut self, number: Option<usize>, kind: Kind<'a>, mark: Mark) {
         match number.and_then(|number| number.checked_sub(self.taken)) {
-            Some(i) if i <= self.queue.len() => self.queue.insert(i, Token { kind, mark }),
+            Some(i) if i <= self.queue.len() => self.queue.insert(i, Token { kind, mark, end: 0 }),
             _ => self.push(kind, mark),
         }
     }

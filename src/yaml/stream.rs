@@ -19,10 +19,18 @@ use super::{
 
 /// Reads the documents of a stream one after the other; see [`super::parse`].
 pub fn documents(text: &str) -> Documents<'_> {
-    let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut documents = yaml_documents(text);
+    let rest = documents.rest;
     let is_json = rest.trim_start().starts_with('{');
     let json = is_json.then(|| Json { reader: json::Reader::new(rest), documents: 0 });
-    Documents { rest, line: 0, json, ignored: None, header: Vec::new() }
+    documents.json = json;
+    documents
+}
+
+/// The same, without a look at whether the stream is JSON.
+pub(super) fn yaml_documents(text: &str) -> Documents<'_> {
+    let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Documents { rest, line: 0, json: None, ignored: None, header: Vec::new() }
 }
 
 /// The documents of a stream.
@@ -49,7 +57,7 @@ struct Json<'a> {
 
 /// A part of the stream with one document.
 #[derive(Debug, PartialEq)]
-enum Chunk<'a> {
+pub(super) enum Chunk<'a> {
     /// Its text.
     Text(&'a str),
     /// It cannot be separated from the one before.
@@ -148,7 +156,7 @@ impl<'a> Documents<'a> {
     }
 
     /// The number of lines before the next chunk, and the chunk.
-    fn chunk(&mut self) -> Option<(usize, Chunk<'a>)> {
+    pub(super) fn chunk(&mut self) -> Option<(usize, Chunk<'a>)> {
         let (text, first) = (self.rest, self.line);
         let (mut end, mut next) = (0, 0);
         let mut chunk = None;

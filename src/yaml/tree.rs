@@ -110,7 +110,7 @@ impl<'a> Builder<'a> {
         } else {
             self.node(Place::Block, None, 0)?
         };
-        let Token { kind, mark } = self.tokens.take()?;
+        let Token { kind, mark, .. } = self.tokens.take()?;
         let rest = match kind {
             Kind::End => None,
             Kind::DocumentEnd => content_after(self.tokens.cursor()),
@@ -195,7 +195,7 @@ impl<'a> Builder<'a> {
     }
 
     fn scalar(&mut self) -> Result<(Cow<'a, str>, Style), Problem> {
-        let Token { kind, mark } = self.tokens.take()?;
+        let Token { kind, mark, .. } = self.tokens.take()?;
         match kind {
             Kind::Scalar(text, style) => Ok((text, style)),
             _ => Err(Problem::not_yaml(mark, "a value was expected here")),

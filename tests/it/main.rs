@@ -29,6 +29,7 @@ mod crowd;
 mod daemon;
 mod discovery;
 mod door;
+mod fix;
 mod folder;
 mod generated;
 mod growth;

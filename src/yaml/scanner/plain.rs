@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Done, Kind, Scanner, Style, breaks::Breaks};
+use super::{Done, Kind, Scanner, Style, Token, breaks::Breaks};
 use crate::yaml::{cursor::Cursor, problem::Problem};
 
 impl<'a> Scanner<'a> {
@@ -66,7 +66,11 @@ impl<'a> Scanner<'a> {
         }
         let last = end.text_since(piece);
         let text = folded.map_or(Cow::Borrowed(last), |text| Cow::Owned(text + last));
-        self.push(Kind::Scalar(text, Style::Plain), end.since(&start));
+        self.queue.push_back(Token {
+            kind: Kind::Scalar(text, Style::Plain),
+            mark: end.since(&start),
+            end: end.at(),
+        });
         self.is_key_allowed |= is_new_line;
         Ok(())
     }

@@ -9,6 +9,8 @@ use crate::yaml::node::Mark;
 pub(crate) struct Token<'a> {
     pub(crate) kind: Kind<'a>,
     pub(crate) mark: Mark,
+    /// How many bytes of the text are before its end.
+    pub(crate) end: usize,
 }
 
 /// What a token is. A *flow* mapping or list is written in brackets; a *block* is indented.

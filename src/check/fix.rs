@@ -1,0 +1,123 @@
+//! `--fix`: mends in the files what can be mended without a doubt.
+//!
+//! [`plan`] says what to change in an object, [`edit`] how to change its text so that every other byte
+//! stays, and [`mend`] tries it: an edit can go wrong where an alias shares a part of the text.
+//! Nothing is written before it has been verified: that the new text means what the old one did, but for
+//! the change; that the finding is gone; and that nothing else is found.
+
+#![expect(clippy::disallowed_methods, reason = "files are read here")]
+
+mod copy;
+mod edit;
+mod mend;
+mod plan;
+mod remove;
+
+use std::{
+    fs,
+    io::{self, IsTerminal, Write},
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use similar::TextDiff;
+
+use self::mend::Mender;
+use super::{
+    judge::{Judge, Strictness, Surroundings},
+    previous::Previous,
+};
+use crate::{
+    apply::Verb,
+    exit::Exit,
+    manifests::{
+        replace::replace,
+        source::{self, Source},
+        volumes,
+    },
+    policy::Policy,
+    printable::Printable,
+};
+
+/// The flags about mending.
+#[derive(Debug, Args)]
+pub(crate) struct FixArgs {
+    /// First mend in the files what can be mended without a doubt: where a field has no effect, or a
+    /// toleration is missing beside its older form. Everything else in the files stays as it is, byte for
+    /// byte
+    #[arg(long, conflicts_with_all = ["new_only", "prune_baseline", "write_baseline"])]
+    pub(crate) fix: bool,
+    /// Change nothing, and print what --fix would change as a diff. The exit code is 1 if there is
+    /// anything
+    #[arg(long, requires = "fix")]
+    dry_run: bool,
+}
+
+/// Mends all files below these paths. `None` if they are to be checked now.
+///
+/// # Errors
+/// When a file cannot be written, or the diff cannot be printed.
+pub(super) fn run(
+    args: &FixArgs,
+    paths: &[PathBuf],
+    policy: &Policy,
+    strictness: Strictness,
+) -> anyhow::Result<Option<Exit>> {
+    let mut say = Printable::new(anstream::stderr());
+    if paths.iter().any(|path| path.as_os_str() == "-") {
+        writeln!(say, "error: --fix changes files, and standard input is none")?;
+        return Ok(Some(Exit::Error));
+    }
+    let mut beside = Surroundings::default();
+    let read = |source: Result<Source, String>| source?.read();
+    for source in source::sources(paths).map(read).filter_map(Result::ok) {
+        beside.namespaces.add(source.text());
+        volumes::add(&mut beside.storage, source.text());
+    }
+    let previous = Previous::default();
+    let judge = Judge::new(policy, &previous, Verb::default(), beside, strictness);
+    let mut exit = Exit::Clean;
+    for source in source::sources(paths).filter_map(Result::ok) {
+        let is_named = source.is_named();
+        let (Source::File(path) | Source::FileInFolder(path)) = source else { continue };
+        // What cannot be read, or not without a loss, is left for the check to report.
+        let Some(text) = fs::read(&path).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+        else {
+            continue;
+        };
+        let name = path.display();
+        let mended = Mender::new(&judge, is_named).mend(&text);
+        for note in mended.left {
+            writeln!(say, "note: {name}:{note}")?;
+        }
+        if mended.count == 0 {
+            continue;
+        }
+        if args.dry_run {
+            exit = Exit::Denied;
+            print_diff(&path, &text, &mended.text)?;
+        } else {
+            replace(&path, mended.text.as_bytes())
+                .map_err(|error| anyhow::anyhow!("{name}: cannot be written: {error}"))?;
+            let findings = if mended.count == 1 { "finding" } else { "findings" };
+            writeln!(say, "fixed: {name}: {} {findings}", mended.count)?;
+        }
+    }
+    Ok(args.dry_run.then_some(exit))
+}
+
+/// Prints a diff that `git apply` and `patch -p1` take.
+fn print_diff(path: &Path, old: &str, new: &str) -> io::Result<()> {
+    let name = path.display().to_string();
+    let name = name.trim_start_matches("./").trim_start_matches('/');
+    let diff = TextDiff::from_lines(old, new);
+    let mut unified = diff.unified_diff();
+    let diff = unified.header(&format!("a/{name}"), &format!("b/{name}")).to_string();
+    let mut out = io::stdout().lock();
+    if out.is_terminal() {
+        Printable::new(out).write_all(diff.as_bytes())
+    } else {
+        // A carriage return belongs to a diff.
+        out.write_all(diff.as_bytes())
+    }
+}

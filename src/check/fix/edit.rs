@@ -1,0 +1,184 @@
+//! Edits of a text.
+
+use std::ops::Range;
+
+use super::plan::{Change, get};
+use crate::{
+    finding::Field,
+    yaml::{Kind, Mark, Node, Span, Value},
+};
+
+/// Bytes of a text, and what is to be there instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Edit {
+    /// The bytes.
+    pub(super) bytes: Range<usize>,
+    /// The new text.
+    pub(super) with: String,
+}
+
+/// A text after edits, in any order. `None` if two of them touch the same bytes.
+pub(super) fn apply(text: &str, mut edits: Vec<Edit>) -> Option<String> {
+    edits.sort_by_key(|edit| (edit.bytes.start, edit.bytes.end));
+    let (mut edited, mut at) = (String::with_capacity(text.len()), 0);
+    for edit in edits {
+        edited.push_str(text.get(at..edit.bytes.start)?);
+        edited.push_str(&edit.with);
+        at = edit.bytes.end;
+    }
+    edited.push_str(text.get(at..)?);
+    Some(edited)
+}
+
+/// A text and its tokens.
+#[derive(Debug)]
+pub(super) struct Texts<'a> {
+    pub(super) text: &'a str,
+    pub(super) spans: Vec<Span<'a>>,
+}
+
+/// A part of a text: its tokens, and the sign of the list or mapping that it is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Its tokens, by their numbers. Those of an entry begin with the key, those of an item with the
+    /// value.
+    pub(super) tokens: Range<usize>,
+    /// Whether it is in brackets.
+    pub(super) is_flow: bool,
+}
+
+impl<'a> Texts<'a> {
+    /// A text with the tokens of [`crate::yaml::spans`].
+    pub(super) const fn new(text: &'a str, spans: Vec<Span<'a>>) -> Self {
+        Texts { text, spans }
+    }
+
+    /// The edits that change an object of the text. `None` if there are none that only do this.
+    pub(super) fn edits(&self, change: &Change, object: &Node<'_>) -> Option<Vec<Edit>> {
+        match change {
+            Change::Remove(field) => self.remove(&self.part(object, field)?),
+            Change::Copy { items, key } => items
+                .iter()
+                .map(|field| {
+                    let item = get(object, field.steps())?;
+                    let value = self.scalar_at(item.get("key")?.mark)?;
+                    self.copy(&self.part(object, field)?, value, key)
+                })
+                .collect(),
+        }
+    }
+
+    /// The part of the text that a field is.
+    fn part(&self, object: &Node<'_>, field: &Field) -> Option<Part> {
+        let node = get(object, field.steps())?;
+        let steps: Vec<_> = field.steps().collect();
+        let (_, parents) = steps.split_last()?;
+        let parent = get(object, parents.iter().copied())?;
+        let (first, value) = match &parent.value {
+            Value::Map(entries) => {
+                let (key, _) = entries.iter().find(|(_, it)| std::ptr::eq(it, node))?;
+                let first = self.scalar_at(key.mark)?;
+                let next = self.spans.get(first + 1)?;
+                (first, if next.kind == Kind::Value { first + 2 } else { return None })
+            }
+            Value::Seq(_) => {
+                let first = self.first_at(node.mark)?;
+                (first, first)
+            }
+            _ => return None,
+        };
+        let end = self.end_of_value(value)?;
+        Some(Part { tokens: first..end, is_flow: self.is_flow(first) })
+    }
+
+    /// The first token of a value at this position.
+    fn first_at(&self, mark: Mark) -> Option<usize> {
+        self.find(mark, |kind| !matches!(kind, Kind::BlockEnd | Kind::Key))
+    }
+
+    /// The scalar at this position.
+    fn scalar_at(&self, mark: Mark) -> Option<usize> {
+        self.find(mark, |kind| matches!(kind, Kind::Scalar(..)))
+    }
+
+    fn find(&self, mark: Mark, is_it: impl Fn(&Kind<'_>) -> bool) -> Option<usize> {
+        let place = (mark.line, mark.column);
+        let is_there = |span: &Span<'_>| (span.mark.line, span.mark.column) == place;
+        self.spans.iter().position(|span| is_there(span) && is_it(&span.kind))
+    }
+
+    /// The number of the token after a value that begins with this one.
+    fn end_of_value(&self, mut at: usize) -> Option<usize> {
+        while matches!(self.spans.get(at)?.kind, Kind::Anchor(_) | Kind::Tag(_)) {
+            at += 1;
+        }
+        let is_open_list = self.spans.get(at)?.kind == Kind::BlockEntry;
+        let mut depth = 0_usize;
+        loop {
+            let kind = &self.spans.get(at)?.kind;
+            match kind {
+                Kind::BlockMapping | Kind::BlockList | Kind::FlowMapping | Kind::FlowList => {
+                    depth += 1;
+                }
+                Kind::BlockEnd | Kind::FlowMappingEnd | Kind::FlowListEnd => {
+                    // It ends what is around an empty value, or around a list that is not indented.
+                    let Some(less) = depth.checked_sub(1) else { return Some(at) };
+                    depth = less;
+                }
+                Kind::Key | Kind::Value | Kind::FlowEntry | Kind::End | Kind::DocumentEnd
+                    if depth == 0 =>
+                {
+                    return Some(at);
+                }
+                _ => {}
+            }
+            at += 1;
+            if depth == 0 && !is_open_list {
+                return Some(at);
+            }
+        }
+    }
+
+    /// Whether what begins with this token is in brackets.
+    fn is_flow(&self, token: usize) -> bool {
+        let before = self.spans.get(..token).unwrap_or_default();
+        let depth = before.iter().fold(0_usize, |depth, span| match span.kind {
+            Kind::FlowMapping | Kind::FlowList => depth + 1,
+            Kind::FlowMappingEnd | Kind::FlowListEnd => depth.saturating_sub(1),
+            _ => depth,
+        });
+        depth > 0
+    }
+
+    /// The bytes from the first to the last token of a part.
+    pub(super) fn bytes(&self, part: &Part) -> Option<Range<usize>> {
+        let mut spans = self.spans.get(part.tokens.clone())?.iter();
+        let spans = spans.by_ref().filter(|span| !span.bytes.is_empty());
+        let (mut start, mut end) = (usize::MAX, 0);
+        for span in spans {
+            (start, end) = (start.min(span.bytes.start), end.max(span.bytes.end));
+        }
+        // A block scalar takes the empty lines after it too.
+        let text = self.text.get(start..end)?;
+        Some(start..start + text.trim_end().len())
+    }
+
+    /// The byte at which the line begins that has this one.
+    pub(super) fn line_start(&self, at: usize) -> Option<usize> {
+        Some(self.text.get(..at)?.rfind('\n').map_or(0, |end| end + 1))
+    }
+
+    /// The byte after the end of the line that has this one.
+    pub(super) fn line_end(&self, at: usize) -> Option<usize> {
+        Some(self.text.get(at..)?.find('\n').map_or(self.text.len(), |end| at + end + 1))
+    }
+
+    /// Whether between two bytes are only spaces and line breaks, or with `comments` also comments.
+    pub(super) fn is_blank(&self, bytes: Range<usize>, comments: bool) -> bool {
+        let text = self.text.get(bytes).unwrap_or("x");
+        text.lines().all(|line| {
+            let line = line.trim();
+            line.is_empty() || comments && line.starts_with('#')
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! Mends a text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    edit::{self, Edit, Texts},
+    plan::{self, Change},
+};
+use crate::{
+    check::judge::Judge,
+    finding::Field,
+    manifests::document::{DocumentObjects, Manifest},
+    report::diagnostic::{Diagnostic, Severity},
+    yaml,
+};
+
+/// Mends texts.
+pub(super) struct Mender<'j> {
+    judge: &'j Judge<'j>,
+    is_named: bool,
+    /// The changes that did not do what they should, and are not tried again.
+    refused: BTreeSet<Place>,
+}
+
+/// A text that was mended.
+#[derive(Debug, Default)]
+pub(super) struct Mended {
+    pub(super) text: String,
+    /// How many findings were mended.
+    pub(super) count: usize,
+    /// What could not be mended although such findings usually can, with lines.
+    pub(super) left: Vec<String>,
+}
+
+/// A finding: the numbers of its document and of its object in it, its rule and its field.
+type Place = (usize, usize, &'static str, String);
+
+/// A change to try.
+struct Try {
+    place: Place,
+    /// The path of the object in its document.
+    at: Field,
+    change: Change,
+    edits: Vec<Edit>,
+}
+
+/// What is found in a text, and what it means.
+#[derive(Default)]
+struct Read {
+    /// The documents as JSON, or why one cannot be read.
+    documents: Vec<Result<serde_json::Value, String>>,
+    /// How often a rule finds something in an object, with which severity.
+    found: BTreeMap<(usize, usize, &'static str, Severity), usize>,
+    tries: Vec<Try>,
+    left: Vec<String>,
+}
+
+impl<'j> Mender<'j> {
+    pub(super) const fn new(judge: &'j Judge<'j>, is_named: bool) -> Self {
+        Mender { judge, is_named, refused: BTreeSet::new() }
+    }
+
+    /// Mends what can be mended.
+    pub(super) fn mend(mut self, text: &str) -> Mended {
+        let mut mended = Mended { text: text.to_owned(), ..Mended::default() };
+        let mut read = self.read(&mended.text);
+        while !read.tries.is_empty() {
+            // All together, since most texts take all; and if that fails, the first alone.
+            let tries = std::mem::take(&mut read.tries);
+            let tried = self.try_all(&mended.text, &read, &tries).map(|it| (it, tries.len()));
+            let tried = tried.or_else(|| {
+                let (first, _) = tries.split_at_checked(1)?;
+                self.try_all(&mended.text, &read, first).map(|it| (it, 1))
+            });
+            if let Some(((text, now), count)) = tried {
+                mended.text = text;
+                mended.count += count;
+                read = now;
+            } else {
+                self.refused.extend(tries.into_iter().take(1).map(|it| it.place));
+                read = self.read(&mended.text);
+            }
+        }
+        mended.left = read.left;
+        mended
+    }
+
+    /// The text with these changes and what is in it, if they did what they should and no more.
+    fn try_all(&self, text: &str, before: &Read, tries: &[Try]) -> Option<(String, Read)> {
+        let edits = tries.iter().flat_map(|it| it.edits.clone()).collect();
+        let text = edit::apply(text, edits)?;
+        let after = self.read(&text);
+        let mut wanted = before.documents.clone();
+        for Try { place, at, change, .. } in tries {
+            let document = wanted.get_mut(place.0)?.as_mut().ok()?;
+            change.apply_to(document.pointer_mut(&at.pointer())?)?;
+        }
+        let is_more =
+            |(key, count): (_, &usize)| *count > before.found.get(key).copied().unwrap_or(0);
+        let is_less = tries.iter().all(|Try { place: (document, object, rule, _), .. }| {
+            let count = |read: &Read| {
+                let all = read
+                    .found
+                    .iter()
+                    .filter(|((d, o, r, _), _)| (d, o, r) == (document, object, rule));
+                all.map(|(_, count)| count).sum::<usize>()
+            };
+            count(&after) < count(before)
+        });
+        let is_good = after.documents == wanted && is_less && !after.found.iter().any(is_more);
+        is_good.then_some((text, after))
+    }
+
+    /// Reads and judges a text, and looks for one change in each of its objects.
+    fn read(&self, text: &str) -> Read {
+        let mut read = Read::default();
+        let mut texts = None;
+        for (number, document) in yaml::documents(text).enumerate() {
+            let document = match document {
+                Ok(document) => document,
+                Err(problem) => {
+                    read.documents.push(Err(problem.message));
+                    continue;
+                }
+            };
+            read.documents
+                .push(serde_json::from_str(&document.root.to_json()).map_err(|e| e.to_string()));
+            let mut ignores = self.judge.ignores(&document);
+            let objects = DocumentObjects::of(document, self.is_named).manifests;
+            for (object_number, manifest) in objects.iter().enumerate() {
+                let mut report = self.judge.judge(manifest).report;
+                ignores.apply(&mut report);
+                let mut is_tried = false;
+                for diagnostic in report.diagnostics {
+                    let (rule, severity) = (diagnostic.rule.id, diagnostic.severity);
+                    *read.found.entry((number, object_number, rule, severity)).or_default() += 1;
+                    let Some(change) = change(&diagnostic, manifest) else { continue };
+                    let place = (number, object_number, rule, diagnostic.field.clone());
+                    let texts = texts.get_or_insert_with(|| {
+                        yaml::spans(text).map(|spans| Texts::new(text, spans))
+                    });
+                    let edits = texts.as_ref().and_then(|it| it.edits(&change, &manifest.node));
+                    match edits.filter(|_| !self.refused.contains(&place)) {
+                        Some(edits) if !is_tried => {
+                            is_tried = true;
+                            read.tries.push(Try { place, at: manifest.at.clone(), change, edits });
+                        }
+                        Some(_) => {}
+                        None => read.left.push(format!(
+                            "{}: {rule} is left to you: the text shares what would have to change, or has \
+                             something else in the same line",
+                            diagnostic.mark.line
+                        )),
+                    }
+                }
+            }
+        }
+        read
+    }
+}
+
+/// The change that mends a finding, unless somebody has said that it is meant.
+fn change(diagnostic: &Diagnostic, manifest: &Manifest<'_>) -> Option<Change> {
+    let is_meant = diagnostic.downgrade.is_some();
+    let change = || plan::plan(diagnostic.rule.id, &diagnostic.field, &manifest.node);
+    (!is_meant).then(change).flatten()
+}
