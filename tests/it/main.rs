@@ -47,6 +47,7 @@ mod kubectl_diff;
 mod memory;
 mod mutations;
 mod parity;
+mod pipeline;
 mod readings;
 mod rendered;
 mod reports;

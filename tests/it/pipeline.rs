@@ -1,0 +1,156 @@
+//! A repository and its pipeline, as docs/ci.md describes it.
+
+use std::{fs, path::Path};
+
+use crate::folder::{Folder, Ran, on_delete, rules};
+
+/// A file at the top of this repository.
+fn ours(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+}
+
+#[test]
+fn a_repository_goes_through_its_pipeline() {
+    let folder = Folder::new([
+        ("deploy/agent.yaml", on_delete("agent", "").as_str()),
+        ("base/kustomization.yaml", "resources: [cache.yaml]\n"),
+        ("base/cache.yaml", &on_delete("cache", "")),
+        (
+            "overlays/prod/kustomization.yaml",
+            "resources: [../../base]\npatches: [{path: patch.yaml}]\n",
+        ),
+        (
+            "overlays/prod/patch.yaml",
+            "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: cache}\n",
+        ),
+        ("chart/Chart.yaml", "apiVersion: v2\nname: chart\nversion: 1.0.0\n"),
+        ("chart/values.yaml", "kind: DaemonSet\nspec: {}\n"),
+        ("chart/templates/ds.yaml", "{{- if .Values.kind }}\n"),
+    ]);
+    folder.commit();
+
+    // Day one: everything that is there is written down, and the pipeline is green.
+    let ran = folder.check(". --deny-warnings");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    for hint in [
+        "helm template ./chart | setguard check -",
+        "kubectl kustomize ./overlays/prod | setguard check -",
+    ] {
+        assert!(ran.stderr.contains(hint), "{ran:?}");
+    }
+    assert_eq!(folder.check(". --deny-warnings --write-baseline setguard-baseline").code, 0);
+    let (code, report) = folder.json(". --deny-warnings --baseline setguard-baseline");
+    assert_eq!((code, &report["summary"]["hiddenByBaseline"]), (0, &2.into()), "{report}");
+    folder.git("add -A");
+    folder.git("commit -q -m baseline");
+
+    // A change brings something new. It is found with and without the baseline.
+    folder.write("deploy/new.yaml", on_delete("new", ""));
+    for flags in ["--baseline setguard-baseline", "--against-ref HEAD --new-only"] {
+        let (code, report) = folder.json(&format!(". --deny-warnings {flags}"));
+        assert_eq!((code, rules(&report).len()), (1, 1), "{report}");
+        assert_eq!(report["findings"][0]["object"]["name"], "new");
+    }
+
+    // It is mended, with all that was known; then the baseline is pruned.
+    assert_eq!(folder.check(". --deny-warnings --fix").code, 0);
+    assert_eq!(folder.check(". --baseline setguard-baseline").code, 1);
+    assert_eq!(folder.check(". --baseline setguard-baseline --prune-baseline").code, 0);
+    assert_eq!(folder.check(". --deny-warnings --baseline setguard-baseline").code, 0);
+    assert!(folder.read("setguard-baseline").lines().all(|line| line.starts_with('#')));
+}
+
+#[test]
+fn the_versions_in_files_for_pipelines_are_this_one() {
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(ours("action.yml").contains(&format!("    default: {version}\n")));
+    assert!(ours("examples/ci/gitlab-ci.yml").contains(&format!("SETGUARD_VERSION: {version}\n")));
+    assert!(ours("examples/ci/pre-commit-config.yaml").contains(&format!("rev: v{version}\n")));
+}
+
+/// What the action runs, with a release that is a folder. The program in it runs the real one.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod action {
+    use super::*;
+
+    fn release() -> Folder {
+        let name = concat!("setguard-", env!("CARGO_PKG_VERSION"), "-linux-amd64");
+        let folder = Folder::new([("deploy/a b.yaml", on_delete("agent", "").as_str())]);
+        let program = format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_setguard"));
+        folder.write(&format!("{name}/setguard"), program);
+        let version = env!("CARGO_PKG_VERSION");
+        folder.write(
+            "release.sh",
+            format!("chmod +x {name}/setguard && mkdir v{version} && tar -czf v{version}/{name}.tar.gz {name} && cd v{version} && sha256sum *.gz > SHA256SUMS && cut -d ' ' -f 1 SHA256SUMS"),
+        );
+        folder
+    }
+
+    /// The checksum of the archive.
+    fn make(folder: &Folder) -> String {
+        let made = Ran::from(folder.command("sh").arg("release.sh").output().unwrap());
+        assert_eq!(made.code, 0, "{made:?}");
+        made.stdout.trim().to_owned()
+    }
+
+    fn run(folder: &Folder, more: &[(&str, &str)]) -> Ran {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/action/setguard");
+        let mut command = folder.command("bash");
+        command.arg(script).envs([
+            ("SETGUARD_ACTION_PATHS", "deploy/a b.yaml\n"),
+            ("SETGUARD_ACTION_VERSION", env!("CARGO_PKG_VERSION")),
+            ("SETGUARD_ACTION_RELEASES", &format!("file://{}", folder.0.path().display())),
+            ("RUNNER_TEMP", folder.0.path().to_str().unwrap()),
+            ("GITHUB_OUTPUT", folder.path("output").to_str().unwrap()),
+        ]);
+        command.envs(more.iter().copied()).output().unwrap().into()
+    }
+
+    #[test]
+    fn annotations_are_printed() {
+        let folder = release();
+        let sum = make(&folder);
+        for sum in ["", &sum] {
+            let ran = run(
+                &folder,
+                &[("SETGUARD_ACTION_SHA256", sum), ("SETGUARD_ACTION_ARGS", "--deny-warnings\n")],
+            );
+            assert_eq!(ran.code, 1, "{ran:?}");
+            assert!(ran.stdout.contains("::error "), "{ran:?}");
+            assert!(!folder.path("output").exists());
+        }
+    }
+
+    #[test]
+    fn findings_are_written_for_code_scanning() {
+        let folder = release();
+        make(&folder);
+        let sarif = folder.path("out.sarif").display().to_string();
+        let ran = run(&folder, &[("SETGUARD_ACTION_SARIF", &sarif)]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(folder.read("output"), format!("sarif={sarif}\n"));
+        let report: serde_json::Value = serde_json::from_str(&folder.read("out.sarif")).unwrap();
+        assert_eq!(report["runs"][0]["results"][0]["ruleId"], "on-delete-ignores-rolling-update");
+        let binary = env!("CARGO_BIN_EXE_setguard");
+        assert_eq!(run(&folder, &[("SETGUARD_ACTION_BINARY", binary)]).code, 0);
+    }
+
+    #[test]
+    fn what_is_not_the_release_is_not_run() {
+        let folder = release();
+        make(&folder);
+        let wrong = "0".repeat(64);
+        let ran = run(&folder, &[("SETGUARD_ACTION_SHA256", wrong.as_str())]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stdout.contains("does not have the checksum"), "{ran:?}");
+        assert!(!ran.stdout.contains("rolling"), "{ran:?}");
+        for version in ["../x", "9.9.9"] {
+            let ran = run(&folder, &[("SETGUARD_ACTION_VERSION", version)]);
+            assert_eq!(ran.code, 2, "{ran:?}");
+            assert!(ran.stdout.starts_with("::error::"), "{ran:?}");
+        }
+        // A list without the archive proves nothing.
+        folder.write(concat!("v", env!("CARGO_PKG_VERSION"), "/SHA256SUMS"), "");
+        assert_eq!(run(&folder, &[]).code, 2);
+    }
+}
