@@ -53,8 +53,8 @@ struct Entry {
 pub(crate) struct Unused {
     /// Their object was judged: line and text.
     pub(crate) fixed: Vec<(usize, String)>,
-    /// The lines of those whose object is not in the input.
-    pub(crate) absent: Vec<usize>,
+    /// How many there are whose object is not in the input.
+    pub(crate) absent: usize,
 }
 
 impl Baseline {
@@ -66,9 +66,8 @@ impl Baseline {
         let mut baseline = Baseline::default();
         for (i, line) in text.lines().enumerate() {
             let line_number = i + 1;
-            let line = line.trim_start_matches('\u{feff}').trim();
-            let entry = line.split_once("  #").map_or(line, |(entry, _)| entry).trim_end();
-            if entry.is_empty() || entry.starts_with('#') {
+            let entry = entry_of(line);
+            if entry.is_empty() {
                 continue;
             }
             let words: Vec<_> = entry.split(' ').collect();
@@ -140,7 +139,7 @@ impl Baseline {
             if self.objects.get(object) == Some(&true) {
                 unused.fixed.push((entry.line, text.clone()));
             } else {
-                unused.absent.push(entry.line);
+                unused.absent += 1;
             }
         }
         unused.fixed.sort_unstable();
@@ -149,13 +148,19 @@ impl Baseline {
 
     /// The text of the file without the entries that were not found; the rest stays as it is.
     pub(crate) fn pruned(&self, text: &str) -> String {
-        let unused = self.unused();
-        let fixed = unused.fixed.iter().map(|(line, _)| line);
-        let lines: Vec<_> = fixed.chain(&unused.absent).collect();
-        let kept = text.split_inclusive('\n').enumerate();
-        let kept = kept.filter(|(i, _)| !lines.contains(&&(i + 1)));
-        kept.map(|(_, line)| line).collect()
+        let is_unused = |line: &&str| {
+            let entry = self.entries.get(entry_of(line));
+            entry.is_some_and(|entry| !entry.is_found)
+        };
+        text.split_inclusive('\n').filter(|line| !is_unused(line)).collect()
     }
+}
+
+/// A line without its comment; empty if it has no entry.
+fn entry_of(line: &str) -> &str {
+    let line = line.trim_start_matches('\u{feff}').trim();
+    let entry = line.split_once("  #").map_or(line, |(entry, _)| entry).trim_end();
+    if entry.starts_with('#') { "" } else { entry }
 }
 
 /// Whether the word after a field is a number such as `#2`. There need be none.

@@ -99,7 +99,10 @@ impl CrossObject {
                 rendered_from: kept.rendered_from,
                 id: kept.id,
             };
-            for it in self.ignores.iter_mut().filter(|it| it.source == kept.source) {
+            // They are in the order of their sources.
+            let first = self.ignores.partition_point(|it| it.source < kept.source);
+            let own = self.ignores.iter_mut().skip(first);
+            for it in own.take_while(|it| it.source == kept.source) {
                 it.ignores.apply(&mut object);
             }
             if open.as_ref().is_none_or(|(index, _)| *index != kept.source) {

@@ -113,8 +113,8 @@ impl Known {
         for (line, entry) in &unused.fixed {
             writeln!(say, "error: {name}:{line}: no longer found: {entry}")?;
         }
-        if !unused.absent.is_empty() {
-            let (count, name) = (unused.absent.len(), path.display());
+        if unused.absent > 0 {
+            let (count, name) = (unused.absent, path.display());
             writeln!(
                 say,
                 "note: {name}: {count} of its findings are in objects that were not checked"

@@ -1,7 +1,5 @@
 //! How kubectl calls setguard: as a plugin, and as the program that shows what `kubectl diff` finds.
 
-#![expect(clippy::disallowed_methods, reason = "the command line is read here")]
-
 use std::{
     env,
     ffi::{OsStr, OsString},

@@ -61,7 +61,7 @@ impl<'a> DocumentObjects<'a> {
         let mut sorted = DocumentObjects::default();
         let first = document.root.mark.line;
         let above = document.comments.iter().filter(|comment| comment.line < first);
-        let template = above.filter_map(|comment| comment.after("Source")).last();
+        let template = above.filter_map(|comment| comment.after("Source")).next_back();
         for object in ManifestObject::all(document.root) {
             sorted.add(object, is_named, template);
         }

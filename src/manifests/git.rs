@@ -1,7 +1,5 @@
 //! Files as they were at a commit, read by the `git` command.
 
-#![expect(clippy::disallowed_methods, reason = "the working folder is resolved here")]
-
 use std::{
     ffi::OsStr,
     fs,
@@ -59,7 +57,7 @@ pub(crate) fn read(reference: &str, paths: &[PathBuf]) -> Result<Old, String> {
     for path in paths {
         let inside = inside(path, &top)?;
         let blobs = list(&commit, &inside, &mut old.notes)?;
-        read_all(reference, blobs, &mut old)?;
+        read_all(reference, &blobs, &mut old)?;
     }
     Ok(old)
 }
@@ -116,7 +114,7 @@ fn list(commit: &str, inside: &Path, notes: &mut Vec<String>) -> Result<Vec<Blob
 }
 
 /// Reads those files that are manifests.
-fn read_all(reference: &str, blobs: Vec<Blob>, old: &mut Old) -> Result<(), String> {
+fn read_all(reference: &str, blobs: &[Blob], old: &mut Old) -> Result<(), String> {
     let of_layout = |blob: &&Blob| !blob.is_named && Layout::is_about(&blob.path);
     let about: Vec<_> = blobs.iter().filter(of_layout).collect();
     let texts = cat(&about)?;

@@ -50,7 +50,7 @@ impl Layout {
 
     /// Whether a file in a folder is no manifest.
     pub(crate) fn skips(&self, file: &Path) -> bool {
-        if self.parts.contains(&clean(file)) {
+        if !self.parts.is_empty() && self.parts.contains(&clean(file)) {
             return true;
         }
         let inside = file.ancestors().skip(1).find(|folder| self.charts.contains(*folder));

@@ -36,6 +36,8 @@ fn what_is_fixed_must_leave_the_baseline() {
     let folder =
         Folder::new([("a.yaml", on_delete("agent", "").as_str()), ("b.yaml", &on_delete("b", ""))]);
     folder.check(". --write-baseline known");
+    // After a merge an entry may be there twice.
+    let entry = folder.read("known").lines().nth(2).unwrap().to_owned();
     let known = folder.read("known") + "# by hand\n";
     folder.write("known", &known);
 
@@ -53,6 +55,7 @@ fn what_is_fixed_must_leave_the_baseline() {
         "{ran:?}"
     );
 
+    folder.write("known", format!("{known}{entry}\n"));
     assert_eq!(folder.check(". --baseline known --prune-baseline").code, 0);
     let pruned: Vec<_> = known
         .split_inclusive('\n')

@@ -7,7 +7,7 @@ const RULE: &str = "on-delete-ignores-rolling-update";
 /// The severity of the finding in a manifest, why it is eased, and all remarks.
 fn judged(text: &str, args: &str) -> (String, String, Vec<String>) {
     let folder = Folder::new([("a.yaml", text)]);
-    let (_, report) = folder.json(&format!("{args} a.yaml").trim().to_owned());
+    let (_, report) = folder.json(format!("{args} a.yaml").trim());
     assert_eq!(rules(&report), [RULE], "{text}\n{report}");
     let finding = &report["findings"][0];
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();

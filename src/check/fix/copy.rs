@@ -47,8 +47,10 @@ impl Texts<'_> {
     fn copied(&self, item: &Part, value: usize, with: &str) -> Option<String> {
         let mut copied = String::new();
         let mut last: Option<usize> = None;
-        for (number, Span { bytes, .. }) in self.spans.iter().enumerate() {
-            if !item.tokens.contains(&number) || bytes.is_empty() {
+        for (number, Span { bytes, .. }) in
+            item.tokens.clone().zip(self.spans.get(item.tokens.clone())?)
+        {
+            if bytes.is_empty() {
                 continue;
             }
             if let Some(last) = last {

@@ -35,6 +35,8 @@ pub(super) fn apply(text: &str, mut edits: Vec<Edit>) -> Option<String> {
 pub(super) struct Texts<'a> {
     pub(super) text: &'a str,
     pub(super) spans: Vec<Span<'a>>,
+    /// Whether each token is in brackets.
+    in_brackets: Vec<bool>,
 }
 
 /// A part of a text: its tokens, and the sign of the list or mapping that it is in.
@@ -49,8 +51,19 @@ pub(super) struct Part {
 
 impl<'a> Texts<'a> {
     /// A text with the tokens of [`crate::yaml::spans`].
-    pub(super) const fn new(text: &'a str, spans: Vec<Span<'a>>) -> Self {
-        Texts { text, spans }
+    pub(super) fn new(text: &'a str, spans: Vec<Span<'a>>) -> Self {
+        let mut depth = 0_usize;
+        let in_brackets = spans.iter().map(|span| {
+            let before = depth;
+            match span.kind {
+                Kind::FlowMapping | Kind::FlowList => depth += 1,
+                Kind::FlowMappingEnd | Kind::FlowListEnd => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            before > 0
+        });
+        let in_brackets = in_brackets.collect();
+        Texts { text, spans, in_brackets }
     }
 
     /// The edits that change an object of the text. `None` if there are none that only do this.
@@ -88,7 +101,7 @@ impl<'a> Texts<'a> {
             _ => return None,
         };
         let end = self.end_of_value(value)?;
-        Some(Part { tokens: first..end, is_flow: self.is_flow(first) })
+        Some(Part { tokens: first..end, is_flow: *self.in_brackets.get(first)? })
     }
 
     /// The first token of a value at this position.
@@ -102,9 +115,11 @@ impl<'a> Texts<'a> {
     }
 
     fn find(&self, mark: Mark, is_it: impl Fn(&Kind<'_>) -> bool) -> Option<usize> {
-        let place = (mark.line, mark.column);
-        let is_there = |span: &Span<'_>| (span.mark.line, span.mark.column) == place;
-        self.spans.iter().position(|span| is_there(span) && is_it(&span.kind))
+        let place = |mark: Mark| (mark.line, mark.column);
+        let first = self.spans.partition_point(|span| place(span.mark) < place(mark));
+        let here = self.spans.get(first..)?.iter();
+        let mut here = here.take_while(|span| place(span.mark) == place(mark));
+        here.position(|span| is_it(&span.kind)).map(|i| first + i)
     }
 
     /// The number of the token after a value that begins with this one.
@@ -139,21 +154,10 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// Whether what begins with this token is in brackets.
-    fn is_flow(&self, token: usize) -> bool {
-        let before = self.spans.get(..token).unwrap_or_default();
-        let depth = before.iter().fold(0_usize, |depth, span| match span.kind {
-            Kind::FlowMapping | Kind::FlowList => depth + 1,
-            Kind::FlowMappingEnd | Kind::FlowListEnd => depth.saturating_sub(1),
-            _ => depth,
-        });
-        depth > 0
-    }
-
     /// The bytes from the first to the last token of a part.
     pub(super) fn bytes(&self, part: &Part) -> Option<Range<usize>> {
-        let mut spans = self.spans.get(part.tokens.clone())?.iter();
-        let spans = spans.by_ref().filter(|span| !span.bytes.is_empty());
+        let spans = self.spans.get(part.tokens.clone())?.iter();
+        let spans = spans.filter(|span| !span.bytes.is_empty());
         let (mut start, mut end) = (usize::MAX, 0);
         for span in spans {
             (start, end) = (start.min(span.bytes.start), end.max(span.bytes.end));

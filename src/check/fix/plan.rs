@@ -38,7 +38,7 @@ pub(super) fn plan(rule: &str, field: &str, object: &Node<'_>) -> Option<Change>
         "legacy-master-toleration" => return copy_tolerations(object),
         _ => return None,
     };
-    Some(Change::Remove(without_empty_parents(remove, object)))
+    Some(Change::Remove(without_empty_parents(&remove, object)))
 }
 
 /// The path that was written as this text, if it has only names and indexes.
@@ -56,7 +56,7 @@ fn parse(field: &str) -> Option<Field> {
 }
 
 /// The outermost field that would be empty without this one, or this one.
-fn without_empty_parents(field: Field, object: &Node<'_>) -> Field {
+fn without_empty_parents(field: &Field, object: &Node<'_>) -> Field {
     let mut steps: Vec<_> = field.steps().collect();
     while let [parents @ .., _] = steps.as_slice()
         && parents.len() > 1
