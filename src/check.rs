@@ -1,7 +1,7 @@
 //! `setguard check`: reads manifests, runs the engine on them, and reports what it finds.
 //!
-//! Imports: report, engine, policy, catalogue, inject, manifests, apply, rules, inventory, object, kubernetes,
-//! yaml, finding, exit, printable.
+//! Imports: report, engine, policy, catalogue, inject, manifests, apply, rules, inventory, object,
+//! kubernetes, yaml, finding, exit, printable.
 
 mod baseline;
 mod cross_object;
@@ -62,7 +62,7 @@ use crate::{
 #[command(after_help = "\
 Exit codes:
   0  nothing would be denied
-  1  at least one object would be denied
+  1  at least one object would be denied, or the baseline has findings that are fixed
   2  wrong usage, an invalid policy, input that cannot be read (whatever else was found), or
      nothing to check
 
@@ -72,7 +72,9 @@ Examples:
   helm template . | setguard check -
   kubectl kustomize overlays/prod | setguard check - --deny-warnings
   setguard check deploy/ --output sarif=setguard.sarif --output junit=setguard.xml
-  git worktree add ../main main && setguard check deploy/ --against ../main/deploy/
+  setguard check deploy/ --against-ref origin/main --new-only
+  setguard check deploy/ --baseline setguard-baseline
+  setguard check deploy/ --fix --dry-run
   kubectl get sts,ds -A -o yaml --show-managed-fields > live.yaml
   setguard check deploy/ --against live.yaml --as server-side-apply")]
 pub struct CheckArgs {
