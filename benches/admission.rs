@@ -64,6 +64,7 @@ fn validate(c: &mut Criterion) {
                     Endpoint::Validate,
                     &body,
                     &policy,
+                    None,
                     today,
                     Deadline::NONE,
                 ))
@@ -87,7 +88,14 @@ fn mutate(c: &mut Criterion) {
     });
     group.bench_function("whole", |b| {
         b.iter(|| {
-            black_box(admission::answer(Endpoint::Mutate, &body, &policy, today, Deadline::NONE))
+            black_box(admission::answer(
+                Endpoint::Mutate,
+                &body,
+                &policy,
+                None,
+                today,
+                Deadline::NONE,
+            ))
         });
     });
     group.finish();

@@ -1,6 +1,6 @@
 //! Answers an AdmissionReview: bytes in, bytes out.
 //!
-//! Imports: engine, policy, inject, rules, object, kubernetes, finding.
+//! Imports: engine, policy, inject, rules, inventory, object, kubernetes, finding.
 //!
 //! It is pure: the server handles HTTP, the clock and the log.
 
@@ -21,6 +21,7 @@ use crate::{
     engine::{self, Context, Door, Identity, deadline::Deadline, verdict::Verdict},
     finding::Mode,
     inject::{self, Injection, pod::Pod},
+    inventory::view::View,
     kubernetes::resource::Resource,
     object::{DecodeError, Object, Subject, schema, weight::Weight},
     policy::Policy,
@@ -113,7 +114,7 @@ pub enum AnswerError {
     Fault(serde_json::Error),
 }
 
-/// Answers a review.
+/// Answers a review. Without a view of the cluster, each object is judged alone.
 ///
 /// # Errors
 /// When the request is malformed, or the answer cannot be written.
@@ -121,12 +122,13 @@ pub fn answer(
     endpoint: Endpoint,
     body: &[u8],
     policy: &Policy,
+    view: Option<&View>,
     today: Date,
     deadline: Deadline<'_>,
 ) -> Result<Answer, AnswerError> {
     let request = Request::parse(body)?;
     let mut reply = Reply::new(&request);
-    let cx = Context { policy, door: Door::Serve, today, deadline };
+    let cx = Context { policy, door: Door::Serve, today, deadline, view };
     let judged = match endpoint {
         Endpoint::Validate => validate(&request, &cx, &mut reply),
         Endpoint::Mutate => mutate(&request, &cx, &mut reply),

@@ -11,6 +11,7 @@ pub mod verdict;
 use std::{
     cell::{OnceCell, RefCell},
     collections::BTreeMap,
+    fmt::Write as _,
 };
 
 use jiff::civil::Date;
@@ -22,7 +23,11 @@ use self::{
 use crate::{
     finding::{Finding, Findings, Meta, Mode},
     inject::{Injection, pod::Pod},
-    inventory::{Inventory, item::Item},
+    inventory::{
+        Inventory,
+        item::Item,
+        view::{Freshness, View},
+    },
     object::{
         Metadata, Object, Subject,
         marks::IGNORE_ANNOTATION,
@@ -33,7 +38,10 @@ use crate::{
     rules::{
         api_validation::{self, meta::API_VALIDATION, meta::POD_TEMPLATE_VALIDATION},
         bounds::{self, TOO_LARGE_TO_JUDGE},
-        cross_object::{RULES, rule::Found},
+        cross_object::{
+            RULES,
+            rule::{Asked, Evidence, Found},
+        },
         trap::Phase,
         traps::TRAPS,
     },
@@ -60,6 +68,8 @@ pub struct Context<'a> {
     pub today: Date,
     /// When judging has to end.
     pub deadline: Deadline<'a>,
+    /// The cluster that the object is meant for, as the webhook sees it.
+    pub view: Option<&'a View>,
 }
 
 impl Context<'_> {
@@ -85,6 +95,9 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let tolerated = api_validation::validate(subject, &cluster, &mut findings);
     run_traps(subject, cx, |phase| cx.door == Door::Check || phase == Phase::After, &mut findings);
     judge_all(findings, subject, cx, &mut verdict);
+    if let Some(view) = cx.view {
+        among_others(subject, view, cx, &mut verdict);
+    }
     for finding in tolerated {
         let mode = cx.mode(finding.rule).min(Mode::Warn);
         if mode != Mode::Off {
@@ -143,7 +156,54 @@ pub fn evaluate_injection<'a>(
     verdict
 }
 
-/// Judges objects by the cross-object rules. The key of a verdict is the object's index in the
+/// Judges an object by the cross-object rules, as one of a cluster.
+fn among_others(subject: &Subject<'_>, view: &View, cx: &Context<'_>, verdict: &mut Verdict) {
+    let own = Item::of(&subject.object);
+    let kind = own.kind().as_str();
+    let old = OnceCell::new();
+    let rules = RULES.iter().filter(|rule| rule.kinds.contains(&kind));
+    let mut too_late = 0;
+    for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
+        if too_late > 0 || cx.deadline.has_passed() {
+            too_late += 1;
+            continue;
+        }
+        let run = |item: &Item, object: &Object<'_>| {
+            let mut found = Found::of(&rule.meta);
+            (rule.check)(&Asked::in_cluster(view, item, object.template()), &mut found);
+            found
+        };
+        for (through, mut finding) in run(&own, &subject.object).into_vec() {
+            let mut most = match rule.evidence {
+                Evidence::Presence => Mode::Deny,
+                Evidence::Absence => Mode::Warn,
+            };
+            if let Freshness::Stale { as_of } = view.freshness(through) {
+                most = most.min(Mode::Warn);
+                let _ = write!(finding.message, " (as of {} UTC)", as_of.strftime("%H:%M:%S"));
+            }
+            let had_before = |_: &Finding| {
+                let old = old.get_or_init(|| {
+                    let old = subject.old_alone()?.object;
+                    Some((Item::of(&old), old))
+                });
+                old.as_ref().is_some_and(|(item, object)| !run(item, object).is_empty())
+            };
+            let before = verdict.judged.len();
+            judge(finding, &(&own).into(), had_before, cx, verdict);
+            for judged in verdict.judged.iter_mut().skip(before) {
+                judged.mode = judged.mode.min(most);
+            }
+        }
+    }
+    if too_late > 0 {
+        let mut findings = Findings::of(&TOO_LARGE_TO_JUDGE);
+        bounds::out_of_time(too_late, &mut findings);
+        judge_all(findings, subject, cx, verdict);
+    }
+}
+
+/// Judges objects by the cross-object rules, as those of an input. The key of a verdict is the object's index in the
 /// inventory. `before` contains the previous objects, for ratcheting.
 pub fn evaluate_cross_object(
     inventory: &Inventory,
@@ -151,20 +211,21 @@ pub fn evaluate_cross_object(
     cx: &Context<'_>,
 ) -> BTreeMap<usize, Verdict> {
     let mut verdicts: BTreeMap<usize, Verdict> = BTreeMap::new();
+    let judged = || inventory.items().filter(|(_, item)| item.is_judged());
     for rule in RULES.iter().filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
-        let run = |inventory| {
+        let run = |inventory, index| {
             let mut found = Found::of(&rule.meta);
-            (rule.check)(inventory, &mut found);
-            found.into_vec()
+            if let Some(asked) = Asked::in_input(inventory, index) {
+                (rule.check)(&asked, &mut found);
+            }
+            found
         };
-        let had = OnceCell::new();
-        for (place, finding) in run(inventory) {
-            let Some(item) = inventory.get(place) else { continue };
-            let had_before = |_: &Finding| {
-                let had = had.get_or_init(|| run(before));
-                had.iter().any(|(old, _)| before.get(*old).is_some_and(|old| old.is_same(item)))
-            };
-            judge(finding, &item.into(), had_before, cx, verdicts.entry(place).or_default());
+        for (index, item) in judged() {
+            for (_, finding) in run(inventory, index).into_vec() {
+                let had_before =
+                    |_: &Finding| before.same_as(item).any(|old| !run(before, old).is_empty());
+                judge(finding, &item.into(), had_before, cx, verdicts.entry(index).or_default());
+            }
         }
     }
     verdicts

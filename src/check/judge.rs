@@ -166,7 +166,8 @@ impl<'a> Judge<'a> {
         let after = injection.applied(json);
         let after = after.as_deref().and_then(|json| Object::parse(object.resource, json).ok());
         let object = after.unwrap_or(object);
-        let item = Item::of(&object);
+        // One that claims to be on its way out is nothing to other objects.
+        let item = object.metadata.deletion_timestamp.is_none().then(|| Item::of(&object));
         let subject = match old {
             Some(old) => Subject::update(object, old),
             None => Subject::create(object),
@@ -209,6 +210,7 @@ impl<'a> Judge<'a> {
             door: Door::Check,
             today: self.today,
             deadline: Deadline::NONE,
+            view: None,
         }
     }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     finding::Field,
-    inventory::item::{Item, Place},
+    inventory::item::Item,
     manifests::{
         document::{DocumentObjects, Manifest},
         source::Source,
@@ -77,7 +77,7 @@ impl JudgedSource {
                     );
                     contents.extend(objects.related.iter().filter_map(|node| {
                         let mut item = Item::of_json(&node.to_json())?;
-                        item.place = Some(Place { file: file.clone(), line: node.mark.line });
+                        item.set_place(file.clone(), node.mark.line);
                         Some(Content::Related(item))
                     }));
                     contents.extend(objects.manifests.iter().map(|manifest| {
@@ -104,7 +104,7 @@ impl JudgedManifest {
         let mut item = judged.item;
         let fields: Vec<Field> = item.as_ref().map(Item::fields).unwrap_or_default();
         if let Some(item) = &mut item {
-            item.place = Some(Place { file: file.clone(), line: manifest.node.mark.line });
+            item.set_place(file.clone(), manifest.node.mark.line);
         }
         let marks = fields.iter().map(|field| manifest.node.locate(field)).collect();
         JudgedManifest { report: judged.report, item, marks }

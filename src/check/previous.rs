@@ -50,7 +50,7 @@ impl Previous {
         if let Some(resource) = resource {
             let json = schema::read(node, resource).json(node);
             if let Ok(object) = Object::parse(resource, &json) {
-                Item::of(&object).map(|item| self.inventory.add(item));
+                self.inventory.add(Item::of(&object));
             }
             self.objects.insert(ObjectId::of(node), json);
         }

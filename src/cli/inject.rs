@@ -59,7 +59,8 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let mut namespaces = Namespaces::default();
     let sources = source::scan_then_read(&args.paths, &mut |text| namespaces.add(text));
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-    let context = Context { policy: &policy, door: Door::Check, today, deadline: Deadline::NONE };
+    let context =
+        Context { policy: &policy, door: Door::Check, today, deadline: Deadline::NONE, view: None };
     let preview = Preview::new(user, &namespaces, context);
     for (i, source) in sources.enumerate() {
         let source = match source {

@@ -2,7 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
 use super::{
+    kind::Kind,
     labels::{Labels, Selector},
     nodes::{Claim, Nodes},
 };
@@ -21,50 +24,74 @@ pub struct Place {
 }
 
 /// An object, reduced to what the rules about several objects need.
-#[derive(Clone, Debug)]
+///
+/// It has no uid: two objects of one kind, namespace and name cannot exist at the same time.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    pub(crate) kind: &'static str,
-    pub(crate) namespace: Box<str>,
+    pub(crate) kind: Kind,
     /// Whether the object sets its namespace. If not, the namespace of whoever applies it counts.
     pub(crate) sets_namespace: bool,
-    pub(crate) name: Box<str>,
     /// Whether the API server generates the end of the name, so that each request creates a new
     /// object.
     pub(crate) is_generated: bool,
-    /// The value of the annotation that exempts it from warnings.
-    pub(crate) ignore: Option<Box<str>>,
-    pub(crate) role: ItemKind,
+    /// Whether it is being deleted. No rule holds such an object against another, as it will soon be
+    /// gone, or says that it is missing, as it is still there.
+    pub(crate) is_terminating: bool,
+    /// Empty for an object that is in no namespace.
+    pub(crate) namespace: Arc<str>,
+    pub(crate) name: Box<str>,
+    pub(crate) role: Role,
     /// Where it is in its file, if it comes from a file.
-    pub place: Option<Place>,
+    pub(crate) place: Option<Box<Place>>,
 }
 
 /// What an object is to other objects.
-#[derive(Clone, Debug)]
-pub(crate) enum ItemKind {
-    Controller(Box<Controller>),
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Role {
+    /// One of which only the name matters.
+    Named,
+    Budget(Box<Budget>),
+    Controller(Controller),
+    Namespace(PodSecurity),
+    Node(Labels),
     Service(Service),
+    StorageClass {
+        is_default: bool,
+    },
 }
 
 /// A controller of pods.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Controller {
-    /// Whether it is a DaemonSet or a StatefulSet. Only these get findings.
-    pub(crate) is_set: bool,
     /// Which pods it adopts. `None` if another controller owns it, if its selector is generated, or
     /// if the API server refuses its selector.
     pub(crate) selector: Option<Selector>,
     /// The labels of its pods.
     pub(crate) labels: Labels,
-    /// The Service of a StatefulSet; never empty.
-    pub(crate) service_name: Option<Box<str>>,
-    /// The ports of the node that the pods of a DaemonSet claim.
+    /// The ports of the node that the pods of a DaemonSet claim, if they claim any.
+    pub(crate) ports: Option<Box<Ports>>,
+    /// More of a DaemonSet or StatefulSet that is judged.
+    pub(crate) judged: Option<Box<Judged>>,
+}
+
+/// The ports of the node that the pods of a DaemonSet claim, and the nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ports {
     pub(crate) claims: Box<[Claim]>,
-    /// The nodes of a DaemonSet; set only if it claims a port.
     pub(crate) nodes: Nodes,
 }
 
+/// What rules need of a DaemonSet or StatefulSet only if the findings are to be about it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Judged {
+    /// The value of the annotation that exempts it from warnings.
+    pub(crate) ignore: Option<Box<str>>,
+    /// The Service of a StatefulSet; never empty.
+    pub(crate) service_name: Option<Box<str>>,
+}
+
 /// A Service.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Service {
     pub(crate) is_headless: bool,
     /// Whether it is a name for something outside the cluster.
@@ -72,13 +99,31 @@ pub(crate) struct Service {
     pub(crate) selector: Labels,
 }
 
+/// A PodDisruptionBudget.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Budget {
+    /// The pods that it protects; `None` if it protects none.
+    pub(crate) selector: Option<Selector>,
+    pub(crate) min_available: Option<IntOrString>,
+    pub(crate) max_unavailable: Option<IntOrString>,
+    /// Whether a controller, such as an operator, owns it.
+    pub(crate) is_owned: bool,
+}
+
+/// What a Namespace enforces of the Pod Security Standards: the values of its labels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct PodSecurity {
+    pub(crate) level: Option<Box<str>>,
+    pub(crate) version: Option<Box<str>>,
+}
+
 impl Item {
     /// Its kind.
-    pub const fn kind(&self) -> &'static str {
+    pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Its namespace; `default` if it has none.
+    /// Its namespace; `default` if it does not set one, and empty if it cannot be in one.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
@@ -90,37 +135,80 @@ impl Item {
 
     /// The value of the annotation `setguard.io/ignore`.
     pub fn ignore(&self) -> Option<&str> {
-        self.ignore.as_deref()
+        self.judged()?.ignore.as_deref()
     }
 
     /// The fields that findings can be about, always in the same order.
     pub fn fields(&self) -> Vec<Field> {
-        let ItemKind::Controller(controller) = &self.role else { return Vec::new() };
+        let (Some(controller), Some(judged)) = (self.controller(), self.judged()) else {
+            return Vec::new();
+        };
         let mut fields = Vec::new();
-        if controller.is_set && controller.selector.is_some() {
+        if controller.selector.is_some() {
             fields.push(SELECTOR.to_field());
         }
-        if controller.service_name.is_some() {
+        if judged.service_name.is_some() {
             fields.push(SPEC.child("serviceName").to_field());
         }
-        for claim in &controller.claims {
+        for claim in controller.claims() {
             claim.at(|path| fields.push(path.to_field()));
         }
         fields
     }
 
-    pub(crate) fn controller(&self) -> Option<&Controller> {
+    /// Sets where it is in its file.
+    pub fn set_place(&mut self, file: Arc<str>, line: usize) {
+        self.place = Some(Box::new(Place { file, line }));
+    }
+
+    pub(crate) const fn controller(&self) -> Option<&Controller> {
         match &self.role {
-            ItemKind::Controller(controller) => Some(controller),
-            ItemKind::Service(_) => None,
+            Role::Controller(controller) => Some(controller),
+            _ => None,
         }
+    }
+
+    /// Whether findings can be about it.
+    pub fn is_judged(&self) -> bool {
+        self.judged().is_some()
+    }
+
+    pub(crate) fn judged(&self) -> Option<&Judged> {
+        self.controller()?.judged.as_deref()
     }
 
     pub(crate) const fn service(&self) -> Option<&Service> {
         match &self.role {
-            ItemKind::Controller(_) => None,
-            ItemKind::Service(service) => Some(service),
+            Role::Service(service) => Some(service),
+            _ => None,
         }
+    }
+
+    /// Whether it has this kind, namespace and name.
+    pub(crate) fn is(&self, kind: Kind, namespace: &str, name: &str) -> bool {
+        self.kind == kind && &*self.namespace == namespace && &*self.name == name
+    }
+
+    /// Whether it is a DaemonSet or a StatefulSet.
+    pub(crate) const fn is_set(&self) -> bool {
+        matches!(self.kind, Kind::DaemonSet | Kind::StatefulSet)
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        // The counts of an Arc, and what the allocator adds to an allocation.
+        const ALLOCATION: usize = 16;
+        let role = match &self.role {
+            Role::Named | Role::StorageClass { .. } => 0,
+            Role::Budget(budget) => {
+                size_of::<Budget>() + budget.selector.as_ref().map_or(0, Selector::bytes)
+            }
+            Role::Controller(controller) => controller.bytes(),
+            Role::Namespace(_) => 32,
+            Role::Node(labels) => labels.bytes(),
+            Role::Service(service) => service.selector.bytes(),
+        };
+        size_of::<Item>() + 2 * ALLOCATION + self.name.len() + ALLOCATION + role
     }
 
     /// Whether both are the same object, which is in the input twice.
@@ -132,11 +220,26 @@ impl Item {
     }
 }
 
+impl Controller {
+    /// The ports of the node that its pods claim.
+    pub(crate) fn claims(&self) -> &[Claim] {
+        self.ports.as_ref().map_or(&[], |ports| &ports.claims)
+    }
+
+    fn bytes(&self) -> usize {
+        let ports = self
+            .ports
+            .as_ref()
+            .map_or(0, |ports| size_of::<Ports>() + ports.claims.len() * size_of::<Claim>() + 256);
+        self.labels.bytes() + self.selector.as_ref().map_or(0, Selector::bytes) + ports
+    }
+}
+
 /// `DaemonSet agent (deploy/agent.yaml:12)`.
 impl fmt::Display for Item {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.kind, self.name)?;
-        match &self.place {
+        match self.place.as_deref() {
             Some(Place { file, line }) => write!(f, " ({file}:{line})"),
             None => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! Compact labels and selectors: what a selector requires of each key, and whether one set of
 //! labels can meet two selectors.
 
-use std::{collections::BTreeMap, fmt};
+use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
@@ -10,26 +10,71 @@ use crate::kubernetes::{
     selector,
 };
 
-/// Labels, sorted by key.
+/// A label.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Label {
+    pub(crate) key: Box<str>,
+    pub(crate) value: Box<str>,
+}
+
+/// Labels, sorted by key. Many objects have the same ones, and share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Labels(Box<[(Box<str>, Box<str>)]>);
+pub(crate) struct Labels(Box<[Arc<Label>]>);
 
 impl Labels {
     /// Compact copies of labels.
     pub(crate) fn of(labels: Option<&BTreeMap<String, String>>) -> Self {
         let pairs = labels.into_iter().flatten();
-        Labels(pairs.map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect())
+        pairs.map(|(key, value)| (key.as_str(), value.as_str())).collect()
     }
 
     /// The value of a label.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
-        let i = self.0.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
-        self.0.get(i).map(|(_, value)| &**value)
+        let i = self.0.binary_search_by(|own| (*own.key).cmp(key)).ok()?;
+        self.0.get(i).map(|label| &*label.value)
     }
 
     /// All labels, sorted by key.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(key, value)| (&**key, &**value))
+        self.0.iter().map(|label| (&*label.key, &*label.value))
+    }
+
+    /// Where to look for selectors that may match them.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = Bucket<'_>> {
+        let of = |(key, value)| [Bucket::Value(key, value), Bucket::AnyValue(key)];
+        self.iter().flat_map(of).chain([Bucket::Rest])
+    }
+
+    /// Replaces each label by the same one of another object, if `same` finds one.
+    pub(crate) fn share(&mut self, same: &dyn Fn(&Label) -> Option<Arc<Label>>) {
+        for label in &mut self.0 {
+            if let Some(same) = same(label) {
+                *label = same;
+            }
+        }
+    }
+
+    /// The label that is equal to this one.
+    pub(crate) fn same(&self, label: &Label) -> Option<&Arc<Label>> {
+        let i = self.0.binary_search_by(|own| own.key.cmp(&label.key)).ok()?;
+        self.0.get(i).filter(|own| own.value == label.value)
+    }
+
+    /// About how many bytes it takes, beside itself; a label that is shared belongs to nobody.
+    pub(crate) fn bytes(&self) -> usize {
+        let own = |label: &Arc<Label>| match Arc::strong_count(label) {
+            1 => size_of::<Label>() + label.key.len() + label.value.len() + 48,
+            _ => 0,
+        };
+        self.0.iter().map(|label| size_of::<usize>() + own(label)).sum()
+    }
+}
+
+/// From labels that are sorted by key.
+impl<K: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(K, V)> for Labels {
+    fn from_iter<T: IntoIterator<Item = (K, V)>>(labels: T) -> Self {
+        let label = |(key, value): (K, V)| Label { key: key.into(), value: value.into() };
+        Labels(labels.into_iter().map(|pair| Arc::new(label(pair))).collect())
     }
 }
 
@@ -40,6 +85,19 @@ impl fmt::Display for Labels {
         }
         Ok(())
     }
+}
+
+/// A place where selectors are filed, and where others look for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Bucket<'a> {
+    /// Selectors that require this value of this key.
+    Value(&'a str, &'a str),
+    /// Selectors that require any value of this key.
+    AnyValue(&'a str),
+    /// All selectors of the first two buckets with this key.
+    Key(&'a str),
+    /// Selectors that require no value of any key.
+    Rest,
 }
 
 /// What a selector requires of one key, with all its requirements combined.
@@ -58,16 +116,29 @@ fn example(need: &Need) -> Option<Box<str>> {
     }
 }
 
-/// A selector that some labels meet: what it requires of each key, sorted by key.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Selector(Box<[(Box<str>, Need)]>);
+/// A selector that some labels meet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Selector {
+    /// It requires these labels. Nearly all selectors do.
+    Labels(Labels),
+    /// What it requires of each key, sorted by key.
+    Needs(Box<[(Box<str>, Need)]>),
+}
 
 impl Selector {
     /// What a label selector requires. `None` if the API server refuses it, if it is empty, or if
     /// it contradicts itself.
     pub(crate) fn of(selector: &LabelSelector) -> Option<Self> {
-        if !selector::parses(selector) || selector::is_empty(selector) {
+        if selector::is_empty(selector) { None } else { Selector::of_any(selector) }
+    }
+
+    /// The same, but an empty selector matches everything.
+    pub(crate) fn of_any(selector: &LabelSelector) -> Option<Self> {
+        if !selector::parses(selector) {
             return None;
+        }
+        if selector.match_expressions.as_ref().is_none_or(Vec::is_empty) {
+            return Some(Selector::Labels(Labels::of(selector.match_labels.as_ref())));
         }
         let labels = selector.match_labels.iter().flatten();
         let labels = labels.map(|(key, value)| (key, Test::Is(value)));
@@ -89,53 +160,149 @@ impl Selector {
             Need::Nothing => None,
             need => Some((key.into(), need)),
         });
-        needs.collect::<Option<_>>().map(Selector)
-    }
-
-    /// What a plain map of labels requires; `None` if it is empty.
-    pub(crate) fn of_map(labels: Option<&BTreeMap<String, String>>) -> Option<Self> {
-        let match_labels = labels.cloned();
-        Selector::of(&LabelSelector { match_labels, match_expressions: None })
+        needs.collect::<Option<_>>().map(Selector::Needs)
     }
 
     /// Whether labels meet it.
     pub(crate) fn matches(&self, labels: &Labels) -> bool {
-        self.0.iter().all(|(key, need)| need.contains(labels.get(key)))
+        match self {
+            Selector::Labels(wanted) => {
+                wanted.0.len() <= labels.0.len()
+                    && wanted.0.iter().all(|it| labels.same(it).is_some())
+            }
+            Selector::Needs(needs) => {
+                needs.iter().all(|(key, need)| need.contains(labels.get(key)))
+            }
+        }
     }
 
     /// Labels that meet both selectors; `None` if there are none.
     pub(crate) fn common(&self, other: &Selector) -> Option<Labels> {
-        let mut labels = BTreeMap::new();
-        for (key, need) in &self.0 {
+        let mut labels: BTreeMap<Box<str>, Box<str>> = BTreeMap::new();
+        for (key, need) in self.needs() {
             let both = match other.need(key) {
-                Some(its) => need.and(its),
-                None => need.clone(),
+                Some(its) => need.and(&its),
+                None => need.into_owned(),
             };
             if both == Need::Nothing {
                 return None;
             }
-            labels.extend(example(&both).map(|value| (key.clone(), value)));
+            labels.extend(example(&both).map(|value| (key.into(), value)));
         }
-        for (key, need) in other.0.iter().filter(|(key, _)| self.need(key).is_none()) {
-            labels.extend(example(need).map(|value| (key.clone(), value)));
+        for (key, need) in other.needs().filter(|(key, _)| !self.has(key)) {
+            labels.extend(example(&need).map(|value| (key.into(), value)));
         }
-        Some(Labels(labels.into_iter().collect()))
+        Some(labels.into_iter().collect())
     }
 
     /// Whether the other selector has requirements for all keys of this one.
     pub(crate) fn keys_are_subset_of(&self, other: &Selector) -> bool {
-        self.0.len() <= other.0.len() && self.0.iter().all(|(key, _)| other.need(key).is_some())
+        self.len() <= other.len() && self.needs().all(|(key, _)| other.has(key))
     }
 
     /// What it requires of each key.
-    pub(crate) fn needs(&self) -> impl Iterator<Item = (&str, &Need)> {
-        self.0.iter().map(|(key, need)| (&**key, need))
+    pub(crate) fn needs(&self) -> Box<dyn Iterator<Item = (&str, Cow<'_, Need>)> + '_> {
+        match self {
+            Selector::Labels(labels) => {
+                Box::new(labels.iter().map(|(key, value)| (key, Cow::Owned(is(value)))))
+            }
+            Selector::Needs(needs) => {
+                Box::new(needs.iter().map(|(key, need)| (&**key, Cow::Borrowed(need))))
+            }
+        }
     }
 
-    fn need(&self, key: &str) -> Option<&Need> {
-        let i = self.0.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
-        self.0.get(i).map(|(_, need)| need)
+    fn need(&self, key: &str) -> Option<Cow<'_, Need>> {
+        match self {
+            Selector::Labels(labels) => labels.get(key).map(|value| Cow::Owned(is(value))),
+            Selector::Needs(needs) => {
+                let i = needs.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
+                needs.get(i).map(|(_, need)| Cow::Borrowed(need))
+            }
+        }
     }
+
+    fn has(&self, key: &str) -> bool {
+        match self {
+            Selector::Labels(labels) => labels.get(key).is_some(),
+            Selector::Needs(_) => self.need(key).is_some(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Selector::Labels(labels) => labels.0.len(),
+            Selector::Needs(needs) => needs.len(),
+        }
+    }
+
+    /// The places where it can be filed, of which any one is enough: whoever has pods that it
+    /// matches, or may share pods with it, looks there.
+    pub(crate) fn places(&self) -> Vec<Vec<Bucket<'_>>> {
+        let places: Vec<_> = match self {
+            Selector::Labels(labels) => {
+                let place = |(key, value)| vec![Bucket::Value(key, value), Bucket::Key(key)];
+                labels.iter().map(place).collect()
+            }
+            Selector::Needs(needs) => {
+                needs.iter().filter_map(|(key, need)| place_of(key, need)).collect()
+            }
+        };
+        if places.is_empty() { vec![vec![Bucket::Rest]] } else { places }
+    }
+
+    /// Where to look for selectors with which it may share pods, beside [`Labels::buckets`].
+    pub(crate) fn buckets(&self) -> Vec<Bucket<'_>> {
+        match self {
+            Selector::Labels(labels) => {
+                labels.iter().map(|(key, value)| Bucket::Value(key, value)).collect()
+            }
+            Selector::Needs(needs) => {
+                let mut buckets = Vec::new();
+                for (key, need) in needs {
+                    match need {
+                        Need::OneOf(list) => {
+                            buckets.extend(list.iter().map(|value| Bucket::Value(key, value)));
+                        }
+                        Need::Present { .. } | Need::NotIn(_) => buckets.push(Bucket::Key(key)),
+                        Need::Absent | Need::Nothing => {}
+                    }
+                }
+                buckets
+            }
+        }
+    }
+
+    /// See [`Labels::share`].
+    pub(crate) fn share(&mut self, same: &dyn Fn(&Label) -> Option<Arc<Label>>) {
+        if let Selector::Labels(labels) = self {
+            labels.share(same);
+        }
+    }
+
+    /// About how many bytes it takes, beside itself.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Selector::Labels(labels) => labels.bytes(),
+            Selector::Needs(needs) => needs.len() * (size_of::<(Box<str>, Need)>() + 64),
+        }
+    }
+}
+
+/// Where a selector can be filed for this need; `None` if it requires no value.
+fn place_of<'a>(key: &'a str, need: &'a Need) -> Option<Vec<Bucket<'a>>> {
+    match need {
+        Need::OneOf(list) => {
+            let values = list.iter().map(|value| Bucket::Value(key, value));
+            Some(values.chain([Bucket::Key(key)]).collect())
+        }
+        Need::Present { .. } => Some(vec![Bucket::AnyValue(key), Bucket::Key(key)]),
+        Need::NotIn(_) | Need::Absent | Need::Nothing => None,
+    }
+}
+
+fn is(value: &str) -> Need {
+    Need::OneOf(Box::new([value.into()]))
 }
 
 #[cfg(test)]
@@ -181,8 +348,8 @@ mod tests {
                 .into_iter()
                 .flat_map(|a| VALUES.into_iter().map(move |b| [("a", a), ("b", b)]))
                 .map(|pairs| {
-                    let pairs = pairs.into_iter().filter_map(|(k, v)| Some((k.into(), v?.into())));
-                    Labels(pairs.collect())
+                    let pairs = pairs.into_iter().filter_map(|(k, v)| Some((k, v?)));
+                    pairs.collect::<Labels>()
                 })
                 .collect();
             let any = |test: &dyn Fn(&Labels) -> bool| universe.iter().any(test);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    ContainerPort, NodeSelectorRequirement, NodeSelectorTerm, PodSpec,
+    ContainerPort, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec,
 };
 
 use crate::{
@@ -36,14 +36,21 @@ impl Claim {
     /// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
     /// pkg/apis/core/v1/defaults.go.
     pub(crate) fn all(pod: &PodSpec) -> Box<[Claim]> {
-        let host_network = pod.host_network == Some(true);
         let inits = pod.init_containers.iter().flatten().enumerate();
         let sidecars = inits.filter(|(_, init)| is_sidecar(init));
-        let sidecars = sidecars.map(|(i, container)| ("initContainers", i, container));
+        let sidecars = sidecars.map(|(i, container)| ("initContainers", i, &container.ports));
         let others = pod.containers.iter().enumerate();
-        let others = others.map(|(i, container)| ("containers", i, container));
-        let ports = sidecars.chain(others).flat_map(|(list, i, container)| {
-            let ports = container.ports.iter().flatten().enumerate();
+        let others = others.map(|(i, container)| ("containers", i, &container.ports));
+        Claim::of(pod.host_network == Some(true), sidecars.chain(others))
+    }
+
+    /// The claims of the ports of containers, each given with its list and its place in that.
+    pub(crate) fn of<'a>(
+        host_network: bool,
+        containers: impl Iterator<Item = (&'static str, usize, &'a Option<Vec<ContainerPort>>)>,
+    ) -> Box<[Claim]> {
+        let ports = containers.flat_map(|(list, i, ports)| {
+            let ports = ports.iter().flatten().enumerate();
             ports.map(move |(j, port)| (list, i, j, port))
         });
         let claims = ports.filter_map(|(list, container, index, port)| {
@@ -86,6 +93,11 @@ impl Claim {
         self.port == other.port && self.protocol == other.protocol && same_ip
     }
 
+    /// Whether it is for the same port of the same address.
+    pub(crate) fn is_for_same_port(&self, other: &Claim) -> bool {
+        self.ip == other.ip && self.port == other.port && self.protocol == other.protocol
+    }
+
     /// Calls `see` with the path of the field.
     pub(crate) fn at(&self, see: impl FnOnce(&Path<'_>)) {
         let path = POD_SPEC.child(self.list);
@@ -97,7 +109,7 @@ impl Claim {
 }
 
 /// A set of nodes, selected by their labels.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Nodes {
     selector: BTreeMap<String, String>,
     terms: Option<Vec<NodeSelectorTerm>>,
@@ -106,13 +118,21 @@ pub(crate) struct Nodes {
 impl Nodes {
     pub(crate) fn of(pod: &PodSpec) -> Self {
         let affinity = pod.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+        Nodes::by(pod.node_selector.as_ref(), affinity, pod.node_name.as_deref())
+    }
+
+    pub(crate) fn by(
+        selector: Option<&BTreeMap<String, String>>,
+        affinity: Option<&NodeAffinity>,
+        name: Option<&str>,
+    ) -> Self {
         let required =
             affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
         let mut nodes = Nodes {
-            selector: pod.node_selector.clone().unwrap_or_default(),
+            selector: selector.cloned().unwrap_or_default(),
             terms: required.map(|required| required.node_selector_terms.clone()),
         };
-        if let Some(name) = pod.node_name.as_deref().filter(|name| !name.is_empty()) {
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
             nodes.restrict_to(name);
         }
         nodes.copy_single_values();

@@ -1,162 +1,45 @@
 //! Reads objects into items.
 
-use std::collections::BTreeMap;
+mod shapes;
 
-use k8s_openapi::{
-    api::core::v1::PodTemplateSpec,
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference},
-};
-use serde::{Deserialize, de::DeserializeOwned};
+use std::sync::Arc;
 
+use serde::Deserialize;
+
+use self::shapes::Metadata;
 use super::{
-    item::{Controller, Item, ItemKind, Service},
+    item::{Controller, Item, Judged, Ports, Role},
+    kind::Kind,
     labels::{Labels, Selector},
     nodes::{Claim, Nodes},
 };
 use crate::object::{Object, Workload, marks::IGNORE_ANNOTATION, namespace_or_default};
 
 impl Item {
-    /// A DaemonSet or StatefulSet; `None` if it is being deleted.
-    pub fn of(object: &Object<'_>) -> Option<Item> {
+    /// A DaemonSet or StatefulSet that is judged.
+    pub fn of(object: &Object<'_>) -> Item {
         self::object(object)
     }
 
-    /// An object of another kind, from JSON; `None` if no rule needs it, if it is being deleted, or
-    /// if it cannot be read.
+    /// An object, from JSON with an `apiVersion` and a `kind`; `None` if no rule needs it, or if it
+    /// cannot be read.
     pub fn of_json(json: &str) -> Option<Item> {
-        self::json(json)
+        let Head { api_version, kind } = serde_json::from_str(json).ok()?;
+        Item::read(Kind::of(&api_version, &kind)?, json)
+    }
+
+    /// An object of this kind, from JSON; `None` if it cannot be read.
+    ///
+    /// Of a DaemonSet and a StatefulSet it has what rules need if another object is judged.
+    pub fn read(kind: Kind, json: &str) -> Option<Item> {
+        let (metadata, role) = shapes::read(kind, json)?;
+        Some(item(kind, metadata, role))
     }
 
     /// Whether rules need objects of a kind that is neither DaemonSet nor StatefulSet.
     pub fn is_of_interest(api_version: &str, kind: &str) -> bool {
-        self::kind(api_version, kind).is_some()
-    }
-}
-
-/// The shape of the objects of a kind.
-#[derive(Clone, Copy)]
-pub(crate) enum Reader {
-    /// With a label selector and a pod template.
-    Controller,
-    Job,
-    ReplicationController,
-    Service,
-}
-
-/// The name of a kind, and how its objects are read. DaemonSets and StatefulSets are not included.
-pub(crate) fn kind(api_version: &str, kind: &str) -> Option<(&'static str, Reader)> {
-    match (api_version, kind) {
-        ("apps/v1", "Deployment") => Some(("Deployment", Reader::Controller)),
-        ("apps/v1", "ReplicaSet") => Some(("ReplicaSet", Reader::Controller)),
-        ("batch/v1", "Job") => Some(("Job", Reader::Job)),
-        ("v1", "ReplicationController") => {
-            Some(("ReplicationController", Reader::ReplicationController))
-        }
-        ("v1", "Service") => Some(("Service", Reader::Service)),
-        _ => None,
-    }
-}
-
-/// A DaemonSet or StatefulSet.
-pub(crate) fn object(object: &Object<'_>) -> Option<Item> {
-    let metadata = &object.metadata;
-    if metadata.deletion_timestamp.is_some() {
-        return None;
-    }
-    let owners = metadata.owner_references.as_deref().unwrap_or_default();
-    let selector = object.selector().filter(|_| !is_controlled(owners)).and_then(Selector::of);
-    let mut controller = controller(selector, object.template());
-    controller.is_set = true;
-    match &object.workload {
-        Workload::DaemonSet(spec) => {
-            if let Some(pod) = &spec.template.spec {
-                controller.claims = Claim::all(pod);
-                if !controller.claims.is_empty() {
-                    controller.nodes = Nodes::of(pod);
-                }
-            }
-        }
-        Workload::StatefulSet(spec) => {
-            let name = spec.service_name.as_deref().filter(|name| !name.is_empty());
-            controller.service_name = name.map(Into::into);
-        }
-    }
-    Some(Item {
-        kind: object.kind().as_str(),
-        namespace: metadata.namespace().into(),
-        sets_namespace: metadata.namespace.as_deref().is_some_and(|it| !it.is_empty()),
-        name: object.name().into(),
-        is_generated: metadata.name.as_deref().is_none_or(str::is_empty),
-        ignore: metadata.annotation(IGNORE_ANNOTATION).map(Into::into),
-        role: ItemKind::Controller(Box::new(controller)),
-        place: None,
-    })
-}
-
-/// An object of another kind that rules need.
-pub(crate) fn json(json: &str) -> Option<Item> {
-    let Head { api_version, kind: said } = serde_json::from_str(json).ok()?;
-    let (kind, reader) = self::kind(&api_version, &said)?;
-    let (metadata, role) = match reader {
-        Reader::Controller => {
-            let (metadata, spec) = read::<ControllerSpec>(json)?;
-            let selector = spec.selector.as_ref().and_then(Selector::of);
-            (metadata, controller(selector, &spec.template).into())
-        }
-        Reader::Job => {
-            let (metadata, spec) = read::<JobSpec>(json)?;
-            // Any other selector is generated by the API server, for this Job only.
-            let selector = spec.selector.as_ref().filter(|_| spec.manual_selector);
-            (metadata, controller(selector.and_then(Selector::of), &spec.template).into())
-        }
-        Reader::ReplicationController => {
-            let (metadata, spec) = read::<ReplicationControllerSpec>(json)?;
-            let labels = spec.template.metadata.as_ref().and_then(|m| m.labels.as_ref());
-            let selector = spec.selector.as_ref().filter(|map| !map.is_empty()).or(labels);
-            (metadata, controller(Selector::of_map(selector), &spec.template).into())
-        }
-        Reader::Service => {
-            let (metadata, spec) = read::<ServiceSpec>(json)?;
-            (metadata, ItemKind::Service(spec.into()))
-        }
-    };
-    if metadata.deletion_timestamp.is_some() {
-        return None;
-    }
-    let name = metadata.name.filter(|name| !name.is_empty());
-    let mut item = Item {
-        kind,
-        namespace: namespace_or_default(metadata.namespace.as_deref()).into(),
-        sets_namespace: metadata.namespace.is_some_and(|it| !it.is_empty()),
-        is_generated: name.is_none(),
-        name: name.or(metadata.generate_name).unwrap_or_default().into(),
-        ignore: None,
-        role,
-        place: None,
-    };
-    if let ItemKind::Controller(controller) = &mut item.role
-        && is_controlled(&metadata.owner_references.unwrap_or_default())
-    {
-        controller.selector = None;
-    }
-    Some(item)
-}
-
-fn is_controlled(owners: &[OwnerReference]) -> bool {
-    owners.iter().any(|owner| owner.controller == Some(true))
-}
-
-/// A controller. Drops a selector that does not match the template's labels, because the API server
-/// refuses it.
-fn controller(selector: Option<Selector>, template: &PodTemplateSpec) -> Controller {
-    let labels = Labels::of(template.metadata.as_ref().and_then(|meta| meta.labels.as_ref()));
-    let selector = selector.filter(|selector| selector.matches(&labels));
-    Controller { selector, labels, ..Controller::default() }
-}
-
-impl From<Controller> for ItemKind {
-    fn from(controller: Controller) -> Self {
-        ItemKind::Controller(Box::new(controller))
+        let kind = Kind::of(api_version, kind);
+        kind.is_some_and(|kind| !matches!(kind, Kind::DaemonSet | Kind::StatefulSet))
     }
 }
 
@@ -167,56 +50,75 @@ struct Head {
     kind: String,
 }
 
-#[derive(Deserialize)]
-struct Whole<S> {
-    metadata: ObjectMeta,
-    spec: S,
-}
-
-#[derive(Deserialize)]
-struct ControllerSpec {
-    selector: Option<LabelSelector>,
-    template: PodTemplateSpec,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct JobSpec {
-    selector: Option<LabelSelector>,
-    #[serde(default)]
-    manual_selector: bool,
-    template: PodTemplateSpec,
-}
-
-#[derive(Deserialize)]
-struct ReplicationControllerSpec {
-    selector: Option<BTreeMap<String, String>>,
-    template: PodTemplateSpec,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ServiceSpec {
-    #[serde(rename = "clusterIP")]
-    cluster_ip: Option<String>,
-    selector: Option<BTreeMap<String, String>>,
-    #[serde(rename = "type")]
-    type_: Option<String>,
-}
-
-impl From<ServiceSpec> for Service {
-    fn from(spec: ServiceSpec) -> Self {
-        Service {
-            is_headless: spec.cluster_ip.as_deref() == Some("None"),
-            is_external: spec.type_.as_deref() == Some("ExternalName"),
-            selector: Labels::of(spec.selector.as_ref()),
-        }
+/// An object from its parts.
+fn item(kind: Kind, metadata: Metadata, role: Role) -> Item {
+    let set = metadata.namespace.filter(|namespace| !namespace.is_empty());
+    let namespace = if kind.is_namespaced() { namespace_or_default(set.as_deref()) } else { "" };
+    let name = metadata.name.filter(|name| !name.is_empty());
+    Item {
+        kind,
+        sets_namespace: set.is_some(),
+        is_generated: name.is_none(),
+        is_terminating: metadata.deletion_timestamp.is_some(),
+        namespace: namespace.into(),
+        name: name.or(metadata.generate_name).unwrap_or_default().into(),
+        role,
+        place: None,
     }
 }
 
-fn read<S: DeserializeOwned>(json: &str) -> Option<(ObjectMeta, S)> {
-    let whole: Whole<S> = serde_json::from_str(json).ok()?;
-    Some((whole.metadata, whole.spec))
+/// A DaemonSet or StatefulSet that is judged.
+fn object(object: &Object<'_>) -> Item {
+    let metadata = &object.metadata;
+    let owners = metadata.owner_references.as_deref().unwrap_or_default();
+    let is_owned = owners.iter().any(|owner| owner.controller == Some(true));
+    let template = object.template();
+    let labels = template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
+    let selector = object.selector().filter(|_| !is_owned).and_then(Selector::of);
+    let mut controller = Controller::of(selector, Labels::of(labels));
+    let mut judged = Judged {
+        ignore: metadata.annotation(IGNORE_ANNOTATION).map(Into::into),
+        ..Judged::default()
+    };
+    let kind = match &object.workload {
+        Workload::DaemonSet(spec) => {
+            if let Some(pod) = &spec.template.spec {
+                controller.ports = Ports::of(Claim::all(pod), || Nodes::of(pod));
+            }
+            Kind::DaemonSet
+        }
+        Workload::StatefulSet(spec) => {
+            let name = spec.service_name.as_deref().filter(|name| !name.is_empty());
+            judged.service_name = name.map(Into::into);
+            Kind::StatefulSet
+        }
+    };
+    controller.judged = Some(Box::new(judged));
+    Item {
+        kind,
+        sets_namespace: metadata.namespace.as_deref().is_some_and(|it| !it.is_empty()),
+        is_generated: metadata.name.as_deref().is_none_or(str::is_empty),
+        is_terminating: metadata.deletion_timestamp.is_some(),
+        namespace: Arc::from(metadata.namespace()),
+        name: object.name().into(),
+        role: Role::Controller(controller),
+        place: None,
+    }
+}
+
+impl Controller {
+    /// A controller. Drops a selector that does not match the template's labels, because the API
+    /// server refuses it.
+    fn of(selector: Option<Selector>, labels: Labels) -> Self {
+        let selector = selector.filter(|selector| selector.matches(&labels));
+        Controller { selector, labels, ..Controller::default() }
+    }
+}
+
+impl Ports {
+    fn of(claims: Box<[Claim]>, nodes: impl FnOnce() -> Nodes) -> Option<Box<Self>> {
+        (!claims.is_empty()).then(|| Box::new(Ports { claims, nodes: nodes() }))
+    }
 }
 
 #[cfg(test)]
@@ -231,8 +133,8 @@ pub(crate) mod tests {
         let text = object.to_string();
         let kind = object["kind"].as_str().unwrap();
         match Resource::of(object["apiVersion"].as_str().unwrap(), kind) {
-            Some(resource) => self::object(&Object::parse(resource, &text).unwrap()).unwrap(),
-            None => self::json(&text).unwrap(),
+            Some(resource) => Item::of(&Object::parse(resource, &text).unwrap()),
+            None => Item::of_json(&text).unwrap(),
         }
     }
 

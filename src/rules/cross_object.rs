@@ -1,7 +1,7 @@
 //! Rules about several objects.
 //!
-//! A rule sees all objects at once, as items of the inventory. There may be many, so no rule
-//! compares every item with every other.
+//! A rule is asked about one object among others, which are items of an inventory. There may be
+//! many, so no rule looks at all of them: the inventory has indexes.
 
 mod host_port_conflict;
 pub mod rule;

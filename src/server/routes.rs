@@ -117,7 +117,7 @@ async fn review(
     if body.len() <= LARGE_BODY {
         // So little is judged so quickly that there is no need to look at the clock.
         let policy = app.policy.load();
-        return Ok(admission::answer(endpoint, &body, &policy, today(), Deadline::NONE)?);
+        return Ok(admission::answer(endpoint, &body, &policy, None, today(), Deadline::NONE)?);
     }
     // The rest of the time is for the way back.
     let end = started + (deadline - started) * 3 / 4;
@@ -128,7 +128,7 @@ async fn review(
         // Held until the work is done, even if the caller has gone away.
         let _permit = permit;
         let is_over = || Instant::now() >= end;
-        admission::answer(endpoint, &body, &policy, today(), Deadline::passed_when(&is_over))
+        admission::answer(endpoint, &body, &policy, None, today(), Deadline::passed_when(&is_over))
     };
     match tokio::task::spawn_blocking(work).await {
         Ok(answer) => Ok(answer?),

@@ -65,7 +65,8 @@ fn answer(
         "object": object, "oldObject": old}});
     let body = body.to_string();
     let today = date(2026, 1, 1);
-    let answer = admission::answer(endpoint, body.as_bytes(), policy, today, deadline).unwrap();
+    let answer =
+        admission::answer(endpoint, body.as_bytes(), policy, None, today, deadline).unwrap();
     let findings = answer.record.findings.len();
     let mut review: Value = serde_json::from_slice(&answer.body).unwrap();
     let response = review["response"].take();

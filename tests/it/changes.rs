@@ -112,7 +112,7 @@ fn what_changes_is_what_raises_the_generation() {
     let mut policy = Policy::default();
     policy.cluster = cluster();
     let (door, today, deadline) = (Door::Serve, date(2026, 1, 1), Deadline::NONE);
-    let cx = Context { policy: &policy, door, today, deadline };
+    let cx = Context { policy: &policy, door, today, deadline, view: None };
     let pairs = read("generation/pairs.jsonl");
     let mut mismatches = Vec::new();
     for line in pairs.lines() {

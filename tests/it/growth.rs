@@ -204,6 +204,7 @@ fn parts() -> Vec<Part> {
                     door: Door::Serve,
                     today: date(2026, 1, 1),
                     deadline: Deadline::NONE,
+                    view: None,
                 };
                 subject(review, &|subject| drop(engine::evaluate(subject, &cx)));
             }),

@@ -40,6 +40,7 @@ fn validate(json: &str, old: Option<&str>) -> Value {
         Endpoint::Validate,
         review.as_bytes(),
         &policy,
+        None,
         date(2026, 1, 1),
         Deadline::NONE,
     );

@@ -85,6 +85,7 @@ pub fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster, storage: &Stor
         door: Door::Check,
         today: date(2026, 1, 1),
         deadline: Deadline::NONE,
+        view: None,
     };
     let verdict = match (Object::parse(resource, json), old) {
         (Ok(object), old) => {
@@ -118,15 +119,18 @@ pub fn judge_together(objects: &[String], policy: &Policy) -> Vec<Found> {
     let mut inventory = Inventory::default();
     for json in objects {
         let item = match resource(json) {
-            Some(resource) => {
-                Object::parse(resource, json).ok().and_then(|object| Item::of(&object))
-            }
+            Some(resource) => Object::parse(resource, json).ok().map(|object| Item::of(&object)),
             None => Item::of_json(json),
         };
         item.map(|item| inventory.add(item));
     }
-    let cx =
-        Context { policy, door: Door::Check, today: date(2026, 1, 1), deadline: Deadline::NONE };
+    let cx = Context {
+        policy,
+        door: Door::Check,
+        today: date(2026, 1, 1),
+        deadline: Deadline::NONE,
+        view: None,
+    };
     let verdicts = engine::evaluate_cross_object(&inventory, &Inventory::default(), &cx);
     verdicts.values().flat_map(|verdict| &verdict.judged).map(flat).collect()
 }
@@ -139,6 +143,7 @@ pub fn judge_injection(injection: &Injection) -> Verdict {
         door: Door::Check,
         today: date(2026, 1, 1),
         deadline: Deadline::NONE,
+        view: None,
     };
     engine::evaluate_injection(injection, &Metadata::default(), &cx)
 }

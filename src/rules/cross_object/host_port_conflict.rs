@@ -1,13 +1,10 @@
 //! Two DaemonSets that claim the same port of the same nodes.
 
-use std::collections::{BTreeMap, HashMap};
-
-use super::rule::{Found, Rule};
+use super::rule::{Asked, Evidence, Found, Rule};
 use crate::{
     finding::{Meta, Mode, Reason},
     inventory::{
-        Inventory,
-        item::{Controller, Item},
+        item::{Controller, Item, Ports},
         nodes::Claim,
     },
 };
@@ -39,124 +36,80 @@ kube-scheduler framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/d
         adjustable: true,
     },
     kinds: &["DaemonSet"],
+    evidence: Evidence::Presence,
     check,
 };
 
-fn check(inventory: &Inventory, found: &mut Found) {
-    for (owner, other) in conflicts(inventory) {
-        let Some((one, its)) = inventory.get(owner).zip(inventory.get(other)) else { continue };
-        let Some((own, theirs)) = one.controller().zip(its.controller()) else { continue };
-        let claims = own.claims.iter();
-        let shared: Vec<_> =
-            claims.filter(|claim| theirs.claims.iter().any(|it| it.collides(claim))).collect();
-        let Some(first) = shared.first() else { continue };
-        let mut ports: Vec<_> =
-            shared.iter().map(|it| format!("{}/{}", it.port, it.protocol)).collect();
-        ports.dedup();
-        let (noun, verb) = if ports.len() == 1 { ("port", "is") } else { ("ports", "are") };
-        let elsewhere = if one.namespace() == its.namespace() {
-            String::new()
-        } else {
-            format!(" in namespace {}", its.namespace())
-        };
-        let message = format!(
-            "{noun} {} of the node {verb} also claimed by {its}{elsewhere}, and both can select \
-             the same node: one of the two pods stays Pending there",
-            ports.join(", "),
-        );
-        first.at(|path| {
-            let help = "use another port, or a nodeSelector that keeps the two apart";
-            found.report(owner, path, Reason::Invalid, message, help);
-        });
-    }
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let Some(ports) = ports(asked.item) else { return };
+    let Some(its) = first_conflict(asked, ports).and_then(|id| asked.other(id)) else { return };
+    let theirs = its.controller().map(Controller::claims).unwrap_or_default();
+    let claims = ports.claims.iter();
+    let shared: Vec<_> =
+        claims.filter(|claim| theirs.iter().any(|it| it.collides(claim))).collect();
+    let Some(first) = shared.first() else { return };
+    let mut numbers: Vec<_> =
+        shared.iter().map(|it| format!("{}/{}", it.port, it.protocol)).collect();
+    numbers.dedup();
+    let (noun, verb) = if numbers.len() == 1 { ("port", "is") } else { ("ports", "are") };
+    let elsewhere = if asked.item.namespace() == its.namespace() {
+        String::new()
+    } else {
+        format!(" in namespace {}", its.namespace())
+    };
+    let message = format!(
+        "{noun} {} of the node {verb} also claimed by {its}{elsewhere}, and both can select the \
+         same node: one of the two pods stays Pending there",
+        numbers.join(", "),
+    );
+    first.at(|path| {
+        let help = "use another port, or a nodeSelector that keeps the two apart";
+        found.report(its.kind(), path, Reason::Invalid, message, help);
+    });
 }
 
-/// A DaemonSet that claims a port, with that claim.
-struct Claimant<'a> {
-    place: usize,
-    item: &'a Item,
-    controller: &'a Controller,
-    claim: &'a Claim,
+fn ports(item: &Item) -> Option<&Ports> {
+    item.controller()?.ports.as_deref()
 }
 
-/// The DaemonSets that claim the same port as an earlier one, each with the first of those.
-fn conflicts(inventory: &Inventory) -> BTreeMap<usize, usize> {
-    let mut ports: HashMap<(i32, &str), Vec<Claimant<'_>>> = HashMap::new();
-    for (place, item) in inventory.items() {
-        let Some(controller) = item.controller() else { continue };
-        for claim in &controller.claims {
-            let claimant = Claimant { place, item, controller, claim };
-            ports.entry((claim.port, &claim.protocol)).or_default().push(claimant);
+/// The first other DaemonSet that claims a port which this one claims too, if this is the one to
+/// report.
+fn first_conflict(asked: &Asked<'_>, own: &Ports) -> Option<u32> {
+    let mut first: Option<u32> = None;
+    // Of claims that differ only in their fields, one is enough.
+    let mut seen: Vec<&Claim> = Vec::new();
+    for claim in &own.claims {
+        if seen.iter().any(|before| before.is_for_same_port(claim)) {
+            continue;
         }
-    }
-    let mut first = BTreeMap::new();
-    for claimants in ports.values() {
-        compare(claimants, &mut first);
+        seen.push(claim);
+        for mut list in asked.inventory().claimants(claim, &own.nodes) {
+            let conflicts = |id: &u32| {
+                let other = asked.other(*id).filter(|other| asked.answers_for(*id, other));
+                other.and_then(ports).is_some_and(|theirs| {
+                    theirs.claims.iter().any(|it| it.collides(claim))
+                        && own.nodes.can_share(&theirs.nodes)
+                })
+            };
+            let hit = list
+                .by_ref()
+                .take_while(|id| first.is_none_or(|known| *id < known))
+                .find(conflicts);
+            first = hit.or(first);
+        }
     }
     first
 }
 
-/// The label key whose values best divide the claimants into pools of nodes, so that the fewest of
-/// them have to be compared.
-fn divider<'a>(claimants: &[Claimant<'a>]) -> Option<&'a str> {
-    let mut labels: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for label in claimants.iter().flat_map(|it| it.controller.nodes.pins()) {
-        *labels.entry(label).or_default() += 1;
-    }
-    let mut keys: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    for ((key, _), count) in labels {
-        let (all, squares) = keys.entry(key).or_default();
-        *all += count;
-        *squares += count * count;
-    }
-    // The claimants of a pool are compared with each other, those without a pool with all.
-    let cost = |all: usize, squares: usize| squares + (claimants.len() - all) * claimants.len();
-    keys.into_iter().min_by_key(|(_, (all, squares))| cost(*all, *squares)).map(|(key, _)| key)
-}
-
-/// Compares the claimants of one port, except those whose nodes differ in the dividing label.
-fn compare(claimants: &[Claimant<'_>], first: &mut BTreeMap<usize, usize>) {
-    let key = divider(claimants);
-    let mut pools: HashMap<Option<&str>, Vec<&Claimant<'_>>> = HashMap::new();
-    for (i, one) in claimants.iter().enumerate() {
-        let pool = key.and_then(|key| one.controller.nodes.pin(key));
-        let hit = match pool {
-            Some(_) => {
-                let pools = [pool, None].map(|pool| pools.get(&pool).into_iter().flatten());
-                pools.into_iter().filter_map(|pool| one.first_conflict(pool.copied())).min()
-            }
-            None => one.first_conflict(claimants.iter().take(i)),
-        };
-        if let Some(place) = hit {
-            let known = first.entry(one.place).or_insert(place);
-            *known = place.min(*known);
-        }
-        pools.entry(pool).or_default().push(one);
-    }
-}
-
-impl Claimant<'_> {
-    /// The place of the first of `others`, in the order of the input, that conflicts with this one.
-    fn first_conflict<'c>(
-        &self,
-        mut others: impl Iterator<Item = &'c Claimant<'c>>,
-    ) -> Option<usize> {
-        let conflict = others.find(|other| {
-            !self.item.is_same(other.item)
-                && self.claim.collides(other.claim)
-                && self.controller.nodes.can_share(&other.controller.nodes)
-        });
-        conflict.map(|other| other.place)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::inventory::read::tests;
+    use crate::inventory::{Inventory, read::tests};
 
     fn object() -> impl Strategy<Value = Value> {
         let label = || prop::option::of(prop::sample::select(vec!["x", "y"]));
@@ -192,10 +145,10 @@ mod tests {
     fn brute_force(inventory: &Inventory) -> BTreeMap<usize, usize> {
         let items: Vec<_> = inventory.items().collect();
         let first = |(place, item): &(usize, &Item)| {
-            let own = item.controller()?;
+            let own = ports(item)?;
             let mut earlier = items.iter().take(*place);
             let (other, _) = earlier.find(|(_, other)| {
-                let theirs = other.controller().unwrap();
+                let Some(theirs) = ports(other) else { return false };
                 let collides = |claim: &Claim| theirs.claims.iter().any(|it| it.collides(claim));
                 !item.is_same(other)
                     && own.claims.iter().any(collides)
@@ -216,7 +169,11 @@ mod tests {
             for object in objects {
                 inventory.add(tests::item(&object));
             }
-            prop_assert_eq!(conflicts(&inventory), brute_force(&inventory));
+            let found = inventory.items().filter_map(|(index, item)| {
+                let asked = Asked::in_input(&inventory, index)?;
+                Some((index, first_conflict(&asked, ports(item)?)? as usize))
+            });
+            prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), brute_force(&inventory));
         }
     }
 }

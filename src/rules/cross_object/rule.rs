@@ -2,27 +2,131 @@
 
 use std::borrow::Cow;
 
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+
 use crate::{
     finding::{Finding, Findings, Meta, Path, Reason},
-    inventory::Inventory,
+    inventory::{
+        Inventory,
+        item::Item,
+        kind::Kind,
+        view::{Freshness, View},
+    },
 };
 
-/// A rule about several objects. It can run only where all of them are known.
+/// What the findings of a rule rest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// An object that is there. It may deny.
+    Presence,
+    /// That an object is not there. In the webhook it warns at most: the object may be created a
+    /// moment later, or may be too new to be seen.
+    Absence,
+}
+
+/// A rule about an object among others. It can run only where the others are known.
 #[derive(Debug)]
 pub struct Rule {
     /// Its description.
     pub meta: Meta,
     /// The kinds of object that its findings are about.
     pub kinds: &'static [&'static str],
-    /// Looks at all objects. Pure: no IO, no clock, no policy.
-    pub check: fn(&Inventory, &mut Found),
+    /// What its findings rest on.
+    pub evidence: Evidence,
+    /// Looks at one object. Pure: no IO, no clock, no policy.
+    pub check: fn(&Asked<'_>, &mut Found),
 }
 
-/// The findings of a rule about several objects.
+/// The object that a rule is asked about, and those around it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The object.
+    pub item: &'a Item,
+    /// Its pod template; `None` if only its summary is at hand.
+    pub template: Option<&'a PodTemplateSpec>,
+    around: Around<'a>,
+}
+
+/// The objects around the one that a rule is asked about.
+#[derive(Clone, Copy, Debug)]
+enum Around<'a> {
+    /// Those of an input, of which it is one.
+    Input(&'a Inventory, u32),
+    /// Those of a cluster, of which it may be a former state.
+    Cluster(&'a View),
+}
+
+impl<'a> Asked<'a> {
+    /// An object of an input, by its index.
+    pub fn in_input(inventory: &'a Inventory, index: usize) -> Option<Self> {
+        let (item, id) = (inventory.get(index)?, u32::try_from(index).ok()?);
+        Some(Asked { item, template: None, around: Around::Input(inventory, id) })
+    }
+
+    /// An object that a cluster is asked to store.
+    pub const fn in_cluster(view: &'a View, item: &'a Item, template: &'a PodTemplateSpec) -> Self {
+        Asked { item, template: Some(template), around: Around::Cluster(view) }
+    }
+
+    pub(super) const fn inventory(&self) -> &'a Inventory {
+        match self.around {
+            Around::Input(inventory, _) => inventory,
+            Around::Cluster(view) => &view.inventory,
+        }
+    }
+
+    /// Another object that can be held against this one. `None` if it is this one, is being deleted,
+    /// or is of a kind of which too little is known.
+    pub(super) fn other(&self, id: u32) -> Option<&'a Item> {
+        self.inventory().item(id).filter(|other| self.counts(other) && !self.item.is_same(other))
+    }
+
+    /// Whether an object is there to stay, as far as is known.
+    pub(super) fn counts(&self, other: &Item) -> bool {
+        !other.is_terminating && self.freshness(other.kind) != Freshness::Unknown
+    }
+
+    /// Whether, of this object and another one with the same fault, this is the one to report. In an
+    /// input that is the later one.
+    pub(super) const fn answers_for(&self, id: u32, other: &Item) -> bool {
+        match self.around {
+            Around::Input(_, own) => id < own || !other.is_set(),
+            Around::Cluster(_) => true,
+        }
+    }
+
+    /// Whether it is known which objects of a kind there are in a namespace (`""` if they are in
+    /// none). Nobody knows what else will be applied with an input, so one that has none tells
+    /// nothing.
+    pub(super) fn knows(&self, kind: Kind, namespace: &str) -> bool {
+        match self.around {
+            Around::Input(inventory, _) => inventory.has_any(kind, namespace),
+            Around::Cluster(view) => view.freshness(kind) != Freshness::Unknown,
+        }
+    }
+
+    /// `the input has` or `the cluster has`.
+    pub(super) const fn who_has(&self) -> &'static str {
+        match self.around {
+            Around::Input(..) => "the input has",
+            Around::Cluster(_) => "the cluster has",
+        }
+    }
+
+    /// How current the objects of a kind are.
+    pub fn freshness(&self, kind: Kind) -> Freshness {
+        match self.around {
+            Around::Input(..) => Freshness::Fresh,
+            Around::Cluster(view) => view.freshness(kind),
+        }
+    }
+}
+
+/// The findings of a rule about an object among others.
 #[derive(Debug)]
 pub struct Found {
     rule: &'static Meta,
-    list: Vec<(usize, Finding)>,
+    list: Vec<(Kind, Finding)>,
 }
 
 impl Found {
@@ -31,10 +135,10 @@ impl Found {
         Found { rule, list: Vec::new() }
     }
 
-    /// Adds a finding about the object with this index; see [`Findings::report`].
+    /// Adds a finding that rests on objects of this kind; see [`Findings::report`].
     pub(super) fn report(
         &mut self,
-        item: usize,
+        through: Kind,
         path: &Path<'_>,
         reason: Reason,
         message: impl Into<String>,
@@ -42,11 +146,16 @@ impl Found {
     ) {
         let mut found = Findings::of(self.rule);
         found.report(path, reason, message, help);
-        self.list.extend(found.into_vec().into_iter().map(|finding| (item, finding)));
+        self.list.extend(found.into_vec().into_iter().map(|finding| (through, finding)));
     }
 
-    /// All findings, each with the index of its object.
-    pub fn into_vec(self) -> Vec<(usize, Finding)> {
+    /// All findings, each with the kind of the objects on which it rests.
+    pub fn into_vec(self) -> Vec<(Kind, Finding)> {
         self.list
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.list.is_empty()
     }
 }

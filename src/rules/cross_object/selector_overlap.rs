@@ -1,14 +1,12 @@
 //! Two controllers whose selectors match the same pods.
 
-mod index;
 mod overlap;
+#[cfg(test)]
+mod tests;
 
-use super::rule::{Found, Rule};
-use crate::{
-    finding::{Meta, Mode, Reason, paths::SELECTOR},
-    inventory::Inventory,
-    rules::cross_object::selector_overlap::overlap::Overlap,
-};
+use self::overlap::Overlap;
+use super::rule::{Asked, Evidence, Found, Rule};
+use crate::finding::{Meta, Mode, Reason, paths::SELECTOR};
 
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
@@ -40,21 +38,44 @@ pkg/controller/podautoscaler/replica_calculator.go.",
         adjustable: true,
     },
     kinds: &["DaemonSet", "StatefulSet"],
+    evidence: Evidence::Presence,
     check,
 };
 
-fn check(inventory: &Inventory, found: &mut Found) {
-    for (owner, other) in index::overlaps(inventory) {
-        let Some((one, its)) = inventory.get(owner).zip(inventory.get(other)) else { continue };
-        let Some((own, theirs)) = one.controller().zip(its.controller()) else { continue };
-        let Some(overlap) = Overlap::of(own, theirs) else { continue };
-        found.report(
-            owner,
-            &SELECTOR,
-            Reason::Invalid,
-            overlap.message(its),
-            "give each controller's pods a label of their own and add it to the selector; a \
-             selector cannot be changed later",
-        );
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let Some((other, overlap)) = first_overlap(asked) else { return };
+    let Some(other) = asked.other(other) else { return };
+    found.report(
+        other.kind(),
+        &SELECTOR,
+        Reason::Invalid,
+        overlap.message(other),
+        "give each controller's pods a label of their own and add it to the selector; a selector \
+         cannot be changed later",
+    );
+}
+
+/// The first other controller that shares pods with this one, if this is the one to report.
+fn first_overlap<'a>(asked: &Asked<'a>) -> Option<(u32, Overlap<'a>)> {
+    let own = asked.item.controller()?;
+    let mut first: Option<(u32, Overlap<'a>)> = None;
+    for list in asked.inventory().near(asked.item, own) {
+        for id in list.iter().copied() {
+            if first.as_ref().is_some_and(|(known, _)| *known <= id) {
+                break;
+            }
+            let overlap = || {
+                let other = asked.other(id).filter(|other| asked.answers_for(id, other))?;
+                // Two objects of different namespaces can have the same key.
+                let theirs =
+                    other.controller().filter(|_| other.namespace() == asked.item.namespace())?;
+                Overlap::of(own, theirs)
+            };
+            if let Some(overlap) = overlap() {
+                first = Some((id, overlap));
+                break;
+            }
+        }
     }
+    first
 }

@@ -1,12 +1,12 @@
 //! A StatefulSet whose Service does not exist.
 
 use super::{
-    rule::{Found, Rule},
-    services,
+    rule::{Asked, Evidence, Found, Rule},
+    services::Governed,
 };
 use crate::{
     finding::{Meta, Mode, Reason, paths::SPEC},
-    inventory::Inventory,
+    inventory::kind::Kind,
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -32,24 +32,25 @@ endpointslice util/controller_utils.go.",
         adjustable: true,
     },
     kinds: &["StatefulSet"],
+    evidence: Evidence::Absence,
     check,
 };
 
-fn check(inventory: &Inventory, found: &mut Found) {
-    services::each(inventory, |it| {
-        if it.services.is_empty() && !it.may_be_another {
-            found.report(
-                it.index,
-                &SPEC.child("serviceName"),
-                Reason::NotFound,
-                format!(
-                    "the input has Services of namespace {}, but no {}, so the pods get no DNS \
-                     names",
-                    it.set.namespace(),
-                    it.name
-                ),
-                "add this Service with clusterIP: None, or set serviceName to one that exists",
-            );
-        }
-    });
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let Some(it) = Governed::of(asked) else { return };
+    if it.services.is_empty() && !it.may_be_another {
+        let message = format!(
+            "{} Services of namespace {}, but no {}, so the pods get no DNS names",
+            asked.who_has(),
+            it.set.namespace(),
+            it.name
+        );
+        found.report(
+            Kind::Service,
+            &SPEC.child("serviceName"),
+            Reason::NotFound,
+            message,
+            "add this Service with clusterIP: None, or set serviceName to one that exists",
+        );
+    }
 }

@@ -1,12 +1,12 @@
 //! A StatefulSet whose Service has a cluster IP.
 
 use super::{
-    rule::{Found, Rule},
-    services,
+    rule::{Asked, Evidence, Found, Rule},
+    services::Governed,
 };
 use crate::{
     finding::{Meta, Mode, Reason, paths::SPEC},
-    inventory::Inventory,
+    inventory::kind::Kind,
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -35,22 +35,19 @@ Kubernetes: DNS specification, \"Records for a Headless Service\";
         adjustable: true,
     },
     kinds: &["StatefulSet"],
+    evidence: Evidence::Presence,
     check,
 };
 
-fn check(inventory: &Inventory, found: &mut Found) {
-    services::each(inventory, |it| {
-        let mut services = it.services.iter();
-        if let Some((first, _)) = it.services.first()
-            && services.all(|(_, service)| !service.is_headless)
-        {
-            found.report(
-                it.index,
-                &SPEC.child("serviceName"),
-                Reason::Invalid,
-                format!("its {first} is not headless, so the pods may get no DNS names"),
-                "set serviceName to a Service with clusterIP: None; neither can be changed later",
-            );
-        }
-    });
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let Some(it) = Governed::of(asked) else { return };
+    if let Some((first, _)) = it.first_unless_any(|service| service.is_headless) {
+        found.report(
+            Kind::Service,
+            &SPEC.child("serviceName"),
+            Reason::Invalid,
+            format!("its {first} is not headless, so the pods may get no DNS names"),
+            "set serviceName to a Service with clusterIP: None; neither can be changed later",
+        );
+    }
 }

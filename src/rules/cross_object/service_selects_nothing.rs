@@ -1,13 +1,13 @@
 //! A StatefulSet whose Service does not select its pods.
 
 use super::{
-    rule::{Found, Rule},
-    services,
+    rule::{Asked, Evidence, Found, Rule},
+    services::Governed,
 };
 use crate::{
     finding::{Meta, Mode, Reason, paths::SPEC},
     inventory::{
-        Inventory,
+        self,
         item::{Controller, Item, Service},
     },
     kubernetes::{managed_labels, resource::Kind},
@@ -37,31 +37,28 @@ Kubernetes: `syncService`, pkg/controller/endpointslice/endpointslice_controller
         adjustable: true,
     },
     kinds: &["StatefulSet"],
+    evidence: Evidence::Presence,
     check,
 };
 
-fn check(inventory: &Inventory, found: &mut Found) {
-    services::each(inventory, |it| {
-        let mut services = it.services.iter();
-        if let Some((first, service)) = it.services.first()
-            && services.all(|(_, service)| !leads_to(service, it.set, it.controller))
-        {
-            let message = match missing(service, it.set, it.controller) {
-                Some((key, value)) => format!(
-                    "its {first} selects pods with {key}={value}, a label that these pods do not \
-                     have, so they get no DNS names"
-                ),
-                None => format!("its {first} has no selector, so the pods get no DNS names"),
-            };
-            found.report(
-                it.index,
-                &SPEC.child("serviceName"),
-                Reason::Invalid,
-                message,
-                "give the Service a selector that matches the labels of the template",
-            );
-        }
-    });
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let Some(it) = Governed::of(asked) else { return };
+    let leads = |service: &Service| leads_to(service, it.set, it.controller);
+    let Some((first, service)) = it.first_unless_any(leads) else { return };
+    let message = match missing(service, it.set, it.controller) {
+        Some((key, value)) => format!(
+            "its {first} selects pods with {key}={value}, a label that these pods do not have, so \
+             they get no DNS names"
+        ),
+        None => format!("its {first} has no selector, so the pods get no DNS names"),
+    };
+    found.report(
+        inventory::kind::Kind::Service,
+        &SPEC.child("serviceName"),
+        Reason::Invalid,
+        message,
+        "give the Service a selector that matches the labels of the template",
+    );
 }
 
 fn leads_to(service: &Service, set: &Item, controller: &Controller) -> bool {

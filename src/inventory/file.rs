@@ -1,0 +1,79 @@
+//! Where an object is filed in the indexes.
+
+use super::{
+    index::{Index, Key, Selecting},
+    item::{Controller, Item, Role},
+    labels::{Bucket, Selector},
+};
+
+/// By how many labels of its nodes a claim of a port is filed.
+pub(super) const MOST_PINS: usize = 8;
+
+/// Does something with every key of an object, except where its selector is filed.
+pub(super) fn keys(item: &Item, act: &mut dyn FnMut(Key<'_>)) {
+    let (kind, namespace) = (item.kind, &*item.namespace);
+    act(Key::Kind(kind));
+    act(Key::In(kind, namespace));
+    act(Key::Object(kind, namespace, &item.name));
+    match &item.role {
+        Role::Controller(controller) => {
+            if controller.selector.is_some() {
+                for bucket in looks_at(controller) {
+                    act(Key::Looking(namespace, bucket));
+                }
+            }
+            if let Some(ports) = &controller.ports {
+                for claim in &ports.claims {
+                    let (port, protocol) = (claim.port, &*claim.protocol);
+                    act(Key::Port(port, protocol));
+                    for (key, value) in ports.nodes.pins().take(MOST_PINS) {
+                        act(Key::PortKey(port, protocol, key));
+                        act(Key::PortPin(port, protocol, key, value));
+                    }
+                }
+            }
+        }
+        Role::Node(labels) => {
+            for (key, value) in labels.iter() {
+                act(Key::NodeKey(key));
+                act(Key::NodeLabel(key, value));
+            }
+        }
+        Role::Budget(_)
+        | Role::Named
+        | Role::Namespace(_)
+        | Role::Service(_)
+        | Role::StorageClass { .. } => {}
+    }
+}
+
+/// The buckets in which to file a selector, so that the fewest objects look there.
+pub(super) fn rarest<'s>(
+    index: &Index,
+    namespace: &str,
+    selector: &'s Selector,
+) -> Vec<Bucket<'s>> {
+    let count = |place: &Vec<Bucket<'_>>| {
+        // The bucket of the key is for the few that look there.
+        let buckets = place.iter().filter(|bucket| !matches!(bucket, Bucket::Key(_)));
+        buckets.map(|bucket| index.get(Key::Looking(namespace, *bucket)).len()).sum::<usize>()
+    };
+    selector.places().into_iter().min_by_key(count).unwrap_or_default()
+}
+
+/// The selector of an object that selects pods.
+pub(super) fn selects(item: &Item) -> Option<(Selecting, &Selector)> {
+    match &item.role {
+        Role::Controller(controller) => {
+            controller.selector.as_ref().map(|it| (Selecting::Controllers, it))
+        }
+        Role::Budget(budget) => budget.selector.as_ref().map(|it| (Selecting::Budgets, it)),
+        _ => None,
+    }
+}
+
+/// The buckets in which a controller looks for others with which it may share pods.
+pub(super) fn looks_at(controller: &Controller) -> impl Iterator<Item = Bucket<'_>> {
+    let selector = controller.selector.iter().flat_map(Selector::buckets);
+    controller.labels.buckets().chain(selector)
+}

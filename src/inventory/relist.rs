@@ -1,0 +1,42 @@
+//! Objects that are listed again: what the new list no longer has is removed at its end.
+
+use std::collections::HashSet;
+
+use super::{item::Item, kind::Kind, store::Inventory};
+
+/// The objects of a kind that a new list has not had yet. If the list ends early, drop this: the
+/// inventory then keeps what it has.
+#[derive(Debug)]
+pub struct Relist {
+    left: HashSet<u32>,
+}
+
+impl Relist {
+    /// Begins a new list of the objects of this kind.
+    pub fn begin(inventory: &Inventory, kind: Kind) -> Self {
+        Relist { left: inventory.ids(kind).iter().copied().collect() }
+    }
+
+    /// Adds or replaces an object of the list. Returns whether the inventory changed.
+    pub fn put(&mut self, inventory: &mut Inventory, item: Item) -> bool {
+        if let Some(id) = inventory.find(item.kind, &item.namespace, &item.name) {
+            self.left.remove(&id);
+        }
+        inventory.put(item)
+    }
+
+    /// Keeps an object that the list has, but that could not be read.
+    pub fn keep(&mut self, inventory: &Inventory, kind: Kind, namespace: &str, name: &str) {
+        if let Some(id) = inventory.find(kind, namespace, name) {
+            self.left.remove(&id);
+        }
+    }
+
+    /// Ends the list: removes the objects that it did not have, and returns how many those are.
+    pub fn finish(self, inventory: &mut Inventory) -> usize {
+        for id in &self.left {
+            inventory.remove_id(*id);
+        }
+        self.left.len()
+    }
+}

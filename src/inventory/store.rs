@@ -1,0 +1,210 @@
+//! The store of an inventory.
+
+use std::sync::Arc;
+
+use super::{
+    file,
+    index::{Index, Key},
+    item::{Item, Role},
+    kind::Kind,
+    labels::{Bucket, Label},
+    shards::Shards,
+};
+
+/// Objects, in the order in which they were added, with indexes.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    items: Shards<Arc<Item>>,
+    pub(super) index: Index,
+    /// The id of the next object. Ids are never used again.
+    next: u32,
+    /// What all items take, without the indexes.
+    bytes: usize,
+}
+
+impl Inventory {
+    /// Adds an object, and returns its index. If there is one of the same name, both are kept: an
+    /// input can contain an object twice.
+    pub fn add(&mut self, item: Item) -> usize {
+        let id = self.next;
+        // Only an input has objects of which the namespace is not known.
+        if matches!(item.kind, Kind::Service | Kind::ServiceAccount) {
+            self.index.insert(Key::Named(item.kind, &item.name), id);
+        }
+        self.insert_next(item) as usize
+    }
+
+    /// Adds an object, or replaces that of the same kind, namespace and name. Returns whether
+    /// anything changed that rules look at.
+    pub fn put(&mut self, item: Item) -> bool {
+        let Some(id) = self.find(item.kind, &item.namespace, &item.name) else {
+            self.insert_next(item);
+            return true;
+        };
+        if self.item(id).is_some_and(|old| *old == item) {
+            return false;
+        }
+        self.remove_id(id);
+        self.insert(id, item);
+        true
+    }
+
+    /// Removes an object. The namespace of an object that is in none is empty. Returns whether
+    /// there was one.
+    pub fn remove(&mut self, kind: Kind, namespace: &str, name: &str) -> bool {
+        let id = self.find(kind, namespace, name);
+        id.is_some_and(|id| self.remove_id(id))
+    }
+
+    /// How many objects of a kind there are.
+    pub fn count(&self, kind: Kind) -> usize {
+        self.ids(kind).len()
+    }
+
+    /// About how many bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        self.bytes + self.items.bytes() + self.index.bytes()
+    }
+
+    /// The object with this index.
+    pub fn get(&self, index: usize) -> Option<&Item> {
+        self.item(u32::try_from(index).ok()?)
+    }
+
+    /// The indexes of the objects that are the same as this one of another inventory.
+    pub fn same_as(&self, item: &Item) -> impl Iterator<Item = usize> {
+        let ids = self.index.get(Key::Object(item.kind, &item.namespace, &item.name)).iter();
+        let same = |id: &&u32| self.item(**id).is_some_and(|other| other.is_same(item));
+        ids.filter(same).map(|id| *id as usize)
+    }
+
+    /// All objects, with their indexes.
+    pub fn items(&self) -> impl Iterator<Item = (usize, &Item)> {
+        (0..self.next).filter_map(|id| Some((id as usize, self.item(id)?)))
+    }
+
+    /// The object of this kind, namespace and name; several if the input has it several times.
+    pub(crate) fn named<'a>(
+        &'a self,
+        kind: Kind,
+        namespace: &'a str,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'a Item> {
+        let is_it = move |item: &&Item| item.is(kind, namespace, name);
+        self.list(Key::Object(kind, namespace, name)).filter(is_it)
+    }
+
+    /// The Services or ServiceAccounts of an input that have this name, in any namespace.
+    pub(crate) fn named_anywhere<'a>(
+        &'a self,
+        kind: Kind,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'a Item> {
+        let is_it = move |item: &&Item| item.kind == kind && &*item.name == name;
+        self.list(Key::Named(kind, name)).filter(is_it)
+    }
+
+    /// Whether there is any object of a kind in a namespace.
+    pub(crate) fn has_any(&self, kind: Kind, namespace: &str) -> bool {
+        !self.index.get(Key::In(kind, namespace)).is_empty()
+    }
+
+    fn list(&self, key: Key<'_>) -> impl Iterator<Item = &Item> {
+        self.index.get(key).iter().filter_map(|id| self.item(*id))
+    }
+
+    pub(crate) fn item(&self, id: u32) -> Option<&Item> {
+        self.items.get(spread(id)).map(|item| &**item)
+    }
+
+    /// The ids of the objects of a kind.
+    pub(super) fn ids(&self, kind: Kind) -> &[u32] {
+        self.index.get(Key::Kind(kind))
+    }
+
+    pub(super) fn find(&self, kind: Kind, namespace: &str, name: &str) -> Option<u32> {
+        let mut named = self.index.get(Key::Object(kind, namespace, name)).iter().copied();
+        named.find(|id| self.item(*id).is_some_and(|item| item.is(kind, namespace, name)))
+    }
+
+    fn insert_next(&mut self, item: Item) -> u32 {
+        let id = self.next;
+        self.next += 1;
+        self.insert(id, item);
+        id
+    }
+
+    fn insert(&mut self, id: u32, mut item: Item) {
+        self.share(&mut item);
+        self.bytes += item.bytes();
+        file::keys(&item, &mut |key| self.index.insert(key, id));
+        // Now that it counts itself: what nobody else looks for is the best place.
+        if let Some((selecting, selector)) = file::selects(&item) {
+            for bucket in file::rarest(&self.index, &item.namespace, selector) {
+                self.index.insert(Key::Filed(selecting, &item.namespace, bucket), id);
+            }
+        }
+        self.items.insert(spread(id), Arc::new(item));
+    }
+
+    pub(super) fn remove_id(&mut self, id: u32) -> bool {
+        let Some(item) = self.items.remove(spread(id)) else { return false };
+        self.bytes = self.bytes.saturating_sub(item.bytes());
+        file::keys(&item, &mut |key| self.index.remove(key, id));
+        if let Some((selecting, selector)) = file::selects(&item) {
+            // It was filed in one of these places; which of them was best then is not known.
+            for bucket in selector.places().into_iter().flatten() {
+                self.index.remove(Key::Filed(selecting, &item.namespace, bucket), id);
+            }
+        }
+        true
+    }
+
+    /// Makes an object share the texts that it has in common with others.
+    fn share(&self, item: &mut Item) {
+        let first = self.index.get(Key::In(item.kind, &item.namespace)).first();
+        if let Some(other) = first.and_then(|id| self.item(*id))
+            && other.namespace == item.namespace
+        {
+            item.namespace = other.namespace.clone();
+        }
+        let namespace = item.namespace.clone();
+        let same = |label: &Label| self.same_label(&namespace, label);
+        match &mut item.role {
+            Role::Controller(controller) => {
+                controller.labels.share(&same);
+                let own = controller.labels.clone();
+                let same = |label: &Label| own.same(label).cloned().or_else(|| same(label));
+                controller.selector.iter_mut().for_each(|selector| selector.share(&same));
+            }
+            Role::Budget(budget) => {
+                budget.selector.iter_mut().for_each(|selector| selector.share(&same));
+            }
+            Role::Node(labels) => labels.share(&same),
+            Role::Service(service) => service.selector.share(&same),
+            Role::Named | Role::Namespace(_) | Role::StorageClass { .. } => {}
+        }
+    }
+
+    /// The label of an object in the inventory that is equal to this one, which an object of the
+    /// namespace, or a Node, has.
+    fn same_label(&self, namespace: &str, label: &Label) -> Option<Arc<Label>> {
+        let key = if namespace.is_empty() {
+            Key::NodeLabel(&label.key, &label.value)
+        } else {
+            Key::Looking(namespace, Bucket::Value(&label.key, &label.value))
+        };
+        let item = self.item(*self.index.get(key).first()?)?;
+        let same = match &item.role {
+            Role::Controller(controller) => controller.labels.same(label),
+            Role::Node(labels) => labels.same(label),
+            _ => None,
+        };
+        same.cloned()
+    }
+}
+
+/// An id as a hash.
+const fn spread(id: u32) -> u64 {
+    (id as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
