@@ -10,6 +10,7 @@
 mod file;
 mod index;
 pub mod item;
+pub(crate) mod judged;
 pub mod kind;
 pub(crate) mod labels;
 pub(crate) mod nodes;

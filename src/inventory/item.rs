@@ -5,13 +5,14 @@ use std::{fmt, sync::Arc};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{
+    judged::Judged,
     kind::Kind,
     labels::{Labels, Selector},
     nodes::{Claim, Nodes},
 };
 use crate::finding::{
-    Field,
-    paths::{SELECTOR, SPEC},
+    Field, Path,
+    paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
 };
 
 /// A place in a file.
@@ -81,15 +82,6 @@ pub(crate) struct Ports {
     pub(crate) nodes: Nodes,
 }
 
-/// What rules need of a DaemonSet or StatefulSet only if the findings are to be about it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Judged {
-    /// The value of the annotation that exempts it from warnings.
-    pub(crate) ignore: Option<Box<str>>,
-    /// The Service of a StatefulSet; never empty.
-    pub(crate) service_name: Option<Box<str>>,
-}
-
 /// A Service.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Service {
@@ -143,16 +135,18 @@ impl Item {
         let (Some(controller), Some(judged)) = (self.controller(), self.judged()) else {
             return Vec::new();
         };
-        let mut fields = Vec::new();
-        if controller.selector.is_some() {
-            fields.push(SELECTOR.to_field());
-        }
-        if judged.service_name.is_some() {
-            fields.push(SPEC.child("serviceName").to_field());
-        }
+        let mut fields = vec![TEMPLATE_LABELS.to_field(), POD_SPEC.to_field()];
+        let mut add = |has: bool, field: Path<'_>| fields.extend(has.then(|| field.to_field()));
+        add(controller.selector.is_some(), SELECTOR);
+        add(self.kind == Kind::StatefulSet, SPEC.child("replicas"));
+        add(judged.service_name.is_some(), SPEC.child("serviceName"));
+        add(judged.service_account.is_some(), POD_SPEC.child("serviceAccountName"));
+        add(judged.priority_class.is_some(), POD_SPEC.child("priorityClassName"));
         for claim in controller.claims() {
             claim.at(|path| fields.push(path.to_field()));
         }
+        let classes = judged.storage_classes.iter();
+        fields.extend(classes.map(|(template, _)| Judged::storage_class_field(*template)));
         fields
     }
 
@@ -175,6 +169,13 @@ impl Item {
 
     pub(crate) fn judged(&self) -> Option<&Judged> {
         self.controller()?.judged.as_deref()
+    }
+
+    pub(crate) const fn budget(&self) -> Option<&Budget> {
+        match &self.role {
+            Role::Budget(budget) => Some(budget),
+            _ => None,
+        }
     }
 
     pub(crate) const fn service(&self) -> Option<&Service> {

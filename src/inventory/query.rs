@@ -4,7 +4,7 @@ use super::{
     file::{MOST_PINS, looks_at, rarest},
     index::{Key, Selecting},
     item::{Controller, Item},
-    labels::Labels,
+    labels::{Labels, Selector},
     nodes::{Claim, Nodes},
     store::Inventory,
 };
@@ -32,6 +32,20 @@ impl Inventory {
         ids.sort_unstable();
         ids.dedup();
         ids.into_iter().filter_map(|id| self.item(id))
+    }
+
+    /// The controllers of a namespace whose pods a selector matches.
+    pub(crate) fn selected_by<'a>(
+        &'a self,
+        namespace: &'a str,
+        selector: &'a Selector,
+    ) -> impl Iterator<Item = &'a Item> {
+        let buckets = rarest(&self.index, namespace, selector).into_iter();
+        let ids = buckets.flat_map(move |bucket| self.index.get(Key::Looking(namespace, bucket)));
+        ids.filter_map(|id| self.item(*id)).filter(move |item| {
+            let controller = item.controller().filter(|_| item.namespace() == namespace);
+            controller.is_some_and(|controller| selector.matches(&controller.labels))
+        })
     }
 
     /// The ids of the DaemonSets that may claim this port of one of these nodes, with some others:

@@ -8,12 +8,13 @@ use serde::Deserialize;
 
 use self::shapes::Metadata;
 use super::{
-    item::{Controller, Item, Judged, Ports, Role},
+    item::{Controller, Item, Ports, Role},
+    judged::Judged,
     kind::Kind,
     labels::{Labels, Selector},
     nodes::{Claim, Nodes},
 };
-use crate::object::{Object, Workload, marks::IGNORE_ANNOTATION, namespace_or_default};
+use crate::object::{Object, Workload, namespace_or_default};
 
 impl Item {
     /// A DaemonSet or StatefulSet that is judged.
@@ -76,10 +77,6 @@ fn object(object: &Object<'_>) -> Item {
     let labels = template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
     let selector = object.selector().filter(|_| !is_owned).and_then(Selector::of);
     let mut controller = Controller::of(selector, Labels::of(labels));
-    let mut judged = Judged {
-        ignore: metadata.annotation(IGNORE_ANNOTATION).map(Into::into),
-        ..Judged::default()
-    };
     let kind = match &object.workload {
         Workload::DaemonSet(spec) => {
             if let Some(pod) = &spec.template.spec {
@@ -87,13 +84,9 @@ fn object(object: &Object<'_>) -> Item {
             }
             Kind::DaemonSet
         }
-        Workload::StatefulSet(spec) => {
-            let name = spec.service_name.as_deref().filter(|name| !name.is_empty());
-            judged.service_name = name.map(Into::into);
-            Kind::StatefulSet
-        }
+        Workload::StatefulSet(_) => Kind::StatefulSet,
     };
-    controller.judged = Some(Box::new(judged));
+    controller.judged = Some(Box::new(Judged::of(object)));
     Item {
         kind,
         sets_namespace: metadata.namespace.as_deref().is_some_and(|it| !it.is_empty()),

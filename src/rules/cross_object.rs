@@ -3,7 +3,11 @@
 //! A rule is asked about one object among others, which are items of an inventory. There may be
 //! many, so no rule looks at all of them: the inventory has indexes.
 
+mod budgets;
 mod host_port_conflict;
+mod pdb_blocks_drain;
+mod pdb_overlap;
+mod pdb_without_scale;
 pub mod rule;
 mod selector_overlap;
 mod service_missing;
@@ -16,6 +20,9 @@ use crate::rules::cross_object::rule::Rule;
 /// Every rule about several objects, in alphabetical order.
 pub static RULES: &[&Rule] = &[
     &host_port_conflict::RULE,
+    &pdb_blocks_drain::RULE,
+    &pdb_overlap::RULE,
+    &pdb_without_scale::RULE,
     &selector_overlap::RULE,
     &service_missing::RULE,
     &service_not_headless::RULE,

@@ -115,9 +115,10 @@ fn a_list_of_services_counts_as_services() {
     let services = "{\"apiVersion\": \"v1\", \"kind\": \"ServiceList\", \"items\": [\
                     {\"metadata\": {\"name\": \"other\"}, \"spec\": {\"clusterIP\": \"None\"}}]}";
     let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  \
-               serviceName: db\n  selector: {matchLabels: {app: db}}\n  template:\n    \
-               metadata: {labels: {app: db}}\n    spec:\n      \
-               containers: [{name: db, image: db, readinessProbe: {tcpSocket: {port: 1}}}]\n";
+               serviceName: db\n  replicas: 2\n  podManagementPolicy: Parallel\n  \
+               selector: {matchLabels: {app: db}}\n  template:\n    \
+               metadata: {labels: {app: db}}\n    spec:\n      containers: [{name: db, image: db, \
+               args: [--join=db-0.db], readinessProbe: {tcpSocket: {port: 1}}}]\n";
     let folder = Folder::new([("set.yaml", set.into()), ("services.json", services.into())]);
     let (_, report) = folder.json(&["set.yaml", "services.json"]);
     assert_eq!(report["findings"][0]["rule"], "service-missing", "{report}");

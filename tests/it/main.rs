@@ -61,6 +61,7 @@ mod support;
 mod tls;
 
 mod versions;
+mod view;
 #[cfg(feature = "server")]
 mod wire;
 mod workflows;

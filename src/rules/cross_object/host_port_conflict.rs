@@ -19,16 +19,16 @@ gets it. The other stays Pending on that node, and a rollout of its DaemonSet wa
 the two gets the port may differ from node to node and after each restart. With `hostNetwork` every declared
 port is a port of the node, even one that is declared only as documentation.
 
-Seen on a 1.36 control plane: one DaemonSet with `hostPort: 9100`, one in another namespace with
-`hostNetwork` and `containerPort: 9100`; on every node the second stays Pending with \"1 node(s) didn't
-have free ports for the requested pod ports\".
+Seen on a 1.36 control plane: one DaemonSet with `hostPort: 9100`, one in another namespace with `hostNetwork`
+and `containerPort: 9100`; on every node the second stays Pending with \"1 node(s) didn't have free ports for
+the requested pod ports\".
 
-`setguard check` reports this if one run gets both objects, in any namespaces. Different addresses in `hostIP`
-do not collide. Nor do DaemonSets that cannot share a node, because no node meets the `nodeSelector`, the
-`nodeName` and the required node affinity of both.
+`setguard check` reports this if one run gets both objects, in any namespaces, and the webhook if one of them
+is in the cluster. Different addresses in `hostIP` do not collide. Nor do DaemonSets that cannot share a node,
+because no node meets the `nodeSelector`, the `nodeName` and the required node affinity of both.
 
-Kubernetes: `Fits`, pkg/scheduler/framework/plugins/nodeports/node_ports.go; `CheckConflict`,
-kube-scheduler framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
+Kubernetes: `Fits`, pkg/scheduler/framework/plugins/nodeports/node_ports.go; `CheckConflict`, kube-scheduler
+framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
         bad: include_str!("examples/host-port-conflict.bad.yaml"),
         good: include_str!("examples/host-port-conflict.good.yaml"),
         mode: Mode::Warn,

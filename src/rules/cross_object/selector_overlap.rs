@@ -14,19 +14,19 @@ pub(super) static RULE: Rule = Rule {
         summary: "a selector that also matches the pods of another controller",
         why: "\
 A controller ignores pods that another controller owns, but it adopts every pod of its namespace that its
-selector matches and that has no owner. Pods lose their owner through `kubectl delete --cascade=orphan`,
-which is the usual way to change an immutable field of a StatefulSet. A DaemonSet then deletes the pods that
-it adopted, if the node has one of its own pods or should have none. Everything else that uses the selector
+selector matches and that has no owner. Pods lose their owner through `kubectl delete --cascade=orphan`, which
+is the usual way to change an immutable field of a StatefulSet. A DaemonSet then deletes the pods that it
+adopted, if the node has one of its own pods or should have none. Everything else that uses the selector
 counts the pods of both all the time: autoscalers, `kubectl logs` and `kubectl get pods -l`.
 
-Seen on a 1.36 control plane: DaemonSet with the selector `app: shop`, StatefulSet `shop-db` with pods
-`app: shop, component: db`; after `kubectl delete statefulset shop-db --cascade=orphan` the DaemonSet
-deletes `shop-db-0` and `shop-db-1` at once.
+Seen on a 1.36 control plane: DaemonSet with the selector `app: shop`, StatefulSet `shop-db` with pods `app:
+shop, component: db`; after `kubectl delete statefulset shop-db --cascade=orphan` the DaemonSet deletes
+`shop-db-0` and `shop-db-1` at once.
 
-`setguard check` reports this if one run gets both objects. It reports a selector that matches the template
-labels of the other controller. It also reports two selectors that can match the same pod, if one of them
-only has keys that the other has too. It ignores objects that another controller owns, and Jobs whose
-selector Kubernetes generates.
+`setguard check` reports this if one run gets both objects, and the webhook if one of them is in the cluster.
+The rule reports a selector that matches the template labels of the other controller. It also reports two
+selectors that can match the same pod, if one of them only has keys that the other has too. It ignores objects
+that another controller owns, and Jobs whose selector Kubernetes generates.
 
 Kubernetes: `ClaimObject`, pkg/controller/controller_ref_manager.go; `podsShouldBeOnNode`,
 pkg/controller/daemon/daemon_controller.go; `GetResourceReplicas`,

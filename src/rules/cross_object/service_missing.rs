@@ -14,14 +14,19 @@ pub(super) static RULE: Rule = Rule {
         id: "service-missing",
         summary: "a StatefulSet whose serviceName names a Service that does not exist",
         why: "\
-A StatefulSet does not create its Service. Without the Service the pods cannot be reached by name: there is
-no DNS record for `web-0.web`, although each pod believes that this is its name. Members of a cluster that
-look for each other do not find each other. Neither the API server nor the controller looks at Services, and
+A StatefulSet does not create its Service. Without the Service the pods cannot be reached by name: there is no
+DNS record for `web-0.web`, although each pod believes that this is its name. Members of a cluster that look
+for each other do not find each other. Neither the API server nor the controller looks at Services, and
 `serviceName` cannot be changed later.
 
-`setguard check` reports this if one run gets the StatefulSet and at least one Service of its namespace. A
-run that gets no Services reports nothing about them. If the StatefulSet or a Service with the right name sets
-no namespace, the two may meet in the namespace of whoever applies them, and nothing is reported.
+This is reported if there are at least two replicas and the template shows that they use the names: a command,
+an argument or a variable of a container has the name of the Service or of a pod. One pod has no others to
+find, and software that never looks for the others needs no names.
+
+The webhook warns of this and never denies, because the Service may be created a moment later. `setguard
+check` reports it if one run gets the StatefulSet and at least one Service of its namespace. A run that gets
+no Services reports nothing about them. If the StatefulSet or a Service with the right name sets no namespace,
+the two may meet in the namespace of whoever applies them, and nothing is reported.
 
 Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go; `ShouldSetHostname`,
 endpointslice util/controller_utils.go.",
@@ -38,7 +43,8 @@ endpointslice util/controller_utils.go.",
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
     let Some(it) = Governed::of(asked) else { return };
-    if it.services.is_empty() && !it.may_be_another {
+    let uses_names = it.set.judged().is_some_and(|judged| judged.uses_names);
+    if uses_names && it.services.is_empty() && !it.may_be_another {
         let message = format!(
             "{} Services of namespace {}, but no {}, so the pods get no DNS names",
             asked.who_has(),

@@ -15,19 +15,19 @@ pub(super) static RULE: Rule = Rule {
         summary: "a StatefulSet whose Service is not headless",
         why: "\
 The Service that a StatefulSet names gives its pods their DNS names. Kubernetes specifies such names for
-headless Services only (`clusterIP: None`); with any other, whether `web-0.web` resolves depends on the
-DNS server of the cluster. And the name of the Service itself resolves to one virtual address instead of all
-pods, so software that looks up its members there finds a single one. It is hard to fix: neither
-`serviceName` nor `clusterIP` can be changed later.
+headless Services only (`clusterIP: None`); with any other, whether `web-0.web` resolves depends on the DNS
+server of the cluster. And the name of the Service itself resolves to one virtual address instead of all pods,
+so software that looks up its members there finds a single one. It is hard to fix: neither `serviceName` nor
+`clusterIP` can be changed later.
 
-Seen on a 1.36 control plane: setting `clusterIP: None` on a Service that has an address is refused with
-\"may not change once set\".
+Seen on a 1.36 control plane: setting `clusterIP: None` on a Service that has an address is refused with \"may
+not change once set\".
 
-`setguard check` reports this if one run gets both objects. A Service with an address can exist beside the
-headless one, for clients that can use any pod.
+`setguard check` reports this if one run gets both objects, and the webhook if the Service is in the cluster.
+A Service with an address can exist beside the headless one, for clients that can use any pod.
 
-Kubernetes: DNS specification, \"Records for a Headless Service\";
-`ValidateServiceClusterIPsRelatedFields`, pkg/apis/core/validation/validation.go.",
+Kubernetes: DNS specification, \"Records for a Headless Service\"; `ValidateServiceClusterIPsRelatedFields`,
+pkg/apis/core/validation/validation.go.",
         bad: include_str!("examples/service-not-headless.bad.yaml"),
         good: include_str!("examples/service-not-headless.good.yaml"),
         mode: Mode::Warn,

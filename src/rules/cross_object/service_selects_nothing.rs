@@ -18,18 +18,19 @@ pub(super) static RULE: Rule = Rule {
         id: "service-selects-nothing",
         summary: "a StatefulSet whose Service does not select its pods",
         why: "\
-A pod gets its DNS name (`web-0.web`) from the EndpointSlices of the Service that the StatefulSet names.
-They contain the pod only if the selector of the Service matches its labels. For a Service without a
-selector Kubernetes creates no EndpointSlices at all. The pods run, but cannot be found by name.
+A pod gets its DNS name (`web-0.web`) from the EndpointSlices of the Service that the StatefulSet names. They
+contain the pod only if the selector of the Service matches its labels. For a Service without a selector
+Kubernetes creates no EndpointSlices at all. The pods run, but cannot be found by name.
 
 Seen on a 1.36 control plane, with a StatefulSet whose pod is Ready: a Service whose selector has one more
 label has an EndpointSlice without endpoints, a Service without a selector has no EndpointSlice.
 
-`setguard check` reports this if one run gets both objects. Labels that the controller itself sets on each
-pod, such as `statefulset.kubernetes.io/pod-name`, count as matching if a pod can have the value.
+`setguard check` reports this if one run gets both objects, and the webhook if the Service is in the cluster.
+Labels that the controller itself sets on each pod, such as `statefulset.kubernetes.io/pod-name`, count as
+matching if a pod can have the value.
 
-Kubernetes: `syncService`, pkg/controller/endpointslice/endpointslice_controller.go;
-`ShouldSetHostname`, endpointslice util/controller_utils.go.",
+Kubernetes: `syncService`, pkg/controller/endpointslice/endpointslice_controller.go; `ShouldSetHostname`,
+endpointslice util/controller_utils.go.",
         bad: include_str!("examples/service-selects-nothing.bad.yaml"),
         good: include_str!("examples/service-selects-nothing.good.yaml"),
         mode: Mode::Warn,

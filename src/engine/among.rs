@@ -1,0 +1,100 @@
+//! Runs the cross-object rules: on the objects of an input, and on one object of a cluster.
+
+use std::{cell::OnceCell, collections::BTreeMap};
+
+use super::{
+    judge::{Context, judge},
+    verdict::Verdict,
+};
+use crate::{
+    finding::{Finding, Mode},
+    inventory::{
+        Inventory,
+        item::Item,
+        view::{Freshness, View},
+    },
+    object::{Object, Subject},
+    rules::cross_object::{
+        RULES,
+        rule::{Asked, Evidence, Found},
+    },
+};
+
+/// Judges an object by the cross-object rules, as one of a cluster. Returns how many rules have not
+/// looked at it, because time ran out.
+pub(super) fn in_cluster(
+    subject: &Subject<'_>,
+    view: &View,
+    cx: &Context<'_>,
+    verdict: &mut Verdict,
+) -> usize {
+    let own = Item::of(&subject.object);
+    let kind = own.kind().as_str();
+    let old = OnceCell::new();
+    let rules = RULES.iter().filter(|rule| rule.kinds.contains(&kind));
+    let mut too_late = 0;
+    for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
+        if too_late > 0 || cx.deadline.has_passed() {
+            too_late += 1;
+            continue;
+        }
+        let run = |item: &Item, object: &Object<'_>| {
+            let mut found = Found::of(&rule.meta);
+            (rule.check)(&Asked::in_cluster(view, item, object.template()), &mut found);
+            found
+        };
+        for (through, mut finding) in run(&own, &subject.object).into_vec() {
+            let mut most = match rule.evidence {
+                Evidence::Presence => Mode::Deny,
+                Evidence::Absence => Mode::Warn,
+            };
+            if let Freshness::Stale { as_of } = view.freshness(through) {
+                most = most.min(Mode::Warn);
+                // A long message loses its end.
+                let when = format!("as of {} UTC: ", as_of.strftime("%H:%M:%S"));
+                finding.message.insert_str(0, &when);
+            }
+            let had_before = |_: &Finding| {
+                let old = old.get_or_init(|| {
+                    let old = subject.old_alone()?.object;
+                    Some((Item::of(&old), old))
+                });
+                old.as_ref().is_some_and(|(item, object)| !run(item, object).is_empty())
+            };
+            let before = verdict.judged.len();
+            judge(finding, &(&own).into(), had_before, cx, verdict);
+            for judged in verdict.judged.iter_mut().skip(before) {
+                judged.mode = judged.mode.min(most);
+            }
+        }
+    }
+    too_late
+}
+
+/// Judges objects by the cross-object rules, as those of an input. The key of a verdict is the
+/// object's index in the inventory. `before` contains the previous objects, for ratcheting.
+pub fn evaluate_cross_object(
+    inventory: &Inventory,
+    before: &Inventory,
+    cx: &Context<'_>,
+) -> BTreeMap<usize, Verdict> {
+    let mut verdicts: BTreeMap<usize, Verdict> = BTreeMap::new();
+    let judged = || inventory.items().filter(|(_, item)| item.is_judged());
+    for rule in RULES.iter().filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
+        let run = |inventory, index| {
+            let mut found = Found::of(&rule.meta);
+            if let Some(asked) = Asked::in_input(inventory, index) {
+                (rule.check)(&asked, &mut found);
+            }
+            found
+        };
+        for (index, item) in judged() {
+            for (_, finding) in run(inventory, index).into_vec() {
+                let had_before =
+                    |_: &Finding| before.same_as(item).any(|old| !run(before, old).is_empty());
+                judge(finding, &item.into(), had_before, cx, verdicts.entry(index).or_default());
+            }
+        }
+    }
+    verdicts
+}

@@ -1,0 +1,142 @@
+//! Judges one finding: modes, exceptions and ratcheting.
+
+use jiff::civil::Date;
+
+use super::{
+    deadline::Deadline,
+    verdict::{Downgrade, Judged, Verdict},
+};
+use crate::{
+    finding::{Finding, Meta, Mode},
+    inject::pod::Pod,
+    inventory::{item::Item, view::View},
+    object::{Metadata, Object, marks::IGNORE_ANNOTATION},
+    policy::Policy,
+    rules::api_validation::meta::POD_TEMPLATE_VALIDATION,
+};
+
+/// The entry point through which an object arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// The command line: nothing has validated the object yet.
+    Check,
+    /// The webhook: the API server has validated the object, and may know fields that setguard does
+    /// not know yet.
+    Serve,
+}
+
+/// Everything that a verdict depends on besides the object.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The policy in force.
+    pub policy: &'a Policy,
+    /// The entry point through which the object arrives.
+    pub door: Door,
+    /// Today's date, for exceptions that expire.
+    pub today: Date,
+    /// When judging has to end.
+    pub deadline: Deadline<'a>,
+    /// The cluster that the object is meant for, as the webhook sees it.
+    pub view: Option<&'a View>,
+}
+
+impl Context<'_> {
+    pub(super) fn mode(&self, rule: &Meta) -> Mode {
+        let mode = self.policy.mode(rule);
+        match self.door {
+            Door::Serve if *rule == POD_TEMPLATE_VALIDATION => mode.min(Mode::Audit),
+            Door::Check | Door::Serve => mode,
+        }
+    }
+}
+
+/// What exceptions depend on: the object's namespace, its name and its own ignore annotation.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity<'a> {
+    pub(super) namespace: &'a str,
+    pub(super) name: &'a str,
+    pub(super) ignore: Option<&'a str>,
+}
+
+impl<'a> From<&'a Metadata<'_>> for Identity<'a> {
+    fn from(metadata: &'a Metadata<'_>) -> Self {
+        Identity {
+            namespace: metadata.namespace(),
+            name: metadata.name(),
+            ignore: metadata.annotation(IGNORE_ANNOTATION),
+        }
+    }
+}
+
+impl<'a> From<&'a Object<'_>> for Identity<'a> {
+    fn from(object: &'a Object<'_>) -> Self {
+        Identity::from(&object.metadata)
+    }
+}
+
+impl<'a> From<&'a Pod<'_>> for Identity<'a> {
+    fn from(pod: &'a Pod<'_>) -> Self {
+        Identity::from(&pod.metadata)
+    }
+}
+
+impl<'a> From<&'a Item> for Identity<'a> {
+    fn from(item: &'a Item) -> Self {
+        Identity { namespace: item.namespace(), name: item.name(), ignore: item.ignore() }
+    }
+}
+
+/// Adds a finding to a verdict. The policy, its exceptions and the old object determine the mode.
+pub(super) fn judge(
+    finding: Finding,
+    object: &Identity<'_>,
+    had_before: impl Fn(&Finding) -> bool,
+    cx: &Context<'_>,
+    verdict: &mut Verdict,
+) {
+    let mut mode = cx.mode(finding.rule);
+    let mut downgrade = None;
+    if finding.rule.adjustable && mode > Mode::Audit {
+        if let Some(reason) = exception(&finding, object, cx, &mut verdict.remarks) {
+            mode = Mode::Audit;
+            downgrade = Some(Downgrade::Exception(reason));
+        } else if mode == Mode::Warn && ignores(object, finding.rule) {
+            mode = Mode::Audit;
+            downgrade = Some(Downgrade::Annotation);
+        } else if mode == Mode::Deny && had_before(&finding) {
+            mode = Mode::Warn;
+            downgrade = Some(Downgrade::Ratcheted);
+        }
+    }
+    if mode != Mode::Off {
+        verdict.judged.push(Judged { finding, mode, downgrade });
+    }
+}
+
+/// The reason of the exception that covers a finding. An expired exception becomes a remark.
+fn exception(
+    finding: &Finding,
+    object: &Identity<'_>,
+    cx: &Context<'_>,
+    remarks: &mut Vec<String>,
+) -> Option<String> {
+    let exceptions = cx.policy.exceptions.iter();
+    let covering = exceptions.filter(|e| e.covers(finding.rule, object.namespace, object.name));
+    for exception in covering {
+        match exception.expires {
+            Some(last) if last < cx.today => {
+                let rule = finding.rule.id;
+                let remark = format!("{rule}: the exception for it expired on {last}");
+                if !remarks.contains(&remark) {
+                    remarks.push(remark);
+                }
+            }
+            _ => return Some(exception.reason.clone()),
+        }
+    }
+    None
+}
+
+fn ignores(object: &Identity<'_>, rule: &Meta) -> bool {
+    object.ignore.is_some_and(|ids| ids.split(',').any(|id| id.trim() == rule.id))
+}

@@ -1,0 +1,135 @@
+//! What rules need of a DaemonSet or StatefulSet only if the findings are to be about it.
+
+use k8s_openapi::api::core::v1::PodSpec;
+use memchr::memmem;
+
+use super::nodes::Nodes;
+use crate::{
+    finding::{Field, paths::CLAIM_TEMPLATES},
+    kubernetes::containers::containers,
+    object::{Object, StatefulSetSpec, Workload, marks::IGNORE_ANNOTATION},
+};
+
+/// What rules need of a DaemonSet or StatefulSet only if the findings are to be about it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Judged {
+    /// The value of the annotation that exempts it from warnings.
+    pub(crate) ignore: Option<Box<str>>,
+    /// The number of pods of a StatefulSet.
+    pub(crate) replicas: i32,
+    /// The Service of a StatefulSet; never empty.
+    pub(crate) service_name: Option<Box<str>>,
+    /// Whether the pods of a StatefulSet are told of their DNS names, as far as the template shows.
+    pub(crate) uses_names: bool,
+    /// Never empty.
+    pub(crate) service_account: Option<Box<str>>,
+    /// Never empty.
+    pub(crate) priority_class: Option<Box<str>>,
+    /// The storage classes that claim templates name, each with the index of the template.
+    pub(crate) storage_classes: Box<[(usize, Box<str>)]>,
+    /// The nodes on which the pods may run, if not on all.
+    pub(crate) nodes: Option<Nodes>,
+}
+
+impl Judged {
+    pub(super) fn of(object: &Object<'_>) -> Self {
+        let mut judged = match &object.workload {
+            Workload::DaemonSet(_) => Judged::default(),
+            Workload::StatefulSet(spec) => Judged::of_stateful_set(spec, object.name()),
+        };
+        judged.ignore = object.metadata.annotation(IGNORE_ANNOTATION).map(Into::into);
+        if let Some(pod) = &object.template().spec {
+            judged.service_account = text(pod.service_account_name.as_ref());
+            judged.priority_class = text(pod.priority_class_name.as_ref());
+            judged.nodes = Some(Nodes::of(pod)).filter(|nodes| *nodes != Nodes::default());
+        }
+        judged
+    }
+
+    fn of_stateful_set(spec: &StatefulSetSpec, name: &str) -> Self {
+        let service_name = text(spec.service_name.as_ref());
+        let pod = spec.template.spec.as_ref();
+        let uses_names = service_name.as_ref().zip(pod).is_some_and(|(service, pod)| {
+            spec.replicas.is_some_and(|replicas| replicas > 1) && mentions(pod, service, name)
+        });
+        let claims = spec.volume_claim_templates.iter().flatten().enumerate();
+        let storage_classes = claims.filter_map(|(i, claim)| {
+            let class = claim.spec.as_ref()?.storage_class_name.as_ref();
+            Some((i, text(class)?))
+        });
+        Judged {
+            replicas: spec.replicas.unwrap_or(1),
+            service_name,
+            uses_names,
+            storage_classes: storage_classes.collect(),
+            ..Judged::default()
+        }
+    }
+
+    /// The field of a claim template that names its storage class.
+    pub(crate) fn storage_class_field(template: usize) -> Field {
+        CLAIM_TEMPLATES.index(template).child("spec").child("storageClassName").to_field()
+    }
+}
+
+fn text(value: Option<&String>) -> Option<Box<str>> {
+    value.filter(|text| !text.is_empty()).map(|text| text.as_str().into())
+}
+
+/// Whether a command, an argument or a variable of a container has the name of the Service, or of a
+/// pod of the set.
+fn mentions(pod: &PodSpec, service: &str, set: &str) -> bool {
+    let service_finder = memmem::Finder::new(service);
+    let pod_finder = memmem::Finder::new(set);
+    let has = |text: &str| {
+        let starts = |at: usize| {
+            let before = text.get(..at).unwrap_or_default();
+            !before.ends_with(is_part) && (!before.ends_with('/') || before.ends_with("//"))
+        };
+        let ends = |at: usize| !text.get(at..).unwrap_or_default().starts_with(is_part);
+        let is_service = |at: usize| starts(at) && ends(at + service.len());
+        let is_pod = |at: usize| {
+            let rest = text.get(at + set.len()..).and_then(|rest| rest.strip_prefix('-'));
+            starts(at) && rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        service_finder.find_iter(text.as_bytes()).any(is_service)
+            || pod_finder.find_iter(text.as_bytes()).any(is_pod)
+    };
+    containers(pod).any(|container| {
+        let words = container.command.iter().chain(&container.args).flatten();
+        let values = container.env.iter().flatten().filter_map(|variable| variable.value.as_ref());
+        words.chain(values).any(|text| has(text))
+    })
+}
+
+/// Whether a character is part of a name.
+const fn is_part(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-' || c == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_are_found_as_whole_words() {
+        let says = |text: &str| {
+            let pod = json!({"containers": [{"name": "main", "args": [text]}]});
+            mentions(&serde_json::from_value(pod).unwrap(), "db-peers", "db")
+        };
+        for used in [
+            "db-peers",
+            "--join=db-0.db-peers:80",
+            "http://db-peers/",
+            "a,db-2",
+            "x.db-peers.shop.svc",
+        ] {
+            assert!(says(used), "{used}");
+        }
+        for other in ["db", "my-db-peers", "db-peers2", "/etc/db-peers", "db-x", "mydb-0", ""] {
+            assert!(!says(other), "{other}");
+        }
+    }
+}

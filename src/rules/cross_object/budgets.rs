@@ -1,0 +1,31 @@
+//! The PodDisruptionBudgets that protect the pods of an object.
+
+use super::rule::Asked;
+use crate::inventory::item::{Budget, Item};
+
+/// A PodDisruptionBudget that selects the pods of an object.
+#[derive(Clone, Copy)]
+pub(super) struct Protection<'a> {
+    pub(super) item: &'a Item,
+    pub(super) budget: &'a Budget,
+}
+
+impl<'a> Protection<'a> {
+    /// All PodDisruptionBudgets that select the pods of the object, each once.
+    pub(super) fn all(asked: &Asked<'a>) -> Vec<Self> {
+        let namespace = asked.item.namespace();
+        let Some(controller) = asked.item.controller() else { return Vec::new() };
+        let mut all: Vec<Self> = Vec::new();
+        for item in asked.inventory().budgets(namespace, &controller.labels) {
+            let Some(budget) = item.budget() else { continue };
+            let selector = budget.selector.as_ref().filter(|_| item.namespace() == namespace);
+            if selector.is_some_and(|selector| selector.matches(&controller.labels))
+                && asked.counts(item)
+                && !all.iter().any(|known| known.item.is_same(item))
+            {
+                all.push(Protection { item, budget });
+            }
+        }
+        all
+    }
+}

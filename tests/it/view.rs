@@ -1,0 +1,219 @@
+//! What the webhook finds by comparing an object with those of its cluster.
+
+use jiff::{Timestamp, civil::date};
+use serde_json::{Value, json};
+use setguard::{
+    admission::{self, Endpoint},
+    engine::deadline::Deadline,
+    finding::Mode,
+    inventory::{
+        item::Item,
+        kind::Kind,
+        view::{Freshness, View},
+    },
+    policy::Policy,
+    rules::cross_object::{RULES, rule::Evidence},
+};
+
+use crate::support;
+
+/// A view of a cluster that has these objects.
+pub fn view<'a>(objects: impl IntoIterator<Item = &'a Value>) -> View {
+    let mut view = View::default();
+    for object in objects {
+        view.inventory.put(Item::of_json(&object.to_string()).unwrap());
+    }
+    for kind in Kind::ALL {
+        view.set_freshness(kind, Freshness::Fresh);
+    }
+    view
+}
+
+/// The objects of a stream.
+fn objects(yaml: &str) -> Vec<Value> {
+    support::to_json(yaml).iter().map(|json| serde_json::from_str(json).unwrap()).collect()
+}
+
+/// The response to a review of an object that is created, or that replaces an old one.
+fn review(object: &Value, old: Option<&Value>, view: &View, policy: &Policy) -> Value {
+    let mut object = object.clone();
+    // The API server sets it before it calls a webhook.
+    let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
+    object["metadata"]["namespace"] = json!(namespace);
+    let body = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+        "uid": "1", "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
+        "kind": {"group": "apps", "version": "v1", "kind": object["kind"]},
+        "namespace": namespace, "name": object["metadata"]["name"], "userInfo": {},
+        "object": object, "oldObject": old}});
+    let body = body.to_string();
+    let today = date(2026, 1, 1);
+    let endpoint = Endpoint::Validate;
+    let answer =
+        admission::answer(endpoint, body.as_bytes(), policy, Some(view), today, Deadline::NONE);
+    let mut review: Value = serde_json::from_slice(&answer.unwrap().body).unwrap();
+    review["response"].take()
+}
+
+fn warnings(response: &Value) -> Vec<&str> {
+    let warnings = response["warnings"].as_array();
+    warnings.into_iter().flatten().map(|warning| warning.as_str().unwrap()).collect()
+}
+
+/// The warnings about an object that is created.
+fn created(object: &Value, view: &View) -> Vec<String> {
+    let response = review(object, None, view, &Policy::default());
+    assert_eq!(response["allowed"], true, "{response}");
+    warnings(&response).into_iter().map(str::to_owned).collect()
+}
+
+/// Whether an object is one to which the webhook is asked.
+fn is_set(object: &Value) -> bool {
+    matches!(object["kind"].as_str(), Some("DaemonSet" | "StatefulSet"))
+}
+
+const AGENT: &str = "
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent, namespace: shop}
+spec:
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata: {labels: {app: shop}}
+    spec:
+      tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]
+      containers:
+        - name: agent
+          image: registry.example.com/agent:1
+          ports: [{containerPort: 9100, hostPort: 9100}]
+          readinessProbe: {tcpSocket: {port: 9100}}
+";
+
+/// Another DaemonSet, which shares the port of the first, but not its pods.
+fn other() -> Value {
+    let mut other = objects(AGENT).remove(0);
+    other["metadata"]["name"] = json!("other");
+    other["spec"]["selector"]["matchLabels"]["app"] = json!("other");
+    other["spec"]["template"]["metadata"]["labels"]["app"] = json!("other");
+    other
+}
+
+#[test]
+fn the_examples_are_found_whichever_object_is_there_first() {
+    for rule in RULES {
+        let all = objects(rule.meta.bad);
+        let mut seen = 0;
+        for (i, object) in all.iter().enumerate().filter(|(_, object)| is_set(object)) {
+            let others = all.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
+            let found = created(object, &view(others));
+            let found: Vec<_> = found.iter().filter_map(|text| text.split(':').next()).collect();
+            if rule.kinds.contains(&object["kind"].as_str().unwrap()) && !found.is_empty() {
+                assert_eq!(found, [rule.meta.id], "{object}");
+                seen += 1;
+            }
+        }
+        assert!(seen > 0, "{}", rule.meta.id);
+        for object in objects(rule.meta.good).iter().filter(|object| is_set(object)) {
+            let found = created(object, &view(&objects(rule.meta.good)));
+            assert_eq!(found, Vec::<String>::new(), "{}", rule.meta.id);
+        }
+    }
+}
+
+#[test]
+fn an_object_is_not_held_against_itself() {
+    let agent = objects(AGENT).remove(0);
+    let cluster = view([&agent]);
+    assert_eq!(created(&agent, &cluster), Vec::<String>::new(), "it was just stored");
+    let response = review(&agent, Some(&agent), &cluster, &Policy::default());
+    assert_eq!(warnings(&response), Vec::<&str>::new());
+    // Another one is, and it is named.
+    let found = created(&other(), &cluster);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("port 9100/TCP of the node is also claimed by DaemonSet agent"));
+}
+
+#[test]
+fn both_directions_of_an_overlap_are_found() {
+    let (agent, mut other) = (objects(AGENT).remove(0), other());
+    other["spec"]["template"]["spec"]["containers"][0].as_object_mut().unwrap().remove("ports");
+    let labels = json!({"app": "shop", "tier": "db"});
+    other["spec"]["selector"]["matchLabels"] = labels.clone();
+    other["spec"]["template"]["metadata"]["labels"] = labels;
+    let text = |object: &Value, there: &Value| created(object, &view([there])).remove(0);
+    let selects = text(&agent, &other);
+    assert!(selects.contains("this also selects the pods of DaemonSet other"), "{selects}");
+    let selected = text(&other, &agent);
+    assert!(selected.contains("also selected by DaemonSet agent"), "{selected}");
+    for kind in ["StatefulSet", "Deployment"] {
+        other["kind"] = json!(kind);
+        let found = text(&agent, &other);
+        assert!(found.contains(&format!("the pods of {kind} other")), "{found}");
+    }
+}
+
+#[test]
+fn what_is_not_known_is_not_judged_and_what_is_old_is_dated() {
+    let (agent, other) = (objects(AGENT).remove(0), other());
+    let mut cluster = view([&other]);
+    let mut policy = Policy::default();
+    for rule in RULES {
+        policy.set_mode(&rule.meta, Mode::Deny);
+    }
+    assert_eq!(review(&agent, None, &cluster, &policy)["allowed"], false);
+    let as_of: Timestamp = "2026-11-22T10:20:30Z".parse().unwrap();
+    cluster.set_freshness(Kind::DaemonSet, Freshness::Stale { as_of });
+    let stale = review(&agent, None, &cluster, &policy);
+    assert_eq!(stale["allowed"], true);
+    let text = warnings(&stale)[0];
+    assert!(text.contains("hostPort: as of 10:20:30 UTC: port 9100/TCP"), "{text}");
+    cluster.set_freshness(Kind::DaemonSet, Freshness::Unknown);
+    assert_eq!(created(&agent, &cluster), Vec::<String>::new());
+    assert_eq!(created(&agent, &View::default()), Vec::<String>::new());
+}
+
+#[test]
+fn presence_can_deny_and_absence_cannot() {
+    let mut policy = Policy::default();
+    for rule in RULES {
+        policy.set_mode(&rule.meta, Mode::Deny);
+    }
+    for rule in RULES {
+        let all = objects(rule.meta.bad);
+        let answers =
+            all.iter().enumerate().filter(|(_, object)| is_set(object)).map(|(i, set)| {
+                let others =
+                    all.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
+                review(set, None, &view(others), &policy)
+            });
+        let denied = answers.filter(|answer| answer["allowed"] == false).count();
+        assert_eq!(denied == 0, rule.evidence == Evidence::Absence, "{}", rule.meta.id);
+    }
+}
+
+#[test]
+fn an_object_that_had_the_fault_can_be_changed() {
+    let (agent, other) = (objects(AGENT).remove(0), other());
+    let mut policy = Policy::default();
+    for rule in RULES {
+        policy.set_mode(&rule.meta, Mode::Deny);
+    }
+    let cluster = view([&agent, &other]);
+    let update = |old: &Value| review(&agent, Some(old), &cluster, &policy)["allowed"].clone();
+    assert_eq!(update(&agent), true, "the old one claimed the port too");
+    let mut old = agent.clone();
+    old["spec"]["template"]["spec"]["containers"][0]["ports"][0]["hostPort"] = json!(9200);
+    assert_eq!(update(&old), false, "the old one claimed another port");
+}
+
+#[test]
+fn an_object_that_is_being_deleted_neither_conflicts_nor_is_missing() {
+    let (agent, mut other) = (objects(AGENT).remove(0), other());
+    other["metadata"]["deletionTimestamp"] = json!("2026-11-22T10:20:30Z");
+    assert_eq!(created(&agent, &view([&other])), Vec::<String>::new());
+    let rule = RULES.iter().find(|rule| rule.meta.id == "service-missing").unwrap();
+    let mut all = objects(rule.meta.good);
+    let service = all.iter_mut().find(|object| object["kind"] == "Service").unwrap();
+    service["metadata"]["deletionTimestamp"] = json!("2026-11-22T10:20:30Z");
+    let set = all.iter().find(|object| is_set(object)).unwrap();
+    assert_eq!(created(set, &view(&all)), Vec::<String>::new());
+}
