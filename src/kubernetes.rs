@@ -1,5 +1,5 @@
 //! The vocabulary of Kubernetes: kinds, names, labels, selectors, quantities, tolerations,
-//! releases and feature gates.
+//! pod security, releases and feature gates.
 //!
 //! Imports: finding.
 
@@ -13,6 +13,7 @@ pub(crate) mod managed_labels;
 pub mod names;
 pub mod node_selector;
 pub(crate) mod pod_affinity;
+pub(crate) mod pod_security;
 pub mod quantity;
 pub mod resource;
 pub mod selector;

@@ -167,7 +167,8 @@ impl<'a> Judge<'a> {
         let after = after.as_deref().and_then(|json| Object::parse(object.resource, json).ok());
         let object = after.unwrap_or(object);
         // One that claims to be on its way out is nothing to other objects.
-        let item = object.metadata.deletion_timestamp.is_none().then(|| Item::of(&object));
+        let is_there = object.metadata.deletion_timestamp.is_none();
+        let item = is_there.then(|| Item::of(&object).with_refusals(object.template()));
         let subject = match old {
             Some(old) => Subject::update(object, old),
             None => Subject::create(object),

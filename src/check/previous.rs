@@ -50,7 +50,8 @@ impl Previous {
         if let Some(resource) = resource {
             let json = schema::read(node, resource).json(node);
             if let Ok(object) = Object::parse(resource, &json) {
-                self.inventory.add(Item::of(&object));
+                let item = Item::of(&object).with_refusals(object.template());
+                self.inventory.add(item);
             }
             self.objects.insert(ObjectId::of(node), json);
         }

@@ -40,7 +40,10 @@ pub(super) fn in_cluster(
         }
         let run = |item: &Item, object: &Object<'_>| {
             let mut found = Found::of(&rule.meta);
-            (rule.check)(&Asked::in_cluster(view, item, object.template()), &mut found);
+            (rule.check)(
+                &Asked::in_cluster(view, item, object.template(), &cx.policy.cluster),
+                &mut found,
+            );
             found
         };
         for (through, mut finding) in run(&own, &subject.object).into_vec() {
@@ -83,7 +86,7 @@ pub fn evaluate_cross_object(
     for rule in RULES.iter().filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
         let run = |inventory, index| {
             let mut found = Found::of(&rule.meta);
-            if let Some(asked) = Asked::in_input(inventory, index) {
+            if let Some(asked) = Asked::in_input(inventory, index, &cx.policy.cluster) {
                 (rule.check)(&asked, &mut found);
             }
             found

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use k8s_openapi::{api::core::v1::PodTemplateSpec, apimachinery::pkg::util::intstr::IntOrString};
 
 use super::{
     judged::Judged,
@@ -10,9 +10,12 @@ use super::{
     labels::{Labels, Selector},
     nodes::{Claim, Nodes},
 };
-use crate::finding::{
-    Field, Path,
-    paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
+use crate::{
+    finding::{
+        Field, Path,
+        paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
+    },
+    kubernetes::pod_security::Refusal,
 };
 
 /// A place in a file.
@@ -150,6 +153,16 @@ impl Item {
         fields
     }
 
+    /// The same, with what the Pod Security Standards refuse in its pods, for when the template will
+    /// be gone.
+    #[must_use]
+    pub fn with_refusals(mut self, template: &PodTemplateSpec) -> Self {
+        if let Role::Controller(Controller { judged: Some(judged), .. }) = &mut self.role {
+            judged.refusals = Refusal::all(template).into();
+        }
+        self
+    }
+
     /// Sets where it is in its file.
     pub fn set_place(&mut self, file: Arc<str>, line: usize) {
         self.place = Some(Box::new(Place { file, line }));
@@ -169,6 +182,13 @@ impl Item {
 
     pub(crate) fn judged(&self) -> Option<&Judged> {
         self.controller()?.judged.as_deref()
+    }
+
+    pub(crate) const fn pod_security(&self) -> Option<&PodSecurity> {
+        match &self.role {
+            Role::Namespace(pod_security) => Some(pod_security),
+            _ => None,
+        }
     }
 
     pub(crate) const fn budget(&self) -> Option<&Budget> {

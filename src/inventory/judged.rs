@@ -6,7 +6,7 @@ use memchr::memmem;
 use super::nodes::Nodes;
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
-    kubernetes::containers::containers,
+    kubernetes::{containers::containers, pod_security::Refusal},
     object::{Object, StatefulSetSpec, Workload, marks::IGNORE_ANNOTATION},
 };
 
@@ -27,6 +27,8 @@ pub(crate) struct Judged {
     pub(crate) priority_class: Option<Box<str>>,
     /// The storage classes that claim templates name, each with the index of the template.
     pub(crate) storage_classes: Box<[(usize, Box<str>)]>,
+    /// What the Pod Security Standards refuse in the pods; only if the template will be gone.
+    pub(crate) refusals: Box<[Refusal]>,
     /// The nodes on which the pods may run, if not on all.
     pub(crate) nodes: Option<Nodes>,
 }

@@ -8,6 +8,7 @@ mod host_port_conflict;
 mod pdb_blocks_drain;
 mod pdb_overlap;
 mod pdb_without_scale;
+mod pods_refused_by_pod_security;
 pub mod rule;
 mod selector_overlap;
 mod service_missing;
@@ -23,6 +24,7 @@ pub static RULES: &[&Rule] = &[
     &pdb_blocks_drain::RULE,
     &pdb_overlap::RULE,
     &pdb_without_scale::RULE,
+    &pods_refused_by_pod_security::RULE,
     &selector_overlap::RULE,
     &service_missing::RULE,
     &service_not_headless::RULE,

@@ -48,6 +48,7 @@ mod memory;
 mod mutations;
 mod parity;
 mod pipeline;
+mod pod_security;
 mod readings;
 mod rendered;
 mod reports;

@@ -119,7 +119,9 @@ pub fn judge_together(objects: &[String], policy: &Policy) -> Vec<Found> {
     let mut inventory = Inventory::default();
     for json in objects {
         let item = match resource(json) {
-            Some(resource) => Object::parse(resource, json).ok().map(|object| Item::of(&object)),
+            Some(resource) => Object::parse(resource, json)
+                .ok()
+                .map(|object| Item::of(&object).with_refusals(object.template())),
             None => Item::of_json(json),
         };
         item.map(|item| inventory.add(item));
@@ -186,6 +188,11 @@ pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
         .collect();
     found.extend(judge_together(&to_json(text), &Policy::default()));
     found
+}
+
+/// A cluster of this release.
+pub fn cluster_of_release(version: &str) -> Cluster {
+    Cluster::new(version.parse().unwrap(), std::collections::BTreeMap::new())
 }
 
 /// The cluster that a fixture or an example is for: a comment may set `--kube-version 1.36` or

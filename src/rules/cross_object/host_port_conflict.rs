@@ -169,8 +169,9 @@ mod tests {
             for object in objects {
                 inventory.add(tests::item(&object));
             }
+            let cluster = crate::kubernetes::cluster::Cluster::default();
             let found = inventory.items().filter_map(|(index, item)| {
-                let asked = Asked::in_input(&inventory, index)?;
+                let asked = Asked::in_input(&inventory, index, &cluster)?;
                 Some((index, first_conflict(&asked, ports(item)?)? as usize))
             });
             prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), brute_force(&inventory));

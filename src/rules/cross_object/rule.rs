@@ -12,6 +12,7 @@ use crate::{
         kind::Kind,
         view::{Freshness, View},
     },
+    kubernetes::cluster::Cluster,
 };
 
 /// What the findings of a rule rest on.
@@ -44,6 +45,8 @@ pub struct Asked<'a> {
     pub item: &'a Item,
     /// Its pod template; `None` if only its summary is at hand.
     pub template: Option<&'a PodTemplateSpec>,
+    /// The cluster that it is meant for.
+    pub cluster: &'a Cluster,
     around: Around<'a>,
 }
 
@@ -58,14 +61,19 @@ enum Around<'a> {
 
 impl<'a> Asked<'a> {
     /// An object of an input, by its index.
-    pub fn in_input(inventory: &'a Inventory, index: usize) -> Option<Self> {
+    pub fn in_input(inventory: &'a Inventory, index: usize, cluster: &'a Cluster) -> Option<Self> {
         let (item, id) = (inventory.get(index)?, u32::try_from(index).ok()?);
-        Some(Asked { item, template: None, around: Around::Input(inventory, id) })
+        Some(Asked { item, template: None, cluster, around: Around::Input(inventory, id) })
     }
 
     /// An object that a cluster is asked to store.
-    pub const fn in_cluster(view: &'a View, item: &'a Item, template: &'a PodTemplateSpec) -> Self {
-        Asked { item, template: Some(template), around: Around::Cluster(view) }
+    pub const fn in_cluster(
+        view: &'a View,
+        item: &'a Item,
+        template: &'a PodTemplateSpec,
+        cluster: &'a Cluster,
+    ) -> Self {
+        Asked { item, template: Some(template), cluster, around: Around::Cluster(view) }
     }
 
     pub(super) const fn inventory(&self) -> &'a Inventory {
