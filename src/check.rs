@@ -55,8 +55,8 @@ use crate::{
 ///
 /// Reads files, folders (every .yaml, .yml and .json file below them, except hidden ones) and
 /// standard input (`-`). Checks DaemonSets and StatefulSets, also those inside a List: each alone,
-/// then together with each other and with the Services, Deployments, ReplicaSets, Jobs and
-/// ReplicationControllers of the same run. Skips everything else. What kubectl would refuse because it
+/// then together with each other and with the objects of other kinds in the same run that matter to
+/// them, such as Services, Deployments, PodDisruptionBudgets and Namespaces. Skips everything else. What kubectl would refuse because it
 /// is no object is input that cannot be read; in a folder only if it seems to be meant as one.
 #[derive(Debug, Args)]
 #[command(after_help = "\

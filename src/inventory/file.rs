@@ -27,7 +27,7 @@ pub(super) fn keys(item: &Item, act: &mut dyn FnMut(Key<'_>)) {
                     let (port, protocol) = (claim.port, &*claim.protocol);
                     act(Key::Port(port, protocol));
                     for (key, value) in ports.nodes.pins().take(MOST_PINS) {
-                        act(Key::PortKey(port, protocol, key));
+                        act(Key::PortLabelled(port, protocol, key));
                         act(Key::PortPin(port, protocol, key, value));
                     }
                 }
@@ -35,15 +35,11 @@ pub(super) fn keys(item: &Item, act: &mut dyn FnMut(Key<'_>)) {
         }
         Role::Node(labels) => {
             for (key, value) in labels.iter() {
-                act(Key::NodeKey(key));
+                act(Key::NodeLabelled(key));
                 act(Key::NodeLabel(key, value));
             }
         }
-        Role::Budget(_)
-        | Role::Named
-        | Role::Namespace(_)
-        | Role::Service(_)
-        | Role::StorageClass { .. } => {}
+        Role::Budget(_) | Role::Named | Role::Namespace(_) | Role::Service(_) => {}
     }
 }
 

@@ -25,11 +25,11 @@ pub(super) enum Key<'a> {
     /// DaemonSets that claim a port of a protocol.
     Port(i32, &'a str),
     /// Those whose nodes all have the same value of this label.
-    PortKey(i32, &'a str, &'a str),
+    PortLabelled(i32, &'a str, &'a str),
     /// Those whose nodes all have this label.
     PortPin(i32, &'a str, &'a str, &'a str),
     /// Nodes with a label of this key, and with this label.
-    NodeKey(&'a str),
+    NodeLabelled(&'a str),
     NodeLabel(&'a str, &'a str),
 }
 

@@ -59,9 +59,6 @@ pub(crate) enum Role {
     Namespace(PodSecurity),
     Node(Labels),
     Service(Service),
-    StorageClass {
-        is_default: bool,
-    },
 }
 
 /// A controller of pods.
@@ -145,6 +142,9 @@ impl Item {
         add(judged.service_name.is_some(), SPEC.child("serviceName"));
         add(judged.service_account.is_some(), POD_SPEC.child("serviceAccountName"));
         add(judged.priority_class.is_some(), POD_SPEC.child("priorityClassName"));
+        if let Some((field, _)) = &judged.nodes {
+            add(true, POD_SPEC.child(field));
+        }
         for claim in controller.claims() {
             claim.at(|path| fields.push(path.to_field()));
         }
@@ -220,7 +220,7 @@ impl Item {
         // The counts of an Arc, and what the allocator adds to an allocation.
         const ALLOCATION: usize = 16;
         let role = match &self.role {
-            Role::Named | Role::StorageClass { .. } => 0,
+            Role::Named => 0,
             Role::Budget(budget) => {
                 size_of::<Budget>() + budget.selector.as_ref().map_or(0, Selector::bytes)
             }

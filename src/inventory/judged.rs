@@ -29,8 +29,8 @@ pub(crate) struct Judged {
     pub(crate) storage_classes: Box<[(usize, Box<str>)]>,
     /// What the Pod Security Standards refuse in the pods; only if the template will be gone.
     pub(crate) refusals: Box<[Refusal]>,
-    /// The nodes on which the pods may run, if not on all.
-    pub(crate) nodes: Option<Nodes>,
+    /// The nodes on which the pods may run, if not on all, and the field that says so.
+    pub(crate) nodes: Option<(&'static str, Nodes)>,
 }
 
 impl Judged {
@@ -43,7 +43,15 @@ impl Judged {
         if let Some(pod) = &object.template().spec {
             judged.service_account = text(pod.service_account_name.as_ref());
             judged.priority_class = text(pod.priority_class_name.as_ref());
-            judged.nodes = Some(Nodes::of(pod)).filter(|nodes| *nodes != Nodes::default());
+            let field = if pod.node_selector.as_ref().is_some_and(|selector| !selector.is_empty()) {
+                "nodeSelector"
+            } else if pod.affinity.is_some() {
+                "affinity"
+            } else {
+                "nodeName"
+            };
+            let nodes = Some(Nodes::of(pod)).filter(|nodes| *nodes != Nodes::default());
+            judged.nodes = nodes.map(|nodes| (field, nodes));
         }
         judged
     }

@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::{
     ContainerPort, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec,
 };
 
+use super::labels::Labels;
 use crate::{
     finding::{Path, paths::POD_SPEC},
     kubernetes::{containers::is_sidecar, node_selector},
@@ -172,6 +173,13 @@ impl Nodes {
         }
     }
 
+    /// The sets of which it is the union.
+    pub(crate) fn alternatives(&self) -> impl Iterator<Item = Alternative<'_>> {
+        let terms = self.terms.iter().flatten().map(Some);
+        let all = self.terms.is_none().then_some(None);
+        terms.chain(all).map(|term| Alternative { selector: &self.selector, term })
+    }
+
     /// The labels that all of them have, each with its only value.
     pub(crate) fn pins(&self) -> impl Iterator<Item = (&str, &str)> {
         self.selector.iter().map(|(key, value)| (key.as_str(), value.as_str()))
@@ -199,6 +207,48 @@ impl Nodes {
                 meets(one) && theirs.iter().any(|other| meets(other) && meets(&both(one, other)))
             }),
         }
+    }
+}
+
+/// Nodes that meet a selector and one of the terms of a node affinity, if it has any.
+#[derive(Clone, Copy)]
+pub(crate) struct Alternative<'a> {
+    selector: &'a BTreeMap<String, String>,
+    term: Option<&'a NodeSelectorTerm>,
+}
+
+/// A requirement that only the nodes of some lists can meet.
+pub(crate) enum Wanted<'a> {
+    Name(&'a str),
+    OneOf(&'a str, Vec<&'a str>),
+    Present(&'a str),
+}
+
+impl<'a> Alternative<'a> {
+    /// Whether a node is one of these.
+    pub(crate) fn matches(&self, name: &str, labels: &Labels) -> bool {
+        let meets = |term| node_selector::matches(term, name, |key| labels.get(key));
+        self.selector.iter().all(|(key, value)| labels.get(key) == Some(value))
+            && self.term.is_none_or(meets)
+    }
+
+    /// What nodes must have.
+    pub(crate) fn requirements(&self) -> impl Iterator<Item = Wanted<'a>> {
+        let labels = self.selector.iter().map(|(key, value)| Wanted::OneOf(key, vec![value]));
+        let expressions = self.term.and_then(|term| term.match_expressions.as_deref());
+        let fields = self.term.and_then(|term| term.match_fields.as_deref());
+        let values = |it: &'a NodeSelectorRequirement| {
+            it.values.as_deref().unwrap_or_default().iter().map(String::as_str)
+        };
+        let expressions = expressions.into_iter().flatten();
+        let expressions = expressions.filter_map(move |it| match it.operator.as_str() {
+            "In" if values(it).len() > 0 => Some(Wanted::OneOf(&it.key, values(it).collect())),
+            "Exists" => Some(Wanted::Present(&it.key)),
+            _ => None,
+        });
+        let fields = fields.into_iter().flatten().filter(|it| it.operator == "In");
+        let names = fields.filter_map(move |it| values(it).next().map(Wanted::Name));
+        labels.chain(expressions).chain(names)
     }
 }
 

@@ -3,9 +3,10 @@
 use super::{
     file::{MOST_PINS, looks_at, rarest},
     index::{Key, Selecting},
-    item::{Controller, Item},
+    item::{Controller, Item, Role},
+    kind::Kind,
     labels::{Labels, Selector},
-    nodes::{Claim, Nodes},
+    nodes::{Claim, Nodes, Wanted},
     store::Inventory,
 };
 
@@ -48,6 +49,34 @@ impl Inventory {
         })
     }
 
+    /// Whether any Node is one of these.
+    pub(crate) fn has_node(&self, nodes: &Nodes) -> bool {
+        nodes.alternatives().any(|alternative| {
+            // It is enough to look at the nodes that meet the requirement that the fewest meet.
+            let lists = alternative.requirements().map(|wanted| self.candidates(&wanted));
+            let count = |lists: &Vec<&[u32]>| lists.iter().map(|list| list.len()).sum::<usize>();
+            let fewest = lists.min_by_key(count);
+            let candidates = fewest.unwrap_or_else(|| vec![self.index.get(Key::Kind(Kind::Node))]);
+            candidates.into_iter().flatten().any(|id| {
+                self.item(*id).is_some_and(|item| match &item.role {
+                    Role::Node(labels) => alternative.matches(item.name(), labels),
+                    _ => false,
+                })
+            })
+        })
+    }
+
+    /// The ids of the Nodes that may meet a requirement.
+    fn candidates(&self, wanted: &Wanted<'_>) -> Vec<&[u32]> {
+        match wanted {
+            Wanted::Name(name) => vec![self.index.get(Key::Object(Kind::Node, "", name))],
+            Wanted::OneOf(label, values) => {
+                values.iter().map(|value| self.index.get(Key::NodeLabel(label, value))).collect()
+            }
+            Wanted::Present(label) => vec![self.index.get(Key::NodeLabelled(label))],
+        }
+    }
+
     /// The ids of the DaemonSets that may claim this port of one of these nodes, with some others:
     /// two lists in ascending order.
     pub(crate) fn claimants<'a>(
@@ -57,7 +86,7 @@ impl Inventory {
     ) -> [Box<dyn Iterator<Item = u32> + 'a>; 2] {
         let (port, protocol) = (claim.port, &*claim.protocol);
         let all = self.index.get(Key::Port(port, protocol));
-        let key = |key: &str| self.index.get(Key::PortKey(port, protocol, key));
+        let key = |key: &str| self.index.get(Key::PortLabelled(port, protocol, key));
         let pin = |key: &str, value: &str| self.index.get(Key::PortPin(port, protocol, key, value));
         // Those without the label are compared too.
         let cost = |(own, value): &(&str, &str)| {
@@ -70,5 +99,75 @@ impl Inventory {
         let rest = if having.len() == all.len() { &[] } else { all };
         let rest = rest.iter().filter(move |id| having.binary_search(id).is_err());
         [Box::new(pin(best, value).iter().copied()), Box::new(rest.copied())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn node() -> impl Strategy<Value = Value> {
+        let value = || prop::option::of(prop::sample::select(vec!["1", "2", "x"]));
+        (0_u8..4, value(), value()).prop_map(|(name, a, b)| {
+            let mut labels = serde_json::Map::new();
+            for (key, value) in [("a", a), ("b", b)] {
+                labels.extend(value.map(|value| (key.to_owned(), json!(value))));
+            }
+            let metadata = json!({"name": name.to_string(), "labels": labels});
+            json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
+        })
+    }
+
+    fn term() -> impl Strategy<Value = Value> {
+        let key = prop::sample::select(vec!["a", "b"]);
+        let operators = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
+        let operator = prop::sample::select(operators.to_vec());
+        let values = prop::collection::vec(prop::sample::select(vec!["1", "2", "x"]), 1..3);
+        let one = (key, operator, values).prop_map(|(key, operator, mut values)| {
+            match operator {
+                "Exists" | "DoesNotExist" => values.clear(),
+                "Gt" | "Lt" => values.truncate(1),
+                _ => {}
+            }
+            json!({"key": key, "operator": operator, "values": values})
+        });
+        let name = prop::option::of(0_u8..4);
+        (prop::collection::vec(one, 0..3), name).prop_map(|(expressions, name)| {
+            let field = |name: u8| {
+                json!({"key": "metadata.name", "operator": "In", "values": [name.to_string()]})
+            };
+            let fields: Vec<_> = name.map(field).into_iter().collect();
+            json!({"matchExpressions": expressions, "matchFields": fields})
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn no_node_is_missed_by_looking_at_fewer(
+            list in prop::collection::vec(node(), 0..5),
+            selector in prop::option::of(prop::sample::select(vec!["1", "x"])),
+            terms in prop::option::of(prop::collection::vec(term(), 1..3)),
+        ) {
+            let mut inventory = Inventory::default();
+            for node in &list {
+                inventory.put(Item::of_json(&node.to_string()).unwrap());
+            }
+            let selector = selector.map(|value| json!({"a": value}));
+            let required = terms.map(|terms| json!({"nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}));
+            let pod = json!({"containers": [], "nodeSelector": selector, "affinity": required});
+            let nodes = Nodes::of(&serde_json::from_value(pod).unwrap());
+            let any = nodes.alternatives().any(|one| {
+                inventory.items().any(|(_, item)| match &item.role {
+                    Role::Node(labels) => one.matches(item.name(), labels),
+                    _ => false,
+                })
+            });
+            prop_assert_eq!(inventory.has_node(&nodes), any);
+        }
     }
 }

@@ -182,7 +182,7 @@ impl Inventory {
             }
             Role::Node(labels) => labels.share(&same),
             Role::Service(service) => service.selector.share(&same),
-            Role::Named | Role::Namespace(_) | Role::StorageClass { .. } => {}
+            Role::Named | Role::Namespace(_) => {}
         }
     }
 

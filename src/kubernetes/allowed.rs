@@ -27,6 +27,24 @@ pub(crate) enum Test<'a> {
     Never,
 }
 
+impl Test<'_> {
+    /// Whether a value, or the absence of the label (`None`), passes it.
+    pub(crate) fn holds(&self, value: Option<&str>) -> bool {
+        let listed = |list: &[String]| value.is_some_and(|it| list.iter().any(|own| own == it));
+        let number = || value?.parse::<i64>().ok();
+        match self {
+            Test::OneOf(list) => listed(list),
+            Test::Is(wanted) => value == Some(*wanted),
+            Test::NoneOf(list) => !listed(list),
+            Test::Present => value.is_some(),
+            Test::Absent => value.is_none(),
+            Test::Above(bound) => number().is_some_and(|number| number > *bound),
+            Test::Below(bound) => number().is_some_and(|number| number < *bound),
+            Test::Never => false,
+        }
+    }
+}
+
 /// The values that pass all of some tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Allowed<S> {

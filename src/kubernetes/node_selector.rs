@@ -55,6 +55,25 @@ fn contradiction(
     labels.into_values().chain(names).find_map(|constraints| explain_conflict(&constraints))
 }
 
+/// Whether a node matches a term.
+///
+/// Requirements that the API server refuses are ignored.
+///
+/// Kubernetes: as [`why_not`].
+pub(crate) fn matches<'l>(
+    term: &NodeSelectorTerm,
+    name: &'l str,
+    label: impl Fn(&str) -> Option<&'l str>,
+) -> bool {
+    let expressions = term.match_expressions.as_deref().unwrap_or_default();
+    let fields = term.match_fields.as_deref().unwrap_or_default();
+    let mut labels = expressions.iter().filter_map(Constraint::expression);
+    let mut names = fields.iter().filter_map(Constraint::field);
+    !(expressions.is_empty() && fields.is_empty())
+        && labels.all(|constraint| constraint.test.holds(label(constraint.key)))
+        && names.all(|constraint| constraint.test.holds(Some(name)))
+}
+
 /// A test, and the requirement that it comes from.
 #[derive(Clone, Copy)]
 struct Constraint<'a> {

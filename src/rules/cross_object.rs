@@ -5,28 +5,37 @@
 
 mod budgets;
 mod host_port_conflict;
+mod missing;
+mod no_node_matches;
 mod pdb_blocks_drain;
 mod pdb_overlap;
 mod pdb_without_scale;
 mod pods_refused_by_pod_security;
+mod priority_class_missing;
 pub mod rule;
 mod selector_overlap;
+mod service_account_missing;
 mod service_missing;
 mod service_not_headless;
 mod service_selects_nothing;
 mod services;
+mod storage_class_missing;
 
 use crate::rules::cross_object::rule::Rule;
 
 /// Every rule about several objects, in alphabetical order.
 pub static RULES: &[&Rule] = &[
     &host_port_conflict::RULE,
+    &no_node_matches::RULE,
     &pdb_blocks_drain::RULE,
     &pdb_overlap::RULE,
     &pdb_without_scale::RULE,
     &pods_refused_by_pod_security::RULE,
+    &priority_class_missing::RULE,
     &selector_overlap::RULE,
+    &service_account_missing::RULE,
     &service_missing::RULE,
     &service_not_headless::RULE,
     &service_selects_nothing::RULE,
+    &storage_class_missing::RULE,
 ];

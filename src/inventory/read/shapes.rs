@@ -30,7 +30,6 @@ pub(super) struct Metadata {
 #[derive(Default, Deserialize)]
 struct Marks {
     labels: Option<BTreeMap<String, String>>,
-    annotations: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Deserialize)]
@@ -121,7 +120,8 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
         Kind::DaemonSet => {
             let (metadata, spec) = whole::<ControllerSpec<DaemonPod>>(json)?;
             let ports = spec.template.as_ref().and_then(|it| it.spec.as_ref()).and_then(ports);
-            let mut controller = controller(&metadata, spec.selector.as_ref(), spec.template);
+            let mut controller =
+                controller(&metadata, spec.selector.as_ref(), spec.template.as_ref());
             controller.ports = ports;
             Some((metadata, Role::Controller(controller)))
         }
@@ -131,7 +131,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
             if kind == Kind::Job && spec.manual_selector != Some(true) {
                 spec.selector = None;
             }
-            let controller = controller(&metadata, spec.selector.as_ref(), spec.template);
+            let controller = controller(&metadata, spec.selector.as_ref(), spec.template.as_ref());
             Some((metadata, Role::Controller(controller)))
         }
         Kind::ReplicationController => {
@@ -139,7 +139,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
             let labels = labels(spec.template.as_ref()).cloned();
             let match_labels = spec.selector.filter(|map| !map.is_empty()).or(labels);
             let selector = LabelSelector { match_labels, match_expressions: None };
-            let controller = controller(&metadata, Some(&selector), spec.template);
+            let controller = controller(&metadata, Some(&selector), spec.template.as_ref());
             Some((metadata, Role::Controller(controller)))
         }
         Kind::Service => {
@@ -171,14 +171,9 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
             Some((metadata(json)?, role))
         }
         Kind::Node => Some((metadata(json)?, Role::Node(Labels::of(marks(json)?.labels.as_ref())))),
-        Kind::StorageClass => {
-            let annotations = marks(json)?.annotations.unwrap_or_default();
-            let says = |name: &str| annotations.get(name).is_some_and(|value| value == "true");
-            let is_default = says("storageclass.kubernetes.io/is-default-class")
-                || says("storageclass.beta.kubernetes.io/is-default-class");
-            Some((metadata(json)?, Role::StorageClass { is_default }))
+        Kind::PriorityClass | Kind::ServiceAccount | Kind::StorageClass => {
+            Some((metadata(json)?, Role::Named))
         }
-        Kind::PriorityClass | Kind::ServiceAccount => Some((metadata(json)?, Role::Named)),
     }
 }
 
@@ -202,10 +197,10 @@ fn labels<S>(template: Option<&Template<S>>) -> Option<&BTreeMap<String, String>
 fn controller<S>(
     metadata: &Metadata,
     selector: Option<&LabelSelector>,
-    template: Option<Template<S>>,
+    template: Option<&Template<S>>,
 ) -> Controller {
     let selector = selector.filter(|_| !metadata.is_owned()).and_then(Selector::of);
-    Controller::of(selector, Labels::of(labels(template.as_ref())))
+    Controller::of(selector, Labels::of(labels(template)))
 }
 
 /// The ports that a daemon pod claims.

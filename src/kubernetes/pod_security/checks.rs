@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{
     PodSpec, PodTemplateSpec, Probe, SELinuxOptions, SeccompProfile, SecurityContext, Volume,
 };
 
-use super::{
+use super::standard::{
     Check,
     Level::{self, Baseline, Restricted},
 };

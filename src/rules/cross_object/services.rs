@@ -1,6 +1,6 @@
 //! StatefulSets and the Services that they name.
 
-use super::rule::Asked;
+use super::{missing::may_be_elsewhere, rule::Asked};
 use crate::inventory::{
     item::{Controller, Item, Service},
     kind::Kind,
@@ -30,8 +30,7 @@ impl<'a> Governed<'a> {
         }
         let services = inventory.named(Kind::Service, set.namespace(), name);
         let services = services.filter_map(|item| Some((item, item.service()?))).collect();
-        let mut anywhere = inventory.named_anywhere(Kind::Service, name);
-        let may_be_another = anywhere.any(|item| !item.sets_namespace || !set.sets_namespace);
+        let may_be_another = may_be_elsewhere(asked, Kind::Service, name);
         Some(Governed { set, controller, name, services, may_be_another })
     }
 

@@ -1,0 +1,52 @@
+//! A template that names a PriorityClass that does not exist.
+
+use super::{
+    missing::is_missing,
+    rule::{Asked, Evidence, Found, Rule},
+};
+use crate::{
+    finding::{Meta, Mode, Reason, paths::POD_SPEC},
+    inventory::kind::Kind,
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "priority-class-missing",
+        summary: "a template whose PriorityClass does not exist",
+        why: "\
+The API server accepts the object and then refuses every pod that the controller tries to create.
+
+Seen on a 1.36 control plane: no pod, and FailedCreate events, \"no PriorityClass with name nope was found\".
+
+The webhook warns of this and never denies, because the PriorityClass may be created a moment later. `setguard
+check` reports it if one run gets another PriorityClass. `system-cluster-critical` and `system-node-critical`
+are in every cluster.
+
+Kubernetes: `admitPod`, plugin/pkg/admission/priority/admission.go; `SystemPriorityClasses`,
+pkg/apis/scheduling/v1/helpers.go.",
+        bad: include_str!("examples/priority-class-missing.bad.yaml"),
+        good: include_str!("examples/priority-class-missing.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["DaemonSet", "StatefulSet"],
+    evidence: Evidence::Absence,
+    check,
+};
+
+const BUILT_IN: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let named = asked.item.judged().and_then(|judged| judged.priority_class.as_deref());
+    let Some(name) = named.filter(|name| !BUILT_IN.contains(name)) else { return };
+    if is_missing(asked, Kind::PriorityClass, name) {
+        found.report(
+            Kind::PriorityClass,
+            &POD_SPEC.child("priorityClassName"),
+            Reason::NotFound,
+            format!("{} no PriorityClass {name}: no pod is created without it", asked.who_has()),
+            "add this PriorityClass, or name one that exists",
+        );
+    }
+}

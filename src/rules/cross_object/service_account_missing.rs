@@ -1,0 +1,57 @@
+//! A template that names a ServiceAccount that does not exist.
+
+use super::{
+    missing::is_missing,
+    rule::{Asked, Evidence, Found, Rule},
+};
+use crate::{
+    finding::{Meta, Mode, Reason, paths::POD_SPEC},
+    inventory::kind::Kind,
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "service-account-missing",
+        summary: "a template whose ServiceAccount does not exist",
+        why: "\
+The API server accepts the object and then refuses every pod that the controller tries to create. The usual
+causes are a misspelt name, and a chart whose ServiceAccount is switched off or has another name.
+
+Seen on a 1.36 control plane: no pod, and FailedCreate events, \"error looking up service account p/nope:
+serviceaccount \"nope\" not found\".
+
+Only `setguard check` reports this, if one run gets another ServiceAccount of the namespace: ServiceAccounts
+are not in the webhook's view of the cluster. `default` is in every namespace. If the object or a
+ServiceAccount of the right name sets no namespace, nothing is reported, as the two may meet in the namespace
+of whoever applies them.
+
+Kubernetes: `Admit`, plugin/pkg/admission/serviceaccount/admission.go.",
+        bad: include_str!("examples/service-account-missing.bad.yaml"),
+        good: include_str!("examples/service-account-missing.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["DaemonSet", "StatefulSet"],
+    evidence: Evidence::Absence,
+    check,
+};
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let named = asked.item.judged().and_then(|judged| judged.service_account.as_deref());
+    let Some(name) = named.filter(|name| *name != "default") else { return };
+    if is_missing(asked, Kind::ServiceAccount, name) {
+        let namespace = asked.item.namespace();
+        let message = format!(
+            "{} ServiceAccounts of namespace {namespace}, but no {name}: no pod is created without it",
+            asked.who_has()
+        );
+        found.report(
+            Kind::ServiceAccount,
+            &POD_SPEC.child("serviceAccountName"),
+            Reason::NotFound,
+            message,
+            "add this ServiceAccount, or name one that exists",
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! A claim template that names a StorageClass that does not exist.
+
+use super::{
+    missing::is_missing,
+    rule::{Asked, Evidence, Found, Rule},
+};
+use crate::{
+    finding::{Meta, Mode, Reason, paths::CLAIM_TEMPLATES},
+    inventory::kind::Kind,
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "storage-class-missing",
+        summary: "a claim template whose StorageClass does not exist",
+        why: "\
+Nothing provides volumes for a class that does not exist, so the claims stay Pending, and the pods with them.
+A claim template cannot be changed later. The usual causes are the name of another provider's class, and a
+class that was renamed.
+
+Seen on a 1.36 control plane: the claim and the pod stay Pending, \"pod has unbound immediate
+PersistentVolumeClaims\". A PersistentVolume that somebody made by hand can have the name of such a class, and
+is then bound to the claim; the rule does not know PersistentVolumes.
+
+The webhook warns of this and never denies, because the StorageClass may be created a moment later. `setguard
+check` reports it if one run gets another StorageClass.
+
+Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_controller.go.",
+        bad: include_str!("examples/storage-class-missing.bad.yaml"),
+        good: include_str!("examples/storage-class-missing.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["StatefulSet"],
+    evidence: Evidence::Absence,
+    check,
+};
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let Some(judged) = asked.item.judged() else { return };
+    for (template, name) in &judged.storage_classes {
+        if is_missing(asked, Kind::StorageClass, name) {
+            found.report(
+                Kind::StorageClass,
+                &CLAIM_TEMPLATES.index(*template).child("spec").child("storageClassName"),
+                Reason::NotFound,
+                format!(
+                    "{} no StorageClass {name}: the claims stay Pending, unless PersistentVolumes \
+                     of this class are made by hand",
+                    asked.who_has()
+                ),
+                "add this StorageClass, or name one that exists",
+            );
+        }
+    }
+}
