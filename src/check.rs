@@ -39,10 +39,8 @@ use crate::{
     apply::Verb,
     exit::Exit,
     manifests::{
-        namespaces::Namespaces,
         repository::Repository,
         source::{self, Source},
-        volumes,
     },
     policy::{Policy, args::PolicyArgs, discover::discover},
     printable::Printable,
@@ -189,8 +187,7 @@ fn findings(
 ) -> io::Result<HashSet<Fingerprint>> {
     let mut beside = Surroundings::default();
     for source in &old {
-        beside.namespaces.add(source.text());
-        volumes::add(&mut beside.storage, source.text());
+        beside.add(source.text());
     }
     let previous = Previous::default();
     let judge = Judge::new(policy, &previous, Verb::default(), beside, Strictness::default());
@@ -232,8 +229,7 @@ fn look_around(
         |source| look(source, args.stdin_path.as_deref()),
         |(source, text)| {
             if let Some(text) = &text {
-                beside.namespaces.add(text);
-                volumes::add(&mut beside.storage, text);
+                beside.add(text);
             }
             sources.push(source);
             progress.advance();
@@ -259,7 +255,7 @@ fn look(
         (Ok(source), None) => source,
         (Ok(source), Some(again)) => {
             let text = source.text();
-            let is_telling = Namespaces::may_be_in(text) || volumes::may_be_in(text);
+            let is_telling = Surroundings::may_learn_from(text);
             return (Ok(again), is_telling.then(|| text.to_owned()));
         }
         // Reading it again tells what is wrong.

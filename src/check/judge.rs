@@ -17,8 +17,8 @@ use crate::{
     finding::{Mode, Reason},
     inject::{self, Injection},
     inventory::{Inventory, item::Item},
-    kubernetes::resource::Resource,
-    manifests::{document::Manifest, id::ObjectId, namespaces::Namespaces},
+    kubernetes::{pod_security::ENFORCE_LABEL, resource::Resource},
+    manifests::{document::Manifest, id::ObjectId, namespaces::Namespaces, volumes},
     object::{DecodeError, Object, Subject, marks, schema, storage::Storage, weight::Weight},
     policy::Policy,
     report::diagnostic::{Diagnostic, ObjectReport, Severity},
@@ -42,6 +42,8 @@ pub(crate) struct Surroundings {
     pub(crate) namespaces: Namespaces,
     /// The same before the change.
     pub(crate) old_namespaces: Namespaces,
+    /// Whether any namespace may enforce a level of the Pod Security Standards.
+    pub(crate) has_pod_security: bool,
     /// Claims and volumes.
     pub(crate) storage: Storage,
 }
@@ -53,6 +55,20 @@ pub(crate) struct Strictness {
     pub(crate) deny_warnings: bool,
     /// Neither comments nor annotations exempt from warnings.
     pub(crate) no_ignores: bool,
+}
+
+impl Surroundings {
+    /// Whether a source may have anything to add.
+    pub(crate) fn may_learn_from(text: &str) -> bool {
+        Namespaces::may_be_in(text) || text.contains(ENFORCE_LABEL) || volumes::may_be_in(text)
+    }
+
+    /// Adds what a source has.
+    pub(crate) fn add(&mut self, text: &str) {
+        self.namespaces.add(text);
+        self.has_pod_security |= text.contains(ENFORCE_LABEL);
+        volumes::add(&mut self.storage, text);
+    }
 }
 
 /// Everything that a judgement depends on besides the object.
@@ -168,7 +184,12 @@ impl<'a> Judge<'a> {
         let object = after.unwrap_or(object);
         // One that claims to be on its way out is nothing to other objects.
         let is_there = object.metadata.deletion_timestamp.is_none();
-        let item = is_there.then(|| Item::of(&object).with_refusals(object.template()));
+        let item = is_there.then(|| Item::of(&object));
+        // What is refused is kept until the end, so only if it can matter.
+        let item = item.map(|item| match self.beside.has_pod_security {
+            true => item.with_refusals(object.template()),
+            false => item,
+        });
         let subject = match old {
             Some(old) => Subject::update(object, old),
             None => Subject::create(object),

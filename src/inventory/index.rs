@@ -68,15 +68,16 @@ impl Index {
 
     pub(super) fn insert(&mut self, key: Key<'_>, id: u32) {
         let hash = self.hasher.hash_one(key);
-        let Some(shard) = self.lists.shard_mut(hash) else { return };
-        let list = shard.entry(hash).or_insert(Ids::One(id));
-        match list {
-            Ids::One(first) if *first == id => {}
-            Ids::One(first) => {
-                *list = Ids::Many(Arc::new(vec![id.min(*first), id.max(*first)]));
-                self.listed += 2;
+        match self.lists.get_or_insert(hash, || Ids::One(id)) {
+            None => {}
+            Some(Ids::One(first)) if *first == id => {}
+            Some(list @ Ids::One(_)) => {
+                if let Ids::One(first) = *list {
+                    *list = Ids::Many(Arc::new(vec![id.min(first), id.max(first)]));
+                    self.listed += 2;
+                }
             }
-            Ids::Many(ids) => {
+            Some(Ids::Many(ids)) => {
                 if let Err(place) = ids.binary_search(&id) {
                     Arc::make_mut(ids).insert(place, id);
                     self.listed += 1;
@@ -89,14 +90,14 @@ impl Index {
         // A key that it does not have must not cost a copy.
         let Ok(place) = self.get(key).binary_search(&id) else { return };
         let hash = self.hasher.hash_one(key);
-        let Some(shard) = self.lists.shard_mut(hash) else { return };
-        if let Some(Ids::Many(ids)) = shard.get_mut(&hash)
+        let list = self.lists.get_or_insert(hash, || Ids::One(id));
+        if let Some(Ids::Many(ids)) = list
             && ids.len() > 1
         {
             Arc::make_mut(ids).remove(place);
             self.listed -= 1;
         } else {
-            shard.remove(&hash);
+            self.lists.remove(hash);
         }
     }
 

@@ -7,7 +7,7 @@ use k8s_openapi::{api::core::v1::PodTemplateSpec, apimachinery::pkg::util::intst
 use super::{
     judged::Judged,
     kind::Kind,
-    labels::{Labels, Selector},
+    labels::{ALLOCATION, Labels, Selector},
     nodes::{Claim, Nodes},
 };
 use crate::{
@@ -215,10 +215,8 @@ impl Item {
         matches!(self.kind, Kind::DaemonSet | Kind::StatefulSet)
     }
 
-    /// About how many bytes it takes.
+    /// About how many bytes it takes, without the labels.
     pub(crate) fn bytes(&self) -> usize {
-        // The counts of an Arc, and what the allocator adds to an allocation.
-        const ALLOCATION: usize = 16;
         let role = match &self.role {
             Role::Named => 0,
             Role::Budget(budget) => {
@@ -229,6 +227,7 @@ impl Item {
             Role::Node(labels) => labels.bytes(),
             Role::Service(service) => service.selector.bytes(),
         };
+        // With the counts of its Arc.
         size_of::<Item>() + 2 * ALLOCATION + self.name.len() + ALLOCATION + role
     }
 

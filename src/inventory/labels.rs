@@ -10,16 +10,24 @@ use crate::kubernetes::{
     selector,
 };
 
-/// A label.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Label {
-    pub(crate) key: Box<str>,
-    pub(crate) value: Box<str>,
+/// A label: its key, [`SEPARATOR`] and its value. One text takes half the memory of two, and sorts
+/// in the same order.
+pub(crate) type Label = Arc<str>;
+
+/// No key of a label has this character.
+const SEPARATOR: char = '\0';
+
+/// About how many bytes the allocator adds to an allocation.
+pub(crate) const ALLOCATION: usize = 16;
+
+/// The key and the value of a label.
+pub(crate) fn split(label: &str) -> (&str, &str) {
+    label.split_once(SEPARATOR).unwrap_or((label, ""))
 }
 
 /// Labels, sorted by key. Many objects have the same ones, and share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Labels(Box<[Arc<Label>]>);
+pub(crate) struct Labels(Box<[Label]>);
 
 impl Labels {
     /// Compact copies of labels.
@@ -30,13 +38,13 @@ impl Labels {
 
     /// The value of a label.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
-        let i = self.0.binary_search_by(|own| (*own.key).cmp(key)).ok()?;
-        self.0.get(i).map(|label| &*label.value)
+        let i = self.0.binary_search_by(|own| split(own).0.cmp(key)).ok()?;
+        self.0.get(i).map(|label| split(label).1)
     }
 
     /// All labels, sorted by key.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|label| (&*label.key, &*label.value))
+        self.0.iter().map(|label| split(label))
     }
 
     /// Where to look for selectors that may match them.
@@ -45,36 +53,38 @@ impl Labels {
         self.iter().flat_map(of).chain([Bucket::Rest])
     }
 
-    /// Replaces each label by the same one of another object, if `same` finds one.
-    pub(crate) fn share(&mut self, same: &dyn Fn(&Label) -> Option<Arc<Label>>) {
+    /// Replaces each label by the same one of another object, if `same` finds one. Returns about
+    /// how many bytes the others take.
+    pub(crate) fn share(&mut self, same: &dyn Fn(&str) -> Option<Label>) -> usize {
+        let mut bytes = 0;
         for label in &mut self.0 {
-            if let Some(same) = same(label) {
-                *label = same;
+            match same(label) {
+                Some(same) => *label = same,
+                None => bytes += label.len() + 2 * ALLOCATION,
             }
         }
+        bytes
     }
 
     /// The label that is equal to this one.
-    pub(crate) fn same(&self, label: &Label) -> Option<&Arc<Label>> {
-        let i = self.0.binary_search_by(|own| own.key.cmp(&label.key)).ok()?;
-        self.0.get(i).filter(|own| own.value == label.value)
+    pub(crate) fn same(&self, label: &str) -> Option<&Label> {
+        let i = self.0.binary_search_by(|own| (**own).cmp(label)).ok()?;
+        self.0.get(i)
     }
 
-    /// About how many bytes it takes, beside itself; a label that is shared belongs to nobody.
+    /// About how many bytes the list takes, without the labels.
     pub(crate) fn bytes(&self) -> usize {
-        let own = |label: &Arc<Label>| match Arc::strong_count(label) {
-            1 => size_of::<Label>() + label.key.len() + label.value.len() + 48,
-            _ => 0,
-        };
-        self.0.iter().map(|label| size_of::<usize>() + own(label)).sum()
+        self.0.len() * size_of::<Label>() + ALLOCATION
     }
 }
 
 /// From labels that are sorted by key.
-impl<K: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(K, V)> for Labels {
+impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Labels {
     fn from_iter<T: IntoIterator<Item = (K, V)>>(labels: T) -> Self {
-        let label = |(key, value): (K, V)| Label { key: key.into(), value: value.into() };
-        Labels(labels.into_iter().map(|pair| Arc::new(label(pair))).collect())
+        let label = |(key, value): (K, V)| {
+            [key.as_ref(), SEPARATOR.encode_utf8(&mut [0]), value.as_ref()].concat().into()
+        };
+        Labels(labels.into_iter().map(label).collect())
     }
 }
 
@@ -274,13 +284,14 @@ impl Selector {
     }
 
     /// See [`Labels::share`].
-    pub(crate) fn share(&mut self, same: &dyn Fn(&Label) -> Option<Arc<Label>>) {
-        if let Selector::Labels(labels) = self {
-            labels.share(same);
+    pub(crate) fn share(&mut self, same: &dyn Fn(&str) -> Option<Label>) -> usize {
+        match self {
+            Selector::Labels(labels) => labels.share(same),
+            Selector::Needs(_) => 0,
         }
     }
 
-    /// About how many bytes it takes, beside itself.
+    /// About how many bytes it takes, beside itself and the labels.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Selector::Labels(labels) => labels.bytes(),

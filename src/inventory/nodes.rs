@@ -1,6 +1,6 @@
 //! The nodes that a DaemonSet's pods may run on, and the ports that they claim there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use k8s_openapi::api::core::v1::{
     ContainerPort, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec,
@@ -89,14 +89,10 @@ impl Claim {
     /// Whether one node cannot provide both.
     ///
     /// Kubernetes: `HostPortInfo.CheckConflict`, kube-scheduler framework/types.go.
+    #[cfg(test)]
     pub(crate) fn collides(&self, other: &Claim) -> bool {
         let same_ip = self.ip.is_none() || other.ip.is_none() || self.ip == other.ip;
         self.port == other.port && self.protocol == other.protocol && same_ip
-    }
-
-    /// Whether it is for the same port of the same address.
-    pub(crate) fn is_for_same_port(&self, other: &Claim) -> bool {
-        self.ip == other.ip && self.port == other.port && self.protocol == other.protocol
     }
 
     /// Calls `see` with the path of the field.
@@ -106,6 +102,36 @@ impl Claim {
         let path = path.child("ports");
         let path = path.index(self.index);
         see(&path.child(self.field));
+    }
+}
+
+/// The claims of a pod, by their ports, so that those of another one are not compared with all.
+#[derive(Debug)]
+pub(crate) struct Claimed<'a>(HashMap<(i32, &'a str), (&'a Claim, HashSet<Option<&'a str>>)>);
+
+impl<'a> Claimed<'a> {
+    pub(crate) fn of(claims: &'a [Claim]) -> Self {
+        let mut ports: HashMap<_, (&Claim, HashSet<_>)> = HashMap::new();
+        for claim in claims {
+            let entry = ports.entry((claim.port, &*claim.protocol));
+            let (_, addresses) = entry.or_insert_with(|| (claim, HashSet::new()));
+            addresses.insert(claim.ip.as_deref());
+        }
+        Claimed(ports)
+    }
+
+    /// For each port its first claim.
+    pub(crate) fn ports(&self) -> impl Iterator<Item = &'a Claim> {
+        self.0.values().map(|(first, _)| *first)
+    }
+
+    /// Whether any of the claims collides with this one; see [`Claim::collides`].
+    pub(crate) fn collides(&self, claim: &Claim) -> bool {
+        self.0.get(&(claim.port, &*claim.protocol)).is_some_and(|(_, addresses)| {
+            claim.ip.is_none()
+                || addresses.contains(&None)
+                || addresses.contains(&claim.ip.as_deref())
+        })
     }
 }
 

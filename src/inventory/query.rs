@@ -10,6 +10,9 @@ use super::{
     store::Inventory,
 };
 
+/// With how many nodes the nodes of one object are compared.
+const MOST_COMPARED: usize = 50_000;
+
 impl Inventory {
     /// The ids of controllers that may share pods with this one, with some others. Each list is in
     /// ascending order.
@@ -49,8 +52,9 @@ impl Inventory {
         })
     }
 
-    /// Whether any Node is one of these.
+    /// Whether any Node is one of these. Also if that would take too long to find out.
     pub(crate) fn has_node(&self, nodes: &Nodes) -> bool {
+        let mut left = MOST_COMPARED;
         nodes.alternatives().any(|alternative| {
             // It is enough to look at the nodes that meet the requirement that the fewest meet.
             let lists = alternative.requirements().map(|wanted| self.candidates(&wanted));
@@ -58,10 +62,12 @@ impl Inventory {
             let fewest = lists.min_by_key(count);
             let candidates = fewest.unwrap_or_else(|| vec![self.index.get(Key::Kind(Kind::Node))]);
             candidates.into_iter().flatten().any(|id| {
-                self.item(*id).is_some_and(|item| match &item.role {
-                    Role::Node(labels) => alternative.matches(item.name(), labels),
-                    _ => false,
-                })
+                left = left.saturating_sub(1);
+                left == 0
+                    || self.item(*id).is_some_and(|item| match &item.role {
+                        Role::Node(labels) => alternative.matches(item.name(), labels),
+                        _ => false,
+                    })
             })
         })
     }

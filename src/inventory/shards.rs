@@ -1,18 +1,15 @@
 //! A map that is cheap to clone, and of which a clone shares what has not changed since.
 //!
-//! It is a table of small hash maps. A change after a clone copies the table and one of the maps.
+//! It is a table of small sorted lists. A change after a clone copies the table and one of the lists.
 //! The crates of persistent maps allocate each entry by itself, which takes three times the memory.
 
-use std::{
-    collections::HashMap,
-    hash::{BuildHasherDefault, Hasher},
-    sync::Arc,
-};
+use std::sync::Arc;
 
-/// How many maps there are: with half a million entries, one has a thousand.
-const COUNT: usize = 512;
+/// How many lists there are: with half a million entries, one has five hundred.
+const COUNT: usize = 1024;
 
-type Shard<V> = HashMap<u64, V, BuildHasherDefault<Identity>>;
+/// The entries of a part of the keys, sorted by key.
+type Shard<V> = Vec<(u64, V)>;
 
 /// A map whose keys are hashes.
 #[derive(Clone, Debug)]
@@ -27,53 +24,57 @@ impl<V> Default for Shards<V> {
 
 impl<V: Clone> Shards<V> {
     pub(super) fn get(&self, key: u64) -> Option<&V> {
-        self.0.get(place(key))?.get(&key)
+        let shard = self.0.get(shard_of(key))?;
+        let place = find(shard, key).ok()?;
+        shard.get(place).map(|(_, value)| value)
     }
 
-    /// The map that has this key, to be changed.
-    pub(super) fn shard_mut(&mut self, key: u64) -> Option<&mut Shard<V>> {
-        Arc::make_mut(&mut self.0).get_mut(place(key)).map(Arc::make_mut)
+    /// The value of a key, to be changed; the default if there is none yet.
+    pub(super) fn get_or_insert(
+        &mut self,
+        key: u64,
+        default: impl FnOnce() -> V,
+    ) -> Option<&mut V> {
+        let shard = self.shard_mut(key)?;
+        let place = find(shard, key).unwrap_or_else(|place| {
+            // Growing by doubling would leave much of it empty.
+            if shard.len() == shard.capacity() {
+                shard.reserve_exact(shard.len() / 8 + 4);
+            }
+            shard.insert(place, (key, default()));
+            place
+        });
+        shard.get_mut(place).map(|(_, value)| value)
     }
 
     pub(super) fn insert(&mut self, key: u64, value: V) {
-        self.shard_mut(key).and_then(|shard| shard.insert(key, value));
+        self.remove(key);
+        self.get_or_insert(key, || value);
     }
 
     pub(super) fn remove(&mut self, key: u64) -> Option<V> {
         // A key that it does not have must not cost a copy.
-        self.get(key)?;
-        self.shard_mut(key)?.remove(&key)
+        let place = find(self.0.get(shard_of(key))?, key).ok()?;
+        Some(self.shard_mut(key)?.remove(place).1)
     }
 
-    /// About how many bytes the maps take, without what values own.
+    /// About how many bytes the lists take, without what values own.
     pub(super) fn bytes(&self) -> usize {
-        let entry = size_of::<(u64, V)>() + 1;
-        // A hash map is at most seven eighths full, and grows by doubling.
-        let of = |shard: &Arc<Shard<V>>| size_of::<Shard<V>>() + shard.capacity() * 8 / 7 * entry;
+        let of = |shard: &Arc<Shard<V>>| {
+            size_of::<Shard<V>>() + shard.capacity() * size_of::<(u64, V)>()
+        };
         self.0.iter().map(of).sum()
     }
+
+    fn shard_mut(&mut self, key: u64) -> Option<&mut Shard<V>> {
+        Arc::make_mut(&mut self.0).get_mut(shard_of(key)).map(Arc::make_mut)
+    }
 }
 
-/// The bits in the middle: the maps use those at both ends.
-const fn place(key: u64) -> usize {
-    (key >> 32) as usize % COUNT
+fn find<V>(shard: &Shard<V>, key: u64) -> Result<usize, usize> {
+    shard.binary_search_by_key(&key, |(own, _)| *own)
 }
 
-/// A hash that is its own hash.
-#[derive(Default)]
-pub(super) struct Identity(u64);
-
-impl Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        // Never called: the keys are u64.
-        self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
+const fn shard_of(key: u64) -> usize {
+    key as usize % COUNT
 }

@@ -7,19 +7,27 @@ use super::{
     index::{Index, Key},
     item::{Item, Role},
     kind::Kind,
-    labels::{Bucket, Label},
+    labels::{Bucket, Label, split},
     shards::Shards,
 };
 
 /// Objects, in the order in which they were added, with indexes.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
-    items: Shards<Arc<Item>>,
+    items: Shards<Held>,
     pub(super) index: Index,
     /// The id of the next object. Ids are never used again.
     next: u32,
     /// What all items take, without the indexes.
     bytes: usize,
+}
+
+/// An object of an inventory.
+#[derive(Clone, Debug)]
+struct Held {
+    item: Arc<Item>,
+    /// About how many bytes it takes, without what it shares with objects that were there before.
+    bytes: u32,
 }
 
 impl Inventory {
@@ -114,7 +122,7 @@ impl Inventory {
     }
 
     pub(crate) fn item(&self, id: u32) -> Option<&Item> {
-        self.items.get(spread(id)).map(|item| &**item)
+        self.items.get(spread(id)).map(|held| &*held.item)
     }
 
     /// The ids of the objects of a kind.
@@ -135,8 +143,8 @@ impl Inventory {
     }
 
     fn insert(&mut self, id: u32, mut item: Item) {
-        self.share(&mut item);
-        self.bytes += item.bytes();
+        let bytes = item.bytes() + self.share(&mut item);
+        self.bytes += bytes;
         file::keys(&item, &mut |key| self.index.insert(key, id));
         // Now that it counts itself: what nobody else looks for is the best place.
         if let Some((selecting, selector)) = file::selects(&item) {
@@ -144,12 +152,13 @@ impl Inventory {
                 self.index.insert(Key::Filed(selecting, &item.namespace, bucket), id);
             }
         }
-        self.items.insert(spread(id), Arc::new(item));
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.items.insert(spread(id), Held { item: Arc::new(item), bytes });
     }
 
     pub(super) fn remove_id(&mut self, id: u32) -> bool {
-        let Some(item) = self.items.remove(spread(id)) else { return false };
-        self.bytes = self.bytes.saturating_sub(item.bytes());
+        let Some(Held { item, bytes }) = self.items.remove(spread(id)) else { return false };
+        self.bytes = self.bytes.saturating_sub(bytes as usize);
         file::keys(&item, &mut |key| self.index.remove(key, id));
         if let Some((selecting, selector)) = file::selects(&item) {
             // It was filed in one of these places; which of them was best then is not known.
@@ -160,8 +169,9 @@ impl Inventory {
         true
     }
 
-    /// Makes an object share the texts that it has in common with others.
-    fn share(&self, item: &mut Item) {
+    /// Makes an object share the texts that it has in common with others. Returns how many bytes its
+    /// own labels take.
+    fn share(&self, item: &mut Item) -> usize {
         let first = self.index.get(Key::In(item.kind, &item.namespace)).first();
         if let Some(other) = first.and_then(|id| self.item(*id))
             && other.namespace == item.namespace
@@ -169,30 +179,32 @@ impl Inventory {
             item.namespace = other.namespace.clone();
         }
         let namespace = item.namespace.clone();
-        let same = |label: &Label| self.same_label(&namespace, label);
+        let same = |label: &str| self.same_label(&namespace, label);
         match &mut item.role {
             Role::Controller(controller) => {
-                controller.labels.share(&same);
+                let bytes = controller.labels.share(&same);
                 let own = controller.labels.clone();
-                let same = |label: &Label| own.same(label).cloned().or_else(|| same(label));
-                controller.selector.iter_mut().for_each(|selector| selector.share(&same));
+                let same = |label: &str| own.same(label).cloned().or_else(|| same(label));
+                let selector = controller.selector.as_mut();
+                bytes + selector.map_or(0, |selector| selector.share(&same))
             }
             Role::Budget(budget) => {
-                budget.selector.iter_mut().for_each(|selector| selector.share(&same));
+                budget.selector.as_mut().map_or(0, |selector| selector.share(&same))
             }
             Role::Node(labels) => labels.share(&same),
             Role::Service(service) => service.selector.share(&same),
-            Role::Named | Role::Namespace(_) => {}
+            Role::Named | Role::Namespace(_) => 0,
         }
     }
 
     /// The label of an object in the inventory that is equal to this one, which an object of the
     /// namespace, or a Node, has.
-    fn same_label(&self, namespace: &str, label: &Label) -> Option<Arc<Label>> {
+    fn same_label(&self, namespace: &str, label: &str) -> Option<Label> {
+        let (key, value) = split(label);
         let key = if namespace.is_empty() {
-            Key::NodeLabel(&label.key, &label.value)
+            Key::NodeLabel(key, value)
         } else {
-            Key::Looking(namespace, Bucket::Value(&label.key, &label.value))
+            Key::Looking(namespace, Bucket::Value(key, value))
         };
         let item = self.item(*self.index.get(key).first()?)?;
         let same = match &item.role {

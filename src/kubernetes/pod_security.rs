@@ -12,6 +12,11 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 pub(crate) use self::standard::Standard;
 use self::{checks::CHECKS, standard::Check};
 
+/// The label of a namespace that says which level it enforces.
+pub(crate) const ENFORCE_LABEL: &str = "pod-security.kubernetes.io/enforce";
+/// The label that says of which release.
+pub(crate) const VERSION_LABEL: &str = "pod-security.kubernetes.io/enforce-version";
+
 /// How much of what a check refuses is named.
 const MOST_NAMED: usize = 4;
 

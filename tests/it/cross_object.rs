@@ -127,6 +127,31 @@ fn a_list_of_services_counts_as_services() {
 }
 
 #[test]
+fn the_level_of_a_namespace_counts_wherever_the_namespace_is() {
+    let label = "pod-security.kubernetes.io/enforce";
+    let namespace = |level: &str| {
+        let metadata = format!("{{name: default, labels: {{{label}: {level}}}}}");
+        format!("apiVersion: v1\nkind: Namespace\nmetadata: {metadata}\n")
+    };
+    let folder = Folder::new([
+        ("agent.yaml", agent("one", "")),
+        ("restricted.yaml", namespace("restricted")),
+        ("privileged.yaml", namespace("privileged")),
+    ]);
+    let found = |level: &str| {
+        let (_, report) = folder.json(&["agent.yaml", level]);
+        let findings = report["findings"].as_array().unwrap();
+        findings
+            .iter()
+            .map(|found| format!("{} {}", found["rule"], found["line"]))
+            .collect::<Vec<_>>()
+    };
+    // It is reported for the pod's spec, in line 12.
+    assert_eq!(found("restricted.yaml"), ["\"pods-refused-by-pod-security\" 12"]);
+    assert_eq!(found("privileged.yaml"), Vec::<String>::new());
+}
+
+#[test]
 fn policy_annotation_and_flags_apply() {
     let exception = "exceptions:\n- rules: [selector-overlap]\n  names: [two]\n  reason: known\n";
     let ignore = "  annotations: {setguard.io/ignore: selector-overlap}\n";

@@ -14,16 +14,21 @@ use setguard::{
     engine::{self, Context, Door, deadline::Deadline},
     finding::Findings,
     inject::{self, pod::Pod},
+    inventory::{item::Item, kind::Kind, view::View},
     kubernetes::cluster::Cluster,
     object::{Object, Str, Subject, User, weight},
     policy::Policy,
     rules::{
         api_validation::{self, meta::API_VALIDATION},
+        cross_object::{
+            RULES,
+            rule::{Asked, Found},
+        },
         traps::TRAPS,
     },
 };
 
-use crate::support::resource;
+use crate::{support::resource, view::view};
 
 const SHORT: usize = 64;
 const LONG: usize = 8 * SHORT;
@@ -159,6 +164,10 @@ struct Review<'a> {
     create: Subject<'a>,
     update: Subject<'a>,
     pod: Pod<'a>,
+    /// The object among others.
+    item: Item,
+    /// A cluster that has one like it.
+    view: View,
 }
 
 /// A part of what is done with an object, by its name.
@@ -210,6 +219,17 @@ fn parts() -> Vec<Part> {
             }),
         );
     }
+    for rule in RULES {
+        let own = cluster.clone();
+        add(
+            &format!("{} in a cluster", rule.meta.id),
+            Box::new(move |review| {
+                let template = review.create.object.template();
+                let asked = Asked::in_cluster(&review.view, &review.item, template, &own);
+                (rule.check)(&asked, &mut Found::of(&rule.meta));
+            }),
+        );
+    }
     add(
         "injection into a template",
         Box::new(|review| {
@@ -225,6 +245,26 @@ fn parts() -> Vec<Part> {
         }),
     );
     parts
+}
+
+/// Another object like this one, and objects of other kinds that matter to it.
+fn around(object: &Value) -> Vec<Value> {
+    let mut twin = object.clone();
+    twin["metadata"]["name"] = json!("twin");
+    let namespace = &object["metadata"]["namespace"];
+    let level = json!({"pod-security.kubernetes.io/enforce": "restricted"});
+    let of = |kind: Kind, metadata: Value, spec: Value| {
+        json!({"apiVersion": kind.api_version(), "kind": kind.as_str(), "metadata": metadata,
+            "spec": spec})
+    };
+    let budget = json!({"name": "all", "namespace": namespace});
+    let selector = object["spec"]["selector"].clone();
+    vec![
+        twin,
+        of(Kind::Namespace, json!({"name": namespace, "labels": level}), json!({})),
+        of(Kind::Node, json!({"name": "worker-0", "labels": {"zone": "a"}}), json!({})),
+        of(Kind::PodDisruptionBudget, budget, json!({"minAvailable": 1, "selector": selector})),
+    ]
 }
 
 /// Runs something with an object that was read.
@@ -243,6 +283,8 @@ fn review<T>(object: &Value, run: impl FnOnce(&Review<'_>) -> T) -> T {
         create: Subject::create(parse()),
         update: Subject::update(parse(), &old),
         pod: Pod::parse(&pod).unwrap(),
+        item: Item::of(&parse()),
+        view: view(&around(object)),
     };
     // The old object is read once, and not by the rule that happens to ask first.
     let _ = review.update.old_template();

@@ -21,7 +21,8 @@ use crate::support;
 pub fn view<'a>(objects: impl IntoIterator<Item = &'a Value>) -> View {
     let mut view = View::default();
     for object in objects {
-        view.inventory.put(Item::of_json(&object.to_string()).unwrap());
+        let item = Item::of_json(&object.to_string());
+        view.inventory.put(item.unwrap_or_else(|| panic!("{object:.300}")));
     }
     for kind in Kind::ALL {
         view.set_freshness(kind, Freshness::Fresh);

@@ -8,11 +8,14 @@ use k8s_openapi::{
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
-use crate::inventory::{
-    item::{Budget, Controller, PodSecurity, Ports, Role, Service},
-    kind::Kind,
-    labels::{Labels, Selector},
-    nodes::{Claim, Nodes},
+use crate::{
+    inventory::{
+        item::{Budget, Controller, PodSecurity, Ports, Role, Service},
+        kind::Kind,
+        labels::{Labels, Selector},
+        nodes::{Claim, Nodes},
+    },
+    kubernetes::pod_security::{ENFORCE_LABEL, VERSION_LABEL},
 };
 
 /// The metadata that rules need of every object.
@@ -165,8 +168,8 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
             let mut labels = marks(json)?.labels.unwrap_or_default();
             let mut label = |name: &str| labels.remove(name).map(Into::into);
             let role = Role::Namespace(PodSecurity {
-                level: label("pod-security.kubernetes.io/enforce"),
-                version: label("pod-security.kubernetes.io/enforce-version"),
+                level: label(ENFORCE_LABEL),
+                version: label(VERSION_LABEL),
             });
             Some((metadata(json)?, role))
         }

@@ -1,11 +1,13 @@
 //! Two DaemonSets that claim the same port of the same nodes.
 
+use std::collections::HashMap;
+
 use super::rule::{Asked, Evidence, Found, Rule};
 use crate::{
     finding::{Meta, Mode, Reason},
     inventory::{
         item::{Controller, Item, Ports},
-        nodes::Claim,
+        nodes::Claimed,
     },
 };
 
@@ -43,10 +45,8 @@ framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
 fn check(asked: &Asked<'_>, found: &mut Found) {
     let Some(ports) = ports(asked.item) else { return };
     let Some(its) = first_conflict(asked, ports).and_then(|id| asked.other(id)) else { return };
-    let theirs = its.controller().map(Controller::claims).unwrap_or_default();
-    let claims = ports.claims.iter();
-    let shared: Vec<_> =
-        claims.filter(|claim| theirs.iter().any(|it| it.collides(claim))).collect();
+    let theirs = Claimed::of(its.controller().map(Controller::claims).unwrap_or_default());
+    let shared: Vec<_> = ports.claims.iter().filter(|claim| theirs.collides(claim)).collect();
     let Some(first) = shared.first() else { return };
     let mut numbers: Vec<_> =
         shared.iter().map(|it| format!("{}/{}", it.port, it.protocol)).collect();
@@ -75,26 +75,22 @@ fn ports(item: &Item) -> Option<&Ports> {
 /// The first other DaemonSet that claims a port which this one claims too, if this is the one to
 /// report.
 fn first_conflict(asked: &Asked<'_>, own: &Ports) -> Option<u32> {
+    let claimed = Claimed::of(&own.claims);
     let mut first: Option<u32> = None;
-    // Of claims that differ only in their fields, one is enough.
-    let mut seen: Vec<&Claim> = Vec::new();
-    for claim in &own.claims {
-        if seen.iter().any(|before| before.is_for_same_port(claim)) {
-            continue;
-        }
-        seen.push(claim);
-        for mut list in asked.inventory().claimants(claim, &own.nodes) {
-            let conflicts = |id: &u32| {
-                let other = asked.other(*id).filter(|other| asked.answers_for(*id, other));
-                other.and_then(ports).is_some_and(|theirs| {
-                    theirs.claims.iter().any(|it| it.collides(claim))
-                        && own.nodes.can_share(&theirs.nodes)
+    // The same one is found by each port that both claim.
+    let mut known: HashMap<u32, bool> = HashMap::new();
+    for claim in claimed.ports() {
+        for list in asked.inventory().claimants(claim, &own.nodes) {
+            let mut earlier = list.take_while(|id| first.is_none_or(|known| *id < known));
+            let hit = earlier.find(|id| {
+                *known.entry(*id).or_insert_with(|| {
+                    let other = asked.other(*id).filter(|other| asked.answers_for(*id, other));
+                    other.and_then(ports).is_some_and(|theirs| {
+                        theirs.claims.iter().any(|it| claimed.collides(it))
+                            && own.nodes.can_share(&theirs.nodes)
+                    })
                 })
-            };
-            let hit = list
-                .by_ref()
-                .take_while(|id| first.is_none_or(|known| *id < known))
-                .find(conflicts);
+            });
             first = hit.or(first);
         }
     }
@@ -109,7 +105,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::inventory::{Inventory, read::tests};
+    use crate::inventory::{Inventory, nodes::Claim, read::tests};
 
     fn object() -> impl Strategy<Value = Value> {
         let label = || prop::option::of(prop::sample::select(vec!["x", "y"]));

@@ -47,13 +47,15 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         return;
     };
     let replicas = i64::from(judged.replicas);
-    for Protection { item, budget } in Protection::all(asked) {
-        if replicas < 1 || budget.is_owned {
-            continue;
-        }
-        let Some(wanted) = blocks(budget, replicas, || selects_others(asked, budget)) else {
-            continue;
-        };
+    if replicas < 1 {
+        return;
+    }
+    let all = Protection::all(asked).into_iter();
+    let mut all = all.filter(|Protection { budget, .. }| !budget.is_owned);
+    let first = all.find_map(|Protection { item, budget }| {
+        Some((item, blocks(budget, replicas, || selects_others(asked, budget))?))
+    });
+    if let Some((item, wanted)) = first {
         found.report(
             Kind::PodDisruptionBudget,
             &SPEC.child("replicas"),

@@ -42,8 +42,9 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     if asked.item.kind() != Kind::DaemonSet {
         return;
     }
-    for Protection { item, budget } in Protection::all(asked) {
-        let Some(field) = needs_scale(budget) else { continue };
+    let mut all = Protection::all(asked).into_iter();
+    let first = all.find_map(|Protection { item, budget }| Some((item, needs_scale(budget)?)));
+    if let Some((item, field)) = first {
         let message = format!(
             "its {item} has {field}, for which it needs the scale of their \
              controller; a DaemonSet has none, so it allows no eviction at all"
