@@ -62,7 +62,7 @@ fn main() {
     let start = Instant::now();
     let snapshot = black_box(large.inventory.clone());
     println!("a snapshot takes {} ns", start.elapsed().as_nanos());
-    let mut changed = large.inventory.clone();
+    let mut changed = large.inventory;
     let start = Instant::now();
     let item = Item::of_json(&deployment(7, "changed").to_string()).expect("a Deployment");
     changed.put(item);
@@ -177,7 +177,7 @@ fn set(kind: &str, i: usize) -> Value {
     let name = format!("{kind}-{i}");
     // Some claim a port, each on a pool of nodes of its own.
     let ports = json!([{"containerPort": 9100, "hostPort": 9100}]);
-    let ports = if i % 10 == 0 { ports } else { json!([]) };
+    let ports = if i.is_multiple_of(10) { ports } else { json!([]) };
     let pod = json!({"nodeSelector": {"pool": format!("pool-{i}")},
         "containers": [{"name": "main", "image": "registry.example.com/main:1", "ports": ports}]});
     object("apps/v1", kind, &name, i, &selecting(&name, &pod))

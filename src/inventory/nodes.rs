@@ -107,11 +107,14 @@ impl Claim {
 
 /// The claims of a pod, by their ports, so that those of another one are not compared with all.
 #[derive(Debug)]
-pub(crate) struct Claimed<'a>(HashMap<(i32, &'a str), (&'a Claim, HashSet<Option<&'a str>>)>);
+pub(crate) struct Claimed<'a>(HashMap<(i32, &'a str), Port<'a>>);
+
+/// The first claim of a port, and the addresses of all; `None` for all addresses.
+type Port<'a> = (&'a Claim, HashSet<Option<&'a str>>);
 
 impl<'a> Claimed<'a> {
     pub(crate) fn of(claims: &'a [Claim]) -> Self {
-        let mut ports: HashMap<_, (&Claim, HashSet<_>)> = HashMap::new();
+        let mut ports: HashMap<_, Port<'_>> = HashMap::new();
         for claim in claims {
             let entry = ports.entry((claim.port, &*claim.protocol));
             let (_, addresses) = entry.or_insert_with(|| (claim, HashSet::new()));
