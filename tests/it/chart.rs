@@ -15,6 +15,7 @@ use std::{
 use serde_json::{Value, json};
 use setguard::{
     kubernetes::cluster::Version,
+    live::{InventoryArgs, Live, Mode},
     policy::Policy,
     server::{metrics::Metrics, webhooks::registrations},
 };
@@ -259,19 +260,27 @@ fn roles_name_their_objects_and_have_no_wildcards() {
     each(|file, objects, _| {
         for role in of(objects, "ClusterRole").into_iter().chain(of(objects, "Role")) {
             for rule in role["rules"].as_array().unwrap() {
+                assert!(!rule.to_string().contains('*'), "{file}: {rule}");
+                if is_inventory(role) {
+                    only_reads(rule);
+                    continue;
+                }
                 let named = rule["resourceNames"].as_array().is_some_and(|names| !names.is_empty());
                 let creates_only = role["kind"] == "Role" && rule["verbs"] == json!(["create"]);
                 assert!(named || creates_only, "{file}: {rule}");
-                assert!(!rule.to_string().contains('*'), "{file}: {rule}");
             }
         }
         let [deployment] = of(objects, "Deployment")[..] else { panic!("{file}: one Deployment") };
         let managed = deployment.to_string().contains("--tls-managed");
+        let sees = !deployment.to_string().contains("--inventory=off");
         let token = &deployment["spec"]["template"]["spec"]["automountServiceAccountToken"];
-        assert_eq!(*token, managed, "{file}: a token only where it is needed");
+        assert_eq!(*token, managed || sees, "{file}: a token only where it is needed");
         let is_hook = |role: &Value| role["metadata"]["annotations"]["helm.sh/hook"].is_string();
-        let lasting = of(objects, "ClusterRole").into_iter().filter(|role| !is_hook(role)).count();
-        assert_eq!(lasting > 0, managed, "{file}: admission needs no permissions");
+        let mut lasting = of(objects, "ClusterRole").into_iter().filter(|role| !is_hook(role));
+        let others = lasting.any(|role| !is_inventory(role));
+        assert_eq!(others, managed, "{file}: an object alone is judged without permissions");
+        let mut roles = objects.iter().filter(|it| it["kind"].as_str().unwrap().ends_with("Role"));
+        assert_eq!(roles.any(is_inventory), sees, "{file}: what is seen must be readable");
     });
 }
 
@@ -289,6 +298,75 @@ fn each_mode_has_a_secret_of_its_own() {
     let (managed, requested) = (names("managed"), names("certManager"));
     assert_eq!(managed, ["setguard-tls"]);
     assert_eq!(requested, ["setguard-ca", "setguard-cert-manager-tls"]);
+}
+
+fn is_inventory(role: &Value) -> bool {
+    role["metadata"]["name"].as_str().unwrap().ends_with("-inventory")
+}
+
+/// A rule of the inventory reads what rules need, and never Pods, ReplicaSets, Secrets or ConfigMaps.
+fn only_reads(rule: &Value) {
+    if rule["nonResourceURLs"] == json!(["/metrics"]) {
+        assert_eq!(rule["verbs"], json!(["get"]));
+        return;
+    }
+    assert_eq!(rule["verbs"], json!(["list", "watch"]), "{rule}");
+    let known = [
+        "daemonsets",
+        "deployments",
+        "namespaces",
+        "nodes",
+        "poddisruptionbudgets",
+        "priorityclasses",
+        "services",
+        "statefulsets",
+        "storageclasses",
+    ];
+    for resource in rule["resources"].as_array().unwrap() {
+        assert!(known.contains(&resource.as_str().unwrap()), "{rule}");
+    }
+}
+
+/// The resources that the roles of the inventory allow to be read, each with the role's namespace.
+fn readable(objects: &[Value]) -> BTreeSet<String> {
+    let roles = objects.iter().filter(|it| it["kind"].as_str().unwrap().ends_with("Role"));
+    let resources = roles.filter(|role| is_inventory(role)).flat_map(|role| {
+        let place = role["metadata"]["namespace"].as_str().unwrap_or("*");
+        let rules = role["rules"].as_array().unwrap().iter();
+        let resources = rules.flat_map(|rule| rule["resources"].as_array().into_iter().flatten());
+        resources.map(move |it| format!("{place}/{}", it.as_str().unwrap()))
+    });
+    resources.collect()
+}
+
+#[test]
+fn what_the_inventory_may_read_follows_its_mode() {
+    let Some(helm) = helm::find() else { return };
+    let readable = |flags: &str| readable(&objects(&render(&helm, &["--set", flags])));
+    let workloads = readable("inventory.mode=workloads");
+    assert_eq!(workloads.len(), 7, "{workloads:?}");
+    let full = readable("inventory.mode=full");
+    let more: Vec<_> = full.difference(&workloads).collect();
+    assert_eq!(more, ["*/deployments", "*/nodes"]);
+    assert!(readable("inventory.mode=off").is_empty());
+    let some =
+        readable("inventory.mode=full,inventory.namespaces[0]=shop,inventory.namespaces[1]=db");
+    let sets = ["daemonsets", "deployments", "poddisruptionbudgets", "services", "statefulsets"];
+    let expected = ["db", "shop"].into_iter().flat_map(|ns| sets.map(|it| format!("{ns}/{it}")));
+    assert_eq!(some, expected.collect());
+}
+
+#[test]
+fn without_a_need_for_the_api_server_nothing_may_leave_the_pod() {
+    let Some(helm) = helm::find() else { return };
+    let egress = |flags: &str| {
+        let flags = format!("networkPolicy.restrictEgress=true,{flags}");
+        let objects = objects(&render(&helm, &["--set", &flags]));
+        of(&objects, "NetworkPolicy")[0]["spec"]["egress"].as_array().unwrap().len()
+    };
+    assert_eq!(egress("tls.mode=certManager,inventory.mode=off"), 0);
+    assert_eq!(egress("tls.mode=certManager"), 1);
+    assert_eq!(egress("inventory.mode=off"), 1);
 }
 
 #[test]
@@ -309,7 +387,8 @@ fn alerts_and_dashboard_use_only_existing_metrics() {
         asked.extend(words.filter(|word| word.starts_with("setguard_")).map(str::to_owned));
     }
     assert!(asked.len() > 5, "{asked:?}");
-    let types = Metrics::default().encode();
+    let view = InventoryArgs { inventory: Mode::Full, ..InventoryArgs::default() };
+    let types = Metrics::with_view(&Live::new(&view)).encode();
     for name in asked {
         // OpenMetrics names the metric family; counters, histograms and info metrics add a suffix.
         let (family, kind) = if let Some(family) = name.strip_suffix("_total") {
@@ -353,6 +432,8 @@ fn errors_name_the_wrong_value() {
         ),
         (&["--set", "listen.port=8080"], "listen.adminPort"),
         (&["--set", "webhook.url=http://localhost"], "webhook.url"),
+        (&["--set", "inventory.mode=everything"], "inventory/mode"),
+        (&["--set", "inventory.namespaces[0]=a/b"], "inventory/namespaces"),
         (&["--set", "terminationGracePeriodSeconds=20"], "terminationGracePeriodSeconds"),
     ] {
         let output = template(&helm, flags);

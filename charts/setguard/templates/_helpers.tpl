@@ -126,6 +126,16 @@ wins, so nothing can replace the chart's own.
 {{- int $needed -}}
 {{- end -}}
 
+{{/* The mode of the inventory. YAML reads `off` as false. */}}
+{{- define "setguard.inventoryMode" -}}
+{{- ternary "off" (toString .Values.inventory.mode) (has (toString .Values.inventory.mode) (list "off" "false")) -}}
+{{- end -}}
+
+{{/* "true" if setguard calls the API server. */}}
+{{- define "setguard.callsApiServer" -}}
+{{- or (eq .Values.tls.mode "managed") (ne (include "setguard.inventoryMode" .) "off") .Values.inventory.featureGates -}}
+{{- end -}}
+
 {{/* Checks that the schema cannot express. */}}
 {{- define "setguard.check" -}}
 {{- if eq .Values.tls.mode "secret" -}}
