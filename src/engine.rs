@@ -52,7 +52,7 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let can_see = |phase| cx.door == Door::Check || phase == Phase::After;
     let mut too_late = run_traps(subject, cx, can_see, &mut findings);
     judge_all(findings, subject, cx, &mut verdict);
-    if let Some(view) = cx.view {
+    if let Some(view) = cx.view.filter(|view| view.covers(subject.object.metadata.namespace())) {
         too_late += among::in_cluster(subject, view, cx, &mut verdict);
     }
     judge_too_late(too_late, subject, cx, &mut verdict);

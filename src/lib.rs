@@ -14,6 +14,7 @@
 //! cli/          what the user typed
 //! server/       serve: HTTPS, certificates, probes, metrics    check/   manifests in, a report out
 //! report/       findings, for people and pipelines  admission/   review in, response out
+//! live/         the cluster as it is now: watches, lists, its release
 //! engine/       runs the rules, judges: verdict, exceptions, ratcheting
 //! policy/       the policy file and its flags
 //! catalogue/    every rule by its id
@@ -45,6 +46,8 @@ pub mod finding;
 pub mod inject;
 pub mod inventory;
 pub mod kubernetes;
+#[cfg(feature = "server")]
+pub mod live;
 pub mod manifests;
 pub mod object;
 pub mod policy;

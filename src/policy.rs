@@ -74,6 +74,8 @@ pub struct Policy {
     pub injection: Settings,
     /// The cluster that objects are meant for.
     pub cluster: Cluster,
+    /// Whether the file or a flag names the release of the cluster.
+    pub names_release: bool,
 }
 
 impl Policy {
@@ -91,6 +93,16 @@ impl Policy {
     /// The mode of a rule.
     pub fn mode(&self, rule: &Meta) -> Mode {
         self.modes.get(rule).copied().unwrap_or(rule.mode)
+    }
+
+    /// This policy for a cluster of which the release and the feature gates are known. What the
+    /// policy names itself remains.
+    #[must_use]
+    pub fn in_cluster(mut self, version: Version, gates: &BTreeMap<String, bool>) -> Self {
+        if !self.names_release {
+            self.cluster = self.cluster.known_as(version, gates);
+        }
+        self
     }
 
     /// Sets the mode of a rule.
@@ -164,6 +176,7 @@ impl Problems<'_, '_> {
                 self.push(&gates.child(gate), format!("there is no gate {gate:?}"), help);
             }
         }
+        policy.names_release = file.kubernetes.version.is_some();
         policy.cluster = Cluster::new(version, file.kubernetes.feature_gates);
         policy
     }

@@ -1,6 +1,7 @@
 //! `setguard serve`: HTTPS, certificates, probes and metrics around `admission`.
 //!
-//! Imports: admission, engine, policy, catalogue, object, kubernetes, finding, printable.
+//! Imports: admission, live, engine, policy, catalogue, inventory, object, kubernetes, finding,
+//! printable.
 
 #![expect(clippy::disallowed_methods, reason = "a server reads files and the clock")]
 
@@ -53,6 +54,7 @@ use self::{
     shutdown::{Signals, Stop},
     tls::{Pair, Reloader, SelfSigner, Slot, Tls},
 };
+use crate::live::{self, Live};
 
 /// Serves until it receives a signal.
 ///
@@ -69,7 +71,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 
     let (policy, mut policy_reloader) = policy::load(args.policy.clone())?;
-    let app = App::new(policy);
+    let app = App::with_view(policy, Live::new(&args.inventory));
     let (source, mut signer) = tls_source(args)?;
     let ca = signer.as_ref().map(SelfSigner::ca);
     let slot = match &source.pair {
@@ -78,6 +80,8 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     };
     let (tls, reloader) = tls::load(source, &app.metrics)?;
     let reloader = Arc::new(Mutex::new(reloader));
+
+    see_cluster(args, &app)?;
 
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -109,6 +113,20 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let code = runtime.block_on(serve(args, app, tls, ca.as_deref(), managed))?;
     runtime.shutdown_background();
     Ok(code)
+}
+
+/// Starts the view of the cluster. A server that needs the API server anyway also asks for its
+/// release.
+fn see_cluster(args: &ServeArgs, app: &Arc<App>) -> anyhow::Result<()> {
+    let gates = args.inventory.discover_feature_gates;
+    if !app.live.is_on() && !gates && !args.managed.tls_managed {
+        return Ok(());
+    }
+    let told = app.clone();
+    let on_release = move |release| told.set_release(release);
+    live::start(&app.live, live::Discover { gates }, on_release).context(
+        "cannot find the API server: neither a kubeconfig nor a service account can be used",
+    )
 }
 
 /// The source of the certificate, and what renews it if it is self-signed.

@@ -17,6 +17,13 @@ impl Relist {
         Relist { left: inventory.ids(kind).iter().copied().collect() }
     }
 
+    /// Begins a new list of the objects of this kind in one namespace.
+    pub fn begin_in(inventory: &Inventory, kind: Kind, namespace: &str) -> Self {
+        let ids = inventory.ids(kind).iter().copied();
+        let is_in = |id: &u32| inventory.item(*id).is_some_and(|it| &*it.namespace == namespace);
+        Relist { left: ids.filter(is_in).collect() }
+    }
+
     /// Adds or replaces an object of the list. Returns whether the inventory changed.
     pub fn put(&mut self, inventory: &mut Inventory, item: Item) -> bool {
         if let Some(id) = inventory.find(item.kind, &item.namespace, &item.name) {

@@ -1,5 +1,7 @@
 //! A cluster as it was seen a moment ago: its objects, and how current they are.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::{kind::Kind, store::Inventory};
@@ -26,10 +28,18 @@ pub enum Freshness {
 pub struct View {
     /// The objects.
     pub inventory: Inventory,
+    /// The namespaces of which the objects are known, if not all are.
+    pub namespaces: Option<Arc<[String]>>,
     freshness: [Freshness; Kind::ALL.len()],
 }
 
 impl View {
+    /// Whether the objects of this namespace are known.
+    pub fn covers(&self, namespace: &str) -> bool {
+        let known = self.namespaces.as_ref();
+        known.is_none_or(|known| known.iter().any(|it| it == namespace))
+    }
+
     /// How current the objects of this kind are.
     pub fn freshness(&self, kind: Kind) -> Freshness {
         self.freshness.get(kind as usize).copied().unwrap_or_default()

@@ -150,6 +150,17 @@ impl Cluster {
         self.gates.insert(name.to_owned(), on);
     }
 
+    /// This cluster, of which another release and these gates are known. The gates that were set
+    /// remain as they were.
+    #[must_use]
+    pub fn known_as(mut self, version: Version, gates: &BTreeMap<String, bool>) -> Self {
+        self.version = version;
+        for (name, on) in gates {
+            self.gates.entry(name.clone()).or_insert(*on);
+        }
+        self
+    }
+
     /// The cluster as it applies to this resource. For OpenKruise's StatefulSet, `maxUnavailable`
     /// takes effect without a feature gate.
     pub fn for_resource(&self, resource: &Resource) -> Cow<'_, Cluster> {

@@ -94,6 +94,7 @@ impl PolicyArgs {
         };
         if let Some(version) = self.kube_version {
             policy.cluster.version = version;
+            policy.names_release = true;
         }
         for (gate, on) in self.feature_gates.iter().flatten() {
             policy.cluster.set_gate(gate, *on);

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, io, net::TcpListener, sync::Arc, thread, time::
 use axum::{
     Router,
     extract::State,
-    http::{StatusCode, header},
+    http::{StatusCode, Uri, header},
     response::IntoResponse,
     routing::get,
 };
@@ -83,7 +83,20 @@ pub fn router(app: Arc<App>) -> Router {
 
 /// The policy and a certificate from files are loaded before the server listens. A managed
 /// certificate comes later; until then, `waiting` has the reason.
-async fn readyz(State(app): State<Arc<App>>) -> (StatusCode, String) {
+///
+/// It does not depend on the view of the cluster, or a broken watch would take the webhook away.
+/// `?verbose` shows how the view stands.
+async fn readyz(State(app): State<Arc<App>>, uri: Uri) -> (StatusCode, String) {
+    let (status, mut text) = readiness(&app);
+    if uri.query().is_some_and(|query| {
+        query.split('&').any(|it| it == "verbose" || it.starts_with("verbose="))
+    }) {
+        text.extend(app.live.kinds().iter().map(|it| format!("{it}\n")));
+    }
+    (status, text)
+}
+
+fn readiness(app: &App) -> (StatusCode, String) {
     let not = |why: &str| (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n"));
     match (app.phase(), app.waiting()) {
         (Phase::Starting, _) => not("starting"),

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use super::{duration, host::host, managed::ManagedArgs, telemetry::LogFormat};
-use crate::policy::args::PolicyArgs;
+use crate::{live::InventoryArgs, policy::args::PolicyArgs};
 
 /// Run the admission webhook server
 ///
@@ -55,6 +55,9 @@ pub struct ServeArgs {
     /// The flags for a certificate that setguard manages in the cluster
     #[command(flatten)]
     pub managed: ManagedArgs,
+    /// The flags for the view of the cluster
+    #[command(flatten)]
+    pub inventory: InventoryArgs,
     /// Accept only clients with a certificate from one of these CAs (PEM); read again when it
     /// changes
     #[arg(long, value_name = "FILE", env = "SETGUARD_CLIENT_CA")]

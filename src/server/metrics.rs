@@ -2,8 +2,9 @@
 
 mod cells;
 mod events;
+mod view;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use prometheus_client::{
     encoding::text::encode,
@@ -12,13 +13,19 @@ use prometheus_client::{
 };
 
 use self::cells::{Counters, Durations, Label};
-pub use self::events::{HandshakeFailure, ManagedEvent};
+use self::view::{Bytes, JudgedBy, OfKinds};
+pub use self::{
+    events::{HandshakeFailure, ManagedEvent},
+    view::ReleaseSource,
+};
 use super::telemetry;
 use crate::{
     admission::{Endpoint, Record, review::Operation},
     catalogue,
     finding::Mode,
+    inventory::view::Freshness,
     kubernetes::cluster::Version,
+    live::Live,
 };
 
 /// The content type of [`Metrics::encode`].
@@ -45,6 +52,7 @@ pub struct Metrics {
     managed: Counters<1>,
     managed_healthy: Gauge,
     authority_expiry: Gauge,
+    judged_by: JudgedBy,
 }
 
 /// The outcomes of a request: the decision of the answer, or why there was no answer.
@@ -92,6 +100,7 @@ impl Default for Metrics {
             managed: Counters::new([label("event", &ManagedEvent::ALL.map(ManagedEvent::as_str))]),
             managed_healthy: Gauge::default(),
             authority_expiry: Gauge::default(),
+            judged_by: JudgedBy::default(),
         };
         metrics.register();
         metrics
@@ -109,6 +118,52 @@ impl Metrics {
             ("newest_kubernetes", Version::NEWEST.to_string()),
         ]);
         self.registry.register("build", "The version that is running", info);
+        self.registry.register(
+            "kubernetes_release_info",
+            "The release of Kubernetes by which objects are judged, and who says so: the cluster, the \
+             policy (or a flag), or nobody",
+            self.judged_by.clone(),
+        );
+    }
+
+    /// All metrics of a server with this view of the cluster.
+    pub fn with_view(live: &Arc<Live>) -> Self {
+        let mut metrics = Metrics::default();
+        if live.is_on() {
+            metrics.register_view(live);
+        }
+        metrics
+    }
+
+    fn register_view(&mut self, live: &Arc<Live>) {
+        let of_kinds = |number| OfKinds { live: live.clone(), number };
+        let registry = &mut self.registry;
+        registry.register(
+            "inventory_synced",
+            "1 if the view has all objects of this kind, 0 if they were not listed, cannot be read, \
+             or were not heard of for ten minutes: the rules that need the kind are then silent",
+            of_kinds(|it| Some((it.freshness != Freshness::Unknown).into())),
+        );
+        registry.register(
+            "inventory_stale_seconds",
+            "Seconds since the API server last confirmed the view of this kind; usually below 60",
+            of_kinds(|it| it.silent.map(|silent| silent.as_secs())),
+        );
+        registry.register(
+            "inventory_objects",
+            "Objects of this kind in the view",
+            of_kinds(|it| u64::try_from(it.objects).ok()),
+        );
+        registry.register(
+            "inventory_bytes",
+            "Bytes that the objects of the view take, about",
+            Bytes(live.clone()),
+        );
+    }
+
+    /// Sets the release by which objects are judged. Returns whether that is a change.
+    pub(crate) fn set_release(&self, version: Version, source: ReleaseSource) -> bool {
+        self.judged_by.set(version, source)
     }
 
     fn register_requests(&mut self) {

@@ -1,6 +1,6 @@
 //! The policy: read before the port is bound, and again when its file changes.
 
-use std::{io, sync::Arc};
+use std::io;
 
 use super::{
     app::App,
@@ -59,7 +59,7 @@ impl Reloader {
         self.seen = now;
         match read.and_then(|text| self.args.parse(text)) {
             Ok(policy) => {
-                app.policy.store(Arc::new(policy));
+                app.set_policy(policy);
                 app.metrics.policy_reloaded(true);
                 tracing::info!("the policy was reloaded");
             }

@@ -116,19 +116,21 @@ async fn review(
     }
     if body.len() <= LARGE_BODY {
         // So little is judged so quickly that there is no need to look at the clock.
-        let policy = app.policy.load();
-        return Ok(admission::answer(endpoint, &body, &policy, None, today(), Deadline::NONE)?);
+        let (policy, view) = (app.policy.load(), app.live.view());
+        let (view, none) = (view.as_deref(), Deadline::NONE);
+        return Ok(admission::answer(endpoint, &body, &policy, view, today(), none)?);
     }
     // The rest of the time is for the way back.
     let end = started + (deadline - started) * 3 / 4;
     let permit = timeout_at(deadline, app.judging.clone().acquire_owned()).await;
     let permit = permit.map_err(|_| HttpError::Busy)?;
-    let policy = app.policy.load_full();
+    let (policy, view) = (app.policy.load_full(), app.live.view());
     let work = move || {
         // Held until the work is done, even if the caller has gone away.
         let _permit = permit;
         let is_over = || Instant::now() >= end;
-        admission::answer(endpoint, &body, &policy, None, today(), Deadline::passed_when(&is_over))
+        let (view, deadline) = (view.as_deref(), Deadline::passed_when(&is_over));
+        admission::answer(endpoint, &body, &policy, view, today(), deadline)
     };
     match tokio::task::spawn_blocking(work).await {
         Ok(answer) => Ok(answer?),

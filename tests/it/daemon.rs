@@ -49,7 +49,7 @@ fn command(args: &[&str]) -> Command {
 }
 
 /// The flags for the certificate in this folder.
-fn certificate_flags(dir: &Path) -> [String; 4] {
+pub fn certificate_flags(dir: &Path) -> [String; 4] {
     let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
     ["--tls-cert".to_owned(), path("tls.crt"), "--tls-key".to_owned(), path("tls.key")]
 }

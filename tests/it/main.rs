@@ -11,6 +11,8 @@
     reason = "a test fails by panicking, prints for people to read, and has no users"
 )]
 
+#[cfg(feature = "server")]
+mod api_server;
 mod asking;
 mod baseline;
 mod bounds;
@@ -43,6 +45,8 @@ mod ignores;
 mod inject;
 mod kruise;
 mod kubectl_diff;
+#[cfg(feature = "server")]
+mod live;
 #[cfg(all(feature = "server", target_os = "linux"))]
 mod memory;
 mod mutations;

@@ -1,0 +1,99 @@
+//! The cluster as it is now, for the rules about several objects: small, bounded, and of known age.
+//!
+//! Imports: inventory, kubernetes.
+//!
+//! A thread of its own lists and watches a few kinds, reduces each object to an
+//! [`inventory`](crate::inventory) item as it arrives, and publishes what it knows as an immutable
+//! snapshot. A request takes the latest snapshot without waiting for anything. See
+//! `docs/adr/0009-a-live-view.md`.
+
+#![expect(clippy::disallowed_methods, reason = "the age of the view is measured by the clock")]
+
+mod args;
+mod backoff;
+mod call;
+mod kinds;
+mod message;
+mod release;
+mod source;
+mod state;
+mod supervise;
+mod times;
+
+use std::{sync::Arc, thread};
+
+use kube::{Client, Config};
+use tokio::{runtime, sync::Semaphore};
+
+pub use self::{
+    args::{InventoryArgs, Mode},
+    release::{Discover, Release},
+    state::{KindState, Live},
+};
+use self::{source::Source, state::Plan, times::Times};
+
+/// Starts what the flags ask for: the view, the discovery of the release, or neither.
+///
+/// `discover` says whether to ask for the release, and `on_release` is told about each answer. Runs
+/// on a thread of its own until the process exits.
+///
+/// # Errors
+/// If there is neither a kubeconfig nor a service account, or the system has no thread for it.
+pub fn start(
+    live: &Arc<Live>,
+    discover: Discover,
+    on_release: impl Fn(Release) + Send + Sync + 'static,
+) -> anyhow::Result<()> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    let client = runtime.block_on(client(live.times()))?;
+    let live = live.clone();
+    let run = move || runtime.block_on(run(live, client, discover, on_release));
+    thread::Builder::new().name("inventory".to_owned()).spawn(run).map(drop)?;
+    Ok(())
+}
+
+/// A client that gives up early, and never repeats a call by itself.
+async fn client(times: &Times) -> anyhow::Result<Client> {
+    let mut config = Config::infer().await?;
+    config.default_retry = false;
+    config.connect_timeout = Some(times.call);
+    // Each call has its own limit.
+    config.read_timeout = None;
+    config.write_timeout = Some(times.call);
+    Ok(Client::try_from(config)?)
+}
+
+async fn run(
+    live: Arc<Live>,
+    client: Client,
+    discover: Discover,
+    on_release: impl Fn(Release) + Send + Sync + 'static,
+) {
+    let times = live.times();
+    let mut releases = release::Discovery::new(client.clone(), times.clone(), discover);
+    // Before the first list, which depends on it.
+    let first = releases.ask().await;
+    let streaming = first.as_ref().is_some_and(Release::streams_lists);
+    let on_release = Arc::new(on_release);
+    first.into_iter().for_each(&*on_release);
+
+    let plan = Arc::new(Plan { turn: Semaphore::new(1), streaming: streaming.into() });
+    let sources = (0..live.sources()).map(|index| {
+        let (live, client, plan) = (live.clone(), client.clone(), plan.clone());
+        let name = live.name(index);
+        let delays = times.backoff();
+        let source = move || Source::new(live.clone(), index, client.clone(), plan.clone()).run();
+        supervise::forever(name, delays, source)
+    });
+    let sources: Vec<_> = sources.map(tokio::spawn).collect();
+    let releases = tokio::spawn(async move {
+        loop {
+            releases.wait().await;
+            releases.ask().await.into_iter().for_each(&*on_release);
+        }
+    });
+    for task in sources.into_iter().chain([releases]) {
+        // They never end.
+        let _ = task.await;
+    }
+}

@@ -1,0 +1,77 @@
+//! The flags of the live view.
+
+use super::times::Times;
+
+/// Which kinds the view contains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Mode {
+    /// None.
+    #[default]
+    Off,
+    /// DaemonSets, StatefulSets, Services, PodDisruptionBudgets, Namespaces, StorageClasses and
+    /// PriorityClasses.
+    Workloads,
+    /// Deployments and Nodes too.
+    Full,
+}
+
+impl Mode {
+    /// As on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Mode::Off => "off",
+            Mode::Workloads => "workloads",
+            Mode::Full => "full",
+        }
+    }
+}
+
+/// `--inventory`, and the flags that belong to it.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct InventoryArgs {
+    /// Which objects of the cluster to watch, for the rules about several objects: none (off), those
+    /// that belong to DaemonSets and StatefulSets (workloads), or Deployments and Nodes as well (full)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "KINDS",
+        env = "SETGUARD_INVENTORY",
+        default_value_t,
+        hide_possible_values = true
+    )]
+    pub inventory: Mode,
+    /// Watch only this namespace, where a Role is enough; Namespaces, Nodes and classes are then not
+    /// watched (repeatable)
+    #[arg(
+        long,
+        value_name = "NS",
+        env = "SETGUARD_INVENTORY_NAMESPACES",
+        value_delimiter = ',',
+        value_parser = namespace
+    )]
+    pub inventory_namespaces: Vec<String>,
+    /// Read from the metrics of the API server which feature gates are on; needs the right to get
+    /// /metrics
+    #[arg(long, env = "SETGUARD_DISCOVER_FEATURE_GATES")]
+    pub discover_feature_gates: bool,
+    // For tests.
+    /// Divides all times of the view, such as the minute of a watch, by this number
+    #[arg(long, value_name = "N", default_value_t = 1, hide = true,
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub inventory_speed_up: u32,
+}
+
+impl InventoryArgs {
+    pub(super) fn times(&self) -> Times {
+        Times::divided_by(self.inventory_speed_up)
+    }
+}
+
+/// A name that can be part of a path.
+fn namespace(text: &str) -> Result<String, String> {
+    let is_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    if text.is_empty() || text.len() > 63 || !text.bytes().all(is_name) {
+        return Err(format!("{text:?} is not the name of a namespace"));
+    }
+    Ok(text.to_owned())
+}

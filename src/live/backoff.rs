@@ -1,0 +1,61 @@
+//! Pauses between attempts, and a little chance.
+
+use std::{
+    collections::hash_map::RandomState,
+    hash::{BuildHasher, Hasher},
+    time::Duration,
+};
+
+/// Pauses that double with each failure.
+#[derive(Clone, Debug)]
+pub(super) struct Backoff {
+    shortest: Duration,
+    longest: Duration,
+    next: Duration,
+}
+
+impl Backoff {
+    pub(super) const fn new(shortest: Duration, longest: Duration) -> Self {
+        Backoff { shortest, longest, next: shortest }
+    }
+
+    /// The next pause. A quarter of it is chance, so that replicas do not come back all at once.
+    pub(super) fn pause(&mut self) -> Duration {
+        let pause = self.next;
+        self.next = (self.next * 2).min(self.longest);
+        pause * 3 / 4 + chance(pause / 4)
+    }
+
+    /// All is well again.
+    pub(super) fn reset(&mut self) {
+        self.next = self.shortest;
+    }
+
+    /// The pause after a first failure.
+    pub(super) const fn shortest(&self) -> Duration {
+        self.shortest
+    }
+}
+
+/// A random time up to this one. The keys of the standard library's hash maps are random.
+pub(super) fn chance(longest: Duration) -> Duration {
+    let millis = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
+    let random = RandomState::new().build_hasher().finish();
+    Duration::from_millis(random % millis.saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let mut backoff = Backoff::new(Duration::from_millis(800), Duration::from_secs(3));
+        for most in [800, 1600, 3000, 3000] {
+            let pause = backoff.pause().as_millis();
+            assert!((most * 3 / 4..=most).contains(&pause), "{pause} of {most}");
+        }
+        backoff.reset();
+        assert!(backoff.pause() <= Duration::from_millis(800));
+    }
+}

@@ -1,0 +1,108 @@
+//! Calls of the API server, with limits for time and size.
+
+use std::{io, time::Duration};
+
+use futures::{Stream, TryStreamExt as _};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use kube::{Client, client::Body};
+use tokio::time::timeout;
+use tokio_util::{
+    codec::{FramedRead, LinesCodec, LinesCodecError},
+    io::StreamReader,
+};
+
+use super::message::Status;
+
+/// The longest line of a watch, which is one object. etcd takes at most 1.5 MiB.
+const LONGEST_LINE: usize = 16 << 20;
+/// How much of the body of an error is read.
+const LONGEST_ERROR: usize = 64 << 10;
+
+/// Why a call failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
+    /// The API server does not let us, or does not have the kind.
+    #[error("{0}")]
+    Forbidden(String),
+    /// What was asked for is too old: list again.
+    #[error("the API server no longer has that version: {0}")]
+    Gone(String),
+    /// The API server refuses the request as such.
+    #[error("{0}")]
+    Refused(String),
+    /// The answer is larger than the limit.
+    #[error("the answer is too large")]
+    TooLarge,
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Problem {
+    pub(super) fn of_status(code: u16, message: &str) -> Problem {
+        let text = format!("{code}: {message}");
+        match code {
+            403 | 404 => Problem::Forbidden(text),
+            410 => Problem::Gone(text),
+            400 | 422 => Problem::Refused(text),
+            _ => Problem::Failed(text),
+        }
+    }
+
+    pub(super) fn failed(error: impl Into<anyhow::Error>) -> Problem {
+        Problem::Failed(format!("{:#}", error.into()))
+    }
+}
+
+/// Sends a request, and waits for the head of the answer.
+async fn send<E: Into<anyhow::Error>>(
+    client: &Client,
+    request: Result<axum::http::Request<Vec<u8>>, E>,
+    limit: Duration,
+) -> Result<Body, Problem> {
+    let request = request.map_err(Problem::failed)?.map(Body::from);
+    let response = timeout(limit, client.send(request)).await;
+    let response = response.map_err(|_| slow(limit))?.map_err(Problem::failed)?;
+    let code = response.status().as_u16();
+    if response.status().is_success() {
+        return Ok(response.into_body());
+    }
+    let body = timeout(limit, Limited::new(response.into_body(), LONGEST_ERROR).collect()).await;
+    let body = body.ok().and_then(Result::ok).map(|body| body.to_bytes()).unwrap_or_default();
+    let status: Status<'_> = serde_json::from_slice(&body).unwrap_or_default();
+    Err(Problem::of_status(code, &status.message))
+}
+
+/// Reads an answer of at most so many bytes.
+pub(super) async fn text<E: Into<anyhow::Error>>(
+    client: &Client,
+    request: Result<axum::http::Request<Vec<u8>>, E>,
+    limit: Duration,
+    most: usize,
+) -> Result<String, Problem> {
+    let body = send(client, request, limit).await?;
+    let body = timeout(limit, Limited::new(body, most).collect()).await;
+    let body = body.map_err(|_| slow(limit))?.map_err(|error| {
+        if error.is::<LengthLimitError>() {
+            Problem::TooLarge
+        } else {
+            Problem::Failed(format!("the answer broke off: {error}"))
+        }
+    })?;
+    String::from_utf8(body.to_bytes().into()).map_err(Problem::failed)
+}
+
+/// The lines of an answer, as they come.
+pub(super) async fn lines<E: Into<anyhow::Error>>(
+    client: &Client,
+    request: Result<axum::http::Request<Vec<u8>>, E>,
+    limit: Duration,
+) -> Result<impl Stream<Item = Result<String, LinesCodecError>> + Unpin + use<E>, Problem> {
+    let body = send(client, request, limit).await?;
+    let bytes = StreamReader::new(body.into_data_stream().map_err(io::Error::other));
+    Ok(FramedRead::new(bytes, LinesCodec::new_with_max_length(LONGEST_LINE)))
+}
+
+fn slow(limit: Duration) -> Problem {
+    Problem::Failed(format!("no answer within {limit:?}"))
+}

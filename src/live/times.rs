@@ -1,0 +1,61 @@
+//! How long the view waits for what.
+
+use std::time::Duration;
+
+use super::backoff::Backoff;
+
+/// All times of the view.
+#[derive(Clone, Debug)]
+pub(super) struct Times {
+    /// How long a watch lasts. The API server ends it, in whole seconds.
+    pub(super) watch: Duration,
+    /// After this time a watch that was not ended is dead: nobody is there any more.
+    pub(super) dead: Duration,
+    /// How long one call may take, and a page of a list.
+    pub(super) call: Duration,
+    /// How long a streaming list may be silent before it is complete.
+    pub(super) bookmark: Duration,
+    /// Without a sign of life for this long, the view of a kind is stale.
+    pub(super) stale: Duration,
+    /// Without a sign of life for this long, the view of a kind is worth nothing.
+    pub(super) unknown: Duration,
+    /// The pause before a kind is tried again that the API server forbids.
+    pub(super) forbidden: Duration,
+    /// The longest random delay at the start, so that replicas do not all list at once.
+    pub(super) jitter: Duration,
+    /// How often the release is asked for.
+    pub(super) release: Duration,
+    shortest_pause: Duration,
+    longest_pause: Duration,
+}
+
+impl Times {
+    /// The usual times, divided by a number.
+    pub(super) fn divided_by(divisor: u32) -> Self {
+        let divisor = divisor.max(1);
+        let seconds = |seconds| Duration::from_secs(seconds) / divisor;
+        Times {
+            watch: seconds(60),
+            dead: seconds(65),
+            call: seconds(30).max(Duration::from_secs(2)),
+            bookmark: seconds(30),
+            stale: seconds(90),
+            unknown: seconds(600),
+            forbidden: seconds(600),
+            jitter: seconds(5),
+            release: seconds(600),
+            shortest_pause: Duration::from_millis(800) / divisor,
+            longest_pause: seconds(30),
+        }
+    }
+
+    /// The duration of a watch in seconds, as the API server takes it.
+    pub(super) fn watch_seconds(&self) -> u32 {
+        u32::try_from(self.watch.as_secs()).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// The pauses between attempts.
+    pub(super) fn backoff(&self) -> Backoff {
+        Backoff::new(self.shortest_pause, self.longest_pause)
+    }
+}

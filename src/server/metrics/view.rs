@@ -1,0 +1,119 @@
+//! Metrics of what the server knows of its cluster. They are read when somebody asks.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+};
+
+use prometheus_client::{
+    encoding::{EncodeMetric, MetricEncoder},
+    metrics::MetricType,
+};
+
+use crate::{
+    kubernetes::cluster::Version,
+    live::{KindState, Live, Release},
+    policy::Policy,
+};
+
+/// A number for each kind of the view. Kinds for which it is `None` are left out.
+#[derive(Debug)]
+pub(crate) struct OfKinds {
+    pub(crate) live: Arc<Live>,
+    pub(crate) number: fn(&KindState) -> Option<u64>,
+}
+
+impl EncodeMetric for OfKinds {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        for state in self.live.kinds() {
+            if let Some(number) = (self.number)(&state) {
+                let labels = [("kind", state.kind.as_str())];
+                encoder.encode_family(&labels)?.encode_gauge(&number)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Gauge
+    }
+}
+
+/// The memory of the view.
+#[derive(Debug)]
+pub(crate) struct Bytes(pub(crate) Arc<Live>);
+
+impl EncodeMetric for Bytes {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        encoder.encode_gauge(&u64::try_from(self.0.bytes()).unwrap_or(u64::MAX))
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Gauge
+    }
+}
+
+/// Who says by which release objects are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ReleaseSource {
+    /// Nobody: it is the newest that setguard knows.
+    Default,
+    /// The policy file or a flag.
+    Policy,
+    /// The API server.
+    Cluster,
+}
+
+impl ReleaseSource {
+    const ALL: [ReleaseSource; 3] =
+        [ReleaseSource::Default, ReleaseSource::Policy, ReleaseSource::Cluster];
+
+    /// Who it was for this policy.
+    pub(crate) const fn of(policy: &Policy, release: Option<&Release>) -> Self {
+        match release {
+            _ if policy.names_release => ReleaseSource::Policy,
+            Some(_) => ReleaseSource::Cluster,
+            None => ReleaseSource::Default,
+        }
+    }
+
+    /// As a label.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ReleaseSource::Default => "default",
+            ReleaseSource::Policy => "policy",
+            ReleaseSource::Cluster => "cluster",
+        }
+    }
+}
+
+/// The release by which objects are judged, and who says so, in one number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct JudgedBy(Arc<AtomicU64>);
+
+impl JudgedBy {
+    /// Sets both. Returns whether that is a change.
+    pub(crate) fn set(&self, version: Version, source: ReleaseSource) -> bool {
+        let now = u64::from(version.minor) << 8 | u64::from(source as u8);
+        self.0.swap(now, SeqCst) != now
+    }
+}
+
+impl EncodeMetric for JudgedBy {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        let [minor, source] = [self.0.load(SeqCst) >> 8, self.0.load(SeqCst) & 0xff];
+        let source = ReleaseSource::ALL.into_iter().find(|it| u64::from(*it as u8) == source);
+        let source = source.unwrap_or(ReleaseSource::Default).as_str();
+        let release = format!("1.{minor}");
+        let labels = [("release", &*release), ("source", source)];
+        encoder.encode_family(&labels)?.encode_gauge(&1u64)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Gauge
+    }
+}

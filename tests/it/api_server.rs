@@ -1,0 +1,371 @@
+//! A stand-in for the API server: lists in pages, streams lists, watches, and fails as it is told to.
+//!
+//! It speaks plain HTTP/1.1, one request for each connection, each on a thread of its own.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::{BufRead, BufReader, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    sync::{Arc, Condvar, Mutex, MutexGuard},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+/// How the server treats a list that a watch is to begin with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Streams {
+    Complete,
+    /// As if the feature gate WatchList were off.
+    Refused,
+    /// Sends the objects, and never the bookmark.
+    WithoutEnd,
+}
+
+/// What the server has and does.
+#[derive(Debug)]
+pub struct World {
+    /// By resource, namespace and name.
+    objects: BTreeMap<(String, String, String), Value>,
+    /// What happened: at which version, to which resource, and the line of a watch.
+    events: Vec<(u64, String, Value)>,
+    version: u64,
+    pub streams: Streams,
+    pub minor: &'static str,
+    /// Resources that nobody may read.
+    pub forbidden: BTreeSet<&'static str>,
+    /// Watches from before this version fail, because it is gone.
+    pub compacted: u64,
+    /// Nothing is answered, and nothing is closed.
+    pub silent: bool,
+    /// Lists after their first page wait as long as this is set.
+    pub hold_pages: bool,
+    /// What is sent instead of any list or watch.
+    pub garbage: Option<String>,
+    /// The content of `/metrics`, which is forbidden without.
+    pub metrics: Option<String>,
+    /// All requests, with their queries.
+    pub requests: Vec<String>,
+    /// The lists that are being answered, and the most at one time.
+    listing: (usize, usize),
+    /// Whether the test is over.
+    over: bool,
+}
+
+/// The running server.
+pub struct ApiServer {
+    shared: Arc<(Mutex<World>, Condvar)>,
+    address: SocketAddr,
+}
+
+impl Drop for ApiServer {
+    fn drop(&mut self) {
+        self.change(|world| world.over = true);
+    }
+}
+
+impl ApiServer {
+    pub fn start(minor: &'static str) -> Self {
+        let world = World {
+            objects: BTreeMap::new(),
+            events: Vec::new(),
+            version: 100,
+            streams: Streams::Complete,
+            minor,
+            forbidden: BTreeSet::new(),
+            compacted: 0,
+            silent: false,
+            hold_pages: false,
+            garbage: None,
+            metrics: None,
+            requests: Vec::new(),
+            listing: (0, 0),
+            over: false,
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new((Mutex::new(world), Condvar::new()));
+        let server = ApiServer { shared: shared.clone(), address };
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let connection = Connection { shared: shared.clone() };
+                thread::spawn(move || connection.serve(stream));
+            }
+        });
+        server
+    }
+
+    /// A kubeconfig for this server.
+    pub fn kubeconfig(&self, dir: &Path) -> PathBuf {
+        let path = dir.join("kubeconfig");
+        let config = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "test",
+            "clusters": [{"name": "test", "cluster": {"server": format!("http://{}", self.address)}}],
+            "users": [{"name": "test", "user": {}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+        });
+        fs::write(&path, config.to_string()).unwrap();
+        path
+    }
+
+    pub fn world(&self) -> MutexGuard<'_, World> {
+        self.shared.0.lock().unwrap()
+    }
+
+    /// Changes the world, and wakes whoever waits for that.
+    pub fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
+        let changed = change(&mut self.world());
+        self.shared.1.notify_all();
+        changed
+    }
+
+    /// Creates or changes an object.
+    pub fn apply(&self, resource: &str, object: &Value) {
+        self.change(|world| world.apply(resource, object));
+    }
+
+    pub fn delete(&self, resource: &str, namespace: &str, name: &str) {
+        self.change(|world| world.delete(resource, namespace, name));
+    }
+
+    /// How many requests contained this text.
+    pub fn asked(&self, part: &str) -> usize {
+        self.world().requests.iter().filter(|request| request.contains(part)).count()
+    }
+
+    /// The most lists that were answered at one time.
+    pub fn lists_at_once(&self) -> usize {
+        self.world().listing.1
+    }
+}
+
+impl World {
+    fn apply(&mut self, resource: &str, object: &Value) {
+        self.version += 1;
+        let mut object = object.clone();
+        object["metadata"]["resourceVersion"] = self.version.to_string().into();
+        let text = |key: &str| object["metadata"][key].as_str().unwrap_or("").to_owned();
+        let key = (resource.to_owned(), text("namespace"), text("name"));
+        let known = self.objects.insert(key, object.clone()).is_some();
+        let kind = if known { "MODIFIED" } else { "ADDED" };
+        let line = json!({"type": kind, "object": object});
+        self.events.push((self.version, resource.to_owned(), line));
+    }
+
+    fn delete(&mut self, resource: &str, namespace: &str, name: &str) {
+        self.version += 1;
+        let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
+        let mut object = self.objects.remove(&key).unwrap();
+        object["metadata"]["resourceVersion"] = self.version.to_string().into();
+        let line = json!({"type": "DELETED", "object": object});
+        self.events.push((self.version, resource.to_owned(), line));
+    }
+
+    /// The objects of a resource, in one namespace or in all.
+    fn of(&self, resource: &str, namespace: Option<&str>) -> Vec<&Value> {
+        let all = self.objects.iter().filter(|((of, ns, _), _)| {
+            of == resource && namespace.is_none_or(|namespace| namespace == ns)
+        });
+        all.map(|(_, object)| object).collect()
+    }
+
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+}
+
+struct Connection {
+    shared: Arc<(Mutex<World>, Condvar)>,
+}
+
+/// What was asked for.
+struct Question {
+    resource: String,
+    namespace: Option<String>,
+    query: BTreeMap<String, String>,
+}
+
+impl Connection {
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.shared.0.lock().unwrap()
+    }
+
+    /// Waits as long as this holds, and the test is not over.
+    fn wait_while(&self, holds: impl Fn(&World) -> bool) -> MutexGuard<'_, World> {
+        self.shared.1.wait_while(self.world(), |world| holds(world) && !world.over).unwrap()
+    }
+
+    fn serve(&self, mut stream: TcpStream) {
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            match reader.read_line(&mut head) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+        }
+        let uri = head.split(' ').nth(1).unwrap().to_owned();
+        self.world().requests.push(uri.clone());
+        if self.world().silent {
+            // The client is left alone with an open connection.
+            drop(self.wait_while(|_| true));
+            return;
+        }
+        let (path, query) = uri.split_once('?').unwrap_or((&uri, ""));
+        // The client may be gone.
+        let _ = match path {
+            "/version" => self.version(&mut stream),
+            "/metrics" => self.metrics(&mut stream),
+            _ => self.resource(&mut stream, path, query),
+        };
+    }
+
+    fn version(&self, stream: &mut TcpStream) -> std::io::Result<()> {
+        let minor = self.world().minor;
+        let version = json!({"major": "1", "minor": minor, "gitVersion": format!("v1.{minor}.7")});
+        answer(stream, 200, &version.to_string())
+    }
+
+    fn metrics(&self, stream: &mut TcpStream) -> std::io::Result<()> {
+        match self.world().metrics.clone() {
+            Some(text) => answer(stream, 200, &text),
+            None => answer(stream, 403, &status(403, "no metrics for you")),
+        }
+    }
+
+    fn resource(&self, stream: &mut TcpStream, path: &str, query: &str) -> std::io::Result<()> {
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let query = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let parts: Vec<&str> = path.split('/').collect();
+        let place = parts.iter().position(|part| *part == "namespaces");
+        let namespace = place.and_then(|at| parts.get(at + 1)).map(|it| (*it).to_owned());
+        let resource = (*parts.last().unwrap()).to_owned();
+        let question = Question { resource, namespace, query };
+        {
+            let world = self.world();
+            if world.forbidden.contains(&*question.resource) {
+                return answer(stream, 403, &status(403, "you may not"));
+            }
+            if let Some(garbage) = world.garbage.clone() {
+                drop(world);
+                return answer(stream, 200, &garbage);
+            }
+        }
+        if question.query.get("watch").is_some_and(|it| it == "true") {
+            self.watch(stream, &question)
+        } else {
+            self.list(stream, &question)
+        }
+    }
+
+    fn list(&self, stream: &mut TcpStream, question: &Question) -> std::io::Result<()> {
+        {
+            let mut world = self.world();
+            world.listing.0 += 1;
+            world.listing.1 = world.listing.1.max(world.listing.0);
+        }
+        let first: usize = question.query.get("continue").map_or(0, |it| it.parse().unwrap());
+        let hold = |world: &World| world.hold_pages && first > 0;
+        let page = {
+            let world = self.wait_while(hold);
+            let all = world.of(&question.resource, question.namespace.as_deref());
+            let limit: usize = question.query.get("limit").map_or(1000, |it| it.parse().unwrap());
+            let items: Vec<Value> = all.iter().skip(first).take(limit).map(|it| bare(it)).collect();
+            let next =
+                if first + limit < all.len() { (first + limit).to_string() } else { String::new() };
+            let version = world.version.to_string();
+            json!({"kind": "List", "metadata": {"resourceVersion": version, "continue": next}, "items": items})
+        };
+        // Long enough for another list to begin, if one did.
+        let sent = answer(stream, 200, &page.to_string());
+        self.world().listing.0 -= 1;
+        sent
+    }
+
+    fn watch(&self, stream: &mut TcpStream, question: &Question) -> std::io::Result<()> {
+        let query = |key: &str| question.query.get(key).map_or("", String::as_str);
+        let end = Instant::now() + Duration::from_secs(query("timeoutSeconds").parse().unwrap());
+        let (mut seen, mut lines) = (query("resourceVersion").parse().unwrap_or(0), Vec::new());
+        {
+            let world = self.world();
+            if query("sendInitialEvents") == "true" {
+                if world.streams == Streams::Refused {
+                    let why = "sendInitialEvents is forbidden for watch unless the WatchList \
+                               feature gate is enabled";
+                    return answer(stream, 422, &status(422, why));
+                }
+                let all = world.of(&question.resource, question.namespace.as_deref());
+                lines.extend(all.iter().map(|it| json!({"type": "ADDED", "object": it})));
+                if world.streams == Streams::Complete {
+                    let marks = json!({"k8s.io/initial-events-end": "true"});
+                    let version = world.version.to_string();
+                    let metadata = json!({"resourceVersion": version, "annotations": marks});
+                    lines.push(json!({"type": "BOOKMARK", "object": {"metadata": metadata}}));
+                }
+                seen = world.version;
+            } else if seen < world.compacted {
+                let gone: Value = serde_json::from_str(&status(410, "too old")).unwrap();
+                lines.push(json!({"type": "ERROR", "object": gone}));
+            }
+        }
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\
+                        Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+        )?;
+        loop {
+            for line in lines.drain(..) {
+                let line = format!("{line}\n");
+                write!(stream, "{:x}\r\n{line}\r\n", line.len())?;
+            }
+            stream.flush()?;
+            let left = end.saturating_duration_since(Instant::now());
+            let nothing_new =
+                |world: &mut World| world.silent || (!world.over && world.version <= seen);
+            let (world, _) =
+                self.shared.1.wait_timeout_while(self.world(), left, nothing_new).unwrap();
+            if world.silent {
+                drop(world);
+                drop(self.wait_while(|_| true));
+                return Ok(());
+            }
+            if world.over || Instant::now() >= end {
+                break;
+            }
+            let news = world.events.iter().filter(|(version, resource, line)| {
+                let namespace = line["object"]["metadata"]["namespace"].as_str();
+                *version > seen
+                    && *resource == question.resource
+                    && question.namespace.as_deref().is_none_or(|it| Some(it) == namespace)
+            });
+            lines.extend(news.map(|(_, _, line)| line.clone()));
+            seen = world.version;
+        }
+        stream.write_all(b"0\r\n\r\n")
+    }
+}
+
+/// An object as in a list: without its type.
+fn bare(object: &Value) -> Value {
+    let mut bare = object.clone();
+    bare.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
+    bare
+}
+
+fn status(code: u16, message: &str) -> String {
+    json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "message": message})
+        .to_string()
+}
+
+fn answer(stream: &mut TcpStream, code: u16, body: &str) -> std::io::Result<()> {
+    let length = body.len();
+    write!(
+        stream,
+        "HTTP/1.1 {code} x\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{body}"
+    )?;
+    stream.flush()
+}

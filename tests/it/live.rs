@@ -1,0 +1,397 @@
+//! `serve --inventory`: what is asked of the API server, what is known when it fails, and for how long.
+//!
+//! All times of the view are divided by 60: a watch lasts a second, and what was not confirmed for a
+//! second and a half is stale.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::{
+    api_server::{ApiServer, Streams},
+    daemon::{Client, Daemon, certificate_flags, certificate_in, eventually, post, review},
+};
+
+/// A server with a view of this cluster.
+struct Viewer {
+    daemon: Daemon,
+    client: Client,
+    _dir: tempfile::TempDir,
+}
+
+impl Viewer {
+    fn start(api_server: &ApiServer, args: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let kubeconfig = api_server.kubeconfig(dir.path());
+        let made = certificate_in(dir.path());
+        let files = certificate_flags(dir.path());
+        let files = files.each_ref().map(String::as_str);
+        let fast = ["--drain-delay", "0", "--inventory-speed-up", "60"];
+        let args = [&files[..], &fast, args].concat();
+        let env: [(&str, &Path); 1] = [("KUBECONFIG", &kubeconfig)];
+        let daemon = Daemon::start_with_env(&args, &env);
+        Viewer { daemon, client: Client::trusting(&[&made.ca]), _dir: dir }
+    }
+
+    fn of_workloads(api_server: &ApiServer) -> Self {
+        Viewer::start(api_server, &["--inventory", "workloads"])
+    }
+
+    /// Waits until so many objects of a kind are known, and all kinds are.
+    fn holds(&self, kind: &str, count: usize) {
+        self.daemon.measured(&format!("setguard_inventory_synced{{kind=\"{kind}\"}} 1"));
+        self.daemon.measured(&format!("setguard_inventory_objects{{kind=\"{kind}\"}} {count}"));
+    }
+
+    /// The value of a metric for a kind.
+    fn metric(&self, name: &str, kind: &str) -> Option<u64> {
+        let metrics = self.daemon.get("/metrics").body;
+        let start = format!("setguard_inventory_{name}{{kind=\"{kind}\"}} ");
+        metrics.lines().find_map(|line| line.strip_prefix(&start)?.parse().ok())
+    }
+
+    /// The answer to the creation of this object.
+    fn review(&self, object: &Value) -> String {
+        let mut review: Value = serde_json::from_str(&review("validate/daemonset-create")).unwrap();
+        review["request"]["object"] = object.clone();
+        review["request"]["namespace"] = object["metadata"]["namespace"].clone();
+        let mut stream = self.client.connect(self.daemon.webhook).unwrap();
+        let reply = post(&mut stream, "/validate", &review.to_string());
+        assert_eq!(reply.status, 200);
+        reply.body
+    }
+
+    /// Reviews are answered, and the server is ready.
+    fn answers(&self) {
+        assert_eq!(self.daemon.get("/readyz").status, 200);
+        let mut stream = self.client.connect(self.daemon.webhook).unwrap();
+        let reply = post(&mut stream, "/validate", &review("validate/daemonset-create"));
+        assert_eq!(reply.status, 200);
+    }
+}
+
+fn daemon_set(namespace: &str, name: &str) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "DaemonSet",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": []}},
+        },
+    })
+}
+
+fn daemon_sets(api_server: &ApiServer, count: usize) {
+    for i in 0..count {
+        api_server.apply("daemonsets", &daemon_set("shop", &format!("agent-{i}")));
+    }
+}
+
+const WORKLOADS: [&str; 7] = [
+    "DaemonSet",
+    "Namespace",
+    "PodDisruptionBudget",
+    "PriorityClass",
+    "Service",
+    "StatefulSet",
+    "StorageClass",
+];
+
+#[test]
+fn an_old_api_server_is_listed_page_by_page_one_kind_after_the_other() {
+    let api_server = ApiServer::start("33");
+    daemon_sets(&api_server, 250);
+    for i in 0..150 {
+        let service = json!({
+            "apiVersion": "v1", "kind": "Service", "spec": {},
+            "metadata": {"name": format!("s-{i}"), "namespace": "shop"},
+        });
+        api_server.apply("services", &service);
+    }
+    api_server.change(|world| world.hold_pages = true);
+    let viewer = Viewer::of_workloads(&api_server);
+    eventually("a second page", || (api_server.asked("continue=") > 0).then_some(()));
+    // Nothing waits for the view.
+    (0..20).for_each(|_| viewer.answers());
+    assert_eq!(viewer.metric("synced", "DaemonSet"), Some(0), "half a list is nothing");
+    api_server.change(|world| world.hold_pages = false);
+    viewer.holds("DaemonSet", 250);
+    viewer.holds("Service", 150);
+    WORKLOADS.iter().for_each(|kind| {
+        viewer.daemon.measured(&format!("setguard_inventory_synced{{kind=\"{kind}\"}} 1"))
+    });
+    assert_eq!(api_server.lists_at_once(), 1);
+    assert_eq!(api_server.asked("sendInitialEvents=true"), 0);
+    assert_eq!(api_server.asked("daemonsets?&limit=100"), 3);
+    assert!(viewer.daemon.get("/metrics").body.contains("setguard_inventory_bytes "));
+    for never in ["/pods", "/replicasets", "/secrets", "/configmaps", "/deployments", "/nodes"] {
+        assert_eq!(api_server.asked(never), 0, "{never}");
+    }
+}
+
+#[test]
+fn a_new_api_server_streams_its_lists_and_changes_follow() {
+    let api_server = ApiServer::start("36");
+    daemon_sets(&api_server, 3);
+    let viewer = Viewer::start(&api_server, &["--inventory", "full"]);
+    viewer.holds("DaemonSet", 3);
+    for kind in WORKLOADS.iter().chain(&["Deployment", "Node"]) {
+        viewer.daemon.measured(&format!("setguard_inventory_synced{{kind=\"{kind}\"}} 1"));
+    }
+    assert_eq!(api_server.asked("limit="), 0);
+    api_server.apply("daemonsets", &daemon_set("shop", "new"));
+    viewer.holds("DaemonSet", 4);
+    api_server.delete("daemonsets", "shop", "agent-0");
+    viewer.holds("DaemonSet", 3);
+    // The next watch begins where the last one ended.
+    eventually("another watch", || (api_server.asked("daemonsets?&watch") > 2).then_some(()));
+    assert_eq!(api_server.asked("daemonsets?&watch=true&timeoutSeconds=1&allowWatchBookmarks=true&sendInitialEvents=true"), 1);
+    api_server.apply("daemonsets", &daemon_set("shop", "newer"));
+    viewer.holds("DaemonSet", 4);
+    let verbose = viewer.daemon.get("/readyz?verbose");
+    assert_eq!(verbose.status, 200);
+    assert!(verbose.body.contains("DaemonSet: fresh, 4 objects"), "{}", verbose.body);
+    assert_eq!(viewer.daemon.get("/readyz").body, "ok\n");
+}
+
+#[test]
+fn an_api_server_that_cannot_stream_lists_is_asked_for_pages() {
+    for streams in [Streams::Refused, Streams::WithoutEnd] {
+        let api_server = ApiServer::start("36");
+        api_server.change(|world| world.streams = streams);
+        daemon_sets(&api_server, 150);
+        let viewer = Viewer::of_workloads(&api_server);
+        viewer.holds("DaemonSet", 150);
+        for kind in WORKLOADS {
+            viewer.daemon.measured(&format!("setguard_inventory_synced{{kind=\"{kind}\"}} 1"));
+        }
+        // Once is enough to know.
+        assert_eq!(api_server.asked("sendInitialEvents=true"), 1, "{streams:?}");
+    }
+}
+
+#[test]
+fn what_is_listed_again_does_not_vanish_meanwhile() {
+    let api_server = ApiServer::start("33");
+    daemon_sets(&api_server, 150);
+    let viewer = Viewer::of_workloads(&api_server);
+    viewer.holds("DaemonSet", 150);
+    api_server.change(|world| {
+        // Watches that begin from now on fail, and lists stop after their first page.
+        world.compacted = world.version() + 1;
+        world.hold_pages = true;
+        world.requests.clear();
+    });
+    eventually("a second page", || (api_server.asked("continue=") > 0).then_some(()));
+    for _ in 0..50 {
+        assert_eq!(viewer.metric("objects", "DaemonSet"), Some(150));
+    }
+    viewer.answers();
+    api_server.delete("daemonsets", "shop", "agent-149");
+    api_server.change(|world| world.hold_pages = false);
+    viewer.holds("DaemonSet", 149);
+}
+
+#[test]
+fn a_dead_connection_is_noticed_and_the_view_grows_old() {
+    let api_server = ApiServer::start("36");
+    daemon_sets(&api_server, 2);
+    let viewer = Viewer::of_workloads(&api_server);
+    viewer.holds("DaemonSet", 2);
+    api_server.change(|world| world.silent = true);
+    eventually("a stale view", || {
+        viewer
+            .daemon
+            .get("/readyz?verbose")
+            .body
+            .contains("DaemonSet: stale, 2 objects")
+            .then_some(())
+    });
+    viewer.answers();
+    let (before, warning) = viewer.daemon.logs_until("cannot follow the API server; trying again");
+    assert_eq!(warning["level"], "WARN", "{before:?}");
+    // What is too old counts for nothing.
+    viewer.daemon.measured("setguard_inventory_synced{kind=\"DaemonSet\"} 0");
+    assert!(viewer.metric("stale_seconds", "DaemonSet").is_some_and(|seconds| seconds >= 10));
+    viewer.answers();
+    api_server.change(|world| world.silent = false);
+    api_server.apply("daemonsets", &daemon_set("shop", "new"));
+    viewer.holds("DaemonSet", 3);
+}
+
+#[test]
+fn a_forbidden_kind_is_said_once_and_read_when_it_may_be() {
+    let api_server = ApiServer::start("36");
+    daemon_sets(&api_server, 2);
+    api_server.change(|world| world.forbidden.insert("services"));
+    let viewer = Viewer::of_workloads(&api_server);
+    viewer.holds("DaemonSet", 2);
+    let message = "the API server does not let setguard read this kind; its rules are silent";
+    let warning = viewer.daemon.logged(message);
+    assert_eq!(warning["fields"]["kind"], "Service");
+    eventually("another attempt", || (api_server.asked("/services?") > 1).then_some(()));
+    assert_eq!(viewer.metric("synced", "Service"), Some(0));
+    assert_eq!(viewer.metric("synced", "DaemonSet"), Some(1));
+    viewer.answers();
+    api_server.change(|world| world.forbidden.clear());
+    let (before, _) = viewer.daemon.logs_until("the API server can be followed again");
+    assert!(!before.iter().any(|line| line.contains(message)), "{before:?}");
+    viewer.holds("Service", 0);
+    // And the other way round, while it is watched.
+    api_server.change(|world| world.forbidden.insert("daemonsets"));
+    viewer.daemon.measured("setguard_inventory_synced{kind=\"DaemonSet\"} 0");
+    viewer.daemon.measured("setguard_inventory_objects{kind=\"DaemonSet\"} 0");
+    assert_eq!(viewer.metric("stale_seconds", "DaemonSet"), None);
+}
+
+#[test]
+fn garbage_does_no_harm() {
+    let api_server = ApiServer::start("36");
+    daemon_sets(&api_server, 2);
+    let viewer = Viewer::of_workloads(&api_server);
+    viewer.holds("DaemonSet", 2);
+    let deep = format!("{{\"type\":\"ADDED\",\"object\":{}\n", "[".repeat(5000));
+    let odd = r#"{"type":"ADDED","object":{"metadata":{"name":"a","namespace":"b"},"spec":7}}"#;
+    for garbage in ["<html>", "{\"items\":[{},1,\"\"],\"metadata\":{}}", "\u{0}\n\n{}", &deep, odd]
+    {
+        api_server.change(|world| {
+            world.garbage = Some(garbage.to_owned());
+            world.requests.clear();
+        });
+        eventually("the garbage", || (api_server.asked("daemonsets?") > 1).then_some(()));
+        viewer.answers();
+    }
+    api_server.change(|world| world.garbage = None);
+    api_server.apply("daemonsets", &daemon_set("shop", "new"));
+    viewer.holds("DaemonSet", 3);
+}
+
+#[test]
+fn a_view_of_some_namespaces_asks_for_no_others() {
+    let api_server = ApiServer::start("36");
+    for namespace in ["shop", "db", "other"] {
+        api_server.apply("daemonsets", &daemon_set(namespace, "agent"));
+    }
+    let args = ["--inventory", "full", "--inventory-namespaces", "shop,db"];
+    let viewer = Viewer::start(&api_server, &args);
+    viewer.holds("DaemonSet", 2);
+    for kind in ["Deployment", "PodDisruptionBudget", "Service", "StatefulSet"] {
+        viewer.holds(kind, 0);
+    }
+    let world = api_server.world();
+    let lists = world.requests.iter().filter(|it| *it != "/version");
+    let others: Vec<_> = lists
+        .filter(|it| !it.contains("/namespaces/shop/") && !it.contains("/namespaces/db/"))
+        .collect();
+    assert!(others.is_empty(), "{others:?}");
+    drop(world);
+    api_server.delete("daemonsets", "db", "agent");
+    viewer.holds("DaemonSet", 1);
+}
+
+fn release(version: &str, source: &str) -> String {
+    format!("setguard_kubernetes_release_info{{release=\"{version}\",source=\"{source}\"}} 1")
+}
+
+#[test]
+fn objects_are_judged_by_the_release_of_the_cluster_unless_the_policy_names_one() {
+    let api_server = ApiServer::start("34+");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("policy.yaml");
+    let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n";
+    std::fs::write(&file, policy).unwrap();
+    let args = ["--inventory", "workloads", "--policy", file.to_str().unwrap()];
+    let viewer = Viewer::start(&api_server, &args);
+    viewer.daemon.measured(&release("1.34", "cluster"));
+    // The cluster is upgraded.
+    api_server.change(|world| world.minor = "35");
+    viewer.daemon.measured(&release("1.35", "cluster"));
+    std::fs::write(&file, format!("{policy}kubernetes: {{version: \"1.36\"}}\n")).unwrap();
+    viewer.daemon.measured(&release("1.36", "policy"));
+    std::fs::write(&file, policy).unwrap();
+    viewer.daemon.measured(&release("1.35", "cluster"));
+
+    let pinned =
+        Viewer::start(&api_server, &["--inventory", "workloads", "--kube-version", "1.33"]);
+    pinned.holds("DaemonSet", 0);
+    pinned.daemon.measured(&release("1.33", "policy"));
+    let blind = Viewer::start(&api_server, &[]);
+    blind.daemon.measured(&release("1.37", "default"));
+}
+
+/// A StatefulSet's `maxUnavailable` is dropped where its feature gate is off.
+fn ignored(viewer: &Viewer) -> bool {
+    let mut review: Value = serde_json::from_str(&review("validate/statefulset-create")).unwrap();
+    review["request"]["object"]["spec"]["updateStrategy"] =
+        json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}});
+    review["request"]["object"]["spec"]["podManagementPolicy"] = "Parallel".into();
+    let mut stream = viewer.client.connect(viewer.daemon.webhook).unwrap();
+    let reply = post(&mut stream, "/mutate", &review.to_string());
+    reply.body.contains("max-unavailable-ignored")
+}
+
+#[test]
+fn feature_gates_are_read_where_they_may_be() {
+    let api_server = ApiServer::start("36");
+    let gates = |on| {
+        format!(
+            "# TYPE kubernetes_feature_enabled gauge\n\
+             kubernetes_feature_enabled{{name=\"MaxUnavailableStatefulSet\",stage=\"BETA\"}} {on}\n"
+        )
+    };
+    let args = ["--inventory", "workloads", "--discover-feature-gates"];
+    let viewer = Viewer::start(&api_server, &args);
+    viewer.daemon.measured(&release("1.36", "cluster"));
+    let denied = viewer.daemon.logged("cannot read the feature gates of the API server");
+    assert_eq!(denied["level"], "WARN");
+    assert!(ignored(&viewer), "off by default");
+    api_server.change(|world| world.metrics = Some(gates(1)));
+    eventually("the gate to be on", || (!ignored(&viewer)).then_some(()));
+    api_server.change(|world| world.metrics = Some(gates(0)));
+    eventually("the gate to be off", || ignored(&viewer).then_some(()));
+}
+
+/// Whether a review says that another DaemonSet has the same selector, and since when it is not sure.
+fn overlap(viewer: &Viewer, namespace: &str) -> Option<bool> {
+    let mut twin = daemon_set(namespace, "twin");
+    twin["spec"]["selector"]["matchLabels"] = json!({"app": "agent"});
+    twin["spec"]["template"]["metadata"]["labels"] = json!({"app": "agent"});
+    let answer = viewer.review(&twin);
+    let found = answer.contains("selector-overlap") && answer.contains("DaemonSet agent");
+    found.then(|| answer.contains("(as of "))
+}
+
+#[test]
+fn a_review_is_judged_by_what_is_known_and_by_how_old_that_is() {
+    let api_server = ApiServer::start("36");
+    for namespace in ["shop", "db"] {
+        api_server.apply("daemonsets", &daemon_set(namespace, "agent"));
+    }
+    api_server.change(|world| world.forbidden.insert("daemonsets"));
+    let args = ["--inventory", "workloads", "--inventory-namespaces", "shop"];
+    let [all, some] = [&args[..2], &args].map(|args| Viewer::start(&api_server, args));
+    for viewer in [&all, &some] {
+        viewer.holds("Service", 0);
+        assert_eq!(overlap(viewer, "shop"), None, "not allowed to know");
+    }
+    api_server.change(|world| world.forbidden.clear());
+    for (viewer, count) in [(&all, 2), (&some, 1)] {
+        viewer.holds("DaemonSet", count);
+        eventually("an overlap", || overlap(viewer, "shop").filter(|old| !old));
+        assert_eq!(overlap(viewer, "other"), None);
+    }
+    assert_eq!(overlap(&all, "db"), Some(false));
+    assert_eq!(overlap(&some, "db"), None, "not watched");
+    // A review changes nothing in the view.
+    all.holds("DaemonSet", 2);
+    api_server.change(|world| world.silent = true);
+    eventually("a stale view", || overlap(&all, "shop").filter(|old| *old));
+    eventually("silence", || overlap(&all, "shop").is_none().then_some(()));
+}
+
+#[test]
+fn without_an_api_server_to_look_for_it_does_not_start() {
+    let (code, log) = crate::daemon::serve_fails(&["--inventory", "workloads"]);
+    assert_eq!(code, Some(2));
+    assert!(log.contains("neither a kubeconfig nor a service account"), "{log}");
+}
