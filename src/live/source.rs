@@ -3,6 +3,7 @@
 use std::{
     pin::pin,
     sync::{Arc, atomic::Ordering::SeqCst},
+    time::Duration,
 };
 
 use futures::StreamExt as _;
@@ -143,16 +144,21 @@ impl Source {
         }
     }
 
-    /// Watches from the version that is known, or, with the turn to list, from the beginning.
+    /// Watches from the version that is known; or, with the turn to list, from the beginning until
+    /// the list is complete.
     async fn watch(&mut self, turn: Option<SemaphorePermit<'_>>) -> Result<(), Problem> {
         let times = self.live.times().clone();
+        let (lasts, dead) = match turn {
+            Some(_) => (times.list, times.list + times.bookmark),
+            None => (times.watch, times.dead),
+        };
         let params = WatchParams {
-            timeout: Some(times.watch_seconds()),
+            timeout: Some(whole_seconds(lasts)),
             send_initial_events: turn.is_some(),
             ..WatchParams::default()
         };
         let version = self.version.clone().unwrap_or_default();
-        let end = Instant::now() + times.dead;
+        let end = Instant::now() + dead;
         let request = self.request.watch(&params, &version);
         let mut lines = pin!(call::lines(&self.client, request, times.call).await?);
         let mut listing = turn.map(|turn| (turn, self.live.begin(self.index)));
@@ -190,9 +196,12 @@ impl Source {
                     self.live.deleted(self.index, &meta);
                     meta.resource_version
                 }
-                Event::Bookmark { version, complete } => {
-                    if complete && let Some((_turn, relist)) = listing.take() {
+                Event::Bookmark { version, complete: false } => version,
+                Event::Bookmark { version, complete: true } => {
+                    if let Some((_, relist)) = listing {
                         self.live.complete(self.index, relist);
+                        self.version = Some(version.into_owned());
+                        return Ok(());
                     }
                     version
                 }
@@ -238,6 +247,11 @@ impl Source {
             tracing::warn!(kind = self.name, why, "cannot follow the API server; trying again");
         }
     }
+}
+
+/// A duration as the API server takes it.
+fn whole_seconds(duration: Duration) -> u32 {
+    u32::try_from(duration.as_secs()).unwrap_or(u32::MAX).max(1)
 }
 
 /// The beginning of a message. The log escapes what it must not contain.

@@ -13,7 +13,9 @@ pub(super) struct Times {
     pub(super) dead: Duration,
     /// How long one call may take, and a page of a list.
     pub(super) call: Duration,
-    /// How long a streaming list may be silent before it is complete.
+    /// How long a streaming list may take.
+    pub(super) list: Duration,
+    /// How long it may be silent before it is complete.
     pub(super) bookmark: Duration,
     /// Without a sign of life for this long, the view of a kind is stale.
     pub(super) stale: Duration,
@@ -38,6 +40,7 @@ impl Times {
             watch: seconds(60),
             dead: seconds(65),
             call: seconds(30).max(Duration::from_secs(2)),
+            list: seconds(280),
             bookmark: seconds(30),
             stale: seconds(90),
             unknown: seconds(600),
@@ -47,11 +50,6 @@ impl Times {
             shortest_pause: Duration::from_millis(800) / divisor,
             longest_pause: seconds(30),
         }
-    }
-
-    /// The duration of a watch in seconds, as the API server takes it.
-    pub(super) fn watch_seconds(&self) -> u32 {
-        u32::try_from(self.watch.as_secs()).unwrap_or(u32::MAX).max(1)
     }
 
     /// The pauses between attempts.

@@ -11,6 +11,7 @@ mod nodes;
 mod outage;
 mod pairing;
 mod reinvocation;
+mod view;
 mod warnings;
 
 use crate::namespace::Namespace;
@@ -51,6 +52,7 @@ pub(crate) fn all() -> Vec<Case> {
         outage::CASES,
         pairing::CASES,
         reinvocation::CASES,
+        view::CASES,
         warnings::CASES,
     ]
     .concat()

@@ -18,11 +18,13 @@ mod harness;
 mod helm;
 mod http;
 mod kubelet;
+mod link;
 mod manifests;
 mod namespace;
 mod node;
 mod service;
 mod stage;
+mod viewer;
 
 use std::{env, path::PathBuf, process::ExitCode, sync::Arc};
 

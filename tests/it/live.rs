@@ -145,7 +145,7 @@ fn a_new_api_server_streams_its_lists_and_changes_follow() {
     viewer.holds("DaemonSet", 3);
     // The next watch begins where the last one ended.
     eventually("another watch", || (api_server.asked("daemonsets?&watch") > 2).then_some(()));
-    assert_eq!(api_server.asked("daemonsets?&watch=true&timeoutSeconds=1&allowWatchBookmarks=true&sendInitialEvents=true"), 1);
+    assert_eq!(api_server.asked("daemonsets?&watch=true&timeoutSeconds=4&allowWatchBookmarks=true&sendInitialEvents=true"), 1);
     api_server.apply("daemonsets", &daemon_set("shop", "newer"));
     viewer.holds("DaemonSet", 4);
     let verbose = viewer.daemon.get("/readyz?verbose");

@@ -40,6 +40,7 @@ pub(crate) struct ControlPlane {
     pub(crate) port: u16,
     // Dropped in this order: each process depends on the later ones.
     processes: Mutex<Vec<Process>>,
+    etcd_port: u16,
     folder: TempDir,
 }
 
@@ -59,12 +60,27 @@ impl ControlPlane {
             home: folder.path().to_owned(),
         };
         let etcd = start_etcd(assets, folder.path(), etcd_port, peer_port);
-        let mut api_server = start_api_server(assets, folder.path(), etcd_port, port);
+        let processes = Mutex::new(vec![etcd]);
+        let assets = assets.to_owned();
+        let mut control_plane =
+            ControlPlane { kubectl, port, assets, processes, etcd_port, folder };
+        control_plane.start_api_server(&[]);
+        control_plane
+    }
+
+    /// Starts kube-apiserver with these additional flags, and waits until it is ready.
+    pub(crate) fn start_api_server(&mut self, more: &[&str]) {
+        let ControlPlane { assets, folder, etcd_port, port, kubectl, .. } = self;
+        let mut api_server = start_api_server(assets, folder.path(), *etcd_port, *port, more);
         api_server.wait_until("the API server to be ready", || {
             kubectl.run(&["get", "--raw", "/readyz"], "").success.then_some(())
         });
-        let processes = Mutex::new(vec![api_server, etcd]);
-        ControlPlane { kubectl, port, assets: assets.to_owned(), processes, folder }
+        self.processes.get_mut().expect("an unpoisoned lock").insert(0, api_server);
+    }
+
+    /// Kills kube-apiserver, the newest program.
+    pub(crate) fn stop_api_server(&mut self) {
+        drop(self.processes.get_mut().expect("an unpoisoned lock").remove(0));
     }
 
     /// A folder for files of the tests.
@@ -75,6 +91,11 @@ impl ControlPlane {
     /// A kubeconfig for [`SETGUARD`].
     pub(crate) fn setguard_kubeconfig(&self) -> PathBuf {
         write_kubeconfig(self.folder.path(), SETGUARD, SETGUARD, self.port)
+    }
+
+    /// The same, for a way to the API server through another port.
+    pub(crate) fn setguard_kubeconfig_through(&self, port: u16) -> PathBuf {
+        write_kubeconfig(self.folder.path(), &format!("{SETGUARD}-{port}"), SETGUARD, port)
     }
 
     /// The API server's certificate.
@@ -139,7 +160,13 @@ fn start_etcd(assets: &Path, folder: &Path, port: u16, peer_port: u16) -> Proces
     Process::start(&assets.join("etcd"), args, folder)
 }
 
-fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16) -> Process {
+fn start_api_server(
+    assets: &Path,
+    folder: &Path,
+    etcd_port: u16,
+    port: u16,
+    more: &[&str],
+) -> Process {
     let file = |name: &str| folder.join(name).display().to_string();
     let args = [
         format!("--etcd-servers=http://127.0.0.1:{etcd_port}"),
@@ -159,6 +186,7 @@ fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16) -> 
         // No controller runs that would create the default service accounts.
         "--disable-admission-plugins=ServiceAccount".to_owned(),
     ];
+    let args = args.iter().map(String::as_str).chain(more.iter().copied());
     Process::start(&assets.join("kube-apiserver"), args, folder)
 }
 

@@ -1,0 +1,207 @@
+//! The view of the cluster: the other object is named, and a view that fails does no harm.
+
+use std::fs;
+
+use futures::{StreamExt as _, stream};
+use k8s_openapi::api::apps::v1::DaemonSet;
+use kube::{Api, api::PostParams};
+use serde_json::{Value, json};
+
+use super::Case;
+use crate::{
+    client,
+    harness::{control_plane::ControlPlane, process::eventually},
+    link::Link,
+    manifests::{daemon_set, stateful_set},
+    namespace::Namespace,
+    viewer::{self, Viewer},
+};
+
+pub(super) const CASES: &[Case] = &[
+    Case::new("the-view-names-the-other-object", names),
+    Case::new("a-kind-that-may-not-be-read-is-left-out", forbidden),
+    Case::new("a-view-that-is-cut-off-grows-old", cut_off),
+    Case::new("a-view-of-5000-objects-outlives-the-api-server", large),
+];
+
+/// A DaemonSet that selects `app: e2e` and claims a port of its nodes, which no other case claims.
+fn agent(namespace: &Namespace<'_>, name: &str) -> Value {
+    let mut set = daemon_set(name);
+    let port = 9000 + namespace.name.len();
+    set["spec"]["template"]["spec"]["containers"][0]["ports"] =
+        json!([{"containerPort": port, "hostPort": port}]);
+    set
+}
+
+/// The rules that warn of the second of two such DaemonSets.
+fn warned(namespace: &Namespace<'_>, name: &str, flags: &[&str]) -> Vec<String> {
+    let args = [&["apply", "-f", "-"], flags].concat();
+    let output = namespace.kubectl(&args, &agent(namespace, name).to_string()).accepted();
+    let about = output.stderr.lines().filter(|line| line.contains("DaemonSet first"));
+    let rules = about.filter_map(|line| line.strip_prefix("Warning: ")?.split(':').next());
+    rules.map(str::to_owned).collect()
+}
+
+/// Waits until a dry run of a second DaemonSet warns, or does not.
+fn warns(namespace: &Namespace<'_>, expected: bool) -> String {
+    eventually(&format!("warnings: {expected}"), || {
+        let args = ["apply", "--dry-run=server", "-f", "-"];
+        let output = namespace.kubectl(&args, &agent(namespace, "probe").to_string()).accepted();
+        let found = output.stderr.contains("selector-overlap");
+        if found == expected { Ok(output.stderr) } else { Err(output) }
+    })
+}
+
+/// What the issue began with: each object alone is fine.
+fn names(namespace: &Namespace<'_>) {
+    viewer::allow(namespace, &[]);
+    let viewer = Viewer::start(namespace, &namespace.control_plane.setguard_kubeconfig());
+    viewer.knows_all();
+    let of_others = viewer.metric("objects", "DaemonSet");
+    for _ in 0..3 {
+        // A dry run stores nothing, so the next one finds nothing.
+        assert_eq!(warned(namespace, "first", &["--dry-run=server"]), [""; 0]);
+    }
+    namespace.apply(&agent(namespace, "first")).silently();
+    warns(namespace, true);
+    let both = ["selector-overlap", "host-port-conflict"];
+    for flags in [&["--dry-run=server"][..], &[], &["--server-side", "--force-conflicts"]] {
+        let rules = warned(namespace, "second", flags);
+        assert!(both.iter().all(|rule| rules.iter().any(|it| it == rule)), "{flags:?}: {rules:?}");
+    }
+    let set = stateful_set("db");
+    let args = ["apply", "--dry-run=server", "-f", "-"];
+    namespace.kubectl(&args, &set.to_string()).with_warning("service-missing");
+    namespace.apply(&json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "db"},
+        "spec": {"clusterIP": "None", "selector": {"app": "e2e"}},
+    }));
+    eventually("the Service to be seen", || {
+        let output = namespace.kubectl(&args, &set.to_string());
+        if output.stderr.contains("service-missing") { Err(output) } else { Ok(()) }
+    });
+    namespace.kubectl(&["delete", "daemonset/first", "daemonset/second"], "").silently();
+    warns(namespace, false);
+    // Other cases may have created some meanwhile.
+    assert!(viewer.metric("objects", "DaemonSet") >= of_others);
+}
+
+fn forbidden(namespace: &Namespace<'_>) {
+    viewer::allow(namespace, &["daemonsets"]);
+    let viewer = Viewer::start(namespace, &namespace.control_plane.setguard_kubeconfig());
+    viewer.is("Service", "fresh");
+    viewer.is("DaemonSet", "unknown");
+    namespace.apply(&agent(namespace, "first")).silently();
+    assert_eq!(warned(namespace, "second", &["--dry-run=server"]), [""; 0]);
+    viewer::allow(namespace, &[]);
+    viewer.is("DaemonSet", "fresh");
+    warns(namespace, true);
+    // Forbidden while it is watched.
+    viewer::allow(namespace, &["daemonsets"]);
+    viewer.is("DaemonSet", "unknown");
+    warns(namespace, false);
+    let said = "the API server does not let setguard read this kind";
+    assert_eq!(viewer.log().matches(said).count(), 2, "once for each time: {}", viewer.log());
+}
+
+fn cut_off(namespace: &Namespace<'_>) {
+    viewer::allow(namespace, &[]);
+    let control_plane = namespace.control_plane;
+    let link = Link::to(control_plane.port);
+    let viewer = Viewer::start(namespace, &control_plane.setguard_kubeconfig_through(link.port));
+    viewer.knows_all();
+    namespace.apply(&agent(namespace, "first")).silently();
+    warns(namespace, true);
+    // A connection that is cut is replaced, and nothing is missed meanwhile.
+    link.cut();
+    namespace.kubectl(&["delete", "daemonset/first"], "").silently();
+    warns(namespace, false);
+    namespace.apply(&agent(namespace, "first")).silently();
+    assert!(!warns(namespace, true).contains("(as of "));
+    // One that is merely silent has to be noticed.
+    link.silence();
+    viewer.is("DaemonSet", "stale");
+    assert!(warns(namespace, true).contains("(as of "));
+    viewer.is("DaemonSet", "unknown");
+    warns(namespace, false);
+    link.cut();
+    viewer.knows_all();
+    assert!(!warns(namespace, true).contains("(as of "));
+}
+
+const MANY: usize = 5000;
+
+/// The most memory that the server has had, in MiB.
+fn peak(viewer: &Viewer) -> u64 {
+    let status = format!("/proc/{}/status", viewer.process.id());
+    let status = fs::read_to_string(status).expect("the status of the process");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    peak.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") / 1024
+}
+
+fn large(shared: &Namespace<'_>) {
+    let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
+    let crowd = Namespace::create(&control_plane, "crowd");
+    let shop = Namespace::create(&control_plane, "shop");
+    viewer::allow(&shop, &[]);
+    let before = Viewer::start(&shop, &control_plane.setguard_kubeconfig());
+    before.knows_all();
+    fill(&crowd);
+    shop.apply(&agent(&shop, "first")).silently();
+
+    // One that has seen them come, and one that starts with them.
+    let after = Viewer::start(&shop, &control_plane.setguard_kubeconfig());
+    // It answers from the beginning.
+    assert!(warned(&shop, "second", &["--dry-run=server"]).len() <= 2);
+    let all = Some(MANY as u64 + 1);
+    for viewer in [&before, &after] {
+        viewer.knows_all();
+        eventually("all objects", || {
+            let count = viewer.metric("objects", "DaemonSet");
+            if count == all { Ok(()) } else { Err(format!("{count:?}")) }
+        });
+    }
+    assert!(!after.log().contains("asking for pages"), "{}", after.log());
+    warns(&shop, true);
+
+    // Without an API server nobody asks, and the view grows old. It is followed again from where
+    // it was, by an API server that does not stream lists.
+    control_plane.stop_api_server();
+    for viewer in [&before, &after] {
+        viewer.is("DaemonSet", "stale, 5001 objects");
+        viewer.is("DaemonSet", "unknown, 5001 objects");
+    }
+    control_plane.start_api_server(&["--feature-gates=WatchList=false"]);
+    let shop = Namespace { control_plane: &control_plane, name: "shop" };
+    let third = Viewer::start(&shop, &control_plane.setguard_kubeconfig());
+    for viewer in [&before, &after, &third] {
+        viewer.knows_all();
+        assert_eq!(viewer.metric("objects", "DaemonSet"), all);
+    }
+    assert!(third.log().contains("asking for pages"), "{}", third.log());
+    assert!(warns(&shop, true).contains("DaemonSet first"));
+    for viewer in [&before, &after, &third] {
+        assert!(peak(viewer) < 100, "{} MiB", peak(viewer));
+    }
+}
+
+/// Creates many DaemonSets.
+fn fill(namespace: &Namespace<'_>) {
+    let kubeconfig = &namespace.control_plane.kubectl.kubeconfig;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        let api: Api<DaemonSet> = Api::namespaced(client::of(kubeconfig).await, namespace.name);
+        let create = |i: usize| {
+            let (api, mut set) = (api.clone(), daemon_set(&format!("agent-{i}")));
+            let app = json!({"app": format!("agent-{i}")});
+            set["spec"]["selector"]["matchLabels"] = app.clone();
+            set["spec"]["template"]["metadata"]["labels"] = app;
+            let set = serde_json::from_value(set).expect("a DaemonSet");
+            async move { api.create(&PostParams::default(), &set).await.map(drop) }
+        };
+        let mut created = stream::iter((0..MANY).map(create)).buffer_unordered(16);
+        while let Some(result) = created.next().await {
+            result.expect("a new DaemonSet");
+        }
+    });
+}
