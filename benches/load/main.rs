@@ -1,8 +1,8 @@
 //! Measures the whole program in one run: `setguard serve` against the same stack that answers
-//! without reading, an API server with and without the webhooks, and `setguard check` on many
+//! without reading, the same with a view of a large cluster, an API server with and without the webhooks, and `setguard check` on many
 //! files. Uses only the loopback interface. See docs/performance.md.
 //!
-//! `cargo bench --bench load -- [throughput] [api-server] [check]`
+//! `cargo bench --bench load -- [throughput] [view] [api-server] [check]`
 
 #![allow(
     clippy::disallowed_methods,
@@ -16,12 +16,14 @@ mod api_server;
 mod bare;
 mod check;
 mod client;
+mod cluster;
 #[path = "../../tests/e2e/harness/mod.rs"]
 mod harness;
 mod numbers;
 #[path = "../reviews.rs"]
 mod reviews;
 mod throughput;
+mod view;
 
 use std::{
     env, fs,
@@ -59,6 +61,7 @@ struct Arguments {
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 enum Section {
     Throughput,
+    View,
     ApiServer,
     Check,
 }
@@ -77,7 +80,10 @@ fn main() {
     }
     let wants = |section| arguments.sections.is_empty() || arguments.sections.contains(&section);
     if wants(Section::Throughput) {
-        pinned(&arguments);
+        pinned(&arguments, "throughput", throughput::measure);
+    }
+    if wants(Section::View) {
+        pinned(&arguments, "view", view::measure);
     }
     if wants(Section::ApiServer) {
         api_server::measure(&arguments);
@@ -87,15 +93,15 @@ fn main() {
     }
 }
 
-/// Measures the throughput, with one core for the server and one for the client if possible.
-fn pinned(arguments: &Arguments) {
+/// Measures a section, with one core for the server and one for the client if possible.
+fn pinned(arguments: &Arguments, section: &str, measure: fn(&Arguments)) {
     if env::var_os(PINNED).is_some() {
         println!("server on core {SERVER_CORE}, load on core {CLIENT_CORE}");
-        throughput::measure(arguments);
+        measure(arguments);
     } else if taskset_works() {
         let me = env::current_exe().expect("the path of this program");
         let mut again = Command::new("taskset");
-        again.args(["-c", CLIENT_CORE]).arg(me).arg("throughput");
+        again.args(["-c", CLIENT_CORE]).arg(me).arg(section);
         again.args(["--bench", "--seconds", &arguments.seconds.to_string()]);
         again.args(["--rounds", &arguments.rounds.to_string()]);
         again.args(["--connections", &arguments.connections.to_string()]);
@@ -103,7 +109,7 @@ fn pinned(arguments: &Arguments) {
         assert!(status.success(), "the measurement ended with {status}");
     } else {
         println!("no taskset or no second core: server and load share the cores");
-        throughput::measure(arguments);
+        measure(arguments);
     }
 }
 

@@ -25,20 +25,20 @@ use crate::{
 const MANY: usize = 1_000_000;
 
 /// A server under load, and its measurements.
-struct Side {
+pub(crate) struct Side {
     name: &'static str,
     process: Process,
     address: SocketAddr,
     idle_memory: f64,
     answered: usize,
-    rounds: Vec<Round>,
+    pub(crate) rounds: Vec<Round>,
 }
 
 /// The results of one round.
 #[derive(Debug)]
-struct Round {
+pub(crate) struct Round {
     per_second: f64,
-    p50: f64,
+    pub(crate) p50: f64,
     p99: f64,
     /// Processor time of the server per request, in microseconds.
     processor: f64,
@@ -96,7 +96,7 @@ pub(crate) fn measure(arguments: &Arguments) {
     );
 }
 
-fn setguard_args(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsString>) {
+pub(crate) fn setguard_args(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsString>) {
     let args = vec![
         "serve".into(),
         format!("--listen=127.0.0.1:{port}").into(),
@@ -116,7 +116,7 @@ fn bare_args(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsStrin
 }
 
 impl Side {
-    fn start(
+    pub(crate) fn start(
         name: &'static str,
         folder: &Path,
         program: impl FnOnce(u16) -> (PathBuf, Vec<OsString>),
@@ -135,7 +135,7 @@ impl Side {
         Side { name, process, address, idle_memory: 0.0, answered: 0, rounds: Vec::new() }
     }
 
-    fn wait(&mut self, tls: &Arc<ClientConfig>, request: &[u8]) {
+    pub(crate) fn wait(&mut self, tls: &Arc<ClientConfig>, request: &[u8]) {
         let address = self.address;
         let body = self.process.wait_until("the server to answer", || {
             let mut connection = Connection::open(address, tls).ok()?;
@@ -146,7 +146,7 @@ impl Side {
         self.idle_memory = self.memory("VmRSS");
     }
 
-    fn round(
+    pub(crate) fn round(
         &mut self,
         arguments: &Arguments,
         tls: &Arc<ClientConfig>,
@@ -173,15 +173,15 @@ impl Side {
         });
     }
 
-    fn median(&self, what: impl Fn(&Round) -> f64) -> f64 {
+    pub(crate) fn median(&self, what: impl Fn(&Round) -> f64) -> f64 {
         median(self.rounds.iter().map(what))
     }
 
-    fn memory(&self, field: &str) -> f64 {
+    pub(crate) fn memory(&self, field: &str) -> f64 {
         memory(self.process.id(), field).unwrap_or(f64::NAN)
     }
 
-    fn print(&self) {
+    pub(crate) fn print(&self) {
         println!(
             "{:9} {:7.0} req/s  p50 {:.3} ms  p99 {:.3} ms  {:5.1} us processor/req  \
              {:.1} MiB idle, {:.1} MiB after {} requests",

@@ -24,8 +24,8 @@ pub(super) enum Problem {
     /// The API server does not let us, or does not have the kind.
     #[error("{0}")]
     Forbidden(String),
-    /// What was asked for is too old: list again.
-    #[error("the API server no longer has that version: {0}")]
+    /// What was asked for is too old, or too new: list again.
+    #[error("{0}")]
     Gone(String),
     /// The API server refuses the request as such.
     #[error("{0}")]
@@ -43,7 +43,8 @@ impl Problem {
         let text = format!("{code}: {message}");
         match code {
             403 | 404 => Problem::Forbidden(text),
-            410 => Problem::Gone(text),
+            // 504: etcd was restored from a backup, and does not have the version yet.
+            410 | 504 => Problem::Gone(text),
             400 | 422 => Problem::Refused(text),
             _ => Problem::Failed(text),
         }

@@ -73,7 +73,7 @@ impl Source {
                         continue;
                     }
                 }
-                Err(Problem::Gone(why)) => {
+                Err(Problem::Gone(why)) if watching => {
                     tracing::debug!(kind = self.name, why, "listing again");
                     self.version = None;
                 }

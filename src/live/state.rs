@@ -48,10 +48,13 @@ pub struct Live {
 struct SourceState {
     watched: &'static Watched,
     namespace: Option<String>,
-    /// When the last sign of life arrived, in milliseconds since the start, plus 1. 0 as long as
+    /// When the last sign of life arrived, in milliseconds since the start. [`NEVER`] as long as
     /// the source was not listed.
     seen: AtomicU64,
 }
+
+/// The time of a source that was not listed.
+const NEVER: u64 = u64::MAX;
 
 /// How the view of a kind stands.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +93,7 @@ impl Live {
             places.iter().cloned().map(|namespace| SourceState {
                 watched,
                 namespace,
-                seen: AtomicU64::new(0),
+                seen: AtomicU64::new(NEVER),
             })
         });
         Arc::new(Live {
@@ -121,15 +124,15 @@ impl Live {
     }
 
     fn current(&self) -> Arc<View> {
-        let view = self.published.load_full();
-        if self.kinds.iter().all(|it| view.freshness(it.kind) == self.freshness(it.kind)) {
+        let (view, now) = (self.published.load_full(), self.now());
+        if self.kinds.iter().all(|it| view.freshness(it.kind) == self.freshness(it.kind, now)) {
             return view;
         }
         // A kind became stale, or is current again.
-        let now = Arc::new(self.with_freshness(view.inventory.clone()));
+        let current = Arc::new(self.with_freshness(view.inventory.clone()));
         // Unless something newer was published meanwhile.
-        self.published.compare_and_swap(&view, now.clone());
-        now
+        self.published.compare_and_swap(&view, current.clone());
+        current
     }
 
     /// How each kind stands.
@@ -153,17 +156,18 @@ impl Live {
     /// start. `None` if one of them was not listed.
     fn seen_at(&self, kind: Kind) -> Option<u64> {
         let sources = self.sources.iter().filter(|it| it.watched.kind == kind);
-        sources.map(|it| it.seen.load(SeqCst)).min()?.checked_sub(1)
+        let seen = sources.map(|it| it.seen.load(SeqCst)).map(|it| (it != NEVER).then_some(it));
+        // `None` is the least.
+        seen.min()?
     }
 
     fn silent(&self, kind: Kind) -> Option<Duration> {
-        let seen = Duration::from_millis(self.seen_at(kind)?);
-        Some(self.started.elapsed().saturating_sub(seen))
+        Some(Duration::from_millis(self.now().saturating_sub(self.seen_at(kind)?)))
     }
 
-    fn freshness(&self, kind: Kind) -> Freshness {
+    fn freshness(&self, kind: Kind, now: u64) -> Freshness {
         let Some(seen) = self.seen_at(kind) else { return Freshness::Unknown };
-        let silent = self.started.elapsed().saturating_sub(Duration::from_millis(seen));
+        let silent = Duration::from_millis(now.saturating_sub(seen));
         if silent <= self.times.stale {
             Freshness::Fresh
         } else if silent <= self.times.unknown {
@@ -180,8 +184,9 @@ impl Live {
         let mut view = View::default();
         view.inventory = inventory;
         view.namespaces.clone_from(&self.namespaces);
+        let now = self.now();
         for watched in &self.kinds {
-            view.set_freshness(watched.kind, self.freshness(watched.kind));
+            view.set_freshness(watched.kind, self.freshness(watched.kind, now));
         }
         view
     }
@@ -217,13 +222,14 @@ impl Live {
     /// A sign of life: what is known of this source is current. It counts once it was listed.
     pub(super) fn seen(&self, index: usize) {
         let seen = &self.sources[index].seen;
-        if seen.load(SeqCst) > 0 {
+        if seen.load(SeqCst) != NEVER {
             seen.store(self.now(), SeqCst);
         }
     }
 
+    /// In milliseconds since the start.
     fn now(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(NEVER - 1)
     }
 
     /// A list begins. Until it is complete, what was known remains.
@@ -249,7 +255,7 @@ impl Live {
         let relist = self.begin(index);
         let mut working = self.lock();
         relist.finish(&mut working);
-        self.sources[index].seen.store(0, SeqCst);
+        self.sources[index].seen.store(NEVER, SeqCst);
         self.publish(&working);
     }
 

@@ -172,6 +172,12 @@ impl World {
         all.map(|(_, object)| object).collect()
     }
 
+    /// As after a restore from a backup: the versions that clients know are in the future.
+    pub fn go_back(&mut self) {
+        self.version = 1;
+        self.events.clear();
+    }
+
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -306,6 +312,8 @@ impl Connection {
                     lines.push(json!({"type": "BOOKMARK", "object": {"metadata": metadata}}));
                 }
                 seen = world.version;
+            } else if seen > world.version {
+                return answer(stream, 504, &status(504, "Too large resource version"));
             } else if seen < world.compacted {
                 let gone: Value = serde_json::from_str(&status(410, "too old")).unwrap();
                 lines.push(json!({"type": "ERROR", "object": gone}));

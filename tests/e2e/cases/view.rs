@@ -117,16 +117,16 @@ fn cut_off(namespace: &Namespace<'_>) {
     namespace.kubectl(&["delete", "daemonset/first"], "").silently();
     warns(namespace, false);
     namespace.apply(&agent(namespace, "first")).silently();
-    assert!(!warns(namespace, true).contains("(as of "));
+    assert!(!warns(namespace, true).contains("as of "));
     // One that is merely silent has to be noticed.
     link.silence();
     viewer.is("DaemonSet", "stale");
-    assert!(warns(namespace, true).contains("(as of "));
+    assert!(warns(namespace, true).contains("as of "));
     viewer.is("DaemonSet", "unknown");
     warns(namespace, false);
     link.cut();
     viewer.knows_all();
-    assert!(!warns(namespace, true).contains("(as of "));
+    assert!(!warns(namespace, true).contains("as of "));
 }
 
 const MANY: usize = 5000;

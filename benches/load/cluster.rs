@@ -1,0 +1,227 @@
+//! A large cluster as an API server would list, stream and watch it. Its objects are made as they
+//! are sent, so that they take no memory here.
+
+use std::{
+    fs,
+    io::{self, BufRead as _, BufReader, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::reviews;
+
+/// How many namespaces the objects are spread over.
+const NAMESPACES: usize = 200;
+
+/// What the API server of a cluster sends.
+#[derive(Clone)]
+pub(crate) struct Cluster {
+    minor: &'static str,
+    kinds: Vec<Kind>,
+}
+
+#[derive(Clone)]
+struct Kind {
+    plural: &'static str,
+    /// An object in which `@NAME@` and `@NAMESPACE@` are to be replaced.
+    template: String,
+    count: usize,
+}
+
+impl Cluster {
+    /// 5,000 DaemonSets and StatefulSets, 20,000 Deployments, 10,000 Services and 5,000 nodes, or
+    /// nothing; on this minor release.
+    pub(crate) fn new(minor: &'static str, full: bool) -> Self {
+        let kind = |plural, template: &Value, count| Kind {
+            plural,
+            template: template.to_string(),
+            count: if full { count } else { 0 },
+        };
+        let small = |kind: &str| json!({"kind": kind, "metadata": metadata(2)});
+        let budget = json!({
+            "kind": "PodDisruptionBudget", "metadata": metadata(6),
+            "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "@NAME@"}}},
+        });
+        Cluster {
+            minor,
+            kinds: vec![
+                kind("daemonsets", &workload("DaemonSet"), 2_500),
+                kind("statefulsets", &workload("StatefulSet"), 2_500),
+                kind("deployments", &workload("Deployment"), 20_000),
+                kind("services", &service(), 10_000),
+                kind("nodes", &node(), 5_000),
+                kind("poddisruptionbudgets", &budget, 5_000),
+                kind("namespaces", &small("Namespace"), NAMESPACES),
+                kind("storageclasses", &small("StorageClass"), 5),
+                kind("priorityclasses", &small("PriorityClass"), 5),
+            ],
+        }
+    }
+
+    /// The number of objects, and the bytes of them.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let count = self.kinds.iter().map(|kind| kind.count).sum();
+        (count, self.kinds.iter().map(|kind| kind.count * kind.template.len()).sum())
+    }
+
+    /// Starts to serve. Returns a kubeconfig in this folder.
+    pub(crate) fn serve(self, folder: &Path) -> PathBuf {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address: SocketAddr = listener.local_addr().expect("its address");
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let cluster = self.clone();
+                // The client may go away at any time.
+                thread::spawn(move || drop(cluster.answer(stream)));
+            }
+        });
+        let config = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "bench",
+            "clusters": [{"name": "bench", "cluster": {"server": format!("http://{address}")}}],
+            "users": [{"name": "bench", "user": {}}],
+            "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],
+        });
+        let path = folder.join(format!("kubeconfig-{}", address.port()));
+        fs::write(&path, config.to_string()).expect("a file");
+        path
+    }
+
+    fn answer(&self, mut stream: TcpStream) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        let mut reader = BufReader::new(stream.try_clone()?);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if reader.read_line(&mut head)? == 0 {
+                return Ok(());
+            }
+        }
+        let uri = head.split(' ').nth(1).unwrap_or_default();
+        let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
+        let value = |key: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(name, _)| *name == key).map(|(_, value)| value)
+        };
+        let plural = path.rsplit('/').next().unwrap_or_default();
+        let Some(kind) = self.kinds.iter().find(|kind| kind.plural == plural) else {
+            let version = format!("v1.{}.0", self.minor);
+            let body = json!({"major": "1", "minor": self.minor, "gitVersion": version});
+            return whole(&mut stream, &body.to_string());
+        };
+        if value("watch") == Some("true") {
+            let seconds = value("timeoutSeconds").and_then(|it| it.parse().ok()).unwrap_or(60);
+            let streams = value("sendInitialEvents") == Some("true");
+            return kind.watch(&mut stream, Duration::from_secs(seconds), streams);
+        }
+        let number = |key| value(key).and_then(|it| it.parse::<usize>().ok());
+        whole(&mut stream, &kind.page(number("continue").unwrap_or(0), number("limit")))
+    }
+}
+
+impl Kind {
+    fn object(&self, i: usize) -> String {
+        let namespace = match i % NAMESPACES {
+            0 => "default".to_owned(),
+            i => format!("team-{i}"),
+        };
+        let name = format!("{}-{i}", self.plural);
+        self.template.replace("@NAMESPACE@", &namespace).replace("@NAME@", &name)
+    }
+
+    fn page(&self, first: usize, limit: Option<usize>) -> String {
+        let end = self.count.min(first + limit.unwrap_or(self.count));
+        let objects: Vec<String> = (first..end).map(|i| self.object(i)).collect();
+        let next = if end < self.count { end.to_string() } else { String::new() };
+        let metadata = json!({"resourceVersion": "1000000", "continue": next});
+        format!("{{\"metadata\":{metadata},\"items\":[{}]}}", objects.join(","))
+    }
+
+    fn watch(&self, stream: &mut TcpStream, lasts: Duration, streams: bool) -> io::Result<()> {
+        let end = Instant::now() + lasts;
+        stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
+        let mut chunk = |line: String| write!(stream, "{:x}\r\n{line}\n\r\n", line.len() + 1);
+        if streams {
+            for i in 0..self.count {
+                chunk(format!("{{\"type\":\"ADDED\",\"object\":{}}}", self.object(i)))?;
+            }
+            let marks = json!({"k8s.io/initial-events-end": "true"});
+            let metadata = json!({"resourceVersion": "1000000", "annotations": marks});
+            chunk(json!({"type": "BOOKMARK", "object": {"metadata": metadata}}).to_string())?;
+        }
+        thread::sleep(end.saturating_duration_since(Instant::now()));
+        stream.write_all(b"0\r\n\r\n")
+    }
+}
+
+fn whole(stream: &mut TcpStream, body: &str) -> io::Result<()> {
+    write!(
+        stream,
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// A DaemonSet as it was recorded, with managedFields, turned into this kind.
+fn workload(kind: &str) -> Value {
+    let review = reviews::daemon_set_update(20);
+    let mut review: Value = serde_json::from_slice(&review).expect("a review");
+    let mut object = review["request"]["object"].take();
+    let labels = json!({"app": "@NAME@", "team": "shop", "app.kubernetes.io/part-of": "shop"});
+    object["kind"] = kind.into();
+    object["metadata"]["name"] = "@NAME@".into();
+    object["metadata"]["namespace"] = "@NAMESPACE@".into();
+    object["metadata"]["labels"] = labels.clone();
+    object["spec"]["selector"] = json!({"matchLabels": {"app": "@NAME@"}});
+    object["spec"]["template"]["metadata"]["labels"] = labels;
+    if kind == "StatefulSet" {
+        object["spec"]["serviceName"] = "@NAME@".into();
+    }
+    object
+}
+
+fn service() -> Value {
+    json!({
+        "kind": "Service", "metadata": metadata(8),
+        "spec": {
+            "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "type": "ClusterIP",
+            "ports": [{"name": "http", "port": 80, "protocol": "TCP", "targetPort": 8080}],
+            "selector": {"app": "@NAME@"}, "sessionAffinity": "None",
+        },
+        "status": {"loadBalancer": {}},
+    })
+}
+
+fn node() -> Value {
+    let image = |i: usize| {
+        let name = format!("registry.example.com/team-{i}/image@sha256:{}", "0".repeat(64));
+        json!({"names": [name], "sizeBytes": 100_000_000 + i})
+    };
+    let mut metadata = metadata(12);
+    metadata["labels"] = json!({
+        "kubernetes.io/hostname": "@NAME@", "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64", "topology.kubernetes.io/zone": "eu-1a",
+        "topology.kubernetes.io/region": "eu-1", "node.kubernetes.io/instance-type": "m5.large",
+    });
+    json!({
+        "kind": "Node", "metadata": metadata, "spec": {"podCIDR": "10.1.0.0/24"},
+        "status": {"images": (0..50).map(image).collect::<Vec<_>>()},
+    })
+}
+
+/// Metadata with this many managed fields.
+fn metadata(fields: usize) -> Value {
+    let fields: serde_json::Map<String, Value> =
+        (0..fields).map(|i| (format!("f:field-number-{i}"), json!({".": {}, "f:x": {}}))).collect();
+    json!({
+        "name": "@NAME@", "namespace": "@NAMESPACE@", "resourceVersion": "1000",
+        "uid": "44c1b2fb-1f6b-4f3d-8f21-fd0793541649", "labels": {"app": "@NAME@"},
+        "creationTimestamp": "2026-11-21T09:21:30Z",
+        "managedFields": [{
+            "manager": "kubectl", "operation": "Apply", "apiVersion": "v1",
+            "time": "2026-11-21T09:21:30Z", "fieldsType": "FieldsV1", "fieldsV1": fields,
+        }],
+    })
+}

@@ -1,0 +1,99 @@
+//! `setguard serve --inventory full` in a large cluster: its memory, also while it starts, and the
+//! latency of reviews against a server that sees an empty cluster.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Arguments,
+    client::{self, trust},
+    cluster::Cluster,
+    harness::process::free_ports,
+    reviews,
+    throughput::{Side, setguard_args},
+};
+
+/// Measures and prints the results.
+pub(crate) fn measure(arguments: &Arguments) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let certificate = folder.path().join("server.crt");
+    let key = folder.path().join("server.key");
+    let pair = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    fs::write(&certificate, pair.cert.pem()).expect("a file");
+    fs::write(&key, pair.signing_key.serialize_pem()).expect("a file");
+    let (objects, bytes) = Cluster::new("36", true).size();
+    println!("\nview: {objects} objects, {} MiB as JSON", bytes >> 20);
+
+    let start = |name, minor, full| {
+        let kubeconfig = Cluster::new(minor, full).serve(folder.path());
+        let [admin] = free_ports();
+        let side = Side::start(name, folder.path(), |port| {
+            let (program, mut args) = setguard_args(port, &certificate, &key);
+            args.retain(|arg| !arg.to_string_lossy().starts_with("--admin-listen"));
+            args.push(format!("--admin-listen=127.0.0.1:{admin}").into());
+            args.push("--inventory=full".into());
+            // `env` becomes the program.
+            let kubeconfig = format!("KUBECONFIG={}", kubeconfig.display());
+            let before = [kubeconfig.into(), program.into_os_string()];
+            (Path::new("env").to_owned(), before.into_iter().chain(args).collect())
+        });
+        (side, SocketAddr::from(([127, 0, 0, 1], admin)))
+    };
+    for (name, minor) in [("pages", "33"), ("streams", "36")] {
+        let (side, admin) = start(name, minor, true);
+        let seconds = complete(admin);
+        println!(
+            "{name:9} complete after {seconds:.1} s: {:.1} MiB resident, {:.1} MiB at most, \
+             {} MiB of items",
+            side.memory("VmRSS"),
+            side.memory("VmHWM"),
+            metric(admin, "setguard_inventory_bytes ").unwrap_or(0) >> 20,
+        );
+    }
+
+    let tls = trust(&certificate);
+    let request = client::post("/validate", "", &reviews::daemon_set_update(reviews::SMALL));
+    let mut sides = [("empty", false), ("full", true)].map(|(name, full)| {
+        let (mut side, admin) = start(name, "36", full);
+        complete(admin);
+        side.wait(&tls, &request);
+        side.round(arguments, &tls, &request, Duration::from_secs(1));
+        side.rounds.clear();
+        side
+    });
+    for _ in 0..arguments.rounds {
+        for side in &mut sides {
+            side.round(arguments, &tls, &request, Duration::from_secs(arguments.seconds));
+        }
+    }
+    sides.iter().for_each(Side::print);
+    let [empty, full] = sides.each_ref().map(|side| side.median(|round| round.p50));
+    println!("p50 with a large cluster: {:.2} times that with an empty one", full / empty);
+}
+
+/// Waits until all kinds are known, and returns how many seconds that took.
+fn complete(admin: SocketAddr) -> f64 {
+    let start = Instant::now();
+    while get(admin, "/readyz?verbose").matches(": fresh, ").count() < 9 {
+        assert!(start.elapsed() < Duration::from_secs(120), "{}", get(admin, "/readyz?verbose"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    start.elapsed().as_secs_f64()
+}
+
+fn metric(admin: SocketAddr, start: &str) -> Option<usize> {
+    get(admin, "/metrics").lines().find_map(|line| line.strip_prefix(start)?.parse().ok())
+}
+
+fn get(address: SocketAddr, path: &str) -> String {
+    let mut answer = String::new();
+    let Ok(mut stream) = TcpStream::connect(address) else { return answer };
+    let _ = write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let _ = stream.read_to_string(&mut answer);
+    answer
+}
