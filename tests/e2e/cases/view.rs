@@ -14,6 +14,7 @@ use crate::{
     link::Link,
     manifests::{daemon_set, stateful_set},
     namespace::Namespace,
+    node,
     viewer::{self, Viewer},
 };
 
@@ -57,6 +58,7 @@ fn names(namespace: &Namespace<'_>) {
     viewer::allow(namespace, &[]);
     let viewer = Viewer::start(namespace, &namespace.control_plane.setguard_kubeconfig());
     viewer.knows_all();
+    node::create(namespace, "node-of-the-view", None);
     let of_others = viewer.metric("objects", "DaemonSet");
     for _ in 0..3 {
         // A dry run stores nothing, so the next one finds nothing.
@@ -69,9 +71,12 @@ fn names(namespace: &Namespace<'_>) {
         let rules = warned(namespace, "second", flags);
         assert!(both.iter().all(|rule| rules.iter().any(|it| it == rule)), "{flags:?}: {rules:?}");
     }
-    let set = stateful_set("db");
+    let mut set = stateful_set("db");
+    set["spec"]["template"]["spec"]["nodeSelector"] = json!({"disk": "quantum"});
     let args = ["apply", "--dry-run=server", "-f", "-"];
-    namespace.kubectl(&args, &set.to_string()).with_warning("service-missing");
+    let output = namespace.kubectl(&args, &set.to_string());
+    output.with_warning("service-missing").with_warning("no-node-matches");
+    file(namespace, &set);
     namespace.apply(&json!({
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": "db"},
         "spec": {"clusterIP": "None", "selector": {"app": "e2e"}},
@@ -84,6 +89,30 @@ fn names(namespace: &Namespace<'_>) {
     warns(namespace, false);
     // Other cases may have created some meanwhile.
     assert!(viewer.metric("objects", "DaemonSet") >= of_others);
+}
+
+/// All of it in one file. Applied as it is, and once more when the view has all of it.
+fn file(namespace: &Namespace<'_>, set: &Value) {
+    let objects = [&agent(namespace, "first"), &agent(namespace, "second"), set];
+    let file = json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string();
+    namespace.kubectl(&["apply", "-f", "-"], &file).with_warning("service-missing");
+    let args = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"];
+    eventually("all warnings", || {
+        let output = namespace.kubectl(&args, &file).accepted();
+        let has = |rule: &str, name: &str| {
+            let mut lines = output.stderr.lines();
+            lines.any(|line| line.starts_with(&format!("Warning: {rule}")) && line.contains(name))
+        };
+        let all = ["first", "second"].iter().all(|name| {
+            let other = format!("DaemonSet {name}");
+            has("selector-overlap", &other) && has("host-port-conflict", &other)
+        });
+        if all && has("service-missing", "") && has("no-node-matches", "") {
+            return Ok(());
+        }
+        Err(output)
+    });
+    namespace.kubectl(&["delete", "statefulset/db"], "").silently();
 }
 
 fn forbidden(namespace: &Namespace<'_>) {
