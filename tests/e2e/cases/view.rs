@@ -73,6 +73,8 @@ fn names(namespace: &Namespace<'_>) {
     }
     let mut set = stateful_set("db");
     set["spec"]["template"]["spec"]["nodeSelector"] = json!({"disk": "quantum"});
+    // It relies on the names that the Service would give its pods.
+    set["spec"]["template"]["spec"]["containers"][0]["args"] = json!(["--join=db-0.db:7000"]);
     let args = ["apply", "--dry-run=server", "-f", "-"];
     let output = namespace.kubectl(&args, &set.to_string());
     output.with_warning("service-missing").with_warning("no-node-matches");
