@@ -37,10 +37,15 @@ impl Viewer {
         Viewer::start(api_server, &["--inventory", "workloads"])
     }
 
-    /// Waits until so many objects of a kind are known, and all kinds are.
+    /// Waits until so many objects of a kind are known.
     fn holds(&self, kind: &str, count: usize) {
-        self.daemon.measured(&format!("setguard_inventory_synced{{kind=\"{kind}\"}} 1"));
+        self.knows(kind);
         self.daemon.measured(&format!("setguard_inventory_objects{{kind=\"{kind}\"}} {count}"));
+    }
+
+    /// Waits until all objects of a kind are known.
+    fn knows(&self, kind: &str) {
+        self.daemon.measured(&format!("setguard_inventory_synced{{kind=\"{kind}\"}} 1"));
     }
 
     /// The value of a metric for a kind.
@@ -117,9 +122,7 @@ fn an_old_api_server_is_listed_page_by_page_one_kind_after_the_other() {
     api_server.change(|world| world.hold_pages = false);
     viewer.holds("DaemonSet", 250);
     viewer.holds("Service", 150);
-    WORKLOADS.iter().for_each(|kind| {
-        viewer.daemon.measured(&format!("setguard_inventory_synced{{kind=\"{kind}\"}} 1"))
-    });
+    WORKLOADS.iter().for_each(|kind| viewer.knows(kind));
     assert_eq!(api_server.lists_at_once(), 1);
     assert_eq!(api_server.asked("sendInitialEvents=true"), 0);
     assert_eq!(api_server.asked("daemonsets?&limit=100"), 3);
@@ -150,7 +153,7 @@ fn a_new_api_server_streams_its_lists_and_changes_follow() {
     let viewer = Viewer::start(&api_server, &["--inventory", "full"]);
     viewer.holds("DaemonSet", 3);
     for kind in WORKLOADS.iter().chain(&["Deployment", "Node"]) {
-        viewer.daemon.measured(&format!("setguard_inventory_synced{{kind=\"{kind}\"}} 1"));
+        viewer.knows(kind);
     }
     assert_eq!(api_server.asked("limit="), 0);
     api_server.apply("daemonsets", &daemon_set("shop", "new"));
@@ -177,7 +180,7 @@ fn an_api_server_that_cannot_stream_lists_is_asked_for_pages() {
         let viewer = Viewer::of_workloads(&api_server);
         viewer.holds("DaemonSet", 150);
         for kind in WORKLOADS {
-            viewer.daemon.measured(&format!("setguard_inventory_synced{{kind=\"{kind}\"}} 1"));
+            viewer.knows(kind);
         }
         // Once is enough to know.
         assert_eq!(api_server.asked("sendInitialEvents=true"), 1, "{streams:?}");
