@@ -124,9 +124,17 @@ fn see_cluster(args: &ServeArgs, app: &Arc<App>) -> anyhow::Result<()> {
     }
     let told = app.clone();
     let on_release = move |release| told.set_release(release);
-    live::start(&app.live, live::Discover { gates }, on_release).context(
-        "cannot find the API server: neither a kubeconfig nor a service account can be used",
-    )
+    let flag = match (app.live.is_on(), gates) {
+        (true, _) => "--inventory",
+        (false, true) => "--discover-feature-gates",
+        (false, false) => "--tls-managed",
+    };
+    live::start(&app.live, live::Discover { gates }, on_release).with_context(|| {
+        format!(
+            "{flag}: cannot find the API server: neither a kubeconfig nor a service account can be \
+             used"
+        )
+    })
 }
 
 /// The source of the certificate, and what renews it if it is self-signed.
