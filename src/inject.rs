@@ -24,7 +24,7 @@ use crate::{
         Finding, Findings, Path, Reason,
         paths::{ANNOTATIONS, POD_SPEC, SPEC, TOLERATIONS},
     },
-    kubernetes::resource::Kind,
+    kubernetes::{resource::Kind, tolerations::of_daemons},
     object::{
         Object, User,
         marks::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
@@ -86,7 +86,7 @@ pub fn pod(pod: &Pod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
     let tolerations_path = SPEC.child("tolerations");
     injection.add_control_plane(&mut list, settings, &tolerations_path, &mut found);
     if settings.daemon_tolerations {
-        for toleration in tolerations::of_daemons(spec.host_network == Some(true)) {
+        for toleration in of_daemons(spec.host_network == Some(true)) {
             list.add(toleration, &tolerations_path, &mut found);
         }
         injection.note("daemon-tolerations", list.take_changed());

@@ -22,6 +22,7 @@
 //! manifests/    the objects in files, folders and streams
 //! apply/        what an object becomes when a manifest is applied over it
 //! rules/        api_validation, traps, bounds, cross_object: families that do not import each other
+//! rollout/      what the controllers will do: a simulation of both
 //! inventory/    many objects in little memory
 //! validation/   what the API server refuses in metadata, pods and claims
 //! object/       one object, read once and typed
@@ -53,6 +54,7 @@ pub mod object;
 pub mod policy;
 pub mod printable;
 pub mod report;
+pub mod rollout;
 pub mod rules;
 #[cfg(feature = "server")]
 pub mod server;

@@ -9,27 +9,6 @@ use crate::{
     kubernetes::tolerations::{covers, operator, text},
 };
 
-/// The tolerations that the built-in controller gives every daemon pod, in its order.
-///
-/// Kubernetes: `AddOrUpdateDaemonPodTolerations`, pkg/controller/daemon/util/daemonset_util.go.
-pub(super) fn of_daemons(host_network: bool) -> impl Iterator<Item = Toleration> {
-    const ALWAYS: [(&str, &str); 6] = [
-        ("node.kubernetes.io/not-ready", "NoExecute"),
-        ("node.kubernetes.io/unreachable", "NoExecute"),
-        ("node.kubernetes.io/disk-pressure", "NoSchedule"),
-        ("node.kubernetes.io/memory-pressure", "NoSchedule"),
-        ("node.kubernetes.io/pid-pressure", "NoSchedule"),
-        ("node.kubernetes.io/unschedulable", "NoSchedule"),
-    ];
-    let network = host_network.then_some(("node.kubernetes.io/network-unavailable", "NoSchedule"));
-    ALWAYS.into_iter().chain(network).map(|(key, effect)| Toleration {
-        key: Some(key.to_owned()),
-        operator: Some("Exists".to_owned()),
-        effect: Some(effect.to_owned()),
-        ..Toleration::default()
-    })
-}
-
 /// Whether a toleration ends sooner than `ours` for some taint that both tolerate. Only tolerations
 /// of NoExecute can end.
 fn ends_before(there: &Toleration, ours: &Toleration) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use k8s_openapi::api::core::v1::Toleration;
+use k8s_openapi::api::core::v1::{Taint, Toleration};
 
 /// Whether `broad` tolerates every taint that `narrow` tolerates, for at least as long.
 ///
@@ -26,13 +26,48 @@ pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
 
 /// Whether it tolerates a taint that has this key and effect, and no value.
 pub(crate) fn tolerates(toleration: &Toleration, key: &str, effect: &str) -> bool {
+    tolerates_all_of(toleration, key, "", effect)
+}
+
+/// Whether it tolerates a taint.
+///
+/// Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.
+pub(crate) fn tolerates_taint(toleration: &Toleration, taint: &Taint) -> bool {
+    tolerates_all_of(toleration, &taint.key, text(&taint.value), &taint.effect)
+}
+
+fn tolerates_all_of(toleration: &Toleration, key: &str, value: &str, effect: &str) -> bool {
+    let number = |text: &str| text.parse().ok().filter(|number: &i64| number.to_string() == text);
     (text(&toleration.effect).is_empty() || text(&toleration.effect) == effect)
         && (text(&toleration.key).is_empty() || text(&toleration.key) == key)
         && match operator(toleration) {
             "Exists" => true,
-            "Equal" => text(&toleration.value).is_empty(),
+            "Equal" => text(&toleration.value) == value,
+            "Gt" => number(value).zip(number(text(&toleration.value))).is_some_and(|(a, b)| a > b),
+            "Lt" => number(value).zip(number(text(&toleration.value))).is_some_and(|(a, b)| a < b),
             _ => false,
         }
+}
+
+/// The tolerations that the built-in controller gives every daemon pod, in its order.
+///
+/// Kubernetes: `AddOrUpdateDaemonPodTolerations`, pkg/controller/daemon/util/daemonset_util.go.
+pub(crate) fn of_daemons(host_network: bool) -> impl Iterator<Item = Toleration> {
+    const ALWAYS: [(&str, &str); 6] = [
+        ("node.kubernetes.io/not-ready", "NoExecute"),
+        ("node.kubernetes.io/unreachable", "NoExecute"),
+        ("node.kubernetes.io/disk-pressure", "NoSchedule"),
+        ("node.kubernetes.io/memory-pressure", "NoSchedule"),
+        ("node.kubernetes.io/pid-pressure", "NoSchedule"),
+        ("node.kubernetes.io/unschedulable", "NoSchedule"),
+    ];
+    let network = host_network.then_some(("node.kubernetes.io/network-unavailable", "NoSchedule"));
+    ALWAYS.into_iter().chain(network).map(|(key, effect)| Toleration {
+        key: Some(key.to_owned()),
+        operator: Some("Exists".to_owned()),
+        effect: Some(effect.to_owned()),
+        ..Toleration::default()
+    })
 }
 
 pub(crate) fn text(value: &Option<String>) -> &str {

@@ -1,0 +1,386 @@
+//! What the controller of DaemonSets does.
+//!
+//! Kubernetes: pkg/controller/daemon/{daemon_controller,update}.go.
+
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeSet, rc::Rc};
+
+pub use self::settings::{Budget, Settings};
+use super::{
+    Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
+    node::{Node, Placement, placement},
+    timeline::Timeline,
+};
+use crate::{kubernetes::tolerations::of_daemons, object::DaemonSetSpec};
+
+/// Where the pods of a spec run, node by node.
+pub fn placements<'a>(
+    spec: &DaemonSetSpec,
+    nodes: impl IntoIterator<Item = &'a Node>,
+) -> Vec<Placement> {
+    let Some(pod) = &spec.template.spec else { return Vec::new() };
+    let own = pod.tolerations.iter().flatten().cloned();
+    let tolerations: Vec<_> = own.chain(of_daemons(pod.host_network == Some(true))).collect();
+    nodes.into_iter().map(|node| placement(pod, &tolerations, node)).collect()
+}
+
+/// What a node has and should have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Whether it should get a pod.
+    pub runs: bool,
+    /// Whether it may keep a pod that it has.
+    pub keeps: bool,
+    /// Its pod of the old template.
+    pub old: Option<Health>,
+    /// Its pod of the new template.
+    pub new: Option<Health>,
+}
+
+/// What the controller does, starting from this state of the nodes.
+pub fn simulate(settings: &Settings, places: Vec<Place>, never_ready: &NeverReady) -> Course {
+    let mut simulation = Simulation::new(settings, places, never_ready);
+    simulation.run();
+    simulation.finish()
+}
+
+/// The nodes by what the controller has to do with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Group {
+    /// It should have a pod and has none.
+    Empty,
+    /// It has pods and must not.
+    Forbidden,
+    /// An old pod that is available, on a node that should have one.
+    Old,
+    /// The same on a node that gets no new one.
+    OldLeaving,
+    /// An old pod that is not available.
+    OldDown,
+    /// The same on a node that gets no new one.
+    OldDownLeaving,
+    /// A new pod that is not available.
+    NewDown,
+    /// Both; the new one is not available.
+    BothWaiting,
+    /// Both, of which the old one has had its time.
+    BothDone,
+    /// Nothing to do.
+    Settled,
+}
+
+const GROUPS: usize = 10;
+
+#[derive(Debug)]
+struct Simulation<'a> {
+    settings: &'a Settings,
+    surges: bool,
+    budget: Budget,
+    wanted: usize,
+    never_ready: &'a NeverReady,
+    places: Vec<Place>,
+    groups: [BTreeSet<usize>; GROUPS],
+    timeline: Timeline<usize>,
+    /// The nodes among which the controller has begun to choose at random.
+    candidates: Option<Rc<[usize]>>,
+    /// Nodes that should have a pod, and had an available one.
+    lasting: Vec<bool>,
+    down: usize,
+    course: Course,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(settings: &'a Settings, places: Vec<Place>, never_ready: &'a NeverReady) -> Self {
+        let wanted = places.iter().filter(|place| place.runs).count();
+        let mut simulation = Simulation {
+            settings,
+            surges: settings.surges(),
+            budget: settings.budget(wanted),
+            wanted,
+            never_ready,
+            groups: Default::default(),
+            timeline: Timeline::new(settings.min_ready_seconds),
+            candidates: None,
+            lasting: places
+                .iter()
+                .map(|it| it.runs && (it.old.is_some() || it.new.is_some()))
+                .collect(),
+            down: 0,
+            course: Course::default(),
+            places,
+        };
+        for index in 0..simulation.places.len() {
+            if let Some(place) = simulation.places.get(index).copied() {
+                for health in [place.old, place.new].into_iter().flatten() {
+                    simulation.timeline.add(index, health);
+                }
+                simulation.down += usize::from(simulation.is_down(index));
+                simulation.group_mut(simulation.group_of(place)).insert(index);
+            }
+        }
+        simulation.course.at_most_unavailable = simulation.down;
+        simulation
+    }
+
+    fn run(&mut self) {
+        loop {
+            self.course.waves += 1;
+            let before = self.course.steps.len();
+            // Within a wave nothing becomes available.
+            while self.sync() {
+                self.course.at_most_unavailable = self.course.at_most_unavailable.max(self.down);
+            }
+            if self.course.steps.len() == before {
+                self.course.waves -= 1;
+            }
+            let changes = self.timeline.advance();
+            if changes.is_empty() {
+                break;
+            }
+            for (index, health) in changes {
+                self.change(index, |place| {
+                    // Old pods do not start, so only one of the two waits for its time.
+                    let pod = if is_waiting(place.new) { &mut place.new } else { &mut place.old };
+                    *pod = Some(health);
+                });
+            }
+        }
+    }
+
+    /// One round of the controller. Returns whether it did anything.
+    ///
+    /// Kubernetes: `updateDaemonSet`. After it created or deleted pods, it waits until it has seen
+    /// them before it goes on with the rolling update.
+    fn sync(&mut self) -> bool {
+        let steps = self.course.steps.len();
+        self.manage();
+        if self.course.steps.len() == steps && !self.settings.is_on_delete() {
+            if self.budget.max_surge == 0 { self.replace() } else { self.surge() }
+        }
+        self.course.steps.len() > steps
+    }
+
+    /// Kubernetes: `manage` and `podsShouldBeOnNode`.
+    fn manage(&mut self) {
+        self.create_on(Group::Empty);
+        for index in self.take(Group::Forbidden) {
+            self.delete(index, Revision::Old);
+            self.delete(index, Revision::New);
+        }
+        if self.surges {
+            self.delete_on(Group::BothDone, Revision::Old);
+        } else {
+            // It keeps the older one of two.
+            self.delete_on(Group::BothDone, Revision::New);
+            self.delete_on(Group::BothWaiting, Revision::New);
+        }
+    }
+
+    /// Kubernetes: `rollingUpdate`, without `maxSurge`.
+    fn replace(&mut self) {
+        let down = [Group::Empty, Group::NewDown, Group::BothWaiting, Group::BothDone];
+        let old_down = [Group::OldDown, Group::OldDownLeaving];
+        let unavailable: usize = down.iter().chain(&old_down).map(|it| self.count(*it)).sum();
+        let budget = self.budget.max_unavailable.saturating_sub(unavailable);
+        for group in old_down {
+            self.delete_on(group, Revision::Old);
+        }
+        let (chosen, is_random) = self.choose(&[Group::Old, Group::OldLeaving], budget);
+        self.steps(Action::Delete, Revision::Old, &chosen, is_random);
+        for index in chosen {
+            self.forget(index, Revision::Old);
+        }
+    }
+
+    /// Kubernetes: `rollingUpdate`, with `maxSurge`.
+    fn surge(&mut self) {
+        let surging = self.count(Group::BothWaiting);
+        let with_available = |place: &Place| match (place.old, place.new) {
+            (Some(health), _) | (None, Some(health)) => health == Health::Available,
+            (None, None) => false,
+        };
+        let leaving = self.count(Group::OldLeaving);
+        let available = match leaving {
+            0 => 0,
+            _ => self.places.iter().filter(|place| with_available(place)).count(),
+        };
+        self.delete_on(Group::OldDownLeaving, Revision::Old);
+        let (gone, is_random) =
+            self.choose(&[Group::OldLeaving], available.saturating_sub(self.wanted));
+        self.steps(Action::Delete, Revision::Old, &gone, is_random);
+        for index in gone {
+            self.forget(index, Revision::Old);
+        }
+        self.create_on(Group::OldDown);
+        let (chosen, is_random) =
+            self.choose(&[Group::Old], self.budget.max_surge.saturating_sub(surging));
+        self.steps(Action::Create, Revision::New, &chosen, is_random);
+        for index in chosen {
+            self.put(index);
+        }
+    }
+
+    /// The nodes of these groups, not more than this number, and whether others could have been
+    /// chosen. The controller goes through them in random order; here it is the order of the input.
+    fn choose(&mut self, groups: &[Group], count: usize) -> (Vec<usize>, bool) {
+        let mut all: Vec<_> = Vec::new();
+        for group in groups {
+            all.extend(self.group_mut(*group).iter().copied());
+        }
+        if count < all.len() && count > 0 && self.candidates.is_none() {
+            all.sort_unstable();
+            self.candidates = Some(all.clone().into());
+        }
+        let is_random = count < all.len() || self.candidates.is_some();
+        all.truncate(count);
+        (all, is_random)
+    }
+
+    fn create_on(&mut self, group: Group) {
+        let (some, known): (Vec<_>, Vec<_>) =
+            self.take(group).into_iter().partition(|index| self.is_candidate(*index));
+        self.steps(Action::Create, Revision::New, &known, false);
+        self.steps(Action::Create, Revision::New, &some, true);
+        known.into_iter().chain(some).for_each(|index| self.put(index));
+    }
+
+    fn delete_on(&mut self, group: Group, revision: Revision) {
+        let (some, known): (Vec<_>, Vec<_>) =
+            self.take(group).into_iter().partition(|index| self.is_candidate(*index));
+        self.steps(Action::Delete, revision, &known, false);
+        self.steps(Action::Delete, revision, &some, true);
+        known.into_iter().chain(some).for_each(|index| self.forget(index, revision));
+    }
+
+    fn is_candidate(&self, index: usize) -> bool {
+        self.candidates.as_ref().is_some_and(|all| all.binary_search(&index).is_ok())
+    }
+
+    fn steps(&mut self, action: Action, revision: Revision, nodes: &[usize], is_random: bool) {
+        let wave = self.course.waves;
+        let candidates = self.candidates.clone().filter(|_| is_random);
+        let step = |target| Step { wave, action, target, revision, claims: Vec::new() };
+        match candidates {
+            Some(candidates) if !nodes.is_empty() => {
+                let target = Target::SomeNodes { count: nodes.len(), candidates };
+                self.course.steps.push(step(target));
+            }
+            _ => self.course.steps.extend(nodes.iter().map(|it| step(Target::Node(*it)))),
+        }
+    }
+
+    fn delete(&mut self, index: usize, revision: Revision) {
+        let has = self.places.get(index).is_some_and(|place| match revision {
+            Revision::Old => place.old.is_some(),
+            Revision::New => place.new.is_some(),
+        });
+        if has {
+            self.steps(Action::Delete, revision, &[index], false);
+            self.forget(index, revision);
+        }
+    }
+
+    /// Puts a new pod on a node.
+    fn put(&mut self, index: usize) {
+        let health = if self.never_ready.all_new { Health::Broken } else { Health::Starting };
+        self.change(index, |place| place.new = Some(health));
+        self.timeline.add(index, health);
+    }
+
+    fn forget(&mut self, index: usize, revision: Revision) {
+        let mut gone = None;
+        self.change(index, |place| {
+            gone = match revision {
+                Revision::Old => place.old.take(),
+                Revision::New => place.new.take(),
+            };
+        });
+        if let Some(health) = gone {
+            self.timeline.remove(index, health);
+        }
+    }
+
+    fn change(&mut self, index: usize, change: impl FnOnce(&mut Place)) {
+        let Some(before) = self.places.get(index).copied() else { return };
+        self.down -= usize::from(self.is_down(index));
+        self.group_mut(self.group_of(before)).remove(&index);
+        let mut after = before;
+        change(&mut after);
+        if let Some(place) = self.places.get_mut(index) {
+            *place = after;
+        }
+        self.group_mut(self.group_of(after)).insert(index);
+        self.down += usize::from(self.is_down(index));
+    }
+
+    /// Whether the node had a pod, and has none now that is available.
+    fn is_down(&self, index: usize) -> bool {
+        let is_up = |health| health == Some(Health::Available);
+        self.lasting.get(index) == Some(&true)
+            && self.places.get(index).is_some_and(|it| !is_up(it.old) && !is_up(it.new))
+    }
+
+    fn group_of(&self, place: Place) -> Group {
+        let is_up = |health| health == Health::Available;
+        let is_ready = |health| matches!(health, Health::Available | Health::Ready(_));
+        if !place.keeps && (place.old.is_some() || place.new.is_some()) {
+            return Group::Forbidden;
+        }
+        match (place.old, place.new) {
+            (None, None) if place.runs => Group::Empty,
+            (None, None) => Group::Settled,
+            (Some(old), None) => match (is_up(old), place.runs) {
+                (true, true) => Group::Old,
+                (true, false) => Group::OldLeaving,
+                (false, true) => Group::OldDown,
+                (false, false) => Group::OldDownLeaving,
+            },
+            (None, Some(new)) if is_up(new) => Group::Settled,
+            (None, Some(_)) => Group::NewDown,
+            (Some(old), Some(new)) if !is_ready(old) || is_up(new) => Group::BothDone,
+            (Some(_), Some(_)) => Group::BothWaiting,
+        }
+    }
+
+    const fn group_mut(&mut self, group: Group) -> &mut BTreeSet<usize> {
+        &mut self.groups[group as usize]
+    }
+
+    const fn set(&self, group: Group) -> &BTreeSet<usize> {
+        &self.groups[group as usize]
+    }
+
+    fn count(&self, group: Group) -> usize {
+        self.set(group).len()
+    }
+
+    fn take(&self, group: Group) -> Vec<usize> {
+        self.set(group).iter().copied().collect()
+    }
+
+    fn finish(mut self) -> Course {
+        self.course.at_least_seconds = self.timeline.now;
+        let left = [Group::Old, Group::OldDown, Group::OldLeaving, Group::OldDownLeaving];
+        let unfinished =
+            !self.settings.is_on_delete() && left.into_iter().any(|group| self.count(group) > 0);
+        let blocking = [Group::BothWaiting, Group::NewDown];
+        let blocking = blocking.into_iter().find_map(|it| self.set(it).first().copied());
+        let why = if unfinished { Waits::Budget } else { Waits::ForTheLast };
+        let is_random = blocking.is_some_and(|index| self.is_candidate(index));
+        self.course.stop = blocking.map(|index| Stop {
+            target: match self.candidates.clone().filter(|_| is_random) {
+                Some(candidates) => Target::SomeNodes { count: 1, candidates },
+                None => Target::Node(index),
+            },
+            why,
+        });
+        self.course
+    }
+}
+
+const fn is_waiting(health: Option<Health>) -> bool {
+    matches!(health, Some(Health::Starting | Health::Ready(_)))
+}

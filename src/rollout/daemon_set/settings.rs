@@ -1,0 +1,78 @@
+//! What the controller reads from a spec.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::super::scaled::scaled;
+use crate::object::DaemonSetSpec;
+
+/// What the controller reads from the new spec.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub(super) min_ready_seconds: i64,
+    /// How old pods are replaced; `None` if somebody has to delete them.
+    rolling: Option<Rolling>,
+}
+
+/// A rolling update.
+#[derive(Clone, Debug)]
+struct Rolling {
+    max_unavailable: IntOrString,
+    max_surge: IntOrString,
+}
+
+/// How many pods a rolling update replaces at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// How many pods may be unavailable.
+    pub max_unavailable: usize,
+    /// How many nodes may have a second pod.
+    pub max_surge: usize,
+}
+
+impl Settings {
+    /// Reads a spec. Its defaults must have been set.
+    pub fn of<T>(spec: &DaemonSetSpec<T>) -> Self {
+        let strategy = spec.update_strategy.as_ref();
+        let is_rolling = strategy.and_then(|it| it.type_.as_deref()) != Some("OnDelete");
+        let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
+        let max_unavailable = rolling.and_then(|it| it.max_unavailable.clone());
+        let max_surge = rolling.and_then(|it| it.max_surge.clone());
+        Settings {
+            min_ready_seconds: spec.min_ready_seconds.unwrap_or(0).into(),
+            rolling: is_rolling.then(|| Rolling {
+                max_unavailable: max_unavailable.unwrap_or(IntOrString::Int(1)),
+                max_surge: max_surge.unwrap_or(IntOrString::Int(0)),
+            }),
+        }
+    }
+
+    /// Whether somebody has to delete old pods before they are replaced.
+    pub const fn is_on_delete(&self) -> bool {
+        self.rolling.is_none()
+    }
+
+    /// How many pods are replaced at one time, if this number of nodes is to have one.
+    ///
+    /// Kubernetes: `updatedDesiredNodeCounts`; both percentages are rounded up.
+    pub fn budget(&self, nodes: usize) -> Budget {
+        let total = i32::try_from(nodes).unwrap_or(i32::MAX);
+        let count = |value: &IntOrString| {
+            let count = scaled(value, total, true).unwrap_or(0);
+            usize::try_from(count).unwrap_or(0)
+        };
+        let Some(rolling) = &self.rolling else {
+            return Budget { max_unavailable: 0, max_surge: 0 };
+        };
+        let max_surge = count(&rolling.max_surge);
+        let max_unavailable = match count(&rolling.max_unavailable) {
+            0 if nodes > 0 && max_surge == 0 => 1,
+            count => count,
+        };
+        Budget { max_unavailable, max_surge }
+    }
+
+    /// Kubernetes: `AllowsSurge`, pkg/controller/daemon/util/daemonset_util.go.
+    pub(super) fn surges(&self) -> bool {
+        self.budget(1).max_surge > 0
+    }
+}

@@ -1,0 +1,79 @@
+//! On which nodes the pods of a DaemonSet run.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{PodSpec, Taint, Toleration};
+
+use crate::kubernetes::{node_selector, tolerations};
+
+/// What the controller looks at in a node.
+#[derive(Clone, Debug, Default)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its taints.
+    pub taints: Vec<Taint>,
+}
+
+/// Whether a node gets a pod of a DaemonSet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// It gets one.
+    Runs,
+    /// It gets none, but keeps one that it has: a taint that keeps new pods away.
+    Keeps(WhyNot),
+    /// It gets none, and loses one that it has.
+    Loses(WhyNot),
+}
+
+/// Why a node gets no pod.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WhyNot {
+    /// The template names another node.
+    NodeName(String),
+    /// The first label that it asks for and the node does not have.
+    NodeSelector(String, String),
+    /// The node affinity.
+    Affinity,
+    /// A taint that the pods do not tolerate, as `key=value:effect`.
+    Taint(String),
+}
+
+/// Whether a node gets a pod with this spec.
+///
+/// Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/daemon_controller.go.
+pub fn placement(pod: &PodSpec, tolerations: &[Toleration], node: &Node) -> Placement {
+    let named = pod.node_name.as_deref().filter(|name| !name.is_empty());
+    if let Some(name) = named.filter(|name| *name != node.name) {
+        return Placement::Loses(WhyNot::NodeName(name.to_owned()));
+    }
+    let missing = |(key, value): &(&String, &String)| node.labels.get(*key) != Some(value);
+    if let Some((key, value)) = pod.node_selector.iter().flatten().find(missing) {
+        return Placement::Loses(WhyNot::NodeSelector(key.clone(), value.clone()));
+    }
+    let affinity = pod.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
+    let required =
+        affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+    let meets = |term: &_| node_selector::matches(term, &node.labels, &node.name);
+    if required.is_some_and(|required| !required.node_selector_terms.iter().any(meets)) {
+        return Placement::Loses(WhyNot::Affinity);
+    }
+    let hurts = |effects: &[&str]| {
+        let mut taints = node.taints.iter().filter(|it| effects.contains(&it.effect.as_str()));
+        taints.find(|taint| !tolerations.iter().any(|it| tolerations::tolerates_taint(it, taint)))
+    };
+    match (hurts(&["NoExecute"]), hurts(&["NoSchedule", "NoExecute"])) {
+        (_, None) => Placement::Runs,
+        (None, Some(taint)) => Placement::Keeps(WhyNot::Taint(text(taint))),
+        (Some(taint), _) => Placement::Loses(WhyNot::Taint(text(taint))),
+    }
+}
+
+fn text(Taint { key, value, effect, .. }: &Taint) -> String {
+    match value.as_deref() {
+        None | Some("") => format!("{key}:{effect}"),
+        Some(value) => format!("{key}={value}:{effect}"),
+    }
+}

@@ -1,0 +1,325 @@
+//! What the controller of StatefulSets does.
+//!
+//! Kubernetes: pkg/controller/statefulset/stateful_set_control.go.
+
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
+
+pub use self::settings::{Settings, Strategy};
+use super::{
+    Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits, timeline::Timeline,
+};
+
+/// A pod that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pod {
+    /// The template that it was made from.
+    pub revision: Revision,
+    /// How it is.
+    pub health: Health,
+}
+
+/// The state from which the controller starts.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// The pods, by their ordinals.
+    pub pods: BTreeMap<i64, Pod>,
+    /// The claims that exist.
+    pub claims: BTreeSet<String>,
+    /// Whether the last rollout was completed with the new template already, or there was none. If
+    /// not, pods below the partition are made from the old template.
+    pub is_current: bool,
+}
+
+/// What the controller does, starting from this state.
+pub fn simulate(settings: &Settings, state: State, never_ready: &NeverReady) -> Course {
+    let mut simulation = Simulation::new(settings, state, never_ready);
+    simulation.run();
+    simulation.finish()
+}
+
+#[derive(Debug)]
+struct Simulation<'a> {
+    settings: &'a Settings,
+    never_ready: &'a NeverReady,
+    pods: BTreeMap<i64, Pod>,
+    claims: BTreeSet<String>,
+    is_current: bool,
+    timeline: Timeline<i64>,
+    /// The ordinals that there should be and whose pods are missing, terminating or not available.
+    unavailable: BTreeSet<i64>,
+    /// The ordinals that there should be and whose pods are of the old revision.
+    outdated: BTreeSet<i64>,
+    /// The ordinals of the pods that there should not be, unless they are terminating.
+    condemned: BTreeSet<i64>,
+    /// Pods that were deleted and are not gone yet.
+    terminating: BTreeSet<i64>,
+    /// The pods that exist before and after.
+    lasting: BTreeSet<i64>,
+    /// How many of those are unavailable.
+    down: usize,
+    course: Course,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(settings: &'a Settings, state: State, never_ready: &'a NeverReady) -> Self {
+        let wanted = |ordinal: &i64| settings.ordinals.contains(ordinal);
+        let mut simulation = Simulation {
+            settings,
+            never_ready,
+            claims: state.claims,
+            is_current: state.is_current,
+            timeline: Timeline::new(settings.min_ready_seconds),
+            unavailable: BTreeSet::new(),
+            outdated: BTreeSet::new(),
+            condemned: state.pods.keys().copied().filter(|it| !wanted(it)).collect(),
+            terminating: BTreeSet::new(),
+            lasting: state.pods.keys().copied().filter(wanted).collect(),
+            down: 0,
+            course: Course::default(),
+            pods: BTreeMap::new(),
+        };
+        settings.ordinals.clone().for_each(|ordinal| simulation.set_unavailable(ordinal, true));
+        for (ordinal, pod) in state.pods {
+            simulation.add(ordinal, pod);
+        }
+        simulation.course.at_most_unavailable = simulation.down;
+        simulation
+    }
+
+    fn run(&mut self) {
+        loop {
+            self.course.waves += 1;
+            let before = self.course.steps.len();
+            // Within a wave nothing becomes available.
+            while self.sync() {
+                self.course.at_most_unavailable = self.course.at_most_unavailable.max(self.down);
+                self.end_pods(|ordinals, ordinal| ordinals.contains(&ordinal));
+                if self.settings.is_ordered && !self.terminating.is_empty() {
+                    break;
+                }
+            }
+            if self.course.steps.len() == before {
+                self.course.waves -= 1;
+            }
+            if !self.advance() {
+                break;
+            }
+        }
+    }
+
+    /// Lets time pass until something changes. Returns whether anything does.
+    fn advance(&mut self) -> bool {
+        let gone = self.end_pods(|_, _| true);
+        let changes = self.timeline.advance();
+        for (ordinal, health) in &changes {
+            if let Some(pod) = self.pods.get_mut(ordinal) {
+                pod.health = *health;
+                self.set_unavailable(*ordinal, !self.settings.suffices(*health));
+            }
+        }
+        gone || !changes.is_empty()
+    }
+
+    /// Removes the terminating pods that pass the filter.
+    fn end_pods(&mut self, which: impl Fn(&Range<i64>, i64) -> bool) -> bool {
+        let ordinals = &self.settings.ordinals;
+        let gone: Vec<_> =
+            self.terminating.iter().copied().filter(|it| which(ordinals, *it)).collect();
+        for ordinal in &gone {
+            self.terminating.remove(ordinal);
+            self.pods.remove(ordinal);
+        }
+        !gone.is_empty()
+    }
+
+    /// One round of the controller. Returns whether it did anything.
+    ///
+    /// Kubernetes: `updateStatefulSet`.
+    fn sync(&mut self) -> bool {
+        let steps = self.course.steps.len();
+        self.complete();
+        if self.keep_replicas() || self.scale_down() {
+            return self.course.steps.len() > steps;
+        }
+        match self.settings.strategy {
+            Strategy::OnDelete => {}
+            Strategy::RollingUpdate { max_unavailable: None, .. } => self.replace_next(),
+            Strategy::RollingUpdate { max_unavailable: Some(most), .. } => self.replace(most),
+        }
+        self.course.steps.len() > steps
+    }
+
+    /// A rollout is complete when all pods are of the new revision. From then on missing pods are
+    /// made from it, whatever the partition.
+    ///
+    /// Kubernetes: `completeRollingUpdate`, pkg/controller/statefulset/stateful_set_utils.go.
+    fn complete(&mut self) {
+        let is_rolling = self.settings.strategy != Strategy::OnDelete;
+        let is_complete = self.unavailable.is_empty() && self.outdated.is_empty();
+        if is_rolling && is_complete && self.pods.len() == self.wanted_count() {
+            self.is_current = true;
+        }
+    }
+
+    fn wanted_count(&self) -> usize {
+        usize::try_from(self.settings.ordinals.end - self.settings.ordinals.start).unwrap_or(0)
+    }
+
+    /// Creates the pods that are missing. Returns whether this is all that can be done now.
+    ///
+    /// Kubernetes: `processReplica`.
+    fn keep_replicas(&mut self) -> bool {
+        if self.settings.is_ordered {
+            let Some(first) = self.unavailable.first().copied() else { return false };
+            self.keep_replica(first);
+            return true;
+        }
+        for ordinal in self.unavailable.clone() {
+            self.keep_replica(ordinal);
+        }
+        false
+    }
+
+    fn keep_replica(&mut self, ordinal: i64) {
+        match self.pods.get(&ordinal) {
+            None => self.create(ordinal),
+            Some(pod) if pod.health == Health::Ended => self.delete(ordinal),
+            Some(_) => {}
+        }
+    }
+
+    /// Deletes the pods that there should not be. Returns whether this is all that can be done now.
+    ///
+    /// Kubernetes: `processCondemned`.
+    fn scale_down(&mut self) -> bool {
+        if !self.settings.is_ordered {
+            for ordinal in self.condemned.clone() {
+                self.delete(ordinal);
+            }
+            return false;
+        }
+        if !self.terminating.is_empty() {
+            return true;
+        }
+        let Some(last) = self.condemned.last().copied() else { return false };
+        let is_available = |ordinal: &i64| {
+            self.pods.get(ordinal).is_some_and(|pod| self.settings.suffices(pod.health))
+        };
+        let first_unavailable = self.condemned.iter().find(|it| !is_available(it));
+        if is_available(&last) || first_unavailable == Some(&last) {
+            self.delete(last);
+        }
+        true
+    }
+
+    /// Replaces the last old pod, if all pods after it are available.
+    fn replace_next(&mut self) {
+        let Some(next) = self.outdated.range(self.settings.replaced()).next_back().copied() else {
+            return;
+        };
+        if self.unavailable.last().is_none_or(|last| *last <= next) {
+            self.delete(next);
+        }
+    }
+
+    /// Replaces the last old pods, so many that no more than this number of pods is unavailable.
+    ///
+    /// Kubernetes: `updateStatefulSetAfterInvariantEstablished`.
+    fn replace(&mut self, max_unavailable: i64) {
+        let unavailable = i64::try_from(self.unavailable.len()).unwrap_or(i64::MAX);
+        let budget = usize::try_from(max_unavailable - unavailable).unwrap_or(0);
+        let old = self.outdated.range(self.settings.replaced()).rev().take(budget);
+        for ordinal in old.copied().collect::<Vec<_>>() {
+            self.delete(ordinal);
+        }
+    }
+
+    /// Kubernetes: `newVersionedStatefulSetPod`, pkg/controller/statefulset/stateful_set_utils.go.
+    fn create(&mut self, ordinal: i64) {
+        let is_below = match self.settings.strategy {
+            Strategy::OnDelete => false,
+            Strategy::RollingUpdate { .. } => ordinal < self.settings.replaced().start,
+        };
+        let revision = if is_below && !self.is_current { Revision::Old } else { Revision::New };
+        let never = (self.never_ready.all_new && revision == Revision::New)
+            || self.never_ready.ordinals.contains(&ordinal);
+        let health = if never { Health::Broken } else { Health::Starting };
+        let claims = self.settings.claims_of(ordinal).filter(|it| !self.claims.contains(it));
+        let claims: Vec<_> = claims.collect();
+        self.claims.extend(claims.iter().cloned());
+        self.step(Action::Create, ordinal, revision, claims);
+        self.add(ordinal, Pod { revision, health });
+    }
+
+    fn delete(&mut self, ordinal: i64) {
+        let Some(pod) = self.pods.get(&ordinal).copied() else { return };
+        let mut claims = Vec::new();
+        if self.condemned.remove(&ordinal) && self.settings.deletes_claims {
+            claims = self.settings.claims_of(ordinal).filter(|it| self.claims.remove(it)).collect();
+        }
+        self.timeline.remove(ordinal, pod.health);
+        self.outdated.remove(&ordinal);
+        self.terminating.insert(ordinal);
+        self.set_unavailable(ordinal, true);
+        self.step(Action::Delete, ordinal, pod.revision, claims);
+    }
+
+    fn add(&mut self, ordinal: i64, pod: Pod) {
+        self.timeline.add(ordinal, pod.health);
+        if self.settings.ordinals.contains(&ordinal) && pod.revision == Revision::Old {
+            self.outdated.insert(ordinal);
+        }
+        self.set_unavailable(ordinal, !self.settings.suffices(pod.health));
+        self.pods.insert(ordinal, pod);
+    }
+
+    fn set_unavailable(&mut self, ordinal: i64, is_unavailable: bool) {
+        if !self.settings.ordinals.contains(&ordinal) {
+            return;
+        }
+        let counts = self.lasting.contains(&ordinal);
+        if is_unavailable {
+            if self.unavailable.insert(ordinal) && counts {
+                self.down += 1;
+            }
+        } else if self.unavailable.remove(&ordinal) && counts {
+            self.down -= 1;
+        }
+    }
+
+    fn step(&mut self, action: Action, ordinal: i64, revision: Revision, claims: Vec<String>) {
+        let (wave, target) = (self.course.waves, Target::Ordinal(ordinal));
+        self.course.steps.push(Step { wave, action, target, revision, claims });
+    }
+
+    fn finish(mut self) -> Course {
+        self.course.at_least_seconds = self.timeline.now;
+        let remain = self.outdated.range(self.settings.replaced()).next().is_some();
+        let unfinished = remain || !self.condemned.is_empty();
+        let stop = |ordinal: i64, why| Stop { target: Target::Ordinal(ordinal), why };
+        let first = self.unavailable.first().copied();
+        self.course.stop = match self.settings.strategy {
+            _ if !unfinished && self.pods.len() == self.wanted_count() => {
+                first.map(|it| stop(it, Waits::ForTheLast))
+            }
+            _ if self.settings.is_ordered => {
+                let blocking = first.or_else(|| self.condemned.first().copied());
+                blocking.map(|it| stop(it, Waits::ForThisPod))
+            }
+            Strategy::RollingUpdate { max_unavailable: Some(_), .. } => {
+                self.unavailable.last().map(|it| stop(*it, Waits::Budget))
+            }
+            Strategy::RollingUpdate { .. } | Strategy::OnDelete => {
+                self.unavailable.last().map(|it| stop(*it, Waits::ForThisPod))
+            }
+        };
+        self.course
+    }
+}

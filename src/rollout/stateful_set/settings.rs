@@ -1,0 +1,110 @@
+//! What the controller reads from a spec.
+
+use std::ops::Range;
+
+use super::super::{Health, scaled::scaled};
+use crate::{
+    kubernetes::cluster::{Cluster, Version},
+    object::StatefulSetSpec,
+};
+
+/// The feature gate of `maxUnavailable`. While it is off, the controller replaces one pod at a time.
+const MAX_UNAVAILABLE_GATE: &str = "MaxUnavailableStatefulSet";
+
+/// Since this release an update of parallel pods waits until they are available; before, until they
+/// were ready.
+const UPDATES_WAIT_FOR_AVAILABLE: Version = Version { minor: 34 };
+
+/// What the controller reads from the new spec.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The ordinals of the pods that there should be.
+    pub ordinals: Range<i64>,
+    /// How old pods are replaced.
+    pub strategy: Strategy,
+    /// `podManagementPolicy`: whether one pod after the other is created and deleted.
+    pub is_ordered: bool,
+    pub(super) min_ready_seconds: i64,
+    /// Whether a pod need only be ready, and not available.
+    ready_is_enough: bool,
+    /// The beginnings of the names of the claims of a pod; its ordinal follows.
+    claims: Vec<String>,
+    pub(super) deletes_claims: bool,
+}
+
+/// How old pods are replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// When somebody deletes them.
+    OnDelete,
+    /// From the last to the first.
+    RollingUpdate {
+        /// The index below which pods are left alone: the first pod has index 0, whatever its
+        /// ordinal.
+        partition: i64,
+        /// How many pods may be unavailable at one time. `None` if the feature is off: then only the
+        /// pods after the next one have to be available.
+        max_unavailable: Option<i64>,
+    },
+}
+
+impl Settings {
+    /// Reads the spec of the set with this name. Its defaults must have been set. `None` if its
+    /// update strategy is unknown.
+    pub fn of<T>(name: &str, spec: &StatefulSetSpec<T>, cluster: &Cluster) -> Option<Self> {
+        let start = spec.ordinals.as_ref().and_then(|it| it.start).unwrap_or(0).into();
+        let replicas = spec.replicas.unwrap_or(1).max(0);
+        let strategy = spec.update_strategy.as_ref();
+        let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
+        let is_ordered = spec.pod_management_policy.as_deref() != Some("Parallel");
+        let claims = spec.volume_claim_templates.iter().flatten();
+        let claims =
+            claims.map(|it| format!("{}-{name}-", it.metadata.name.as_deref().unwrap_or_default()));
+        let retention = spec.persistent_volume_claim_retention_policy.as_ref();
+        Some(Settings {
+            ordinals: start..start + i64::from(replicas),
+            strategy: match strategy.and_then(|it| it.type_.as_deref()) {
+                Some("OnDelete") => Strategy::OnDelete,
+                Some("RollingUpdate") | None => Strategy::RollingUpdate {
+                    partition: rolling.and_then(|it| it.partition).unwrap_or(0).into(),
+                    max_unavailable: cluster.enabled(MAX_UNAVAILABLE_GATE).then(|| {
+                        let value = rolling.and_then(|it| it.max_unavailable.as_ref());
+                        value.and_then(|it| scaled(it, replicas, false)).unwrap_or(1).max(1)
+                    }),
+                },
+                Some(_) => return None,
+            },
+            is_ordered,
+            // Ordered pods have always had to be available.
+            ready_is_enough: !is_ordered && !cluster.has(UPDATES_WAIT_FOR_AVAILABLE),
+            min_ready_seconds: spec.min_ready_seconds.unwrap_or(0).into(),
+            claims: claims.collect(),
+            deletes_claims: retention.and_then(|it| it.when_scaled.as_deref()) == Some("Delete"),
+        })
+    }
+
+    /// Whether the controller need not wait for a pod in this state.
+    pub(super) fn suffices(&self, health: Health) -> bool {
+        match health {
+            Health::Available => true,
+            Health::Ready(_) => self.ready_is_enough,
+            Health::Starting | Health::Broken | Health::Ended => false,
+        }
+    }
+
+    /// The names of the claims of a pod.
+    pub fn claims_of(&self, ordinal: i64) -> impl Iterator<Item = String> + '_ {
+        self.claims.iter().map(move |name| format!("{name}{ordinal}"))
+    }
+
+    /// The ordinals of the pods that a rolling update replaces.
+    pub fn replaced(&self) -> Range<i64> {
+        match self.strategy {
+            Strategy::OnDelete => self.ordinals.end..self.ordinals.end,
+            Strategy::RollingUpdate { partition, .. } => {
+                let first = self.ordinals.start.saturating_add(partition);
+                first.min(self.ordinals.end)..self.ordinals.end
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    kubernetes::cluster::Cluster,
+    object::{StatefulSetSpec, defaults},
+};
+
+fn settings(spec: Value, gates: &str) -> Settings {
+    let mut spec: StatefulSetSpec = serde_json::from_value(spec).unwrap();
+    defaults::stateful_set(&mut spec);
+    let mut cluster = Cluster::default();
+    for gate in gates.split_whitespace() {
+        cluster.set_gate(gate, true);
+    }
+    Settings::of("db", &spec, &cluster).unwrap()
+}
+
+/// Available pods of the old template.
+fn old(ordinals: Range<i64>, settings: &Settings) -> State {
+    let pod = Pod { revision: Revision::Old, health: Health::Available };
+    State {
+        claims: ordinals.clone().flat_map(|it| settings.claims_of(it)).collect(),
+        pods: ordinals.map(|it| (it, pod)).collect(),
+        is_current: false,
+    }
+}
+
+/// The steps as `1 -4 +4 | 2 -3 +3`, with `*` after the pods of the old template that are created.
+fn text(course: &Course) -> String {
+    let mut text = String::new();
+    let mut wave = 0;
+    for step in &course.steps {
+        if step.wave != wave {
+            let bar = if wave == 0 { "" } else { " | " };
+            write!(text, "{bar}{}", step.wave).unwrap();
+            wave = step.wave;
+        }
+        let Target::Ordinal(ordinal) = step.target else { panic!("{step:?}") };
+        match step.action {
+            Action::Create => write!(text, " +{ordinal}"),
+            Action::Delete => write!(text, " -{ordinal}"),
+        }
+        .unwrap();
+        if step.action == Action::Create && step.revision == Revision::Old {
+            text.push('*');
+        }
+        if !step.claims.is_empty() {
+            write!(text, "({})", step.claims.join(" ")).unwrap();
+        }
+    }
+    text
+}
+
+fn course(spec: Value, gates: &str, before: Range<i64>, never: &NeverReady) -> Course {
+    let settings = settings(spec, gates);
+    let state = old(before, &settings);
+    simulate(&settings, state, never)
+}
+
+fn steps(spec: Value, before: Range<i64>) -> String {
+    text(&course(spec, "", before, &NeverReady::default()))
+}
+
+#[test]
+fn ordered_pods_are_created_one_by_one_and_parallel_ones_at_once() {
+    assert_eq!(steps(json!({"replicas": 3}), 0..0), "1 +0 | 2 +1 | 3 +2");
+    let parallel = json!({"replicas": 3, "podManagementPolicy": "Parallel"});
+    assert_eq!(steps(parallel, 0..0), "1 +0 +1 +2");
+}
+
+#[test]
+fn an_update_goes_from_the_last_to_the_partition() {
+    let spec = |partition: i64| {
+        json!({"replicas": 4, "minReadySeconds": 30,
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": partition}}})
+    };
+    let course = course(spec(2), "", 0..4, &NeverReady::default());
+    assert_eq!(text(&course), "1 -3 +3 | 2 -2 +2");
+    assert_eq!((course.at_least_seconds, course.at_most_unavailable, course.waves), (60, 1, 2));
+    assert_eq!(course.stop, None);
+    assert_eq!(steps(spec(4), 0..4), "");
+}
+
+#[test]
+fn scaling_down_waits_for_each_pod_to_be_gone_and_comes_before_the_update() {
+    assert_eq!(steps(json!({"replicas": 2}), 0..4), "1 -3 | 2 -2 | 3 -1 +1 | 4 -0 +0");
+    let parallel = json!({"replicas": 2, "podManagementPolicy": "Parallel"});
+    assert_eq!(steps(parallel, 0..4), "1 -2 -3 -1 +1 | 2 -0 +0");
+}
+
+#[test]
+fn ordered_pods_that_are_down_together_come_back_one_by_one() {
+    let spec = json!({"replicas": 4, "updateStrategy": {"type": "RollingUpdate",
+        "rollingUpdate": {"partition": 0, "maxUnavailable": 2}}});
+    let course = course(spec.clone(), "MaxUnavailableStatefulSet", 0..4, &NeverReady::default());
+    assert_eq!(text(&course), "1 -3 -2 +2 | 2 +3 | 3 -1 -0 +0 | 4 +1");
+    assert_eq!(course.at_most_unavailable, 2);
+    assert_eq!(steps(spec, 0..4), "1 -3 +3 | 2 -2 +2 | 3 -1 +1 | 4 -0 +0", "the gate is off");
+}
+
+#[test]
+fn a_pod_below_the_partition_is_made_from_the_old_template() {
+    let spec = json!({"replicas": 3, "updateStrategy": {"type": "RollingUpdate",
+        "rollingUpdate": {"partition": 2}}});
+    assert_eq!(steps(spec.clone(), 0..1), "1 +1* | 2 +2");
+    let settings = settings(spec, "");
+    let state = State { is_current: true, ..old(0..1, &settings) };
+    assert_eq!(text(&simulate(&settings, state, &NeverReady::default())), "1 +1 | 2 +2");
+}
+
+#[test]
+fn the_partition_counts_from_the_first_ordinal() {
+    let spec = json!({"replicas": 3, "ordinals": {"start": 5}, "updateStrategy":
+        {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}});
+    assert_eq!(steps(spec, 5..8), "1 -7 +7");
+}
+
+#[test]
+fn claims_follow_the_retention_policy() {
+    let spec = |when_scaled: &str| {
+        json!({"replicas": 1, "updateStrategy": {"type": "OnDelete"},
+            "persistentVolumeClaimRetentionPolicy": {"whenScaled": when_scaled},
+            "volumeClaimTemplates": [{"metadata": {"name": "data"}}]})
+    };
+    assert_eq!(steps(spec("Delete"), 0..2), "1 -1(data-db-1)");
+    assert_eq!(steps(spec("Retain"), 0..2), "1 -1");
+    assert_eq!(steps(spec("Retain"), 0..0), "1 +0(data-db-0)");
+    let settings = settings(spec("Retain"), "");
+    let claims = settings.claims_of(0).collect();
+    let kept = State { claims, ..State::default() };
+    assert_eq!(text(&simulate(&settings, kept, &NeverReady::default())), "1 +0");
+}
+
+#[test]
+fn renumbered_pods_are_replaced_by_others() {
+    let spec = json!({"replicas": 2, "ordinals": {"start": 1}});
+    assert_eq!(steps(spec, 0..2), "1 +2 | 2 -0 | 3 -1 +1");
+}
+
+#[test]
+fn a_pod_that_never_becomes_ready_stops_an_ordered_update() {
+    let never = NeverReady { all_new: true, ..NeverReady::default() };
+    let course = course(json!({"replicas": 3}), "", 0..3, &never);
+    assert_eq!(text(&course), "1 -2 +2");
+    assert_eq!(course.stop, Some(Stop { target: Target::Ordinal(2), why: Waits::ForThisPod }));
+    let only = NeverReady { ordinals: vec![0], ..NeverReady::default() };
+    let course = simulate(&settings(json!({"replicas": 1}), ""), State::default(), &only);
+    assert_eq!(course.stop, Some(Stop { target: Target::Ordinal(0), why: Waits::ForTheLast }));
+}
+
+#[test]
+fn a_broken_pod_holds_up_its_own_repair_only_if_pods_are_ordered() {
+    let steps = [("OrderedReady", ""), ("Parallel", "1 -2 +2 | 2 -1 +1 | 3 -0 +0")];
+    for (policy, expected) in steps {
+        let settings = settings(json!({"replicas": 3, "podManagementPolicy": policy}), "");
+        let mut state = old(0..3, &settings);
+        state.pods.insert(1, Pod { revision: Revision::Old, health: Health::Broken });
+        assert_eq!(text(&simulate(&settings, state, &NeverReady::default())), expected);
+    }
+}
+
+#[test]
+fn ten_thousand_pods_are_no_problem() {
+    let course = course(json!({"replicas": 10_000}), "", 0..10_000, &NeverReady::default());
+    assert_eq!((course.waves, course.steps.len()), (10_000, 20_000));
+}

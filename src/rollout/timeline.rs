@@ -1,0 +1,75 @@
+//! The time of a simulation, and the pods that change by themselves as it passes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Health;
+
+/// The clock, and the pods that wait for it. `K` names a pod.
+#[derive(Debug)]
+pub(super) struct Timeline<K> {
+    /// In seconds from the beginning.
+    pub(super) now: i64,
+    min_ready: i64,
+    starting: BTreeSet<K>,
+    /// When they will be available.
+    ready: BTreeMap<i64, BTreeSet<K>>,
+}
+
+impl<K: Ord + Copy> Timeline<K> {
+    pub(super) const fn new(min_ready: i64) -> Self {
+        Timeline { now: 0, min_ready, starting: BTreeSet::new(), ready: BTreeMap::new() }
+    }
+
+    /// Remembers a pod, if it changes by itself.
+    pub(super) fn add(&mut self, pod: K, health: Health) {
+        match health {
+            Health::Starting => {
+                self.starting.insert(pod);
+            }
+            Health::Ready(since) => {
+                let at = (since + self.min_ready).max(self.now);
+                self.ready.entry(at).or_default().insert(pod);
+            }
+            Health::Available | Health::Broken | Health::Ended => {}
+        }
+    }
+
+    /// Forgets a pod.
+    pub(super) fn remove(&mut self, pod: K, health: Health) {
+        match health {
+            Health::Starting => {
+                self.starting.remove(&pod);
+            }
+            Health::Ready(since) => {
+                let at = (since + self.min_ready).max(self.now);
+                if let Some(pods) = self.ready.get_mut(&at) {
+                    pods.remove(&pod);
+                }
+            }
+            Health::Available | Health::Broken | Health::Ended => {}
+        }
+    }
+
+    /// Lets time pass until the next pods change, and returns them with what becomes of them.
+    pub(super) fn advance(&mut self) -> Vec<(K, Health)> {
+        if !self.starting.is_empty() {
+            let pods = std::mem::take(&mut self.starting).into_iter();
+            if self.min_ready == 0 {
+                return pods.map(|pod| (pod, Health::Available)).collect();
+            }
+            let since = self.now;
+            let pods: Vec<_> = pods.map(|pod| (pod, Health::Ready(since))).collect();
+            for (pod, health) in &pods {
+                self.add(*pod, *health);
+            }
+            return pods;
+        }
+        while let Some((at, pods)) = self.ready.pop_first() {
+            if !pods.is_empty() {
+                self.now = at;
+                return pods.into_iter().map(|pod| (pod, Health::Available)).collect();
+            }
+        }
+        Vec::new()
+    }
+}
