@@ -1,6 +1,6 @@
 //! The command line: parses the arguments and runs the command.
 //!
-//! Imports: server, check, report, admission, engine, policy, catalogue, inject, manifests,
+//! Imports: server, check, plan, report, admission, engine, policy, catalogue, inject, manifests,
 //! object, kubernetes, yaml, exit, printable.
 
 mod diff;
@@ -17,7 +17,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[cfg(feature = "server")]
 use crate::server;
-use crate::{check, exit::Exit, printable::Printable};
+use crate::{check, exit::Exit, plan, printable::Printable};
 
 /// Admission control for DaemonSets, StatefulSets and the pods of node daemons.
 ///
@@ -51,6 +51,7 @@ enum Command {
     Probe(server::probe::ProbeArgs),
     Check(check::CheckArgs),
     Diff(diff::DiffArgs),
+    Plan(plan::PlanArgs),
     Inject(inject::InjectArgs),
     Rules(rules::RulesArgs),
     Explain(rules::ExplainArgs),
@@ -89,6 +90,7 @@ pub fn main() -> ExitCode {
         Command::Probe(args) => server::probe::run(&args),
         Command::Check(args) => check::run(&args).map(Into::into),
         Command::Diff(args) => diff::run(&args).map(Into::into),
+        Command::Plan(args) => plan::run(&args).map(Into::into),
         Command::Inject(args) => inject::run(&args).map(Into::into),
         Command::Rules(args) => rules::list(&args).map(Into::into),
         Command::Explain(args) => rules::explain(&args).map(Into::into),

@@ -13,6 +13,7 @@
 //! ```text
 //! cli/          what the user typed
 //! server/       serve: HTTPS, certificates, probes, metrics    check/   manifests in, a report out
+//! plan/         what the controllers will do with a change
 //! report/       findings, for people and pipelines  admission/   review in, response out
 //! live/         the cluster as it is now: watches, lists, its release
 //! engine/       runs the rules, judges: verdict, exceptions, ratcheting
@@ -51,6 +52,7 @@ pub mod kubernetes;
 pub mod live;
 pub mod manifests;
 pub mod object;
+pub mod plan;
 pub mod policy;
 pub mod printable;
 pub mod report;

@@ -83,6 +83,8 @@ struct Simulation<'a> {
     never_ready: &'a NeverReady,
     places: Vec<Place>,
     groups: [BTreeSet<usize>; GROUPS],
+    /// Nodes that get no new pod, and whose deleted pods are not gone yet.
+    leaving: BTreeSet<usize>,
     timeline: Timeline<usize>,
     /// The nodes among which the controller has begun to choose at random.
     candidates: Option<Rc<[usize]>>,
@@ -102,6 +104,7 @@ impl<'a> Simulation<'a> {
             wanted,
             never_ready,
             groups: Default::default(),
+            leaving: BTreeSet::new(),
             timeline: Timeline::new(settings.min_ready_seconds),
             candidates: None,
             lasting: places
@@ -135,6 +138,10 @@ impl<'a> Simulation<'a> {
             }
             if self.course.steps.len() == before {
                 self.course.waves -= 1;
+            }
+            if !self.leaving.is_empty() {
+                self.leaving.clear();
+                continue;
             }
             let changes = self.timeline.advance();
             if changes.is_empty() {
@@ -184,6 +191,8 @@ impl<'a> Simulation<'a> {
         let down = [Group::Empty, Group::NewDown, Group::BothWaiting, Group::BothDone];
         let old_down = [Group::OldDown, Group::OldDownLeaving];
         let unavailable: usize = down.iter().chain(&old_down).map(|it| self.count(*it)).sum();
+        // A pod counts until it is gone.
+        let unavailable = unavailable + self.leaving.len();
         let budget = self.budget.max_unavailable.saturating_sub(unavailable);
         for group in old_down {
             self.delete_on(group, Revision::Old);
@@ -226,17 +235,14 @@ impl<'a> Simulation<'a> {
     /// The nodes of these groups, not more than this number, and whether others could have been
     /// chosen. The controller goes through them in random order; here it is the order of the input.
     fn choose(&mut self, groups: &[Group], count: usize) -> (Vec<usize>, bool) {
-        let mut all: Vec<_> = Vec::new();
-        for group in groups {
-            all.extend(self.group_mut(*group).iter().copied());
-        }
-        if count < all.len() && count > 0 && self.candidates.is_none() {
+        let total: usize = groups.iter().map(|group| self.count(*group)).sum();
+        if count < total && count > 0 && self.candidates.is_none() {
+            let mut all: Vec<_> = groups.iter().flat_map(|group| self.take(*group)).collect();
             all.sort_unstable();
-            self.candidates = Some(all.clone().into());
+            self.candidates = Some(all.into());
         }
-        let is_random = count < all.len() || self.candidates.is_some();
-        all.truncate(count);
-        (all, is_random)
+        let chosen = groups.iter().flat_map(|group| self.set(*group)).copied().take(count);
+        (chosen.collect(), count < total || self.candidates.is_some())
     }
 
     fn create_on(&mut self, group: Group) {
@@ -300,6 +306,10 @@ impl<'a> Simulation<'a> {
         });
         if let Some(health) = gone {
             self.timeline.remove(index, health);
+        }
+        let place = self.places.get(index);
+        if place.is_some_and(|it| !it.runs && it.old.is_none() && it.new.is_none()) {
+            self.leaving.insert(index);
         }
     }
 

@@ -116,7 +116,9 @@ impl<'a> Simulation<'a> {
 
     /// Lets time pass until something changes. Returns whether anything does.
     fn advance(&mut self) -> bool {
-        let gone = self.end_pods(|_, _| true);
+        if self.end_pods(|_, _| true) {
+            return true;
+        }
         let changes = self.timeline.advance();
         for (ordinal, health) in &changes {
             if let Some(pod) = self.pods.get_mut(ordinal) {
@@ -124,7 +126,7 @@ impl<'a> Simulation<'a> {
                 self.set_unavailable(*ordinal, !self.settings.suffices(*health));
             }
         }
-        gone || !changes.is_empty()
+        !changes.is_empty()
     }
 
     /// Removes the terminating pods that pass the filter.

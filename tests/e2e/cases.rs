@@ -11,6 +11,7 @@ mod nodes;
 mod outage;
 mod pairing;
 mod reinvocation;
+mod rollouts;
 mod view;
 mod warnings;
 
@@ -53,6 +54,7 @@ pub(crate) fn all() -> Vec<Case> {
         pairing::CASES,
         reinvocation::CASES,
         view::CASES,
+        rollouts::CASES,
         warnings::CASES,
     ]
     .concat()

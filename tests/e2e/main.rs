@@ -22,8 +22,11 @@ mod link;
 mod manifests;
 mod namespace;
 mod node;
+mod rollouts;
 mod service;
 mod stage;
+#[path = "../traces.rs"]
+mod traces;
 mod viewer;
 
 use std::{env, path::PathBuf, process::ExitCode, sync::Arc};

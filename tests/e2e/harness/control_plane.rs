@@ -50,6 +50,11 @@ impl ControlPlane {
     /// # Panics
     /// With the end of the log, if one of them does not start.
     pub(crate) fn start(assets: &Path) -> Self {
+        Self::start_with_gates(assets, &[])
+    }
+
+    /// The same, with these feature gates, such as `A=true`.
+    pub(crate) fn start_with_gates(assets: &Path, gates: &[&str]) -> Self {
         let folder = tempfile::Builder::new().prefix("setguard-e2e-").tempdir().expect("a folder");
         let [etcd_port, peer_port, port] = free_ports();
         write_keys(folder.path());
@@ -64,7 +69,7 @@ impl ControlPlane {
         let assets = assets.to_owned();
         let mut control_plane =
             ControlPlane { kubectl, port, assets, processes, etcd_port, folder };
-        control_plane.start_api_server(&[]);
+        control_plane.start_api_server(&[&format!("--feature-gates={}", gates.join(","))]);
         control_plane
     }
 
@@ -110,12 +115,23 @@ impl ControlPlane {
 
     /// Starts kube-controller-manager with these controllers.
     pub(crate) fn start_controllers(&self, controllers: &[&str]) {
+        self.start_controllers_with_gates(controllers, &[]);
+    }
+
+    /// The same, with these feature gates.
+    pub(crate) fn start_controllers_with_gates(&self, controllers: &[&str], gates: &[&str]) {
         self.start_program(
             CONTROLLER_MANAGER,
             CONTROLLERS_TOKEN,
             &[
                 &format!("--controllers={}", controllers.join(",")),
                 "--use-service-account-credentials",
+                &format!("--feature-gates={}", gates.join(",")),
+                // The limits of a production cluster would only make the tests slow.
+                "--kube-api-qps=1000",
+                "--kube-api-burst=2000",
+                "--concurrent-statefulset-syncs=20",
+                "--concurrent-daemonset-syncs=20",
             ],
         );
     }

@@ -1,0 +1,131 @@
+//! `setguard plan`: what the controllers will do with a change.
+//!
+//! Imports: report, engine, policy, inject, manifests, apply, rules, rollout, object, kubernetes,
+//! yaml, finding, exit, printable.
+
+#![expect(clippy::disallowed_methods, reason = "today's date is read here")]
+
+mod difference;
+mod forecast;
+mod input;
+mod json;
+mod markdown;
+mod picture;
+mod refusal;
+mod text;
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use anstream::{AutoStream, ColorChoice};
+use clap::{Args, ValueEnum, error::ErrorKind};
+use jiff::{Timestamp, tz::TimeZone};
+
+use self::{
+    forecast::{Change, Forecaster},
+    input::Input,
+};
+use crate::{
+    engine::{Context, Door, deadline::Deadline},
+    exit::Exit,
+    policy::args::PolicyArgs,
+    printable::Printable,
+    report,
+};
+
+/// Show what the controllers will do with a change, before it is made
+///
+/// Simulates the controllers of DaemonSets and StatefulSets: which pods are created, deleted and
+/// replaced, in which order, how many at a time, which claims are created and deleted, and where the
+/// rollout stops. Pods are assumed to become ready unless --never-ready says otherwise, and to be
+/// available when they have been ready for minReadySeconds. The pods and claims of the previous
+/// object are assumed to exist, to be of its template and to be available.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes:
+  0  everything can be applied
+  1  the API server would refuse at least one object
+  2  wrong usage, an invalid policy, or input that cannot be read
+
+Examples:
+  setguard plan deploy/ --against ../main/deploy/
+  kubectl get sts db -o yaml > before.yaml && setguard plan db.yaml --against before.yaml
+  kubectl get nodes -o yaml > nodes.yaml && setguard plan agent.yaml --nodes nodes.yaml
+  setguard plan db.yaml --against before.yaml --never-ready db-2")]
+pub struct PlanArgs {
+    /// Files and folders; `-` is standard input
+    #[arg(value_name = "PATH|-")]
+    paths: Vec<PathBuf>,
+    /// The previous manifests, or the objects in the cluster as `kubectl get -o yaml` prints them;
+    /// without them everything is new. May be given more than once
+    #[arg(long, value_name = "PATH")]
+    against: Vec<PathBuf>,
+    /// The nodes of the cluster, as `kubectl get nodes -o yaml` prints them: without them nothing can
+    /// be said about the pods of a DaemonSet
+    #[arg(long, value_name = "FILE")]
+    nodes: Vec<PathBuf>,
+    /// A pod that never becomes ready once it is created again, such as db-2; `new` means every pod
+    /// with the new template. May be given more than once
+    #[arg(long, value_name = "POD|new")]
+    never_ready: Vec<String>,
+    /// The output format
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    /// Use no characters but those of ASCII
+    #[arg(long)]
+    ascii: bool,
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+/// How the plan is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For a comment on a pull request
+    Markdown,
+    /// One JSON document for programs
+    Json,
+}
+
+/// `setguard plan`.
+///
+/// # Errors
+/// When the policy or a feature gate is invalid, or the plan cannot be written.
+pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
+    if args.paths.is_empty() {
+        let mut command = PlanArgs::augment_args(clap::Command::new("setguard plan"));
+        let message = "which manifests? Give files or folders, or - for standard input";
+        let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
+        return Ok(Exit::Error);
+    }
+    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error) };
+    let mut exit = Exit::Clean;
+    let mut complain = |message: String| {
+        exit = Exit::Error;
+        let _ = writeln!(Printable::new(anstream::stderr()), "error: {message}");
+    };
+    let input = Input::read(&args.paths, &args.against, &args.nodes, &mut complain);
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let context = Context { policy: &policy, door: Door::Check, today, deadline: Deadline::NONE };
+    let forecaster = Forecaster::new(&input, context, &args.never_ready);
+    let forecasts = forecaster.all();
+    if forecasts.iter().any(|forecast| forecast.change == Change::Refused) {
+        exit = exit.and(Exit::Denied);
+    }
+    let stdout = io::stdout();
+    let choice = AutoStream::choice(&stdout);
+    let plain = args.ascii || choice == ColorChoice::Never;
+    let mut out = Printable::new(io::BufWriter::new(stdout.lock()));
+    match args.format {
+        Format::Text => text::print(&forecasts, plain, &mut out)?,
+        Format::Markdown => markdown::print(&forecasts, &mut out)?,
+        Format::Json => json::print(&forecasts, &mut out)?,
+    }
+    out.flush()?;
+    Ok(exit)
+}

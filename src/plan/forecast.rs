@@ -1,0 +1,274 @@
+//! What becomes of one object.
+
+mod daemon_set;
+mod stateful_set;
+
+use serde_json::Value;
+
+use super::{
+    difference::{Difference, differences},
+    input::{Given, Input},
+    refusal::{self, Refusal},
+};
+use crate::{
+    apply::{self, Verb},
+    engine::Context,
+    inject,
+    manifests::id::ObjectId,
+    object::{Object, Subject, Workload, schema},
+    rollout::{
+        Course, Stop, Target, Waits,
+        node::{Node, Placement},
+    },
+    yaml,
+};
+
+/// What happens to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Create,
+    Update,
+    Scale,
+    Delete,
+    None,
+    Refused,
+}
+
+impl Change {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Change::Create => "create",
+            Change::Update => "update",
+            Change::Scale => "scale",
+            Change::Delete => "delete",
+            Change::None => "none",
+            Change::Refused => "refused",
+        }
+    }
+}
+
+/// Everything that a plan says about an object.
+#[derive(Debug)]
+pub(super) struct Forecast {
+    pub(super) id: ObjectId,
+    pub(super) change: Change,
+    /// How it is rolled out, in a few words.
+    pub(super) settings: Vec<String>,
+    pub(super) differences: Vec<Difference>,
+    pub(super) refusals: Vec<Refusal>,
+    /// What else the reader has to know.
+    pub(super) notes: Vec<String>,
+    /// What was simulated: not the change itself, if it is refused.
+    pub(super) course: Course,
+    /// The pods that are left alone, and whether they are of the new template.
+    pub(super) kept: Vec<(Target, bool)>,
+    /// Why pods of the old template are left alone, if they are.
+    pub(super) why_kept: Option<String>,
+    /// What would stop it, if pods with the new template never became ready.
+    pub(super) if_broken: Option<Stop>,
+    pub(super) is_ordered: bool,
+    pub(super) min_ready_seconds: i64,
+    /// For DaemonSets: the nodes, where the pods run now, and where they will.
+    pub(super) nodes: Vec<Node>,
+    pub(super) before: Vec<Placement>,
+    pub(super) after: Vec<Placement>,
+}
+
+impl Forecast {
+    fn new(id: ObjectId, change: Change) -> Self {
+        Forecast {
+            id,
+            change,
+            settings: Vec::new(),
+            differences: Vec::new(),
+            refusals: Vec::new(),
+            notes: Vec::new(),
+            course: Course::default(),
+            kept: Vec::new(),
+            why_kept: None,
+            if_broken: None,
+            is_ordered: false,
+            min_ready_seconds: 0,
+            nodes: Vec::new(),
+            before: Vec::new(),
+            after: Vec::new(),
+        }
+    }
+
+    /// The name of a pod, or of the node that it is on.
+    pub(super) fn name(&self, target: &Target) -> String {
+        match target {
+            Target::Ordinal(ordinal) => format!("{}-{ordinal}", self.id.name),
+            Target::Node(index) => self.node(*index).to_owned(),
+            Target::SomeNodes { count: 1, .. } => "one of the nodes".to_owned(),
+            Target::SomeNodes { count, .. } => format!("{count} of the nodes"),
+        }
+    }
+
+    pub(super) fn node(&self, index: usize) -> &str {
+        self.nodes.get(index).map_or("", |node| &node.name)
+    }
+
+    /// Why the controller does not go on.
+    pub(super) fn why(&self, stop: &Stop) -> String {
+        let name = self.name(&stop.target);
+        match (&stop.target, stop.why) {
+            (Target::Ordinal(_), Waits::ForThisPod) => {
+                format!("{name} never becomes available, and no other pod is touched before")
+            }
+            (Target::Ordinal(_), Waits::Budget) => {
+                format!("{name} never becomes available and uses up maxUnavailable")
+            }
+            (Target::Ordinal(_), Waits::ForTheLast) => format!("{name} never becomes available"),
+            (_, Waits::ForThisPod | Waits::Budget) => {
+                "the new pods never become available and use up what may be unavailable".to_owned()
+            }
+            (_, Waits::ForTheLast) => "the new pods never become available".to_owned(),
+        }
+    }
+}
+
+/// Makes forecasts.
+pub(super) struct Forecaster<'a> {
+    input: &'a Input,
+    context: Context<'a>,
+    never_ready: &'a [String],
+}
+
+impl<'a> Forecaster<'a> {
+    pub(super) const fn new(
+        input: &'a Input,
+        context: Context<'a>,
+        never_ready: &'a [String],
+    ) -> Self {
+        Forecaster { input, context, never_ready }
+    }
+
+    /// The forecasts of all objects: first the given ones, then those that are no longer given.
+    pub(super) fn all(&self) -> Vec<Forecast> {
+        let mut all: Vec<_> = self.input.given.iter().map(|given| self.given(given)).collect();
+        let is_given = |id: &ObjectId| self.input.given.iter().any(|given| given.id == *id);
+        let mut gone: Vec<_> = self.input.previous.iter().filter(|(id, _)| !is_given(id)).collect();
+        gone.sort_by_key(|(_, (order, ..))| *order);
+        for (id, (_, resource, json)) in gone {
+            if let Ok(old) = Object::parse(resource, json) {
+                all.push(self.deleted(id, &old));
+            }
+        }
+        all
+    }
+
+    fn given(&self, given: &Given) -> Forecast {
+        let old = self.input.previous.get(&given.id).filter(|_| !given.id.is_generated);
+        let old = old.filter(|(_, resource, _)| *resource == given.resource);
+        let mut forecast = Forecast::new(given.id.clone(), Change::Create);
+        let mut problems = given.problems.iter();
+        forecast.refusals.extend(problems.by_ref().map(|problem| Refusal {
+            rule: "schema",
+            field: problem.field.to_string(),
+            message: problem.message.clone(),
+        }));
+        let old_json = old.map(|(_, _, json)| self.injected(given, json));
+        let json = match old.zip(old_json.as_deref()) {
+            Some(((_, _, given_old), stored)) => merged(given, given_old, stored),
+            None => given.json.clone(),
+        };
+        let json = self.injected(given, &json);
+        let object = match Object::parse(given.resource, &json) {
+            Ok(object) => object,
+            Err(error) => {
+                let (field, message) = (String::new(), error.to_string());
+                if forecast.refusals.is_empty() {
+                    forecast.refusals.push(Refusal { rule: "schema", field, message });
+                }
+                forecast.change = Change::Refused;
+                return forecast;
+            }
+        };
+        let subject = match &old_json {
+            Some(old) => Subject::update(object, old),
+            None => Subject::create(object),
+        };
+        let (refusals, help) = refusal::of(&subject, &self.context);
+        forecast.refusals.extend(refusals);
+        let before = old_json.as_deref();
+        let before = before.and_then(|json| Object::parse(given.resource, json).ok());
+        if let Some(before) = &before {
+            differences(&spec(before), &spec(&subject.object), "spec", &mut forecast.differences);
+            forecast.change = change(&forecast.differences);
+        }
+        let is_refused = !forecast.refusals.is_empty();
+        if is_refused {
+            forecast.change = Change::Refused;
+            forecast.notes = help;
+            // What can be had all the same: the object made anew over the pods that are there.
+            let same_selector =
+                before.as_ref().map(Object::selector) == Some(subject.object.selector());
+            if forecast.notes.is_empty() || !same_selector {
+                return forecast;
+            }
+        }
+        if subject.object.resource.is_kruise() {
+            let note = "not simulated: OpenKruise has a controller of its own";
+            forecast.notes.push(note.to_owned());
+            return forecast;
+        }
+        let cluster = &self.context.policy.cluster;
+        let changes = before.is_some() && subject.template_changes(cluster);
+        let mut inner = Forecast::new(forecast.id.clone(), forecast.change);
+        match &subject.object.workload {
+            Workload::StatefulSet(spec) => {
+                let old = before.as_ref().and_then(Object::stateful_set);
+                self.stateful_set(spec, old, changes, is_refused, &mut inner);
+            }
+            Workload::DaemonSet(spec) => {
+                let old = before.as_ref().and_then(|old| match &old.workload {
+                    Workload::DaemonSet(spec) => Some(&**spec),
+                    Workload::StatefulSet(_) => None,
+                });
+                self.daemon_set(spec, old, changes, &mut inner);
+            }
+        }
+        inner.differences = forecast.differences;
+        inner.refusals = forecast.refusals;
+        inner.notes.splice(0..0, forecast.notes);
+        inner
+    }
+
+    /// What the webhook makes of an object.
+    fn injected(&self, given: &Given, json: &str) -> String {
+        let namespace = &given.id.namespace;
+        let by_namespace = self.input.namespaces.contains(namespace);
+        let object = Object::parse(given.resource, json).ok();
+        let injection = object
+            .map(|object| inject::template(&object, by_namespace, &self.context.policy.injection));
+        injection.and_then(|it| it.applied(json)).unwrap_or_else(|| json.to_owned())
+    }
+}
+
+/// What the API server is asked to store when a manifest is applied over the old object.
+fn merged(given: &Given, old: &str, stored: &str) -> String {
+    let documents = yaml::documents(&given.json);
+    let Some(root) = documents.into_iter().find_map(Result::ok).map(|it| it.root) else {
+        return given.json.clone();
+    };
+    let outcomes = apply::outcomes(Verb::Apply, &root, given.resource, old, stored);
+    let last = outcomes.last();
+    last.map_or_else(|| given.json.clone(), |node| schema::read(node, given.resource).json(node))
+}
+
+fn spec(object: &Object<'_>) -> Value {
+    match &object.workload {
+        Workload::DaemonSet(spec) => serde_json::to_value(spec),
+        Workload::StatefulSet(spec) => serde_json::to_value(spec),
+    }
+    .unwrap_or_default()
+}
+
+fn change(differences: &[Difference]) -> Change {
+    match differences {
+        [] => Change::None,
+        all if all.iter().all(|it| it.path == "spec.replicas") => Change::Scale,
+        _ => Change::Update,
+    }
+}

@@ -1,0 +1,151 @@
+//! What becomes of a StatefulSet.
+
+use std::collections::BTreeSet;
+
+use super::{Change, Forecast, Forecaster};
+use crate::{
+    manifests::id::ObjectId,
+    object::{Object, StatefulSetSpec, Workload},
+    rollout::{
+        Action, Course, Health, NeverReady, Revision, Step, Target, Waits,
+        stateful_set::{Pod, Settings, State, Strategy, simulate},
+    },
+};
+
+impl Forecaster<'_> {
+    /// `starts_anew` if the object is deleted without its pods and made again.
+    pub(super) fn stateful_set(
+        &self,
+        spec: &StatefulSetSpec,
+        old: Option<&StatefulSetSpec>,
+        template_changes: bool,
+        starts_anew: bool,
+        forecast: &mut Forecast,
+    ) {
+        let cluster = &self.context.policy.cluster;
+        let name = forecast.id.name.clone();
+        let Some(settings) = Settings::of(&name, spec, cluster) else {
+            let note = "not simulated: this update strategy is not known";
+            forecast.notes.push(note.to_owned());
+            return;
+        };
+        forecast.is_ordered = settings.is_ordered;
+        forecast.min_ready_seconds = spec.min_ready_seconds.unwrap_or(0).into();
+        forecast.settings = describe(&settings, spec);
+        let revision = if template_changes { Revision::Old } else { Revision::New };
+        let before = old.and_then(|old| Settings::of(&name, old, cluster));
+        let state = State {
+            is_current: !template_changes || starts_anew,
+            ..before.as_ref().map(|old| state(old, revision)).unwrap_or_default()
+        };
+        let never_ready = self.never_ready(&name);
+        forecast.course = simulate(&settings, state.clone(), &never_ready);
+        let moved: BTreeSet<_> = forecast.course.steps.iter().map(ordinal).collect();
+        let kept = state.pods.iter().filter(|(ordinal, _)| !moved.contains(ordinal));
+        forecast.kept = kept
+            .map(|(ordinal, pod)| (Target::Ordinal(*ordinal), pod.revision == Revision::New))
+            .collect();
+        if template_changes && forecast.kept.iter().any(|(_, is_new)| !is_new) {
+            forecast.why_kept = Some(why_kept(&settings, &forecast.course));
+        }
+        let all_new = NeverReady { all_new: true, ..NeverReady::default() };
+        if forecast.course.stop.is_none() && !forecast.course.steps.is_empty() {
+            forecast.if_broken = simulate(&settings, state, &all_new).stop;
+        }
+    }
+
+    fn never_ready(&self, set: &str) -> NeverReady {
+        let ordinals = self.never_ready.iter().filter_map(|pod| {
+            let (name, ordinal) = pod.rsplit_once('-')?;
+            (name == set).then(|| ordinal.parse().ok())?
+        });
+        NeverReady {
+            all_new: self.never_ready.iter().any(|pod| pod == "new"),
+            ordinals: ordinals.collect(),
+        }
+    }
+
+    /// An object that is no longer among the manifests.
+    pub(super) fn deleted(&self, id: &ObjectId, old: &Object<'_>) -> Forecast {
+        let mut forecast = Forecast::new(id.clone(), Change::Delete);
+        forecast.notes.push(
+            "it is no longer among the manifests: this is what happens if it is deleted".to_owned(),
+        );
+        let Workload::StatefulSet(spec) = &old.workload else {
+            forecast.notes.push("its pods are deleted, all at once".to_owned());
+            return forecast;
+        };
+        let Some(settings) = Settings::of(&id.name, spec, &self.context.policy.cluster) else {
+            return forecast;
+        };
+        let retention = spec.persistent_volume_claim_retention_policy.as_ref();
+        let deletes = retention.and_then(|it| it.when_deleted.as_deref()) == Some("Delete");
+        let claims = |ordinal| {
+            if deletes { settings.claims_of(ordinal).collect() } else { Vec::new() }
+        };
+        // The garbage collector deletes them, in no order.
+        let steps = settings.ordinals.clone().map(|ordinal| Step {
+            wave: 1,
+            action: Action::Delete,
+            target: Target::Ordinal(ordinal),
+            revision: Revision::Old,
+            claims: claims(ordinal),
+        });
+        let steps: Vec<_> = steps.collect();
+        forecast.course =
+            Course { waves: usize::from(!steps.is_empty()), steps, ..Course::default() };
+        forecast
+    }
+}
+
+/// The pods of a set whose rollout is complete.
+fn state(settings: &Settings, revision: Revision) -> State {
+    let pod = Pod { revision, health: Health::Available };
+    let ordinals = settings.ordinals.clone();
+    State {
+        claims: ordinals.clone().flat_map(|it| settings.claims_of(it)).collect(),
+        pods: ordinals.map(|it| (it, pod)).collect(),
+        is_current: false,
+    }
+}
+
+const fn ordinal(step: &Step) -> i64 {
+    match step.target {
+        Target::Ordinal(ordinal) => ordinal,
+        Target::Node(_) | Target::SomeNodes { .. } => -1,
+    }
+}
+
+fn describe(settings: &Settings, spec: &StatefulSetSpec) -> Vec<String> {
+    let count = settings.ordinals.end - settings.ordinals.start;
+    let mut words = match settings.strategy {
+        Strategy::OnDelete => vec!["OnDelete".to_owned()],
+        Strategy::RollingUpdate { .. } => vec!["RollingUpdate".to_owned()],
+    };
+    words.push(spec.pod_management_policy.clone().unwrap_or_default());
+    words.push(if count == 1 { "1 replica".to_owned() } else { format!("{count} replicas") });
+    if let Strategy::RollingUpdate { partition, max_unavailable } = settings.strategy {
+        if partition > 0 {
+            words.push(format!("partition {partition}"));
+        }
+        if let Some(most) = max_unavailable.filter(|most| *most > 1) {
+            words.push(format!("maxUnavailable {most}"));
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn why_kept(settings: &Settings, course: &Course) -> String {
+    match settings.strategy {
+        Strategy::OnDelete => "OnDelete: until somebody deletes them".to_owned(),
+        Strategy::RollingUpdate { .. } if course.stop.as_ref().is_some_and(is_early) => {
+            "the rollout stops before them".to_owned()
+        }
+        Strategy::RollingUpdate { partition, .. } => format!("partition {partition}"),
+    }
+}
+
+fn is_early(stop: &crate::rollout::Stop) -> bool {
+    stop.why != Waits::ForTheLast
+}

@@ -1,0 +1,214 @@
+//! One JSON document. It has its own types, so that the simulation's types are not an interface.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::{
+    forecast::Forecast,
+    picture::{Tally, replaced},
+};
+use crate::rollout::{Action, Step, Target};
+
+/// How many candidates are listed in all, where the controller chooses at random. Beyond this
+/// number they are listed with the first step only.
+const MOST_CANDIDATES: usize = 10_000;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlanV1<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    objects: Vec<ObjectV1<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ObjectV1<'a> {
+    object: IdV1<'a>,
+    change: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<FindingV1<'a>>,
+    changes: Vec<DifferenceV1<'a>>,
+    steps: Vec<StepV1<'a>>,
+    summary: SummaryV1,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct IdV1<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+    namespace: &'a str,
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct FindingV1<'a> {
+    rule: &'static str,
+    field: &'a str,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct DifferenceV1<'a> {
+    field: &'a str,
+    old: Option<&'a str>,
+    new: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct StepV1<'a> {
+    /// 0 for pods that are left alone.
+    wave: usize,
+    action: &'static str,
+    pod: Option<String>,
+    node: Option<&'a str>,
+    revision: &'static str,
+    claims: ClaimsV1<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    candidates: Option<Vec<&'a str>>,
+}
+
+#[derive(Default, Serialize)]
+struct ClaimsV1<'a> {
+    created: &'a [String],
+    deleted: &'a [String],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SummaryV1 {
+    created: usize,
+    deleted: usize,
+    replaced: usize,
+    kept: usize,
+    at_most_unavailable: usize,
+    at_least_seconds: i64,
+    waves: usize,
+    stops_at: Option<String>,
+    why: Option<String>,
+}
+
+/// Prints the plan.
+pub(super) fn print(forecasts: &[Forecast], out: &mut dyn Write) -> io::Result<()> {
+    let plan = PlanV1 {
+        api_version: "setguard.io/v1",
+        kind: "Plan",
+        objects: forecasts.iter().map(object).collect(),
+    };
+    serde_json::to_writer_pretty(&mut *out, &plan)?;
+    writeln!(out)
+}
+
+fn object(forecast: &Forecast) -> ObjectV1<'_> {
+    let id = &forecast.id;
+    let course = &forecast.course;
+    // If the change is refused, nothing happens.
+    let is_refused = !forecast.refusals.is_empty();
+    let Tally { created, deleted, .. } = Tally::of(course);
+    let replaced = replaced(forecast);
+    let why = course.stop.as_ref().map(|stop| forecast.why(stop));
+    let nothing = if is_refused { 0 } else { 1 };
+    ObjectV1 {
+        object: IdV1 {
+            api_version: &id.api_version,
+            kind: &id.kind,
+            namespace: &id.namespace,
+            name: &id.name,
+        },
+        change: forecast.change.as_str(),
+        findings: forecast
+            .refusals
+            .iter()
+            .map(|it| FindingV1 { rule: it.rule, field: &it.field, message: &it.message })
+            .collect(),
+        changes: forecast
+            .differences
+            .iter()
+            .map(|it| DifferenceV1 {
+                field: &it.path,
+                old: it.old.as_deref(),
+                new: it.new.as_deref(),
+            })
+            .collect(),
+        steps: if is_refused { Vec::new() } else { steps(forecast) },
+        summary: SummaryV1 {
+            created: (created - replaced) * nothing,
+            deleted: (deleted - replaced) * nothing,
+            replaced: replaced * nothing,
+            kept: forecast.kept.len() * nothing,
+            at_most_unavailable: course.at_most_unavailable * nothing,
+            at_least_seconds: if is_refused { 0 } else { course.at_least_seconds },
+            waves: course.waves * nothing,
+            stops_at: course
+                .stop
+                .as_ref()
+                .filter(|_| !is_refused)
+                .map(|stop| forecast.name(&stop.target)),
+            why: why.or_else(|| forecast.why_kept.clone()).filter(|_| !is_refused),
+        },
+        notes: &forecast.notes,
+    }
+}
+
+fn steps(forecast: &Forecast) -> Vec<StepV1<'_>> {
+    let mut room = MOST_CANDIDATES;
+    let mut is_first = true;
+    let steps = forecast.course.steps.iter().map(|step| {
+        let (mut count, mut candidates) = (None, None);
+        if let Target::SomeNodes { count: some, candidates: all } = &step.target {
+            count = Some(*some);
+            let fits = all.len() <= room;
+            if fits || is_first {
+                room = room.saturating_sub(all.len());
+                candidates = Some(all.iter().map(|index| forecast.node(*index)).collect());
+                is_first = false;
+            }
+        }
+        StepV1 { count, candidates, ..of(step, forecast) }
+    });
+    let mut steps: Vec<_> = steps.collect();
+    steps.extend(forecast.kept.iter().map(|(target, is_new)| StepV1 {
+        wave: 0,
+        action: "keep",
+        pod: pod(target, forecast),
+        node: node(target, forecast),
+        revision: if *is_new { "new" } else { "old" },
+        claims: ClaimsV1::default(),
+        count: None,
+        candidates: None,
+    }));
+    steps
+}
+
+fn of<'a>(step: &'a Step, forecast: &'a Forecast) -> StepV1<'a> {
+    StepV1 {
+        wave: step.wave,
+        action: step.action.as_str(),
+        pod: pod(&step.target, forecast),
+        node: node(&step.target, forecast),
+        revision: step.revision.as_str(),
+        claims: match step.action {
+            Action::Create => ClaimsV1 { created: &step.claims, deleted: &[] },
+            Action::Delete => ClaimsV1 { created: &[], deleted: &step.claims },
+        },
+        count: None,
+        candidates: None,
+    }
+}
+
+fn pod(target: &Target, forecast: &Forecast) -> Option<String> {
+    matches!(target, Target::Ordinal(_)).then(|| forecast.name(target))
+}
+
+fn node<'a>(target: &Target, forecast: &'a Forecast) -> Option<&'a str> {
+    match target {
+        Target::Node(index) => Some(forecast.node(*index)),
+        Target::Ordinal(_) | Target::SomeNodes { .. } => None,
+    }
+}

@@ -1,0 +1,326 @@
+//! A forecast in lines of text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::forecast::{Change, Forecast};
+use crate::rollout::{
+    Action, Course, Step, Target, Waits,
+    node::{Placement, WhyNot},
+};
+
+/// How many waves are shown one by one.
+const MOST_WAVES: usize = 12;
+/// How many names are listed.
+const MOST_NAMES: usize = 8;
+
+/// The symbols of a picture.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Symbols {
+    pub(super) moves: &'static str,
+    pub(super) stays: &'static str,
+    pub(super) arrow: &'static str,
+    pub(super) more: &'static str,
+}
+
+pub(super) const UNICODE: Symbols =
+    Symbols { moves: "●", stays: "○", arrow: "→", more: "…" };
+pub(super) const ASCII: Symbols = Symbols { moves: "*", stays: "-", arrow: "->", more: "..." };
+
+/// How many pods are created and deleted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) created: usize,
+    pub(super) deleted: usize,
+}
+
+impl Tally {
+    pub(super) fn of(course: &Course) -> Self {
+        let mut tally = Tally::default();
+        for step in &course.steps {
+            match step.action {
+                Action::Create => tally.created += count(step),
+                Action::Delete => tally.deleted += count(step),
+            }
+        }
+        tally
+    }
+}
+
+const fn count(step: &Step) -> usize {
+    match step.target {
+        Target::Ordinal(_) | Target::Node(_) => 1,
+        Target::SomeNodes { count, .. } => count,
+    }
+}
+
+/// How many pods are deleted and created again.
+pub(super) fn replaced(forecast: &Forecast) -> usize {
+    let mut ends: [BTreeSet<String>; 2] = Default::default();
+    let mut random = [0, 0];
+    for step in &forecast.course.steps {
+        let side = usize::from(step.action == Action::Create);
+        match &step.target {
+            Target::SomeNodes { count, .. } => random[side] += count,
+            target => {
+                ends[side].insert(forecast.name(target));
+            }
+        }
+    }
+    let [gone, back] = &ends;
+    gone.intersection(back).count() + random[0].min(random[1])
+}
+
+/// The first line: what the object is and how it is rolled out.
+pub(super) fn title(forecast: &Forecast) -> String {
+    let id = &forecast.id;
+    let name = if id.is_generated { format!("{}…", id.name) } else { id.name.clone() };
+    format!("{} {}/{name}", id.kind, id.namespace)
+}
+
+/// What happens, line by line.
+pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
+    let mut lines = Vec::new();
+    let change = match forecast.change {
+        Change::Create => "is new",
+        Change::Delete => "is deleted",
+        Change::None => "nothing changes",
+        Change::Refused => "is refused by the API server",
+        Change::Update | Change::Scale => "",
+    };
+    if !change.is_empty() {
+        lines.push(change.to_owned());
+    }
+    for refusal in &forecast.refusals {
+        lines.push(format!("{}: {}", refusal.field, refusal.message));
+    }
+    for it in &forecast.differences {
+        let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
+        let (old, new) = (side(&it.old), side(&it.new));
+        lines.push(format!("changes  {}: {old} {} {new}", it.path, symbols.arrow));
+    }
+    lines.extend(forecast.notes.iter().cloned());
+    if !forecast.refusals.is_empty() && !forecast.course.steps.is_empty() {
+        lines.push("and then:".to_owned());
+    }
+    match forecast.id.kind.as_str() {
+        "StatefulSet" => lines.extend(waves(forecast, symbols)),
+        _ => lines.extend(nodes(forecast, symbols)),
+    }
+    if !forecast.course.steps.is_empty() {
+        lines.push(summary(forecast));
+    }
+    lines.extend(stop(forecast));
+    lines
+}
+
+/// A pod of a StatefulSet that is created, deleted or both.
+struct Move {
+    ordinal: i64,
+    wave: usize,
+    /// The wave in which a deleted pod comes back.
+    back: Option<usize>,
+    is_deleted: bool,
+}
+
+fn moves(course: &Course) -> Vec<Move> {
+    let mut moves: Vec<Move> = Vec::new();
+    let mut places = BTreeMap::new();
+    for step in &course.steps {
+        let Target::Ordinal(ordinal) = step.target else { continue };
+        let is_deleted = step.action == Action::Delete;
+        match places.get(&ordinal).and_then(|place: &usize| moves.get_mut(*place)) {
+            Some(known) => known.back = (!is_deleted).then_some(step.wave),
+            None => {
+                places.insert(ordinal, moves.len());
+                moves.push(Move { ordinal, wave: step.wave, back: None, is_deleted });
+            }
+        }
+    }
+    moves
+}
+
+fn waves(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
+    let moves = moves(&forecast.course);
+    let mut by_wave: BTreeMap<usize, Vec<&Move>> = BTreeMap::new();
+    for one in &moves {
+        by_wave.entry(one.wave).or_default().push(one);
+    }
+    let name = |ordinal: i64| format!("{}-{ordinal}", forecast.id.name);
+    let mut lines = Vec::new();
+    let mut before: Option<String> = None;
+    let total = by_wave.len();
+    for (i, (wave, moves)) in by_wave.into_iter().enumerate() {
+        let is_shown = total <= MOST_WAVES || i < MOST_WAVES / 2 || i + 2 > total;
+        if total > MOST_WAVES && i == MOST_WAVES / 2 {
+            let more = total - MOST_WAVES / 2 - 1;
+            lines.push(format!("{} {more} more like these, one after the other", symbols.more));
+        }
+        let mut kinds: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for it in &moves {
+            let what = match (it.is_deleted, it.back) {
+                (false, _) => "created".to_owned(),
+                (true, None) => "deleted".to_owned(),
+                (true, Some(back)) if back == wave => "replaced".to_owned(),
+                (true, Some(back)) => format!("deleted; back in wave {back}"),
+            };
+            kinds.entry(what).or_default().push(name(it.ordinal));
+        }
+        let what: Vec<_> = kinds
+            .into_iter()
+            .map(|(what, names)| format!("{} {what}", list(&names, symbols)))
+            .collect();
+        let once = before.map(|before| once(forecast, &before)).unwrap_or_default();
+        if is_shown {
+            lines.push(format!("{} {wave}. {}{once}", symbols.moves, what.join(", ")));
+        }
+        before = moves.last().map(|it| {
+            let is_gone = it.is_deleted && it.back.is_none();
+            format!("{} {}", name(it.ordinal), if is_gone { "is gone" } else { "is available" })
+        });
+    }
+    let mut kept: [Vec<String>; 2] = Default::default();
+    for (target, is_new) in forecast.kept.iter().rev() {
+        kept[usize::from(*is_new)].push(forecast.name(target));
+    }
+    let [old, same] = kept;
+    if !old.is_empty() {
+        let why = forecast.why_kept.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        let names = list(&old, symbols);
+        let keep = if old.len() == 1 { "keeps" } else { "keep" };
+        lines.push(format!("{} {names} {keep} the old template{why}", symbols.stays));
+    }
+    if !same.is_empty() {
+        let is = if same.len() == 1 { "is" } else { "are" };
+        lines.push(format!("{} {} {is} left alone", symbols.stays, list(&same, symbols)));
+    }
+    lines
+}
+
+fn once(forecast: &Forecast, before: &str) -> String {
+    match forecast.min_ready_seconds {
+        0 => format!(", once {before}"),
+        seconds => {
+            let ready = format!("has been ready for {seconds} s");
+            format!(", once {}", before.replace("is available", &ready))
+        }
+    }
+}
+
+fn list(names: &[String], symbols: Symbols) -> String {
+    if names.len() <= MOST_NAMES {
+        return names.join(" ");
+    }
+    let (Some(first), Some(last)) = (names.first(), names.last()) else { return String::new() };
+    format!("{first} {} {last} ({} of them)", symbols.more, names.len())
+}
+
+fn nodes(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut gets = Vec::new();
+    let mut without: BTreeMap<(bool, &WhyNot), Vec<String>> = BTreeMap::new();
+    for (i, after) in forecast.after.iter().enumerate() {
+        let had = forecast.before.get(i) == Some(&Placement::Runs);
+        let name = forecast.node(i).to_owned();
+        match after {
+            Placement::Runs if !had => gets.push(name),
+            Placement::Runs => {}
+            Placement::Keeps(why) | Placement::Loses(why) => {
+                without.entry((had, why)).or_default().push(name);
+            }
+        }
+    }
+    let number = |names: &[String]| match names.len() {
+        1 => "1 node".to_owned(),
+        count => format!("{count} nodes"),
+    };
+    if !gets.is_empty() {
+        let (count, names) = (number(&gets), list(&gets, symbols));
+        lines.push(format!("{} a new pod on {count}: {names}", symbols.moves));
+    }
+    let replaced = replaced(forecast);
+    if replaced > 0 {
+        let waves = match forecast.course.waves {
+            1 => "at once".to_owned(),
+            waves => format!("in {waves} waves, in an order that the controller chooses"),
+        };
+        let nodes = if replaced == 1 { "1 node".to_owned() } else { format!("{replaced} nodes") };
+        lines.push(format!("{} the pods on {nodes} are replaced, {waves}", symbols.moves));
+    }
+    for ((had, why), names) in &without {
+        let what = if *had { "loses its pod" } else { "no pod" };
+        let what = if *had && names.len() > 1 { "lose their pods" } else { what };
+        let (count, names) = (number(names), list(names, symbols));
+        lines.push(format!("{} {what}: {count}, {}: {names}", symbols.stays, because(why)));
+    }
+    if let Some(why) = &forecast.why_kept {
+        let count = forecast.kept.len();
+        lines.push(format!(
+            "{} the pods on {count} nodes keep the old template: {why}",
+            symbols.stays
+        ));
+    }
+    lines
+}
+
+fn because(why: &WhyNot) -> String {
+    match why {
+        WhyNot::NodeName(name) => format!("because nodeName is {name}"),
+        WhyNot::NodeSelector(key, value) => format!("without the label {key}={value}"),
+        WhyNot::Affinity => "which the node affinity leaves out".to_owned(),
+        WhyNot::Taint(taint) => format!("because of the taint {taint}"),
+    }
+}
+
+fn summary(forecast: &Forecast) -> String {
+    let course = &forecast.course;
+    let mut parts = Vec::new();
+    if forecast.change != Change::Create && forecast.change != Change::Delete {
+        parts.push(match course.at_most_unavailable {
+            0 => "no pod is down at any time".to_owned(),
+            1 => "at most 1 pod is down at a time".to_owned(),
+            count => format!("at most {count} pods are down at a time"),
+        });
+    }
+    if course.at_least_seconds > 0 {
+        parts.push(format!("at least {} s in all", course.at_least_seconds));
+    }
+    let claims = |action| {
+        let steps = course.steps.iter().filter(move |step| step.action == action);
+        steps.flat_map(|step| &step.claims).collect::<Vec<_>>()
+    };
+    let (new, gone) = (claims(Action::Create), claims(Action::Delete));
+    if !new.is_empty() {
+        parts.push(format!("claims created: {}", new.len()));
+    }
+    if !gone.is_empty() {
+        let names: Vec<_> = gone.iter().map(|name| (*name).clone()).collect();
+        parts.push(format!("claims DELETED with their data: {}", names.join(" ")));
+    } else if forecast.id.kind == "StatefulSet" {
+        parts.push("claims deleted: none".to_owned());
+    }
+    parts.join("; ")
+}
+
+fn stop(forecast: &Forecast) -> Vec<String> {
+    if let Some(stop) = &forecast.course.stop {
+        return vec![format!("stops: {}", forecast.why(stop))];
+    }
+    let Some(stop) = &forecast.if_broken else { return Vec::new() };
+    if forecast.change != Change::Update || stop.why == Waits::ForTheLast {
+        return Vec::new();
+    }
+    let id = &forecast.id;
+    let kind = if id.kind == "StatefulSet" { "sts" } else { "ds" };
+    let undo = format!("kubectl rollout undo {kind}/{} -n {}", id.name, id.namespace);
+    let name = forecast.name(&stop.target);
+    let (subject, then) = match stop.target {
+        Target::Ordinal(_) if forecast.is_ordered => {
+            (name.clone(), format!(", and then kubectl delete pod {name} -n {}", id.namespace))
+        }
+        Target::Ordinal(_) => (name, String::new()),
+        Target::Node(_) | Target::SomeNodes { .. } => {
+            ("the pod on the first node".to_owned(), String::new())
+        }
+    };
+    vec![format!("stops if {subject} never becomes ready; then: {undo}{then}")]
+}

@@ -1,0 +1,125 @@
+//! `setguard plan` against the real controllers.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use futures::{StreamExt as _, stream};
+use k8s_openapi::api::core::v1::Node;
+use kube::{
+    Api,
+    api::{Patch, PatchParams, PostParams},
+};
+use serde_json::json;
+
+use super::Case;
+use crate::{
+    client,
+    harness::control_plane::{CONTROLLER_MANAGER, ControlPlane},
+    namespace::Namespace,
+    rollouts::{
+        lockstep::{self, Activity, Lockstep},
+        scenario::{self, Scenario},
+    },
+    traces::Trace,
+};
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        needs: &[CONTROLLER_MANAGER],
+        ..Case::new("plans-come-true", |shared| plans_come_true(shared, &[], 1))
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER],
+        ..Case::new("plans-come-true-with-max-unavailable", |shared| {
+            plans_come_true(shared, &["MaxUnavailableStatefulSet=true"], 2);
+        })
+    },
+];
+
+const CONTROLLERS: &[&str] = &[
+    "daemonset-controller",
+    "garbage-collector-controller",
+    "persistentvolumeclaim-protection-controller",
+    "statefulset-controller",
+];
+
+/// How many changes are made at the same time.
+const AT_ONCE: usize = 40;
+
+/// The environment variable that names a folder for what was seen, to make fixtures of.
+const RECORD: &str = "SETGUARD_RECORD_TRACES";
+/// The environment variable with another seed than that of the fixtures.
+const SEED: &str = "SETGUARD_TRACE_SEED";
+
+fn plans_come_true(shared: &Namespace<'_>, gates: &[&str], number: u64) {
+    let assets = &shared.control_plane.assets;
+    let control_plane = ControlPlane::start_with_gates(assets, gates);
+    control_plane.start_controllers_with_gates(CONTROLLERS, gates);
+    let seed = env::var(SEED).ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_122);
+    let seed: u64 = seed + number * 1_000_003;
+    let mut scenarios = scenario::stateful_sets(seed, 80, "sts-");
+    scenarios.extend(scenario::daemon_sets(seed, if gates.is_empty() { 80 } else { 10 }, "ds-"));
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let traces = runtime.expect("a runtime").block_on(record(&control_plane, gates, &scenarios));
+    let mut wrong = Vec::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    for trace in &traces {
+        let plan = trace.plan(Path::new(env!("CARGO_BIN_EXE_setguard")), folder.path());
+        let differences = trace.differences(&plan);
+        if !differences.is_empty() {
+            wrong.push(format!("{}:\n  {}", trace.name, differences.join("\n  ")));
+        }
+    }
+    if let Some(folder) = env::var_os(RECORD) {
+        let lines: String =
+            traces.iter().map(|trace| serde_json::to_string(trace).expect("JSON") + "\n").collect();
+        let path = Path::new(&folder).join(format!("{}.jsonl", shared.name));
+        fs::write(path, lines).expect("a file");
+    }
+    let total = traces.len();
+    assert!(wrong.is_empty(), "{} of {total} plans were wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+async fn record(plane: &ControlPlane, gates: &[&str], scenarios: &[Scenario]) -> Vec<Trace> {
+    let client = client::of(&plane.kubectl.kubeconfig).await;
+    let nodes: Api<Node> = Api::all(client.clone());
+    for node in scenario::nodes() {
+        let name = node["metadata"]["name"].as_str().expect("a name").to_owned();
+        let taints = json!({"spec": {"taints": node["spec"]["taints"]}});
+        let node: Node = serde_json::from_value(node).expect("a node");
+        nodes.create(&PostParams::default(), &node).await.expect("a node");
+        // The API server taints every new node as not ready.
+        let patch = Patch::Merge(&taints);
+        nodes.patch(&name, &PatchParams::default(), &patch).await.expect("a node");
+    }
+    let all = json!({"apiVersion": "v1", "kind": "List", "items": scenario::nodes()});
+    let flags: Vec<_> = gates.iter().map(|gate| format!("--feature-gates={gate}")).collect();
+    let flags: Vec<_> = flags.iter().map(String::as_str).collect();
+    let activity: Activity = Arc::new(Mutex::new(BTreeMap::new()));
+    lockstep::watch(&client, &activity);
+    let run = |scenario| {
+        let (client, activity, flags, all) = (client.clone(), &activity, &flags, all.clone());
+        async move { Lockstep::new(client, activity, scenario).run(flags, all, planned).await }
+    };
+    stream::iter(scenarios).map(run).buffered(AT_ONCE).collect().await
+}
+
+/// The number of pods that are created and deleted in each wave of the plan.
+fn planned(trace: &Trace) -> Vec<usize> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = trace.plan(Path::new(env!("CARGO_BIN_EXE_setguard")), folder.path());
+    let mut waves: BTreeMap<u64, usize> = BTreeMap::new();
+    for step in plan["objects"][0]["steps"].as_array().into_iter().flatten() {
+        if step["action"] != "keep" {
+            let count = step["count"].as_u64().unwrap_or(1);
+            *waves.entry(step["wave"].as_u64().unwrap_or(0)).or_default() +=
+                usize::try_from(count).expect("a small number");
+        }
+    }
+    waves.into_values().collect::<Vec<usize>>()
+}

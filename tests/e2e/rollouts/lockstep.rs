@@ -1,0 +1,337 @@
+//! Runs a change on the real controllers, one round at a time: pods become available, and deleted pods
+//! are gone, only when the controller has nothing left to do.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{
+        ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
+    },
+    runtime::watcher,
+};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::scenario::Scenario;
+use crate::{
+    harness::process::DEADLINE,
+    traces::{After, Event, Round, Trace},
+};
+
+/// How long a controller must have done nothing to count as waiting. There is no event for that.
+const QUIET: Duration = Duration::from_millis(1500);
+/// How long it may take to do what the plan says that it will do.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// When each set's pods and claims changed last. The key is the set's name.
+pub(crate) type Activity = Arc<Mutex<BTreeMap<String, Instant>>>;
+
+/// Watches pods and claims for as long as the runtime lives.
+pub(crate) fn watch(client: &Client, activity: &Activity) {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), "default");
+    let (seen, config) = (activity.clone(), watcher::Config::default());
+    tokio::spawn(async move {
+        let mut stream = watcher(pods, config).boxed();
+        while let Ok(event) = stream.try_next().await {
+            if let Some(watcher::Event::Apply(pod) | watcher::Event::Delete(pod)) = event
+                && let Some(set) = pod.labels().get("app")
+            {
+                seen.lock().expect("a lock").insert(set.clone(), Instant::now());
+            }
+        }
+    });
+}
+
+/// One change on the real controllers.
+pub(crate) struct Lockstep<'a> {
+    activity: &'a Activity,
+    scenario: &'a Scenario,
+    sets: Api<DynamicObject>,
+    pods: Api<Pod>,
+    claims: Api<PersistentVolumeClaim>,
+    /// Pods by uid, and whether they are terminating.
+    known: BTreeMap<String, (String, bool, String)>,
+    known_claims: BTreeSet<String>,
+}
+
+impl<'a> Lockstep<'a> {
+    pub(crate) fn new(client: Client, activity: &'a Activity, scenario: &'a Scenario) -> Self {
+        let kind = scenario.new["kind"].as_str().expect("a kind");
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", kind));
+        Lockstep {
+            sets: Api::namespaced_with(client.clone(), "default", &resource),
+            pods: Api::namespaced(client.clone(), "default"),
+            claims: Api::namespaced(client, "default"),
+            activity,
+            scenario,
+            known: BTreeMap::new(),
+            known_claims: BTreeSet::new(),
+        }
+    }
+
+    /// Makes the change and records what the controller does. `expected` is the number of waves that
+    /// were planned: it is only used to know how long to wait.
+    pub(crate) async fn run(
+        mut self,
+        flags: &[&str],
+        nodes: Value,
+        planned: impl FnOnce(&Trace) -> Vec<usize>,
+    ) -> Trace {
+        let mut flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
+        flags.extend(self.scenario.never_ready.iter().map(|it| format!("--never-ready={it}")));
+        let mut trace = Trace {
+            name: self.scenario.name.clone(),
+            flags,
+            old: self.scenario.old.clone(),
+            new: self.scenario.new.clone(),
+            nodes,
+            rounds: Vec::new(),
+            claims_deleted: BTreeSet::new(),
+        };
+        if let Some(old) = &self.scenario.old {
+            self.write(old).await;
+            self.settle().await;
+        }
+        let planned = planned(&trace);
+        let all: usize = planned.iter().sum();
+        self.write(&self.scenario.new.clone()).await;
+        let mut after = After::Change;
+        let mut done = 0;
+        loop {
+            let events = self.round(done < all).await;
+            done += events.len();
+            if !events.is_empty() {
+                trace.rounds.push(Round { after, events });
+            }
+            after = if self.end_pods().await {
+                After::Gone
+            } else if self.make_available(true).await {
+                After::Available
+            } else {
+                break;
+            };
+        }
+        trace.claims_deleted = self.claims_deleted().await;
+        trace
+    }
+
+    async fn write(&self, object: &Value) {
+        let mut object: DynamicObject = serde_json::from_value(object.clone()).expect("an object");
+        let name = object.name_any();
+        self.touch();
+        if let Some(old) = self.sets.get_opt(&name).await.expect("an answer") {
+            object.metadata.resource_version = old.metadata.resource_version;
+            self.sets.replace(&name, &PostParams::default(), &object).await.expect("an update");
+        } else {
+            self.sets.create(&PostParams::default(), &object).await.expect("a new set");
+        }
+    }
+
+    /// Lets the set become what it should be, with all pods available.
+    async fn settle(&mut self) {
+        let start = Instant::now();
+        while !self.is_settled().await {
+            assert!(start.elapsed() < DEADLINE, "{} does not settle", self.scenario.name);
+            self.end_pods().await;
+            self.make_available(false).await;
+            sleep(Duration::from_millis(200)).await;
+        }
+        self.round(false).await;
+    }
+
+    async fn is_settled(&self) -> bool {
+        let set = self.sets.get(&self.scenario.name).await.expect("the set");
+        let status = |key: &str| set.data["status"][key].as_i64().unwrap_or(0);
+        let is_observed = status("observedGeneration") == set.metadata.generation.unwrap_or(0);
+        let pods = i64::try_from(self.list().await.len()).expect("a small number");
+        let wanted = match set.data["spec"]["replicas"].as_i64() {
+            Some(replicas) => {
+                let current = &set.data["status"]["currentRevision"];
+                if *current != set.data["status"]["updateRevision"] {
+                    return false;
+                }
+                (replicas, status("availableReplicas"))
+            }
+            None => (status("desiredNumberScheduled"), status("numberAvailable")),
+        };
+        is_observed && wanted == (pods, pods)
+    }
+
+    /// Waits until the controller waits, and returns what it did.
+    async fn round(&mut self, expects_more: bool) -> BTreeSet<Event> {
+        let start = Instant::now();
+        loop {
+            sleep(Duration::from_millis(100)).await;
+            let last = self.activity.lock().expect("a lock").get(&self.scenario.name).copied();
+            let is_quiet = last.is_none_or(|last| last.elapsed() > QUIET);
+            let is_observed = self.is_observed().await;
+            let is_patient =
+                expects_more && start.elapsed() < PATIENCE && last.is_none_or(|it| it < start);
+            if is_quiet && is_observed && !is_patient && start.elapsed() > QUIET {
+                break;
+            }
+        }
+        self.events().await
+    }
+
+    async fn is_observed(&self) -> bool {
+        let set = self.sets.get(&self.scenario.name).await.expect("the set");
+        let observed = set.data["status"]["observedGeneration"].as_i64();
+        observed >= set.metadata.generation
+    }
+
+    async fn list(&self) -> Vec<Pod> {
+        let of = ListParams::default().labels(&format!("app={}", self.scenario.name));
+        self.pods.list(&of).await.expect("pods").items
+    }
+
+    async fn events(&mut self) -> BTreeSet<Event> {
+        let claims: BTreeSet<_> = self.list_claims().await;
+        let new_claims: BTreeSet<_> = claims.difference(&self.known_claims).cloned().collect();
+        self.known_claims.extend(claims);
+        let mut events = BTreeSet::new();
+        let mut now = BTreeMap::new();
+        for pod in self.list().await {
+            let place = self.place(&pod);
+            let revision = self.revision(&pod);
+            let is_terminating = pod.metadata.deletion_timestamp.is_some();
+            now.insert(pod.uid().expect("a uid"), (place, is_terminating, revision));
+        }
+        let event = |action: &str, place: &str, revision: &str| Event {
+            action: action.to_owned(),
+            pod: place.to_owned(),
+            revision: revision.to_owned(),
+            claims: new_claims
+                .iter()
+                .filter(|claim| action == "create" && claim.ends_with(&format!("-{place}")))
+                .cloned()
+                .collect(),
+        };
+        for (uid, (place, is_terminating, revision)) in &now {
+            let before = self.known.get(uid);
+            if before.is_none() {
+                events.insert(event("create", place, revision));
+            }
+            if *is_terminating && before.is_none_or(|(_, was, _)| !was) {
+                events.insert(event("delete", place, revision));
+            }
+        }
+        self.known = now;
+        events
+    }
+
+    async fn list_claims(&self) -> BTreeSet<String> {
+        let of = ListParams::default().labels(&format!("app={}", self.scenario.name));
+        let claims = self.claims.list(&of).await.expect("claims").items;
+        claims.iter().map(ResourceExt::name_any).collect()
+    }
+
+    /// The name of the pod, or of the node that it is for.
+    fn place(&self, pod: &Pod) -> String {
+        if self.scenario.new["kind"] == "StatefulSet" {
+            return pod.name_any();
+        }
+        let json = serde_json::to_value(pod).expect("JSON");
+        let path = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution\
+                    /nodeSelectorTerms/0/matchFields/0/values/0";
+        json.pointer(path).and_then(Value::as_str).expect("a node").to_owned()
+    }
+
+    fn revision(&self, pod: &Pod) -> String {
+        let image = pod.spec.as_ref().and_then(|spec| spec.containers.first()?.image.clone());
+        let new = &self.scenario.new["spec"]["template"]["spec"]["containers"][0]["image"];
+        if image.as_deref() == new.as_str() { "new".to_owned() } else { "old".to_owned() }
+    }
+
+    /// Removes the pods that are being deleted. Returns whether there were any.
+    async fn end_pods(&self) -> bool {
+        let mut any = false;
+        for pod in self.list().await {
+            if pod.metadata.deletion_timestamp.is_some() {
+                any = true;
+                let patch = json!({"metadata": {"finalizers": null}});
+                let patch = Patch::Merge(&patch);
+                let patched =
+                    self.pods.patch(&pod.name_any(), &PatchParams::default(), &patch).await;
+                drop(patched);
+            }
+        }
+        if any {
+            self.touch();
+        }
+        any
+    }
+
+    /// Makes the pods available that are not. Returns whether there were any.
+    async fn make_available(&self, heeds_never: bool) -> bool {
+        let mut any = false;
+        for pod in self.list().await {
+            let status = pod.status.as_ref();
+            let conditions = status.and_then(|it| it.conditions.as_deref()).unwrap_or_default();
+            let is_ready = conditions.iter().any(|it| it.type_ == "Ready" && it.status == "True");
+            let never = heeds_never && self.is_never_ready(&pod);
+            if is_ready || never || pod.metadata.deletion_timestamp.is_some() {
+                continue;
+            }
+            any = true;
+            // So long ago that it is available whatever minReadySeconds is.
+            let patch = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready",
+                "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}]}});
+            let patch = Patch::Merge(&patch);
+            let params = PatchParams::default();
+            self.pods.patch_status(&pod.name_any(), &params, &patch).await.expect("a status");
+        }
+        if any {
+            self.touch();
+        }
+        any
+    }
+
+    fn is_never_ready(&self, pod: &Pod) -> bool {
+        self.scenario.never_ready.iter().any(|it| match it.as_str() {
+            "new" => self.revision(pod) == "new",
+            name => pod.name_any() == name,
+        })
+    }
+
+    fn touch(&self) {
+        let mut activity = self.activity.lock().expect("a lock");
+        activity.insert(self.scenario.name.clone(), Instant::now());
+    }
+
+    /// The garbage collector works in the background: waits until it has had its time.
+    async fn claims_deleted(&self) -> BTreeSet<String> {
+        let start = Instant::now();
+        loop {
+            let left = self.list_claims().await;
+            let gone: BTreeSet<_> = self.known_claims.difference(&left).cloned().collect();
+            let owned = self.claims_of_gone_pods().await;
+            if owned.is_empty() || start.elapsed() > PATIENCE {
+                return gone;
+            }
+            sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// Claims that are owned by pods that are gone, and so will be deleted.
+    async fn claims_of_gone_pods(&self) -> Vec<String> {
+        let pods: BTreeSet<_> = self.list().await.iter().filter_map(ResourceExt::uid).collect();
+        let of = ListParams::default().labels(&format!("app={}", self.scenario.name));
+        let claims = self.claims.list(&of).await.expect("claims").items;
+        let is_orphaned = |claim: &PersistentVolumeClaim| {
+            claim.metadata.deletion_timestamp.is_some()
+                || claim
+                    .owner_references()
+                    .iter()
+                    .any(|owner| owner.kind == "Pod" && !pods.contains(&owner.uid))
+        };
+        claims.iter().filter(|claim| is_orphaned(claim)).map(ResourceExt::name_any).collect()
+    }
+}

@@ -1,0 +1,190 @@
+//! Generated changes.
+
+use serde_json::{Value, json};
+
+/// A change, and which pods never become ready after it.
+#[derive(Clone, Debug)]
+pub(crate) struct Scenario {
+    pub(crate) name: String,
+    pub(crate) old: Option<Value>,
+    pub(crate) new: Value,
+    /// The values of `--never-ready`.
+    pub(crate) never_ready: Vec<String>,
+}
+
+/// The finalizer of all pods: a pod that is deleted is gone when the test says so.
+pub(crate) const FINALIZER: &str = "setguard.io/e2e";
+
+/// A small generator of numbers: the same seed gives the same changes on every machine.
+#[derive(Debug)]
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+
+    fn percent(&mut self, chance: u64) -> bool {
+        self.below(100) < chance
+    }
+
+    fn pick<T: Clone>(&mut self, list: &[T]) -> T {
+        let index = self.below(list.len() as u64);
+        list[usize::try_from(index).expect("a small number")].clone()
+    }
+}
+
+/// Changes of StatefulSets.
+pub(crate) fn stateful_sets(seed: u64, count: usize, prefix: &str) -> Vec<Scenario> {
+    let mut dice = Dice(seed);
+    (0..count).map(|i| stateful_set(&mut dice, format!("{prefix}{i}"))).collect()
+}
+
+fn stateful_set(dice: &mut Dice, name: String) -> Scenario {
+    let policy = dice.pick(&["OrderedReady", "Parallel"]);
+    let has_claims = dice.percent(40);
+    let when_scaled = dice.pick(&["Retain", "Delete"]);
+    let mut one = |image: &str| {
+        let start = dice.pick(&[0, 0, 0, 2]);
+        let mut spec = json!({
+            "replicas": dice.below(6),
+            "serviceName": name,
+            "podManagementPolicy": policy,
+            "selector": {"matchLabels": {"app": name}},
+            "ordinals": {"start": start},
+            "template": template(&name, image),
+            "persistentVolumeClaimRetentionPolicy":
+                {"whenDeleted": "Retain", "whenScaled": when_scaled},
+        });
+        let mut rolling = json!({"partition": dice.pick(&[0, 0, 0, 1, 2, 3, 7])});
+        if dice.percent(60) {
+            rolling["maxUnavailable"] = dice.pick(&[json!(1), json!(2), json!(3), json!("50%")]);
+        }
+        spec["updateStrategy"] = if dice.percent(12) {
+            json!({"type": "OnDelete"})
+        } else {
+            json!({"type": "RollingUpdate", "rollingUpdate": rolling})
+        };
+        if has_claims {
+            spec["volumeClaimTemplates"] = json!([{"metadata": {"name": "data"}, "spec":
+                {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]);
+        }
+        object("StatefulSet", &name, spec)
+    };
+    let old = one("old");
+    let image = new_image(&name);
+    let new = one(image);
+    let never_ready = match dice.below(10) {
+        0 | 1 => vec!["new".to_owned()],
+        2 => vec![format!("{name}-{}", dice.below(5))],
+        _ => Vec::new(),
+    };
+    let old = (!dice.percent(12)).then_some(old);
+    Scenario { name, old, new, never_ready }
+}
+
+/// Two changes of three change the template. Templates with the same image are the same.
+fn new_image(name: &str) -> &'static str {
+    if name.bytes().map(usize::from).sum::<usize>() % 3 == 0 { "old" } else { "new" }
+}
+
+/// Changes of DaemonSets.
+pub(crate) fn daemon_sets(seed: u64, count: usize, prefix: &str) -> Vec<Scenario> {
+    let mut dice = Dice(seed);
+    (0..count).map(|i| daemon_set(&mut dice, format!("{prefix}{i}"))).collect()
+}
+
+fn daemon_set(dice: &mut Dice, name: String) -> Scenario {
+    let mut one = |image: &str| {
+        let mut template = template(&name, image);
+        if dice.percent(30) {
+            let pool = dice.pick(&["a", "b"]);
+            template["spec"]["nodeSelector"] = json!({"pool": pool});
+        }
+        if dice.percent(30) {
+            let values = dice.pick(&[json!(["a"]), json!(["a", "b"]), json!(["none"])]);
+            let pool = json!({"key": "pool", "operator": "In", "values": values});
+            template["spec"]["affinity"] = json!({"nodeAffinity":
+                {"requiredDuringSchedulingIgnoredDuringExecution":
+                    {"nodeSelectorTerms": [{"matchExpressions": [pool]}]}}});
+        }
+        if dice.percent(40) {
+            template["spec"]["tolerations"] = dice.pick(&[
+                json!([{"key": "quiet", "operator": "Exists", "effect": "NoSchedule"}]),
+                json!([{"operator": "Exists"}]),
+                json!([{"key": "strict", "operator": "Equal", "value": "yes"}]),
+            ]);
+        }
+        let rolling = dice.pick(&[
+            json!({"maxUnavailable": 1}),
+            json!({"maxUnavailable": 2}),
+            json!({"maxUnavailable": "34%"}),
+            json!({"maxUnavailable": "100%"}),
+            json!({"maxUnavailable": 0, "maxSurge": 1}),
+            json!({"maxUnavailable": 0, "maxSurge": "50%"}),
+        ]);
+        let strategy = if dice.percent(10) {
+            json!({"type": "OnDelete"})
+        } else {
+            json!({"type": "RollingUpdate", "rollingUpdate": rolling})
+        };
+        let spec = json!({
+            "selector": {"matchLabels": {"app": name}},
+            "template": template,
+            "updateStrategy": strategy,
+        });
+        object("DaemonSet", &name, spec)
+    };
+    let old = one("old");
+    let image = new_image(&name);
+    let mut new = one(image);
+    if image == "old" {
+        // Only the strategy differs.
+        new["spec"]["template"] = old["spec"]["template"].clone();
+    }
+    let never_ready = if dice.percent(20) { vec!["new".to_owned()] } else { Vec::new() };
+    let old = (!dice.percent(12)).then_some(old);
+    Scenario { name, old, new, never_ready }
+}
+
+fn template(name: &str, image: &str) -> Value {
+    json!({
+        "metadata": {"labels": {"app": name}, "finalizers": [FINALIZER]},
+        "spec": {"containers": [{"name": "main", "image": image}]},
+    })
+}
+
+fn object(kind: &str, name: &str, spec: Value) -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": spec,
+    })
+}
+
+/// The nodes that DaemonSets run on.
+pub(crate) fn nodes() -> Vec<Value> {
+    let taint = |key: &str, value: &str, effect: &str| json!([{"key": key, "value": value, "effect": effect}]);
+    let nodes = [
+        ("n1", "a", json!([])),
+        ("n2", "a", json!([])),
+        ("n3", "b", json!([])),
+        ("n4", "b", json!([])),
+        ("n5", "a", taint("quiet", "", "NoSchedule")),
+        ("n6", "b", taint("strict", "yes", "NoExecute")),
+    ];
+    nodes
+        .into_iter()
+        .map(|(name, pool, taints)| {
+            json!({
+                "apiVersion": "v1", "kind": "Node",
+                "metadata": {"name": name, "labels": {"pool": pool}},
+                "spec": {"taints": taints},
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,174 @@
+//! Traces: what the real controllers did, to compare with what `setguard plan` says.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write as _,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a controller did with a change.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Trace {
+    pub(crate) name: String,
+    /// The flags of `setguard plan`.
+    pub(crate) flags: Vec<String>,
+    /// The object before, as a manifest, with the pods and claims that there were if they matter.
+    pub(crate) old: Option<Value>,
+    pub(crate) new: Value,
+    pub(crate) nodes: Value,
+    pub(crate) rounds: Vec<Round>,
+    /// The claims that were deleted, in any round.
+    pub(crate) claims_deleted: BTreeSet<String>,
+}
+
+/// What a controller did before it waited again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Round {
+    /// What it had waited for.
+    pub(crate) after: After,
+    pub(crate) events: BTreeSet<Event>,
+}
+
+/// What a controller waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum After {
+    /// The change itself.
+    Change,
+    /// Deleted pods were gone.
+    Gone,
+    /// Pods became available.
+    Available,
+}
+
+/// A pod was created or deleted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Event {
+    pub(crate) action: String,
+    /// The name of the pod, or of the node of a daemon.
+    pub(crate) pod: String,
+    pub(crate) revision: String,
+    /// The claims that were created with it.
+    pub(crate) claims: BTreeSet<String>,
+}
+
+impl Trace {
+    /// The waves: what was done without waiting for anything but the end of a pod that is replaced.
+    pub(crate) fn waves(&self) -> Vec<Vec<Event>> {
+        let mut waves: Vec<Vec<Event>> = Vec::new();
+        for round in &self.rounds {
+            let mut events: Vec<_> = round.events.iter().cloned().collect();
+            if let (After::Gone, Some(wave)) = (round.after, waves.last_mut()) {
+                let gone: BTreeSet<_> = wave.iter().filter(|it| it.action == "delete").collect();
+                let gone: BTreeSet<_> = gone.into_iter().map(|it| it.pod.clone()).collect();
+                let is_back = |event: &Event| event.action == "create" && gone.contains(&event.pod);
+                let (back, others): (Vec<_>, Vec<_>) = events.into_iter().partition(is_back);
+                wave.extend(back);
+                events = others;
+            }
+            if !events.is_empty() {
+                waves.push(events);
+            }
+        }
+        waves
+    }
+
+    /// The output of `setguard plan --format json`.
+    pub(crate) fn plan(&self, program: &Path, folder: &Path) -> Value {
+        let write = |name: &str, value: &Value| {
+            let path = folder.join(format!("{}-{name}.json", self.name));
+            std::fs::write(&path, value.to_string()).expect("a file");
+            path
+        };
+        let mut command = Command::new(program);
+        command.args(["plan", "-", "--format", "json", "--nodes"]).arg(write("nodes", &self.nodes));
+        if let Some(old) = &self.old {
+            command.arg("--against").arg(write("old", old));
+        }
+        command.args(&self.flags).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("setguard starts");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        stdin.write_all(self.new.to_string().as_bytes()).expect("setguard reads");
+        drop(stdin);
+        let output = child.wait_with_output().expect("setguard ends");
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{}: {error}: {output:?}", self.name))
+    }
+
+    /// How a plan differs from what happened; empty if it does not.
+    pub(crate) fn differences(&self, plan: &Value) -> Vec<String> {
+        let object = &plan["objects"][0];
+        let mut planned: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
+        for step in object["steps"].as_array().into_iter().flatten() {
+            if step["action"] != "keep" {
+                planned.entry(step["wave"].as_u64().unwrap()).or_default().push(step);
+            }
+        }
+        let planned: Vec<_> = planned.into_values().collect();
+        let waves = self.waves();
+        let mut differences = Vec::new();
+        if planned.len() != waves.len() {
+            differences.push(format!("{} waves planned, {} seen", planned.len(), waves.len()));
+        }
+        for (i, (steps, events)) in planned.iter().zip(&waves).enumerate() {
+            let mut left = events.clone();
+            let (random, known): (Vec<_>, Vec<_>) =
+                steps.iter().partition(|step| step.get("count").is_some());
+            for step in known {
+                match left.iter().position(|event| is_as_planned(step, event)) {
+                    Some(at) => drop(left.remove(at)),
+                    None => differences.push(format!("wave {}: not seen: {step}", i + 1)),
+                }
+            }
+            for step in random {
+                let candidates = step["candidates"].as_array().unwrap();
+                for _ in 0..step["count"].as_u64().unwrap() {
+                    let fits = |event: &Event| {
+                        step["action"] == event.action.as_str()
+                            && step["revision"] == event.revision.as_str()
+                            && candidates.iter().any(|node| *node == event.pod.as_str())
+                    };
+                    match left.iter().position(fits) {
+                        Some(at) => drop(left.remove(at)),
+                        None => differences.push(format!("wave {}: not seen: {step}", i + 1)),
+                    }
+                }
+            }
+            differences
+                .extend(left.iter().map(|it| format!("wave {}: not planned: {it:?}", i + 1)));
+        }
+        let deleted: BTreeSet<_> = object["steps"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(|step| step["claims"]["deleted"].as_array().into_iter().flatten())
+            .filter_map(|claim| claim.as_str().map(str::to_owned))
+            .collect();
+        if deleted != self.claims_deleted {
+            let seen = &self.claims_deleted;
+            differences.push(format!("claims deleted: planned {deleted:?}, seen {seen:?}"));
+        }
+        differences
+    }
+}
+
+fn is_as_planned(step: &Value, event: &Event) -> bool {
+    let name = step["pod"].as_str().or_else(|| step["node"].as_str());
+    let claims: BTreeSet<_> = step["claims"]["created"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|claim| claim.as_str().map(str::to_owned))
+        .collect();
+    step["action"] == event.action.as_str()
+        && name == Some(&event.pod)
+        && step["revision"] == event.revision.as_str()
+        && claims == event.claims
+}
