@@ -9,10 +9,13 @@ mod difference;
 mod forecast;
 mod input;
 mod json;
+#[cfg(feature = "server")]
+mod live;
 mod markdown;
 mod picture;
 mod refusal;
 mod text;
+mod world;
 
 use std::{
     io::{self, Write},
@@ -28,6 +31,7 @@ use self::{
     input::Input,
 };
 use crate::{
+    apply::Verb,
     engine::{Context, Door, deadline::Deadline},
     exit::Exit,
     policy::args::PolicyArgs,
@@ -41,7 +45,8 @@ use crate::{
 /// replaced, in which order, how many at a time, which claims are created and deleted, and where the
 /// rollout stops. Pods are assumed to become ready unless --never-ready says otherwise, and to be
 /// available when they have been ready for minReadySeconds. The pods and claims of the previous
-/// object are assumed to exist, to be of its template and to be available.
+/// object are assumed to exist, to be of its template and to be available, unless --against has
+/// pods and claims too.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes:
@@ -53,19 +58,35 @@ Examples:
   setguard plan deploy/ --against ../main/deploy/
   kubectl get sts db -o yaml > before.yaml && setguard plan db.yaml --against before.yaml
   kubectl get nodes -o yaml > nodes.yaml && setguard plan agent.yaml --nodes nodes.yaml
-  setguard plan db.yaml --against before.yaml --never-ready db-2")]
+  setguard plan db.yaml --against before.yaml --never-ready db-2
+  setguard plan db.yaml --live
+  kubectl get sts,pods,pvc,controllerrevisions -o yaml > now.yaml && setguard plan db.yaml --against now.yaml")]
 pub struct PlanArgs {
     /// Files and folders; `-` is standard input
     #[arg(value_name = "PATH|-")]
     paths: Vec<PathBuf>,
-    /// The previous manifests, or the objects in the cluster as `kubectl get -o yaml` prints them;
-    /// without them everything is new. May be given more than once
+    /// The previous manifests, or the objects in the cluster as `kubectl get -o yaml` prints them, with
+    /// their pods, claims and controllerrevisions for a rollout that is not complete; without them
+    /// everything is new. May be given more than once
     #[arg(long, value_name = "PATH")]
     against: Vec<PathBuf>,
+    /// Compare with the objects, pods, claims and nodes of the cluster, which are read with the
+    /// kubeconfig; nothing is written
+    #[cfg(feature = "server")]
+    #[arg(long, conflicts_with_all = ["against", "nodes"])]
+    live: bool,
+    /// The context of the kubeconfig for --live
+    #[cfg(feature = "server")]
+    #[arg(long, value_name = "NAME", requires = "live")]
+    context: Option<String>,
     /// The nodes of the cluster, as `kubectl get nodes -o yaml` prints them: without them nothing can
     /// be said about the pods of a DaemonSet
     #[arg(long, value_name = "FILE")]
     nodes: Vec<PathBuf>,
+    /// The command by which the manifests will reach the cluster. It decides what becomes of fields
+    /// that the previous object has and the manifest leaves out
+    #[arg(long = "as", value_enum, default_value_t, value_name = "VERB")]
+    verb: Verb,
     /// A pod that never becomes ready once it is created again, such as db-2; `new` means every pod
     /// with the new template. May be given more than once
     #[arg(long, value_name = "POD|new")]
@@ -109,10 +130,16 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
         exit = Exit::Error;
         let _ = writeln!(Printable::new(anstream::stderr()), "error: {message}");
     };
-    let input = Input::read(&args.paths, &args.against, &args.nodes, &mut complain);
-    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let now = Timestamp::now();
+    #[cfg_attr(not(feature = "server"), expect(unused_mut, reason = "--live adds to it"))]
+    let mut input = Input::read(&args.paths, &args.against, &args.nodes, now, &mut complain);
+    #[cfg(feature = "server")]
+    if args.live {
+        live::add(&mut input, args.context.as_deref(), now)?;
+    }
+    let today = now.to_zoned(TimeZone::UTC).date();
     let context = Context { policy: &policy, door: Door::Check, today, deadline: Deadline::NONE };
-    let forecaster = Forecaster::new(&input, context, &args.never_ready);
+    let forecaster = Forecaster::new(&input, context, args.verb, &args.never_ready);
     let forecasts = forecaster.all();
     if forecasts.iter().any(|forecast| forecast.change == Change::Refused) {
         exit = exit.and(Exit::Denied);

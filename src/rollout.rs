@@ -127,6 +127,9 @@ pub struct Course {
     pub at_most_unavailable: usize,
     /// Where it stops before the end, if it does.
     pub stop: Option<Stop>,
+    /// Whether the waves depend on a random choice: among the nodes from which the controller
+    /// chooses, only some get a new pod. This is then one course of several.
+    pub depends_on_chance: bool,
 }
 
 /// Where a rollout stops before the end.

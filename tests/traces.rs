@@ -114,6 +114,10 @@ impl Trace {
         let planned: Vec<_> = planned.into_values().collect();
         let waves = self.waves();
         let mut differences = Vec::new();
+        let notes = object["notes"].as_array().into_iter().flatten();
+        if notes.into_iter().any(|note| note.as_str().is_some_and(|it| it.contains("at random"))) {
+            return self.differences_by_chance(&planned, &waves);
+        }
         if planned.len() != waves.len() {
             differences.push(format!("{} waves planned, {} seen", planned.len(), waves.len()));
         }
@@ -156,6 +160,19 @@ impl Trace {
             differences.push(format!("claims deleted: planned {deleted:?}, seen {seen:?}"));
         }
         differences
+    }
+}
+
+impl Trace {
+    /// For a course that depends on chance: what is done in all waves together.
+    fn differences_by_chance(&self, planned: &[Vec<&Value>], seen: &[Vec<Event>]) -> Vec<String> {
+        let count = |action: &str| {
+            let steps = planned.iter().flatten().filter(|step| step["action"] == action);
+            let planned: u64 = steps.map(|step| step["count"].as_u64().unwrap_or(1)).sum();
+            let seen = seen.iter().flatten().filter(|event| event.action == action).count();
+            (planned != seen as u64).then(|| format!("{action}: planned {planned}, seen {seen}"))
+        };
+        ["create", "delete"].into_iter().filter_map(count).collect()
     }
 }
 

@@ -34,8 +34,18 @@ pub(super) fn differences(old: &Value, new: &Value, path: &str, found: &mut Vec<
                 differences(old, new, &format!("{path}[{i}]"), found);
             }
         }
-        _ if old == new => {}
+        _ if old == new || (is_empty(old) && is_empty(new)) => {}
         _ => found.push(Difference { path: path.to_owned(), old: text(old), new: text(new) }),
+    }
+}
+
+/// An empty list or mapping means the same as none.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(map) => map.values().all(is_empty),
+        Value::Array(list) => list.is_empty(),
+        _ => false,
     }
 }
 
@@ -65,7 +75,7 @@ mod tests {
 
     #[test]
     fn each_field_is_named_once() {
-        let old = json!({"a": 1, "list": [{"image": "x:1"}], "gone": {"b": true}, "more": [1]});
+        let old = json!({"a": 1, "list": [{"image": "x:1"}], "gone": {"b": true}, "more": [1], "empty": {}});
         let new = json!({"a": 1, "list": [{"image": "x:2"}], "x/y": "z", "more": [1, 2]});
         let mut found = Vec::new();
         differences(&old, &new, "spec", &mut found);

@@ -23,6 +23,9 @@ use crate::{
     yaml,
 };
 
+/// The annotation of a DaemonSet with the generation of its template.
+const GENERATION: &str = "deprecated.daemonset.template.generation";
+
 /// What happens to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
@@ -68,9 +71,9 @@ pub(super) struct Forecast {
     pub(super) if_broken: Option<Stop>,
     pub(super) is_ordered: bool,
     pub(super) min_ready_seconds: i64,
-    /// For DaemonSets: the nodes, where the pods run now, and where they will.
+    /// For DaemonSets: the nodes, which of them have a pod now, and which will.
     pub(super) nodes: Vec<Node>,
-    pub(super) before: Vec<Placement>,
+    pub(super) before: Vec<bool>,
     pub(super) after: Vec<Placement>,
 }
 
@@ -132,6 +135,7 @@ impl Forecast {
 pub(super) struct Forecaster<'a> {
     input: &'a Input,
     context: Context<'a>,
+    verb: Verb,
     never_ready: &'a [String],
 }
 
@@ -139,9 +143,10 @@ impl<'a> Forecaster<'a> {
     pub(super) const fn new(
         input: &'a Input,
         context: Context<'a>,
+        verb: Verb,
         never_ready: &'a [String],
     ) -> Self {
-        Forecaster { input, context, never_ready }
+        Forecaster { input, context, verb, never_ready }
     }
 
     /// The forecasts of all objects: first the given ones, then those that are no longer given.
@@ -170,7 +175,7 @@ impl<'a> Forecaster<'a> {
         }));
         let old_json = old.map(|(_, _, json)| self.injected(given, json));
         let json = match old.zip(old_json.as_deref()) {
-            Some(((_, _, given_old), stored)) => merged(given, given_old, stored),
+            Some(((_, _, given_old), stored)) => merged(self.verb, given, given_old, stored),
             None => given.json.clone(),
         };
         let json = self.injected(given, &json);
@@ -219,14 +224,18 @@ impl<'a> Forecaster<'a> {
         match &subject.object.workload {
             Workload::StatefulSet(spec) => {
                 let old = before.as_ref().and_then(Object::stateful_set);
-                self.stateful_set(spec, old, changes, is_refused, &mut inner);
+                let status = before.as_ref().and_then(|it| it.status);
+                let status = status.and_then(|it| serde_json::from_str(it.get()).ok());
+                let status = status.map(|status| (&given.id, status));
+                self.stateful_set(spec, old, changes, is_refused, status, &mut inner);
             }
             Workload::DaemonSet(spec) => {
                 let old = before.as_ref().and_then(|old| match &old.workload {
                     Workload::DaemonSet(spec) => Some(&**spec),
                     Workload::StatefulSet(_) => None,
                 });
-                self.daemon_set(spec, old, changes, &mut inner);
+                let generation = before.as_ref().and_then(|it| it.metadata.annotation(GENERATION));
+                self.daemon_set(spec, old, changes, generation, &mut inner);
             }
         }
         inner.differences = forecast.differences;
@@ -247,12 +256,12 @@ impl<'a> Forecaster<'a> {
 }
 
 /// What the API server is asked to store when a manifest is applied over the old object.
-fn merged(given: &Given, old: &str, stored: &str) -> String {
+fn merged(verb: Verb, given: &Given, old: &str, stored: &str) -> String {
     let documents = yaml::documents(&given.json);
     let Some(root) = documents.into_iter().find_map(Result::ok).map(|it| it.root) else {
         return given.json.clone();
     };
-    let outcomes = apply::outcomes(Verb::Apply, &root, given.resource, old, stored);
+    let outcomes = apply::outcomes(verb, &root, given.resource, old, stored);
     let last = outcomes.last();
     last.map_or_else(|| given.json.clone(), |node| schema::read(node, given.resource).json(node))
 }

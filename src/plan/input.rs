@@ -2,9 +2,9 @@
 
 use std::{collections::HashMap, path::PathBuf};
 
-use k8s_openapi::api::core::v1::Taint;
-use serde::Deserialize;
+use jiff::Timestamp;
 
+use super::world::World;
 use crate::{
     kubernetes::resource::Resource,
     manifests::{
@@ -15,7 +15,6 @@ use crate::{
         source::{self, Source},
     },
     object::schema,
-    rollout::node::Node,
     yaml::{self, Node as Tree, Problem},
 };
 
@@ -36,8 +35,8 @@ pub(super) struct Input {
     pub(super) given: Vec<Given>,
     /// The previous objects as JSON, and the order in which they were read.
     pub(super) previous: HashMap<ObjectId, (usize, &'static Resource, String)>,
-    /// Nothing if no nodes were given.
-    pub(super) nodes: Option<Vec<Node>>,
+    /// Pods, claims, revisions and nodes.
+    pub(super) world: World,
     /// The namespaces that request the control-plane tolerations.
     pub(super) namespaces: Namespaces,
 }
@@ -48,6 +47,7 @@ impl Input {
         new: &[PathBuf],
         old: &[PathBuf],
         nodes: &[PathBuf],
+        now: Timestamp,
         complain: &mut dyn FnMut(String),
     ) -> Input {
         let mut input = Input::default();
@@ -57,6 +57,7 @@ impl Input {
                 let old = (order, resource, problems.1);
                 input.previous.insert(ObjectId::of(manifest), old);
             });
+            see_world(&source, &mut input.world, now, complain);
         }
         for source in texts(new, complain) {
             input.namespaces.add(source.text());
@@ -65,15 +66,11 @@ impl Input {
                 input.given.push(Given { id, resource, json, problems });
             });
         }
-        if !nodes.is_empty() {
-            let mut all = Vec::new();
-            for source in texts(nodes, complain) {
-                read_nodes(&source, &mut all, complain);
-            }
-            if all.is_empty() {
-                complain("--nodes: the input has no Node".to_owned());
-            }
-            input.nodes = Some(all);
+        for source in texts(nodes, complain) {
+            see_world(&source, &mut input.world, now, complain);
+        }
+        if !nodes.is_empty() && input.world.nodes.is_none() {
+            complain("--nodes: the input has no Node".to_owned());
         }
         input
     }
@@ -120,52 +117,16 @@ fn each(
     }
 }
 
-#[derive(Deserialize)]
-struct RawNode {
-    metadata: RawMeta,
-    #[serde(default)]
-    spec: RawSpec,
-}
-
-#[derive(Deserialize)]
-struct RawMeta {
-    name: String,
-    #[serde(default)]
-    labels: Option<std::collections::BTreeMap<String, String>>,
-}
-
-#[derive(Default, Deserialize)]
-struct RawSpec {
-    #[serde(default)]
-    taints: Option<Vec<Taint>>,
-}
-
-fn read_nodes(source: &Source, nodes: &mut Vec<Node>, complain: &mut dyn FnMut(String)) {
-    for document in yaml::documents(source.text()) {
-        let root = match document {
-            Ok(document) => document.root,
-            Err(problem) => {
-                complain(format!("{}:{}: {}", source.name(), problem.mark.line, problem.message));
-                continue;
-            }
-        };
-        for object in ManifestObject::all(root) {
-            if (object.api_version(), object.kind()) != ("v1", "Node") {
-                continue;
-            }
-            match serde_json::from_str::<RawNode>(&object.node.to_json()) {
-                Ok(RawNode { metadata, spec }) => nodes.push(Node {
-                    name: metadata.name,
-                    labels: metadata.labels.unwrap_or_default(),
-                    taints: spec.taints.unwrap_or_default(),
-                }),
-                Err(error) => {
-                    let line = object.node.mark.line;
-                    complain(format!(
-                        "{}:{line}: this Node cannot be read: {error}",
-                        source.name()
-                    ));
-                }
+/// Adds the pods, claims, revisions and nodes of a source.
+fn see_world(source: &Source, world: &mut World, now: Timestamp, complain: &mut dyn FnMut(String)) {
+    // Documents that cannot be read were reported by `each`.
+    for document in yaml::documents(source.text()).into_iter().flatten() {
+        for object in ManifestObject::all(document.root) {
+            let (api_version, kind) = (object.api_version(), object.kind());
+            let read = world.add(api_version, kind, &object.node.to_json(), now);
+            if let Err(error) = read {
+                let line = object.node.mark.line;
+                complain(format!("{}:{line}: this {kind} cannot be read: {error}", source.name()));
             }
         }
     }

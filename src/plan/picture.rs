@@ -106,8 +106,9 @@ pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
         "StatefulSet" => lines.extend(waves(forecast, symbols)),
         _ => lines.extend(nodes(forecast, symbols)),
     }
-    if !forecast.course.steps.is_empty() {
-        lines.push(summary(forecast));
+    let summary = summary(forecast);
+    if !forecast.course.steps.is_empty() && !summary.is_empty() {
+        lines.push(summary);
     }
     lines.extend(stop(forecast));
     lines
@@ -219,7 +220,7 @@ fn nodes(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
     let mut gets = Vec::new();
     let mut without: BTreeMap<(bool, &WhyNot), Vec<String>> = BTreeMap::new();
     for (i, after) in forecast.after.iter().enumerate() {
-        let had = forecast.before.get(i) == Some(&Placement::Runs);
+        let had = forecast.before.get(i) == Some(&true);
         let name = forecast.node(i).to_owned();
         match after {
             Placement::Runs if !had => gets.push(name),
@@ -252,12 +253,18 @@ fn nodes(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
         let (count, names) = (number(names), list(names, symbols));
         lines.push(format!("{} {what}: {count}, {}: {names}", symbols.stays, because(why)));
     }
-    if let Some(why) = &forecast.why_kept {
-        let count = forecast.kept.len();
-        lines.push(format!(
-            "{} the pods on {count} nodes keep the old template: {why}",
-            symbols.stays
-        ));
+    for is_new in [false, true] {
+        let kept = forecast.kept.iter().filter(|(_, new)| *new == is_new);
+        let names: Vec<_> = kept.map(|(target, _)| forecast.name(target)).collect();
+        if names.is_empty() {
+            continue;
+        }
+        let (count, names) = (number(&names), list(&names, symbols));
+        let what = match &forecast.why_kept {
+            Some(why) if !is_new => format!("keeps the old template on {count}, {why}"),
+            _ => format!("is left alone on {count}"),
+        };
+        lines.push(format!("{} the pod {what}: {names}", symbols.stays));
     }
     lines
 }

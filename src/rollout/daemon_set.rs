@@ -38,6 +38,8 @@ pub struct Place {
     pub old: Option<Health>,
     /// Its pod of the new template.
     pub new: Option<Health>,
+    /// Whether the pod of the new template was created before the other one, as after a rollback.
+    pub new_is_older: bool,
 }
 
 /// What the controller does, starting from this state of the nodes.
@@ -180,9 +182,11 @@ impl<'a> Simulation<'a> {
         if self.surges {
             self.delete_on(Group::BothDone, Revision::Old);
         } else {
-            // It keeps the older one of two.
-            self.delete_on(Group::BothDone, Revision::New);
-            self.delete_on(Group::BothWaiting, Revision::New);
+            for index in [self.take(Group::BothDone), self.take(Group::BothWaiting)].concat() {
+                // It keeps the older one.
+                let keeps_new = self.places.get(index).is_some_and(|place| place.new_is_older);
+                self.delete(index, if keeps_new { Revision::Old } else { Revision::New });
+            }
         }
     }
 
@@ -239,6 +243,8 @@ impl<'a> Simulation<'a> {
         if count < total && count > 0 && self.candidates.is_none() {
             let mut all: Vec<_> = groups.iter().flat_map(|group| self.take(*group)).collect();
             all.sort_unstable();
+            let runs = |index: &usize| self.places.get(*index).is_some_and(|place| place.runs);
+            self.course.depends_on_chance = all.iter().any(runs) && !all.iter().all(runs);
             self.candidates = Some(all.into());
         }
         let chosen = groups.iter().flat_map(|group| self.set(*group)).copied().take(count);

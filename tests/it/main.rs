@@ -56,6 +56,7 @@ mod pod_security;
 mod readings;
 mod rendered;
 mod reports;
+mod rollouts;
 mod schema;
 #[cfg(feature = "server")]
 mod serve;
@@ -65,6 +66,8 @@ mod support;
 #[cfg(feature = "server")]
 mod tls;
 
+#[path = "../traces.rs"]
+mod traces;
 mod versions;
 mod view;
 #[cfg(feature = "server")]

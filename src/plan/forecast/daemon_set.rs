@@ -1,7 +1,10 @@
 //! What becomes of a DaemonSet.
 
-use super::{Forecast, Forecaster};
+use std::collections::HashMap;
+
+use super::{super::world::LivePod, Forecast, Forecaster};
 use crate::{
+    kubernetes::resource::Kind,
     object::DaemonSetSpec,
     rollout::{
         Health, NeverReady, Target,
@@ -16,10 +19,11 @@ impl Forecaster<'_> {
         spec: &DaemonSetSpec,
         old: Option<&DaemonSetSpec>,
         template_changes: bool,
+        generation: Option<&str>,
         forecast: &mut Forecast,
     ) {
         let settings = Settings::of(spec);
-        let Some(nodes) = &self.input.nodes else {
+        let Some(nodes) = &self.input.world.nodes else {
             forecast.settings = describe(&settings, None);
             let note = "which nodes it runs on cannot be said without them: give --nodes";
             forecast.notes.push(note.to_owned());
@@ -27,23 +31,73 @@ impl Forecaster<'_> {
         };
         forecast.min_ready_seconds = spec.min_ready_seconds.unwrap_or(0).into();
         forecast.after = placements(spec, nodes);
-        forecast.before = old.map(|old| placements(old, nodes)).unwrap_or_default();
-        let has = |index| forecast.before.get(index) == Some(&Placement::Runs);
-        let place = |(index, placement): (usize, &Placement)| {
-            let pod = has(index).then_some(Health::Available);
+        let before = old.map(|old| placements(old, nodes)).unwrap_or_default();
+        let id = forecast.id.clone();
+        let pods = self.input.world.pods(&id.namespace, Kind::DaemonSet, &id.name);
+        let pods = pods.filter(|_| old.is_some());
+        let known =
+            self.input.world.revision(&id.namespace, Kind::DaemonSet, &id.name, &spec.template);
+        let all_new = self.never_ready.iter().any(|pod| pod == "new");
+        let mut live: HashMap<&str, [Option<(Health, &LivePod)>; 2]> = HashMap::new();
+        for pod in pods.unwrap_or_default() {
+            let is_new = if template_changes {
+                known.is_some_and(|revision| pod.is_of(revision))
+            } else {
+                generation.is_none_or(|it| pod.is_of_generation(it))
+            };
+            let health = match pod.health {
+                Health::Ready(since) if since + settings.min_ready_seconds <= 0 => {
+                    Health::Available
+                }
+                Health::Starting if all_new && is_new => Health::Broken,
+                health => health,
+            };
+            let on = live.entry(pod.node.as_deref().unwrap_or_default()).or_default();
+            on[usize::from(is_new)] = Some((health, pod));
+        }
+        let names: Vec<_> = nodes.iter().map(|node| node.name.as_str()).collect();
+        let on = |index: usize| {
+            let known = names.get(index).and_then(|name| live.get(name)).copied();
+            if pods.is_some() {
+                let [old, new] = known.unwrap_or_default();
+                let age = |pod: Option<(Health, &'_ LivePod)>| {
+                    pod.map(|(_, pod)| (pod.created, pod.name.clone()))
+                };
+                return Place {
+                    old: old.map(|(health, _)| health),
+                    new: new.map(|(health, _)| health),
+                    new_is_older: age(new) < age(old),
+                    ..Place::default()
+                };
+            }
+            let had = before.get(index) == Some(&Placement::Runs);
+            let pod = had.then_some(Health::Available);
             Place {
-                runs: *placement == Placement::Runs,
-                keeps: !matches!(placement, Placement::Loses(_)),
                 old: pod.filter(|_| template_changes),
                 new: pod.filter(|_| !template_changes),
+                ..Place::default()
             }
+        };
+        let has = |index| {
+            let Place { old, new, .. } = on(index);
+            old.is_some() || new.is_some()
+        };
+        forecast.before = (0..nodes.len()).map(has).collect();
+        let place = |(index, placement): (usize, &Placement)| Place {
+            runs: *placement == Placement::Runs,
+            keeps: !matches!(placement, Placement::Loses(_)),
+            ..on(index)
         };
         let places: Vec<_> = forecast.after.iter().enumerate().map(place).collect();
         let wanted = places.iter().filter(|place| place.runs).count();
         forecast.settings = describe(&settings, Some(wanted));
-        let all_new = self.never_ready.iter().any(|pod| pod == "new");
         let never_ready = NeverReady { all_new, ..NeverReady::default() };
         forecast.course = simulate(&settings, places.clone(), &never_ready);
+        if forecast.course.depends_on_chance {
+            let note = "the controller chooses the nodes of a wave at random, and not all of them \
+                        get a new pod: the waves below are one possible course";
+            forecast.notes.push(note.to_owned());
+        }
         let mut moved = vec![false; nodes.len()];
         for step in &forecast.course.steps {
             let nodes = match &step.target {
@@ -59,8 +113,9 @@ impl Forecaster<'_> {
         }
         let kept =
             (0..nodes.len()).filter(|index| has(*index) && moved.get(*index) == Some(&false));
-        let kept = kept.map(|index| (Target::Node(index), !template_changes)).collect::<Vec<_>>();
-        if template_changes && !kept.is_empty() {
+        let kept = kept.map(|index| (Target::Node(index), on(index).new.is_some()));
+        let kept: Vec<_> = kept.collect();
+        if kept.iter().any(|(_, is_new)| !is_new) {
             let why = if settings.is_on_delete() {
                 "OnDelete: until somebody deletes them"
             } else {

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::apps::v1::StatefulSetStatus;
+
 use super::{Change, Forecast, Forecaster};
 use crate::{
+    kubernetes::resource::Kind,
     manifests::id::ObjectId,
     object::{Object, StatefulSetSpec, Workload},
     rollout::{
@@ -20,6 +23,7 @@ impl Forecaster<'_> {
         old: Option<&StatefulSetSpec>,
         template_changes: bool,
         starts_anew: bool,
+        status: Option<(&ObjectId, StatefulSetStatus)>,
         forecast: &mut Forecast,
     ) {
         let cluster = &self.context.policy.cluster;
@@ -34,11 +38,16 @@ impl Forecaster<'_> {
         forecast.settings = describe(&settings, spec);
         let revision = if template_changes { Revision::Old } else { Revision::New };
         let before = old.and_then(|old| Settings::of(&name, old, cluster));
-        let state = State {
+        let never_ready = self.never_ready(&name);
+        let mut state = State {
             is_current: !template_changes || starts_anew,
             ..before.as_ref().map(|old| state(old, revision)).unwrap_or_default()
         };
-        let never_ready = self.never_ready(&name);
+        if let Some(status) = status {
+            self.as_it_is(&settings, spec, status, template_changes, &never_ready, &mut state);
+            state.is_current |= starts_anew;
+        }
+        self.forget_claims(&forecast.id.namespace, &settings, &mut state);
         forecast.course = simulate(&settings, state.clone(), &never_ready);
         let moved: BTreeSet<_> = forecast.course.steps.iter().map(ordinal).collect();
         let kept = state.pods.iter().filter(|(ordinal, _)| !moved.contains(ordinal));
@@ -51,6 +60,56 @@ impl Forecaster<'_> {
         let all_new = NeverReady { all_new: true, ..NeverReady::default() };
         if forecast.course.stop.is_none() && !forecast.course.steps.is_empty() {
             forecast.if_broken = simulate(&settings, state, &all_new).stop;
+        }
+    }
+
+    /// Replaces the assumptions about pods by what is known about them.
+    fn as_it_is(
+        &self,
+        settings: &Settings,
+        spec: &StatefulSetSpec,
+        (id, status): (&ObjectId, StatefulSetStatus),
+        template_changes: bool,
+        never_ready: &NeverReady,
+        state: &mut State,
+    ) {
+        let world = &self.input.world;
+        let Some(pods) = world.pods(&id.namespace, Kind::StatefulSet, &id.name) else { return };
+        let known = world.revision(&id.namespace, Kind::StatefulSet, &id.name, &spec.template);
+        let update = match known {
+            Some(revision) if template_changes => Some(revision.to_owned()),
+            _ if template_changes => None,
+            _ => status.update_revision.clone(),
+        };
+        state.is_current = update.is_some() && status.current_revision == update;
+        state.pods.clear();
+        for pod in pods {
+            let Some(ordinal) = pod.name.strip_prefix(&format!("{}-", id.name)) else { continue };
+            let Ok(ordinal) = ordinal.parse::<i64>() else { continue };
+            let is_new = update.as_ref().is_some_and(|update| pod.is_of(update));
+            let revision = if is_new { Revision::New } else { Revision::Old };
+            let never = never_ready.ordinals.contains(&ordinal) || (never_ready.all_new && is_new);
+            let health = match pod.health {
+                Health::Ready(since) if since + settings.min_ready_seconds <= 0 => {
+                    Health::Available
+                }
+                Health::Starting if never => Health::Broken,
+                health => health,
+            };
+            state.pods.insert(ordinal, Pod { revision, health });
+        }
+    }
+
+    /// Replaces the assumptions about claims by what is known about them.
+    fn forget_claims(&self, namespace: &str, settings: &Settings, state: &mut State) {
+        let all = state.pods.keys().copied().chain(settings.ordinals.clone());
+        let names: BTreeSet<_> = all.flat_map(|ordinal| settings.claims_of(ordinal)).collect();
+        for name in names {
+            match self.input.world.has_claim(namespace, &name) {
+                Some(true) => drop(state.claims.insert(name)),
+                Some(false) => drop(state.claims.remove(&name)),
+                None => {}
+            }
         }
     }
 

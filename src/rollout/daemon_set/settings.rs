@@ -8,7 +8,8 @@ use crate::object::DaemonSetSpec;
 /// What the controller reads from the new spec.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    pub(super) min_ready_seconds: i64,
+    /// How long a pod must be ready to count as available.
+    pub min_ready_seconds: i64,
     /// How old pods are replaced; `None` if somebody has to delete them.
     rolling: Option<Rolling>,
 }

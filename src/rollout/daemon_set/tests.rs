@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::object::{DaemonSetSpec, defaults};
 
-const RUNS: Place = Place { runs: true, keeps: true, old: None, new: None };
+const RUNS: Place = Place { runs: true, keeps: true, old: None, new: None, new_is_older: false };
 const OLD: Place = Place { old: Some(Health::Available), ..RUNS };
 
 fn settings(strategy: Value) -> Settings {
@@ -87,6 +87,15 @@ fn old_pods_that_are_down_are_replaced_at_once_and_use_up_the_budget() {
     let update = course(&rolling(json!(1), json!(0)), vec![OLD, broken, broken]);
     assert_eq!(text(&update), "1 -1 -2 +1 +2 | 2 -0 +0");
     assert_eq!(update.at_most_unavailable, 2);
+}
+
+#[test]
+fn of_two_pods_the_older_stays_if_no_surge_is_allowed() {
+    let both = Place { new: Some(Health::Available), ..OLD };
+    let settings = rolling(json!(1), json!(0));
+    assert_eq!(text(&course(&settings, vec![both])), "1 -0 -0 +0");
+    let rolled_back = Place { new_is_older: true, ..both };
+    assert_eq!(text(&course(&settings, vec![rolled_back])), "1 -0");
 }
 
 #[test]

@@ -24,7 +24,8 @@ pub struct Settings {
     pub strategy: Strategy,
     /// `podManagementPolicy`: whether one pod after the other is created and deleted.
     pub is_ordered: bool,
-    pub(super) min_ready_seconds: i64,
+    /// How long a pod must be ready to count as available.
+    pub min_ready_seconds: i64,
     /// Whether a pod need only be ready, and not available.
     ready_is_enough: bool,
     /// The beginnings of the names of the claims of a pod; its ordinal follows.

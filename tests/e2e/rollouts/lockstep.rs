@@ -8,7 +8,10 @@ use std::{
 };
 
 use futures::{StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::{
+    apps::v1::ControllerRevision,
+    core::v1::{PersistentVolumeClaim, Pod},
+};
 use kube::{
     Api, Client, ResourceExt,
     api::{
@@ -19,7 +22,7 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::scenario::Scenario;
+use super::scenario::{BETWEEN, Scenario};
 use crate::{
     harness::process::DEADLINE,
     traces::{After, Event, Round, Trace},
@@ -51,6 +54,7 @@ pub(crate) fn watch(client: &Client, activity: &Activity) {
 
 /// One change on the real controllers.
 pub(crate) struct Lockstep<'a> {
+    client: Client,
     activity: &'a Activity,
     scenario: &'a Scenario,
     sets: Api<DynamicObject>,
@@ -58,7 +62,11 @@ pub(crate) struct Lockstep<'a> {
     claims: Api<PersistentVolumeClaim>,
     /// Pods by uid, and whether they are terminating.
     known: BTreeMap<String, (String, bool, String)>,
-    known_claims: BTreeSet<String>,
+    /// Whether the last change has been made: pods that are created from then on become ready, even
+    /// those of the change in between.
+    is_last: bool,
+    /// Claims by uid, with their names.
+    known_claims: BTreeMap<String, String>,
 }
 
 impl<'a> Lockstep<'a> {
@@ -68,11 +76,13 @@ impl<'a> Lockstep<'a> {
         Lockstep {
             sets: Api::namespaced_with(client.clone(), "default", &resource),
             pods: Api::namespaced(client.clone(), "default"),
-            claims: Api::namespaced(client, "default"),
+            claims: Api::namespaced(client.clone(), "default"),
+            client,
             activity,
             scenario,
             known: BTreeMap::new(),
-            known_claims: BTreeSet::new(),
+            is_last: false,
+            known_claims: BTreeMap::new(),
         }
     }
 
@@ -99,6 +109,18 @@ impl<'a> Lockstep<'a> {
             self.write(old).await;
             self.settle().await;
         }
+        if trace.old.is_some() {
+            // The objects are written whole, not applied.
+            trace.flags.push("--as=replace".to_owned());
+        }
+        if let Some(between) = &self.scenario.between {
+            self.write(&between.object).await;
+            self.go_on_for(between.rounds).await;
+            self.claims_deleted().await;
+            trace.old = Some(self.world().await);
+        }
+        self.known_claims = self.list_claims().await;
+        self.is_last = true;
         let planned = planned(&trace);
         let all: usize = planned.iter().sum();
         self.write(&self.scenario.new.clone()).await;
@@ -164,6 +186,47 @@ impl<'a> Lockstep<'a> {
         is_observed && wanted == (pods, pods)
     }
 
+    /// Lets a change be rolled out for some rounds.
+    async fn go_on_for(&mut self, rounds: usize) {
+        for left in (0..rounds).rev() {
+            self.round(true).await;
+            while self.end_pods().await {
+                self.round(true).await;
+            }
+            if left == 0 || !self.make_available(true).await {
+                break;
+            }
+        }
+    }
+
+    /// The set as it is, with its pods, claims and revisions.
+    async fn world(&self) -> Value {
+        let of = ListParams::default().labels(&format!("app={}", self.scenario.name));
+        let revisions: Api<ControllerRevision> = Api::namespaced(self.client.clone(), "default");
+        let mut items = Vec::new();
+        let set = self.sets.get(&self.scenario.name).await.expect("the set");
+        items.push(serde_json::to_value(set).expect("JSON"));
+        let mut add = |api_version: &str, kind: &str, item: Value| {
+            let mut item = item;
+            item["apiVersion"] = json!(api_version);
+            item["kind"] = json!(kind);
+            items.push(item);
+        };
+        for pod in self.list().await {
+            add("v1", "Pod", serde_json::to_value(pod).expect("JSON"));
+        }
+        for claim in self.claims.list(&of).await.expect("claims").items {
+            add("v1", "PersistentVolumeClaim", serde_json::to_value(claim).expect("JSON"));
+        }
+        for revision in revisions.list(&of).await.expect("revisions").items {
+            add("apps/v1", "ControllerRevision", serde_json::to_value(revision).expect("JSON"));
+        }
+        for item in &mut items {
+            item["metadata"].as_object_mut().expect("metadata").remove("managedFields");
+        }
+        json!({"apiVersion": "v1", "kind": "List", "items": items})
+    }
+
     /// Waits until the controller waits, and returns what it did.
     async fn round(&mut self, expects_more: bool) -> BTreeSet<Event> {
         let start = Instant::now();
@@ -193,8 +256,9 @@ impl<'a> Lockstep<'a> {
     }
 
     async fn events(&mut self) -> BTreeSet<Event> {
-        let claims: BTreeSet<_> = self.list_claims().await;
-        let new_claims: BTreeSet<_> = claims.difference(&self.known_claims).cloned().collect();
+        let claims = self.list_claims().await;
+        let new = claims.iter().filter(|(uid, _)| !self.known_claims.contains_key(*uid));
+        let new_claims: BTreeSet<_> = new.map(|(_, name)| name.clone()).collect();
         self.known_claims.extend(claims);
         let mut events = BTreeSet::new();
         let mut now = BTreeMap::new();
@@ -227,10 +291,10 @@ impl<'a> Lockstep<'a> {
         events
     }
 
-    async fn list_claims(&self) -> BTreeSet<String> {
+    async fn list_claims(&self) -> BTreeMap<String, String> {
         let of = ListParams::default().labels(&format!("app={}", self.scenario.name));
         let claims = self.claims.list(&of).await.expect("claims").items;
-        claims.iter().map(ResourceExt::name_any).collect()
+        claims.iter().map(|it| (it.uid().expect("a uid"), it.name_any())).collect()
     }
 
     /// The name of the pod, or of the node that it is for.
@@ -245,7 +309,7 @@ impl<'a> Lockstep<'a> {
     }
 
     fn revision(&self, pod: &Pod) -> String {
-        let image = pod.spec.as_ref().and_then(|spec| spec.containers.first()?.image.clone());
+        let image = image(pod);
         let new = &self.scenario.new["spec"]["template"]["spec"]["containers"][0]["image"];
         if image.as_deref() == new.as_str() { "new".to_owned() } else { "old".to_owned() }
     }
@@ -277,6 +341,12 @@ impl<'a> Lockstep<'a> {
             let conditions = status.and_then(|it| it.conditions.as_deref()).unwrap_or_default();
             let is_ready = conditions.iter().any(|it| it.type_ == "Ready" && it.status == "True");
             let never = heeds_never && self.is_never_ready(&pod);
+            if heeds_never && self.is_broken(&pod) {
+                if !self.is_last {
+                    self.break_it(&pod).await;
+                }
+                continue;
+            }
             if is_ready || never || pod.metadata.deletion_timestamp.is_some() {
                 continue;
             }
@@ -292,6 +362,23 @@ impl<'a> Lockstep<'a> {
             self.touch();
         }
         any
+    }
+
+    /// Whether the pod is of the change in between, and that does not work.
+    fn is_broken(&self, pod: &Pod) -> bool {
+        let breaks = self.scenario.between.as_ref().is_some_and(|it| it.is_broken);
+        let status = pod.status.as_ref();
+        let is_broken = status.is_some_and(|status| status.container_statuses.is_some());
+        is_broken || (breaks && !self.is_last && image(pod).as_deref() == Some(BETWEEN))
+    }
+
+    async fn break_it(&self, pod: &Pod) {
+        let state = json!({"waiting": {"reason": "CrashLoopBackOff"}});
+        let patch = json!({"status": {"phase": "Running", "containerStatuses": [{"name": "main",
+            "image": BETWEEN, "imageID": "", "ready": false, "restartCount": 5, "state": state}]}});
+        let (patch, params) = (Patch::Merge(&patch), PatchParams::default());
+        // It may have been deleted meanwhile.
+        drop(self.pods.patch_status(&pod.name_any(), &params, &patch).await);
     }
 
     fn is_never_ready(&self, pod: &Pod) -> bool {
@@ -311,7 +398,8 @@ impl<'a> Lockstep<'a> {
         let start = Instant::now();
         loop {
             let left = self.list_claims().await;
-            let gone: BTreeSet<_> = self.known_claims.difference(&left).cloned().collect();
+            let gone = self.known_claims.iter().filter(|(uid, _)| !left.contains_key(*uid));
+            let gone: BTreeSet<_> = gone.map(|(_, name)| name.clone()).collect();
             let owned = self.claims_of_gone_pods().await;
             if owned.is_empty() || start.elapsed() > PATIENCE {
                 return gone;
@@ -334,4 +422,8 @@ impl<'a> Lockstep<'a> {
         };
         claims.iter().filter(|claim| is_orphaned(claim)).map(ResourceExt::name_any).collect()
     }
+}
+
+fn image(pod: &Pod) -> Option<String> {
+    pod.spec.as_ref().and_then(|spec| spec.containers.first()?.image.clone())
 }

@@ -8,8 +8,29 @@ pub(crate) struct Scenario {
     pub(crate) name: String,
     pub(crate) old: Option<Value>,
     pub(crate) new: Value,
+    /// A change before that one, which is not complete when the other one is made.
+    pub(crate) between: Option<Between>,
     /// The values of `--never-ready`.
     pub(crate) never_ready: Vec<String>,
+}
+
+/// A change that is not rolled out to its end.
+#[derive(Clone, Debug)]
+pub(crate) struct Between {
+    pub(crate) object: Value,
+    /// After how many rounds of the controller the next change is made.
+    pub(crate) rounds: usize,
+    /// Whether its pods never become ready.
+    pub(crate) is_broken: bool,
+}
+
+/// The image of the change in between.
+pub(crate) const BETWEEN: &str = "between";
+
+fn between(dice: &mut Dice, object: Value) -> Option<Between> {
+    let is_broken = dice.percent(50);
+    let rounds = usize::try_from(1 + dice.below(3)).expect("a small number");
+    dice.percent(35).then_some(Between { object, rounds, is_broken })
 }
 
 /// The finalizer of all pods: a pod that is deleted is gone when the test says so.
@@ -77,13 +98,16 @@ fn stateful_set(dice: &mut Dice, name: String) -> Scenario {
     let old = one("old");
     let image = new_image(&name);
     let new = one(image);
+    let middle = one(BETWEEN);
+    let between = between(dice, middle);
     let never_ready = match dice.below(10) {
         0 | 1 => vec!["new".to_owned()],
         2 => vec![format!("{name}-{}", dice.below(5))],
         _ => Vec::new(),
     };
     let old = (!dice.percent(12)).then_some(old);
-    Scenario { name, old, new, never_ready }
+    let between = between.filter(|_| old.is_some());
+    Scenario { name, old, new, between, never_ready }
 }
 
 /// Two changes of three change the template. Templates with the same image are the same.
@@ -145,9 +169,12 @@ fn daemon_set(dice: &mut Dice, name: String) -> Scenario {
         // Only the strategy differs.
         new["spec"]["template"] = old["spec"]["template"].clone();
     }
+    let middle = one(BETWEEN);
+    let between = between(dice, middle);
     let never_ready = if dice.percent(20) { vec!["new".to_owned()] } else { Vec::new() };
     let old = (!dice.percent(12)).then_some(old);
-    Scenario { name, old, new, never_ready }
+    let between = between.filter(|_| old.is_some());
+    Scenario { name, old, new, between, never_ready }
 }
 
 fn template(name: &str, image: &str) -> Value {
