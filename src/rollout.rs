@@ -13,7 +13,6 @@
 
 pub mod daemon_set;
 pub mod node;
-pub mod scaled;
 pub mod stateful_set;
 mod timeline;
 

@@ -60,7 +60,8 @@ struct Gate {
     defaults: &'static [(u32, bool)],
 }
 
-/// If this gate is off, the API server drops a StatefulSet's `maxUnavailable`.
+/// The gate of a StatefulSet's `maxUnavailable`. While it is off, the API server drops the field, and
+/// the controller ignores it in objects that already have it.
 pub const MAX_UNAVAILABLE_STATEFUL_SET: &str = "MaxUnavailableStatefulSet";
 
 /// If this gate is on, a StatefulSet may have the update strategy `Recreate`.

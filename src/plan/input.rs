@@ -87,13 +87,12 @@ fn texts(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Source> {
     texts
 }
 
+/// What [`each`] calls.
+type See<'a> = dyn FnMut(&Tree<'_>, &'static Resource, (Vec<Problem>, String)) + 'a;
+
 /// Calls `see` with each DaemonSet and StatefulSet of a source, what is wrong with its form, and its
 /// JSON.
-fn each(
-    source: &Source,
-    complain: &mut dyn FnMut(String),
-    see: &mut dyn FnMut(&Tree<'_>, &'static Resource, (Vec<Problem>, String)),
-) {
+fn each(source: &Source, complain: &mut dyn FnMut(String), see: &mut See<'_>) {
     let place =
         |problem: &Problem| format!("{}:{}: {}", source.name(), problem.mark.line, problem.message);
     for document in yaml::documents(source.text()) {
@@ -120,7 +119,7 @@ fn each(
 /// Adds the pods, claims, revisions and nodes of a source.
 fn see_world(source: &Source, world: &mut World, now: Timestamp, complain: &mut dyn FnMut(String)) {
     // Documents that cannot be read were reported by `each`.
-    for document in yaml::documents(source.text()).into_iter().flatten() {
+    for document in yaml::documents(source.text()).flatten() {
         for object in ManifestObject::all(document.root) {
             let (api_version, kind) = (object.api_version(), object.kind());
             let read = world.add(api_version, kind, &object.node.to_json(), now);

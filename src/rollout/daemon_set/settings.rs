@@ -2,8 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::super::scaled::scaled;
-use crate::object::DaemonSetSpec;
+use crate::{kubernetes::int_or_percent::scaled, object::DaemonSetSpec};
 
 /// What the controller reads from the new spec.
 #[derive(Clone, Debug)]

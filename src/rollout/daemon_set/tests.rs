@@ -8,15 +8,15 @@ use crate::object::{DaemonSetSpec, defaults};
 const RUNS: Place = Place { runs: true, keeps: true, old: None, new: None, new_is_older: false };
 const OLD: Place = Place { old: Some(Health::Available), ..RUNS };
 
-fn settings(strategy: Value) -> Settings {
+fn settings(strategy: &Value) -> Settings {
     let mut spec: DaemonSetSpec =
         serde_json::from_value(json!({"updateStrategy": strategy, "minReadySeconds": 10})).unwrap();
     defaults::daemon_set(&mut spec);
     Settings::of(&spec)
 }
 
-fn rolling(max_unavailable: Value, max_surge: Value) -> Settings {
-    settings(json!({"type": "RollingUpdate",
+fn rolling(max_unavailable: &Value, max_surge: &Value) -> Settings {
+    settings(&json!({"type": "RollingUpdate",
         "rollingUpdate": {"maxUnavailable": max_unavailable, "maxSurge": max_surge}}))
 }
 
@@ -50,7 +50,7 @@ fn course(settings: &Settings, places: Vec<Place>) -> Course {
 
 #[test]
 fn new_pods_come_at_once_and_old_ones_are_replaced_a_few_at_a_time() {
-    let settings = rolling(json!(1), json!(0));
+    let settings = rolling(&json!(1), &json!(0));
     assert_eq!(text(&course(&settings, vec![RUNS; 3])), "1 +0 +1 +2");
     let update = course(&settings, vec![OLD; 3]);
     assert_eq!(text(&update), "1 -1of012 +1of012 | 2 -1of012 +1of012 | 3 -1of012 +1of012");
@@ -59,17 +59,17 @@ fn new_pods_come_at_once_and_old_ones_are_replaced_a_few_at_a_time() {
 
 #[test]
 fn percentages_are_of_the_nodes_that_run_it_and_rounded_up() {
-    let settings = rolling(json!("34%"), json!(0));
+    let settings = rolling(&json!("34%"), &json!(0));
     assert_eq!(settings.budget(3).max_unavailable, 2);
     let update = course(&settings, vec![OLD; 3]);
     assert_eq!(text(&update), "1 -2of012 +2of012 | 2 -1of012 +1of012");
-    assert_eq!(rolling(json!("100%"), json!(0)).budget(3).max_unavailable, 3);
-    assert_eq!(text(&course(&rolling(json!(3), json!(0)), vec![OLD; 2])), "1 -0 -1 +0 +1");
+    assert_eq!(rolling(&json!("100%"), &json!(0)).budget(3).max_unavailable, 3);
+    assert_eq!(text(&course(&rolling(&json!(3), &json!(0)), vec![OLD; 2])), "1 -0 -1 +0 +1");
 }
 
 #[test]
 fn with_surge_the_new_pod_comes_first() {
-    let update = course(&rolling(json!(0), json!(1)), vec![OLD; 2]);
+    let update = course(&rolling(&json!(0), &json!(1)), vec![OLD; 2]);
     assert_eq!(text(&update), "1 +1of01 | 2 -1of01 +1of01 | 3 -1of01");
     assert_eq!((update.at_least_seconds, update.at_most_unavailable), (20, 0));
 }
@@ -77,14 +77,14 @@ fn with_surge_the_new_pod_comes_first() {
 #[test]
 fn nodes_that_are_no_longer_selected_lose_their_pods_at_once() {
     let leaves = Place { runs: false, keeps: false, ..OLD };
-    let update = course(&rolling(json!(1), json!(0)), vec![leaves, leaves, RUNS]);
+    let update = course(&rolling(&json!(1), &json!(0)), vec![leaves, leaves, RUNS]);
     assert_eq!(text(&update), "1 +2 -0 -1");
 }
 
 #[test]
 fn old_pods_that_are_down_are_replaced_at_once_and_use_up_the_budget() {
     let broken = Place { old: Some(Health::Broken), ..RUNS };
-    let update = course(&rolling(json!(1), json!(0)), vec![OLD, broken, broken]);
+    let update = course(&rolling(&json!(1), &json!(0)), vec![OLD, broken, broken]);
     assert_eq!(text(&update), "1 -1 -2 +1 +2 | 2 -0 +0");
     assert_eq!(update.at_most_unavailable, 2);
 }
@@ -92,7 +92,7 @@ fn old_pods_that_are_down_are_replaced_at_once_and_use_up_the_budget() {
 #[test]
 fn of_two_pods_the_older_stays_if_no_surge_is_allowed() {
     let both = Place { new: Some(Health::Available), ..OLD };
-    let settings = rolling(json!(1), json!(0));
+    let settings = rolling(&json!(1), &json!(0));
     assert_eq!(text(&course(&settings, vec![both])), "1 -0 -0 +0");
     let rolled_back = Place { new_is_older: true, ..both };
     assert_eq!(text(&course(&settings, vec![rolled_back])), "1 -0");
@@ -101,15 +101,15 @@ fn of_two_pods_the_older_stays_if_no_surge_is_allowed() {
 #[test]
 fn it_stops_when_the_budget_is_used_up() {
     let never = NeverReady { all_new: true, ..NeverReady::default() };
-    let update = simulate(&rolling(json!(1), json!(0)), vec![OLD; 3], &never);
+    let update = simulate(&rolling(&json!(1), &json!(0)), vec![OLD; 3], &never);
     assert_eq!(text(&update), "1 -1of012 +1of012");
     assert_eq!(update.stop.unwrap().why, Waits::Budget);
-    let on_delete = settings(json!({"type": "OnDelete"}));
+    let on_delete = settings(&json!({"type": "OnDelete"}));
     assert_eq!(text(&course(&on_delete, vec![OLD, RUNS])), "1 +1");
 }
 
 #[test]
 fn ten_thousand_nodes_are_no_problem() {
-    let update = course(&rolling(json!(1), json!(0)), vec![OLD; 10_000]);
+    let update = course(&rolling(&json!(1), &json!(0)), vec![OLD; 10_000]);
     assert_eq!((update.waves, update.steps.len()), (10_000, 20_000));
 }

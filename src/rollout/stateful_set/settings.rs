@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::super::{Health, scaled::scaled};
+use super::super::Health;
 use crate::{
-    kubernetes::cluster::{Cluster, Version},
+    kubernetes::{
+        cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET, Version},
+        int_or_percent::scaled,
+    },
     object::StatefulSetSpec,
 };
-
-/// The feature gate of `maxUnavailable`. While it is off, the controller replaces one pod at a time.
-const MAX_UNAVAILABLE_GATE: &str = "MaxUnavailableStatefulSet";
 
 /// Since this release an update of parallel pods waits until they are available; before, until they
 /// were ready.
@@ -68,7 +68,7 @@ impl Settings {
                 Some("OnDelete") => Strategy::OnDelete,
                 Some("RollingUpdate") | None => Strategy::RollingUpdate {
                     partition: rolling.and_then(|it| it.partition).unwrap_or(0).into(),
-                    max_unavailable: cluster.enabled(MAX_UNAVAILABLE_GATE).then(|| {
+                    max_unavailable: cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET).then(|| {
                         let value = rolling.and_then(|it| it.max_unavailable.as_ref());
                         value.and_then(|it| scaled(it, replicas, false)).unwrap_or(1).max(1)
                     }),

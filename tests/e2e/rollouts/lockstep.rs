@@ -95,6 +95,7 @@ impl<'a> Lockstep<'a> {
         planned: impl FnOnce(&Trace) -> Vec<usize>,
     ) -> Trace {
         let mut flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
+        flags.push("--kube-version=1.36".to_owned());
         flags.extend(self.scenario.never_ready.iter().map(|it| format!("--never-ready={it}")));
         let mut trace = Trace {
             name: self.scenario.name.clone(),
