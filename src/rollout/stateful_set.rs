@@ -147,15 +147,32 @@ impl<'a> Simulation<'a> {
     fn sync(&mut self) -> bool {
         let steps = self.course.steps.len();
         self.complete();
+        if self.settings.strategy == Strategy::Recreate && self.delete_old() {
+            return self.course.steps.len() > steps;
+        }
         if self.keep_replicas() || self.scale_down() {
             return self.course.steps.len() > steps;
         }
         match self.settings.strategy {
-            Strategy::OnDelete => {}
+            Strategy::OnDelete | Strategy::Recreate => {}
             Strategy::RollingUpdate { max_unavailable: None, .. } => self.replace_next(),
             Strategy::RollingUpdate { max_unavailable: Some(most), .. } => self.replace(most),
         }
         self.course.steps.len() > steps
+    }
+
+    /// Deletes all old pods. Returns whether there still are any.
+    ///
+    /// Kubernetes: `recreateDeleteAndWait`.
+    fn delete_old(&mut self) -> bool {
+        let old = self.pods.iter().filter(|(_, pod)| pod.revision == Revision::Old);
+        let old: Vec<_> = old.map(|(ordinal, _)| *ordinal).collect();
+        for ordinal in &old {
+            if !self.terminating.contains(ordinal) {
+                self.delete(*ordinal);
+            }
+        }
+        !old.is_empty()
     }
 
     /// A rollout is complete when all pods are of the new revision. From then on missing pods are
@@ -237,8 +254,15 @@ impl<'a> Simulation<'a> {
     fn replace(&mut self, max_unavailable: i64) {
         let unavailable = i64::try_from(self.unavailable.len()).unwrap_or(i64::MAX);
         let budget = usize::try_from(max_unavailable - unavailable).unwrap_or(0);
-        let old = self.outdated.range(self.settings.replaced()).rev().take(budget);
-        for ordinal in old.copied().collect::<Vec<_>>() {
+        let old = self.outdated.range(self.settings.replaced()).rev().copied();
+        let chosen: Vec<_> = if self.settings.unavailable_first {
+            let (broken, good): (Vec<_>, Vec<_>) =
+                old.partition(|ordinal| self.unavailable.contains(ordinal));
+            broken.into_iter().chain(good.into_iter().take(budget)).collect()
+        } else {
+            old.take(budget).collect()
+        };
+        for ordinal in chosen {
             self.delete(ordinal);
         }
     }
@@ -246,7 +270,7 @@ impl<'a> Simulation<'a> {
     /// Kubernetes: `newVersionedStatefulSetPod`, pkg/controller/statefulset/stateful_set_utils.go.
     fn create(&mut self, ordinal: i64) {
         let is_below = match self.settings.strategy {
-            Strategy::OnDelete => false,
+            Strategy::OnDelete | Strategy::Recreate => false,
             Strategy::RollingUpdate { .. } => ordinal < self.settings.replaced().start,
         };
         let revision = if is_below && !self.is_current { Revision::Old } else { Revision::New };
@@ -318,7 +342,7 @@ impl<'a> Simulation<'a> {
             Strategy::RollingUpdate { max_unavailable: Some(_), .. } => {
                 self.unavailable.last().map(|it| stop(*it, Waits::Budget))
             }
-            Strategy::RollingUpdate { .. } | Strategy::OnDelete => {
+            Strategy::RollingUpdate { .. } | Strategy::OnDelete | Strategy::Recreate => {
                 self.unavailable.last().map(|it| stop(*it, Waits::ForThisPod))
             }
         };

@@ -179,6 +179,7 @@ fn describe(settings: &Settings, spec: &StatefulSetSpec) -> Vec<String> {
     let count = settings.ordinals.end - settings.ordinals.start;
     let mut words = match settings.strategy {
         Strategy::OnDelete => vec!["OnDelete".to_owned()],
+        Strategy::Recreate => vec!["Recreate".to_owned()],
         Strategy::RollingUpdate { .. } => vec!["RollingUpdate".to_owned()],
     };
     words.push(spec.pod_management_policy.clone().unwrap_or_default());
@@ -198,6 +199,7 @@ fn describe(settings: &Settings, spec: &StatefulSetSpec) -> Vec<String> {
 fn why_kept(settings: &Settings, course: &Course) -> String {
     match settings.strategy {
         Strategy::OnDelete => "OnDelete: until somebody deletes them".to_owned(),
+        Strategy::Recreate => "the rollout stops before them".to_owned(),
         Strategy::RollingUpdate { .. } if course.stop.as_ref().is_some_and(is_early) => {
             "the rollout stops before them".to_owned()
         }

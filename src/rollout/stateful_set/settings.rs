@@ -15,6 +15,10 @@ use crate::{
 /// were ready.
 const UPDATES_WAIT_FOR_AVAILABLE: Version = Version { minor: 34 };
 
+/// Since this release parallel pods that are not available anyway are replaced first, whatever
+/// `maxUnavailable` is.
+const REPLACES_UNAVAILABLE_FIRST: Version = Version { minor: 37 };
+
 /// What the controller reads from the new spec.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -28,6 +32,8 @@ pub struct Settings {
     pub min_ready_seconds: i64,
     /// Whether a pod need only be ready, and not available.
     ready_is_enough: bool,
+    /// Whether old pods that are not available are replaced first.
+    pub(super) unavailable_first: bool,
     /// The beginnings of the names of the claims of a pod; its ordinal follows.
     claims: Vec<String>,
     pub(super) deletes_claims: bool,
@@ -38,6 +44,8 @@ pub struct Settings {
 pub enum Strategy {
     /// When somebody deletes them.
     OnDelete,
+    /// All at once, before new ones are created.
+    Recreate,
     /// From the last to the first.
     RollingUpdate {
         /// The index below which pods are left alone: the first pod has index 0, whatever its
@@ -66,6 +74,7 @@ impl Settings {
             ordinals: start..start + i64::from(replicas),
             strategy: match strategy.and_then(|it| it.type_.as_deref()) {
                 Some("OnDelete") => Strategy::OnDelete,
+                Some("Recreate") => Strategy::Recreate,
                 Some("RollingUpdate") | None => Strategy::RollingUpdate {
                     partition: rolling.and_then(|it| it.partition).unwrap_or(0).into(),
                     max_unavailable: cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET).then(|| {
@@ -79,6 +88,7 @@ impl Settings {
             // Ordered pods have always had to be available.
             ready_is_enough: !is_ordered && !cluster.has(UPDATES_WAIT_FOR_AVAILABLE),
             min_ready_seconds: spec.min_ready_seconds.unwrap_or(0).into(),
+            unavailable_first: !is_ordered && cluster.has(REPLACES_UNAVAILABLE_FIRST),
             claims: claims.collect(),
             deletes_claims: retention.and_then(|it| it.when_scaled.as_deref()) == Some("Delete"),
         })
@@ -98,10 +108,11 @@ impl Settings {
         self.claims.iter().map(move |name| format!("{name}{ordinal}"))
     }
 
-    /// The ordinals of the pods that a rolling update replaces.
+    /// The ordinals of the pods that an update replaces.
     pub fn replaced(&self) -> Range<i64> {
         match self.strategy {
             Strategy::OnDelete => self.ordinals.end..self.ordinals.end,
+            Strategy::Recreate => self.ordinals.clone(),
             Strategy::RollingUpdate { partition, .. } => {
                 let first = self.ordinals.start.saturating_add(partition);
                 first.min(self.ordinals.end)..self.ordinals.end

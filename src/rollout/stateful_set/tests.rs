@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    kubernetes::cluster::Cluster,
+    kubernetes::cluster::{Cluster, Version},
     object::{StatefulSetSpec, defaults},
 };
 
 fn settings(spec: Value, gates: &str) -> Settings {
     let mut spec: StatefulSetSpec = serde_json::from_value(spec).unwrap();
     defaults::stateful_set(&mut spec);
-    let mut cluster = Cluster::default();
+    let mut cluster = Cluster::new(Version { minor: 36 }, std::collections::BTreeMap::new());
     for gate in gates.split_whitespace() {
         cluster.set_gate(gate, true);
     }
@@ -159,6 +159,31 @@ fn a_broken_pod_holds_up_its_own_repair_only_if_pods_are_ordered() {
         let mut state = old(0..3, &settings);
         state.pods.insert(1, Pod { revision: Revision::Old, health: Health::Broken });
         assert_eq!(text(&simulate(&settings, state, &NeverReady::default())), expected);
+    }
+}
+
+#[test]
+fn recreate_deletes_all_old_pods_before_it_creates_new_ones() {
+    let spec = |policy: &str| json!({"replicas": 2, "podManagementPolicy": policy, "updateStrategy": {"type": "Recreate"}});
+    assert_eq!(steps(spec("Parallel"), 0..2), "1 -0 -1 +0 +1");
+    assert_eq!(steps(spec("OrderedReady"), 0..3), "1 -0 -1 -2 | 2 +0 | 3 +1");
+}
+
+#[test]
+fn since_1_37_parallel_pods_that_are_down_are_replaced_first() {
+    let spec = json!({"replicas": 3, "podManagementPolicy": "Parallel"});
+    for (minor, expected) in [(36, ""), (37, "1 -1 -0 +0 +1 | 2 -2 +2")] {
+        let mut spec: StatefulSetSpec = serde_json::from_value(spec.clone()).unwrap();
+        defaults::stateful_set(&mut spec);
+        let mut cluster = Cluster::new(Version { minor }, std::collections::BTreeMap::new());
+        cluster.set_gate("MaxUnavailableStatefulSet", true);
+        let settings = Settings::of("db", &spec, &cluster).unwrap();
+        let mut state = old(0..3, &settings);
+        for ordinal in [0, 1] {
+            state.pods.insert(ordinal, Pod { revision: Revision::Old, health: Health::Broken });
+        }
+        let course = simulate(&settings, state, &NeverReady::default());
+        assert_eq!(text(&course), expected, "1.{minor}");
     }
 }
 

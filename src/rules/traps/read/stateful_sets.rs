@@ -10,7 +10,6 @@ use super::{
     object::{stateful_set_status, template_changes},
     rollout::scaled,
 };
-pub(crate) use crate::kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET as MAX_UNAVAILABLE_GATE;
 use crate::{
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
