@@ -138,7 +138,8 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
         live::add(&mut input, args.context.as_deref(), now)?;
     }
     let today = now.to_zoned(TimeZone::UTC).date();
-    let context = Context { policy: &policy, door: Door::Check, today, deadline: Deadline::NONE };
+    let (door, deadline) = (Door::Check, Deadline::NONE);
+    let context = Context { policy: &policy, door, today, deadline, view: None };
     let forecaster = Forecaster::new(&input, context, args.verb, &args.never_ready);
     let forecasts = forecaster.all();
     if forecasts.iter().any(|forecast| forecast.change == Change::Refused) {

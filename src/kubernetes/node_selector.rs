@@ -32,24 +32,6 @@ pub fn why_not_node(
     contradiction(node_selector, term, Some(node))
 }
 
-/// Whether a node matches a term. A term that the API server refuses matches no node.
-///
-/// Kubernetes: `nodeSelectorTerm.match`, component-helpers
-/// scheduling/corev1/nodeaffinity/nodeaffinity.go.
-pub fn matches(term: &NodeSelectorTerm, labels: &BTreeMap<String, String>, name: &str) -> bool {
-    let expressions = term.match_expressions.as_deref().unwrap_or_default();
-    let fields = term.match_fields.as_deref().unwrap_or_default();
-    let passes = |constraint: Option<Constraint<'_>>, value: Option<&str>| {
-        constraint.is_some_and(|it| Allowed::<Box<str>>::by([it.test]).contains(value))
-    };
-    let mut labelled = expressions.iter();
-    let mut named = fields.iter();
-    !(expressions.is_empty() && fields.is_empty())
-        && labelled
-            .all(|it| passes(Constraint::expression(it), labels.get(&it.key).map(String::as_str)))
-        && named.all(|it| passes(Constraint::field(it), Some(name)))
-}
-
 fn contradiction(
     node_selector: Option<&BTreeMap<String, String>>,
     term: &NodeSelectorTerm,

@@ -56,7 +56,8 @@ pub fn placement(pod: &PodSpec, tolerations: &[Toleration], node: &Node) -> Plac
     let affinity = pod.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
     let required =
         affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
-    let meets = |term: &_| node_selector::matches(term, &node.labels, &node.name);
+    let label = |key: &str| node.labels.get(key).map(String::as_str);
+    let meets = |term: &_| node_selector::matches(term, &node.name, label);
     if required.is_some_and(|required| !required.node_selector_terms.iter().any(meets)) {
         return Placement::Loses(WhyNot::Affinity);
     }

@@ -93,7 +93,7 @@ fn stateful_set(dice: &mut Dice, name: String) -> Scenario {
             spec["volumeClaimTemplates"] = json!([{"metadata": {"name": "data"}, "spec":
                 {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]);
         }
-        object("StatefulSet", &name, spec)
+        object("StatefulSet", &name, &spec)
     };
     let old = one("old");
     let image = new_image(&name);
@@ -160,7 +160,7 @@ fn daemon_set(dice: &mut Dice, name: String) -> Scenario {
             "template": template,
             "updateStrategy": strategy,
         });
-        object("DaemonSet", &name, spec)
+        object("DaemonSet", &name, &spec)
     };
     let old = one("old");
     let image = new_image(&name);
@@ -184,7 +184,7 @@ fn template(name: &str, image: &str) -> Value {
     })
 }
 
-fn object(kind: &str, name: &str, spec: Value) -> Value {
+fn object(kind: &str, name: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": "apps/v1",
         "kind": kind,
