@@ -10,22 +10,8 @@ use std::{collections::BTreeSet, rc::Rc};
 
 pub use self::settings::{Budget, Settings};
 use super::{
-    Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
-    node::{Node, Placement, placement},
-    timeline::Timeline,
+    Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits, timeline::Timeline,
 };
-use crate::{kubernetes::tolerations::of_daemons, object::DaemonSetSpec};
-
-/// Where the pods of a spec run, node by node.
-pub fn placements<'a>(
-    spec: &DaemonSetSpec,
-    nodes: impl IntoIterator<Item = &'a Node>,
-) -> Vec<Placement> {
-    let Some(pod) = &spec.template.spec else { return Vec::new() };
-    let own = pod.tolerations.iter().flatten().cloned();
-    let tolerations: Vec<_> = own.chain(of_daemons(pod.host_network == Some(true))).collect();
-    nodes.into_iter().map(|node| placement(pod, &tolerations, node)).collect()
-}
 
 /// What a node has and should have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,13 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{PodSpec, Taint, Toleration};
 
-use crate::kubernetes::{node_selector, tolerations};
+use crate::{
+    kubernetes::{
+        node_selector,
+        tolerations::{self, of_daemons},
+    },
+    object::DaemonSetSpec,
+};
 
 /// What the controller looks at in a node.
 #[derive(Clone, Debug, Default)]
@@ -41,10 +47,21 @@ pub enum WhyNot {
     Taint(String),
 }
 
+/// Where the pods of a spec run, node by node.
+pub fn placements<'a>(
+    spec: &DaemonSetSpec,
+    nodes: impl IntoIterator<Item = &'a Node>,
+) -> Vec<Placement> {
+    let Some(pod) = &spec.template.spec else { return Vec::new() };
+    let own = pod.tolerations.iter().flatten().cloned();
+    let tolerations: Vec<_> = own.chain(of_daemons(pod.host_network == Some(true))).collect();
+    nodes.into_iter().map(|node| placement(pod, &tolerations, node)).collect()
+}
+
 /// Whether a node gets a pod with this spec.
 ///
 /// Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/daemon_controller.go.
-pub fn placement(pod: &PodSpec, tolerations: &[Toleration], node: &Node) -> Placement {
+fn placement(pod: &PodSpec, tolerations: &[Toleration], node: &Node) -> Placement {
     let named = pod.node_name.as_deref().filter(|name| !name.is_empty());
     if let Some(name) = named.filter(|name| *name != node.name) {
         return Placement::Loses(WhyNot::NodeName(name.to_owned()));

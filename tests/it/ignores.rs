@@ -152,8 +152,8 @@ fn comments_exempt_from_findings_about_several_objects() {
     let set = |name: &str, comment: &str| {
         format!(
             "{comment}\napiVersion: apps/v1\nkind: StatefulSet\nmetadata: {{name: {name}, namespace: ops}}\n\
-             spec:\n  serviceName: none\n  selector: {{matchLabels: {{app: {name}}}}}\n  template:\n    \
-             metadata: {{labels: {{app: {name}}}}}\n    spec: {{containers: [{{name: a, image: 'a:1'}}]}}\n"
+             spec:\n  replicas: 2\n  serviceName: none\n  selector: {{matchLabels: {{app: {name}}}}}\n  template:\n    \
+             metadata: {{labels: {{app: {name}}}}}\n    spec: {{containers: [{{name: a, image: 'a:1', args: [--peer={name}-0.none]}}]}}\n"
         )
     };
     let ignore = "# setguard: ignore[service-missing, selector-overlap] made by an operator";

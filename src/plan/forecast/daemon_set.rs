@@ -8,8 +8,8 @@ use crate::{
     object::DaemonSetSpec,
     rollout::{
         Health, NeverReady, Target,
-        daemon_set::{Place, Settings, placements, simulate},
-        node::Placement,
+        daemon_set::{Place, Settings, simulate},
+        node::{Placement, placements},
     },
 };
 
