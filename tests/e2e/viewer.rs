@@ -7,10 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::{
-    harness::{
-        control_plane::SETGUARD,
-        process::{Process, eventually, free_ports},
-    },
+    harness::process::{Process, eventually, free_ports},
     http,
     namespace::Namespace,
 };
@@ -97,7 +94,7 @@ impl Viewer {
 }
 
 /// Lets setguard read the kinds of the view, without these resources.
-pub(crate) fn allow(namespace: &Namespace<'_>, without: &[&str]) {
+pub(crate) fn allow(namespace: &Namespace<'_>, user: &str, without: &[&str]) {
     let rules = READ.map(|(group, resources)| {
         let resources: Vec<_> = resources.iter().filter(|it| !without.contains(it)).collect();
         json!({"apiGroups": [group], "resources": resources, "verbs": ["list", "watch"]})
@@ -115,7 +112,7 @@ pub(crate) fn allow(namespace: &Namespace<'_>, without: &[&str]) {
         "apiVersion": format!("{api}/v1"), "kind": "ClusterRoleBinding",
         "metadata": {"name": namespace.name},
         "roleRef": {"apiGroup": api, "kind": "ClusterRole", "name": namespace.name},
-        "subjects": [{"apiGroup": api, "kind": "User", "name": SETGUARD}],
+        "subjects": [{"apiGroup": api, "kind": "User", "name": user}],
     });
     namespace.apply(&role).silently();
     namespace.apply(&binding).silently();

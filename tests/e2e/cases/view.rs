@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 use super::Case;
 use crate::{
     client,
-    harness::{control_plane::ControlPlane, process::eventually},
+    harness::{
+        control_plane::{ControlPlane, RESTRICTED, SETGUARD},
+        process::eventually,
+    },
     link::Link,
     manifests::{daemon_set, stateful_set},
     namespace::Namespace,
@@ -55,7 +58,7 @@ fn warns(namespace: &Namespace<'_>, expected: bool) -> String {
 
 /// What the issue began with: each object alone is fine.
 fn names(namespace: &Namespace<'_>) {
-    viewer::allow(namespace, &[]);
+    viewer::allow(namespace, SETGUARD, &[]);
     let viewer = Viewer::start(namespace, &namespace.control_plane.setguard_kubeconfig());
     viewer.knows_all();
     node::create(namespace, "node-of-the-view", None);
@@ -118,17 +121,18 @@ fn file(namespace: &Namespace<'_>, set: &Value) {
 }
 
 fn forbidden(namespace: &Namespace<'_>) {
-    viewer::allow(namespace, &["daemonsets"]);
-    let viewer = Viewer::start(namespace, &namespace.control_plane.setguard_kubeconfig());
+    viewer::allow(namespace, RESTRICTED, &["daemonsets"]);
+    let kubeconfig = namespace.control_plane.kubeconfig(RESTRICTED, RESTRICTED);
+    let viewer = Viewer::start(namespace, &kubeconfig);
     viewer.is("Service", "fresh");
     viewer.is("DaemonSet", "unknown");
     namespace.apply(&agent(namespace, "first")).silently();
     assert_eq!(warned(namespace, "second", &["--dry-run=server"]), [""; 0]);
-    viewer::allow(namespace, &[]);
+    viewer::allow(namespace, RESTRICTED, &[]);
     viewer.is("DaemonSet", "fresh");
     warns(namespace, true);
     // Forbidden while it is watched.
-    viewer::allow(namespace, &["daemonsets"]);
+    viewer::allow(namespace, RESTRICTED, &["daemonsets"]);
     viewer.is("DaemonSet", "unknown");
     warns(namespace, false);
     let said = "the API server does not let setguard read this kind";
@@ -136,7 +140,7 @@ fn forbidden(namespace: &Namespace<'_>) {
 }
 
 fn cut_off(namespace: &Namespace<'_>) {
-    viewer::allow(namespace, &[]);
+    viewer::allow(namespace, SETGUARD, &[]);
     let control_plane = namespace.control_plane;
     let link = Link::to(control_plane.port);
     let viewer = Viewer::start(namespace, &control_plane.setguard_kubeconfig_through(link.port));
@@ -174,7 +178,7 @@ fn large(shared: &Namespace<'_>) {
     let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
     let crowd = Namespace::create(&control_plane, "crowd");
     let shop = Namespace::create(&control_plane, "shop");
-    viewer::allow(&shop, &[]);
+    viewer::allow(&shop, SETGUARD, &[]);
     let before = Viewer::start(&shop, &control_plane.setguard_kubeconfig());
     before.knows_all();
     fill(&crowd);

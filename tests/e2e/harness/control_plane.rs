@@ -22,6 +22,8 @@ pub(crate) const ASSETS: &str = "KUBEBUILDER_ASSETS";
 pub(crate) const ADMIN_TOKEN: &str = "administrator";
 /// The name and token of setguard's user in the cluster, who has no permissions at first.
 pub(crate) const SETGUARD: &str = "setguard";
+/// The name and token of another user without permissions, for the case that takes some away.
+pub(crate) const RESTRICTED: &str = "restricted";
 const CONTROLLERS_TOKEN: &str = "controller-manager";
 const SCHEDULER_TOKEN: &str = "scheduler";
 
@@ -220,7 +222,8 @@ fn write_keys(folder: &Path) {
         "{ADMIN_TOKEN},admin,admin,system:masters\n\
          {CONTROLLERS_TOKEN},system:kube-controller-manager,controllers\n\
          {SCHEDULER_TOKEN},system:kube-scheduler,scheduler\n\
-          {SETGUARD},{SETGUARD},{SETGUARD}\n"
+         {SETGUARD},{SETGUARD},{SETGUARD}\n\
+         {RESTRICTED},{RESTRICTED},{RESTRICTED}\n"
     );
     write("tokens.csv", tokens);
 }

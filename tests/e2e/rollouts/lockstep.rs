@@ -164,7 +164,7 @@ impl<'a> Lockstep<'a> {
             assert!(start.elapsed() < DEADLINE, "{} does not settle", self.scenario.name);
             self.end_pods().await;
             self.make_available(false).await;
-            sleep(Duration::from_millis(200)).await;
+            sleep(Duration::from_millis(300)).await;
         }
         self.round(false).await;
     }
@@ -232,7 +232,7 @@ impl<'a> Lockstep<'a> {
     async fn round(&mut self, expects_more: bool) -> BTreeSet<Event> {
         let start = Instant::now();
         loop {
-            sleep(Duration::from_millis(100)).await;
+            sleep(Duration::from_millis(300)).await;
             let last = self.activity.lock().expect("a lock").get(&self.scenario.name).copied();
             let is_quiet = last.is_none_or(|last| last.elapsed() > QUIET);
             let is_observed = self.is_observed().await;
