@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use crate::{
     finding::{Meta, nearest_of},
     inject,
-    rules::{api_validation, bounds, cross_object, traps::TRAPS},
+    rules::{api_validation, bounds, cross_object, status, traps::TRAPS},
 };
 
 /// Where the documentation is on the web.
@@ -37,13 +37,13 @@ pub fn all() -> &'static [Rule] {
         let api = api_validation::meta::METAS.map(|meta| (meta, api_validation::meta::KINDS));
         let traps = TRAPS.iter().map(|trap| (&trap.meta, trap.kinds()));
         let cross_object = cross_object::RULES.iter().map(|rule| (&rule.meta, rule.kinds));
+        let status = status::RULES.iter().map(|rule| (&rule.meta, rule.kinds));
         let bounds = [(&bounds::TOO_LARGE_TO_JUDGE, bounds::KINDS)];
         let inject = inject::meta::KINDS.iter().copied();
         // A rule can belong to both the traps and injection.
         let mut kinds: BTreeMap<&'static Meta, Vec<&'static str>> = BTreeMap::new();
-        for (meta, of) in
-            api.into_iter().chain(traps).chain(bounds).chain(cross_object).chain(inject)
-        {
+        let ours = traps.chain(bounds).chain(cross_object).chain(status);
+        for (meta, of) in api.into_iter().chain(ours).chain(inject) {
             kinds.entry(meta).or_default().extend(of);
         }
         kinds.into_iter().map(|(meta, kinds)| Rule { meta, kinds }).collect()

@@ -8,6 +8,7 @@
 mod among;
 pub mod deadline;
 mod judge;
+pub mod status;
 pub mod verdict;
 
 use std::{

@@ -22,7 +22,8 @@
 //! inject/       tolerations and the node pin, for pods and templates
 //! manifests/    the objects in files, folders and streams
 //! apply/        what an object becomes when a manifest is applied over it
-//! rules/        api_validation, traps, bounds, cross_object: families that do not import each other
+//! rules/        api_validation, traps, bounds, cross_object, status: families that do not import each other
+//! observed/     what a running cluster has: sets with their status, pods, claims, events
 //! rollout/      what the controllers will do: a simulation of both
 //! inventory/    many objects in little memory
 //! validation/   what the API server refuses in metadata, pods and claims
@@ -52,6 +53,7 @@ pub mod kubernetes;
 pub mod live;
 pub mod manifests;
 pub mod object;
+pub mod observed;
 pub mod plan;
 pub mod policy;
 pub mod printable;

@@ -1,9 +1,10 @@
 //! The rules, in families that do not import each other.
 //!
-//! Imports: inventory, validation, object, kubernetes, finding.
+//! Imports: observed, inventory, validation, object, kubernetes, finding.
 
 pub mod api_validation;
 pub mod bounds;
 pub mod cross_object;
+pub mod status;
 pub mod trap;
 pub mod traps;

@@ -2,15 +2,55 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{PodSpec, Taint, Toleration};
+use k8s_openapi::api::core::v1::{NodeSelector, PodTemplateSpec, Taint, Toleration};
+use serde::Deserialize;
 
-use crate::{
-    kubernetes::{
-        node_selector,
-        tolerations::{self, of_daemons},
-    },
-    object::DaemonSetSpec,
+use crate::kubernetes::{
+    node_selector,
+    tolerations::{self, of_daemons},
 };
+
+/// What in a pod spec decides on which nodes the pods of a DaemonSet run.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Placing {
+    node_name: Option<String>,
+    node_selector: Option<BTreeMap<String, String>>,
+    affinity: Option<Affinity>,
+    tolerations: Option<Vec<Toleration>>,
+    host_network: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Affinity {
+    node_affinity: Option<NodeAffinity>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct NodeAffinity {
+    required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
+}
+
+impl Placing {
+    /// That of a pod template.
+    pub fn of(template: &PodTemplateSpec) -> Self {
+        let Some(spec) = &template.spec else { return Placing::default() };
+        let affinity = spec.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
+        let required =
+            affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.clone());
+        let node_affinity =
+            NodeAffinity { required_during_scheduling_ignored_during_execution: required };
+        Placing {
+            node_name: spec.node_name.clone(),
+            node_selector: spec.node_selector.clone(),
+            affinity: Some(Affinity { node_affinity: Some(node_affinity) }),
+            tolerations: spec.tolerations.clone(),
+            host_network: spec.host_network,
+        }
+    }
+}
 
 /// What the controller looks at in a node.
 #[derive(Clone, Debug, Default)]
@@ -47,12 +87,8 @@ pub enum WhyNot {
     Taint(String),
 }
 
-/// Where the pods of a spec run, node by node.
-pub fn placements<'a>(
-    spec: &DaemonSetSpec,
-    nodes: impl IntoIterator<Item = &'a Node>,
-) -> Vec<Placement> {
-    let Some(pod) = &spec.template.spec else { return Vec::new() };
+/// Where the pods of a DaemonSet run, node by node.
+pub fn placements<'a>(pod: &Placing, nodes: impl IntoIterator<Item = &'a Node>) -> Vec<Placement> {
     let own = pod.tolerations.iter().flatten().cloned();
     let tolerations: Vec<_> = own.chain(of_daemons(pod.host_network == Some(true))).collect();
     nodes.into_iter().map(|node| placement(pod, &tolerations, node)).collect()
@@ -61,7 +97,7 @@ pub fn placements<'a>(
 /// Whether a node gets a pod with this spec.
 ///
 /// Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/daemon_controller.go.
-fn placement(pod: &PodSpec, tolerations: &[Toleration], node: &Node) -> Placement {
+fn placement(pod: &Placing, tolerations: &[Toleration], node: &Node) -> Placement {
     let named = pod.node_name.as_deref().filter(|name| !name.is_empty());
     if let Some(name) = named.filter(|name| *name != node.name) {
         return Placement::Loses(WhyNot::NodeName(name.to_owned()));

@@ -9,7 +9,7 @@ use crate::{
     rollout::{
         Health, NeverReady, Target,
         daemon_set::{Place, Settings, simulate},
-        node::{Placement, placements},
+        node::{Placement, Placing, placements},
     },
 };
 
@@ -30,8 +30,9 @@ impl Forecaster<'_> {
             return;
         };
         forecast.min_ready_seconds = spec.min_ready_seconds.unwrap_or(0).into();
-        forecast.after = placements(spec, nodes);
-        let before = old.map(|old| placements(old, nodes)).unwrap_or_default();
+        forecast.after = placements(&Placing::of(&spec.template), nodes);
+        let before = old.map(|old| placements(&Placing::of(&old.template), nodes));
+        let before = before.unwrap_or_default();
         let id = forecast.id.clone();
         let pods = self.input.world.pods(&id.namespace, Kind::DaemonSet, &id.name);
         let pods = pods.filter(|_| old.is_some());

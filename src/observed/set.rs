@@ -1,0 +1,209 @@
+//! A DaemonSet or StatefulSet with its status.
+
+#![expect(dead_code, reason = "the rules that need it come next")]
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::{
+    api::apps::v1::{DaemonSetStatus, StatefulSetStatus},
+    apimachinery::pkg::apis::meta::v1::Time,
+};
+use serde::{Deserialize, de::DeserializeOwned};
+
+use crate::{
+    kubernetes::resource::Kind,
+    object::{DaemonSetSpec, StatefulSetSpec, defaults, marks::IGNORE_ANNOTATION},
+    rollout::node::Placing,
+};
+
+/// The annotation with the generation of a DaemonSet's template, which its pods have as a label.
+const GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.generation";
+
+/// What is read of a pod template.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Template {
+    #[serde(default)]
+    metadata: Labelled,
+    /// What decides on which nodes the pods of a DaemonSet run.
+    #[serde(default, rename = "spec")]
+    pub(crate) placing: Placing,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Labelled {
+    labels: Option<BTreeMap<String, String>>,
+}
+
+/// A DaemonSet or StatefulSet, reduced to what rules about status need.
+#[derive(Debug)]
+pub struct Set {
+    namespace: Box<str>,
+    name: Box<str>,
+    uid: Box<str>,
+    generation: i64,
+    ignore: Option<Box<str>>,
+    /// In seconds since 1970.
+    pub(crate) created: i64,
+    is_being_deleted: bool,
+    pub(crate) state: State,
+}
+
+/// Spec and status, by kind.
+#[derive(Debug)]
+pub(crate) enum State {
+    DaemonSet(Box<DaemonSet>),
+    StatefulSet(Box<StatefulSet>),
+}
+
+/// Of a DaemonSet.
+#[derive(Debug)]
+pub(crate) struct DaemonSet {
+    pub(crate) spec: DaemonSetSpec<Template>,
+    pub(crate) status: DaemonSetStatus,
+    /// The generation of its template.
+    pub(crate) generation: Option<Box<str>>,
+}
+
+/// Of a StatefulSet.
+#[derive(Debug)]
+pub(crate) struct StatefulSet {
+    pub(crate) spec: StatefulSetSpec<Template>,
+    pub(crate) status: StatefulSetStatus,
+}
+
+#[derive(Deserialize)]
+#[serde(bound = "Spec: DeserializeOwned + Default, Status: DeserializeOwned + Default")]
+struct Raw<Spec, Status> {
+    metadata: Metadata,
+    #[serde(default)]
+    spec: Spec,
+    #[serde(default)]
+    status: Status,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Metadata {
+    namespace: Box<str>,
+    name: Box<str>,
+    uid: Box<str>,
+    generation: i64,
+    creation_timestamp: Option<Time>,
+    deletion_timestamp: Option<Time>,
+    annotations: BTreeMap<Box<str>, Box<str>>,
+}
+
+impl Set {
+    pub(super) fn daemon_set(json: &str) -> serde_json::Result<Self> {
+        let Raw { mut metadata, mut spec, status } = serde_json::from_str(json)?;
+        defaults::daemon_set(&mut spec);
+        let generation = metadata.annotations.remove(GENERATION_ANNOTATION);
+        Ok(Set::of(metadata, State::DaemonSet(Box::new(DaemonSet { spec, status, generation }))))
+    }
+
+    pub(super) fn stateful_set(json: &str) -> serde_json::Result<Self> {
+        let Raw { metadata, mut spec, status } = serde_json::from_str(json)?;
+        defaults::stateful_set(&mut spec);
+        Ok(Set::of(metadata, State::StatefulSet(Box::new(StatefulSet { spec, status }))))
+    }
+
+    fn of(mut metadata: Metadata, state: State) -> Self {
+        Set {
+            ignore: metadata.annotations.remove(IGNORE_ANNOTATION),
+            created: metadata.creation_timestamp.map_or(0, |it| it.0.as_second()),
+            is_being_deleted: metadata.deletion_timestamp.is_some(),
+            namespace: metadata.namespace,
+            name: metadata.name,
+            uid: metadata.uid,
+            generation: metadata.generation,
+            state,
+        }
+    }
+
+    /// `DaemonSet` or `StatefulSet`.
+    pub const fn kind(&self) -> Kind {
+        match self.state {
+            State::DaemonSet(_) => Kind::DaemonSet,
+            State::StatefulSet(_) => Kind::StatefulSet,
+        }
+    }
+
+    /// Its namespace.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its uid.
+    pub fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    /// The value of the annotation `setguard.io/ignore`.
+    pub fn ignore(&self) -> Option<&str> {
+        self.ignore.as_deref()
+    }
+
+    /// The labels of its pods.
+    pub(crate) const fn pod_labels(&self) -> Option<&BTreeMap<String, String>> {
+        let template = match &self.state {
+            State::DaemonSet(it) => &it.spec.template,
+            State::StatefulSet(it) => &it.spec.template,
+        };
+        template.metadata.labels.as_ref()
+    }
+
+    /// Whether each of its pods gets claims of its own.
+    pub fn has_claim_templates(&self) -> bool {
+        match &self.state {
+            State::DaemonSet(_) => false,
+            State::StatefulSet(it) => {
+                it.spec.volume_claim_templates.as_ref().is_some_and(|list| !list.is_empty())
+            }
+        }
+    }
+
+    /// Whether its status tells of it as it is now. The status of a set that is being deleted no
+    /// longer matters.
+    pub(crate) fn is_current(&self) -> bool {
+        let observed = match &self.state {
+            State::DaemonSet(it) => it.status.observed_generation,
+            State::StatefulSet(it) => it.status.observed_generation,
+        };
+        !self.is_being_deleted && observed.unwrap_or_default() >= self.generation
+    }
+
+    /// Whether all pods that it should have exist, are available and of the current revision, as its
+    /// status says. One that is being deleted, or that the controller has not seen yet, counts as
+    /// healthy too: nothing can be said about it.
+    pub fn is_healthy(&self) -> bool {
+        if !self.is_current() {
+            return true;
+        }
+        match &self.state {
+            State::DaemonSet(it) => is_healthy_daemon_set(&it.status),
+            State::StatefulSet(it) => is_healthy_stateful_set(&it.spec, &it.status),
+        }
+    }
+}
+
+fn is_healthy_daemon_set(status: &DaemonSetStatus) -> bool {
+    let wanted = status.desired_number_scheduled;
+    status.current_number_scheduled == wanted
+        && status.number_ready == wanted
+        && status.number_available.unwrap_or_default() == wanted
+        && status.updated_number_scheduled.unwrap_or_default() == wanted
+        && status.number_misscheduled == 0
+}
+
+fn is_healthy_stateful_set<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> bool {
+    let wanted = spec.replicas.unwrap_or(1);
+    status.replicas == wanted
+        && status.ready_replicas.unwrap_or_default() == wanted
+        && status.available_replicas.unwrap_or_default() == wanted
+        && status.current_revision == status.update_revision
+}

@@ -1,0 +1,172 @@
+//! The definition of a rule about status.
+
+#![expect(dead_code, reason = "the rules that need it come next")]
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{
+    finding::{Finding, Findings, Meta, Path, Reason},
+    kubernetes::cluster::Cluster,
+    observed::{Observed, Set},
+};
+
+/// A rule about the status of an object in a running cluster.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its description.
+    pub meta: Meta,
+    /// The kinds of object that its findings are about.
+    pub kinds: &'static [&'static str],
+    /// The function that finds it.
+    pub check: Check,
+}
+
+/// What a rule looks at. The functions are pure: no IO, no clock, no policy.
+#[derive(Clone, Copy, Debug)]
+pub enum Check {
+    /// One set and what is around it. Only asked about sets whose status tells of them as they are
+    /// now.
+    Set(fn(&Asked<'_>, &mut Found)),
+    /// Objects of which no set knows.
+    Others(fn(&Audit<'_>, &mut Found)),
+}
+
+/// A running cluster, and the moment at which it was seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Audit<'a> {
+    /// What it has.
+    pub observed: &'a Observed,
+    /// Its release and feature gates.
+    pub cluster: &'a Cluster,
+    /// When it was seen.
+    pub now: Timestamp,
+    /// For how long a pod may be missing or not ready before that is reported.
+    pub patience: SignedDuration,
+    /// The context that kubectl needs to reach it, if it is not the current one.
+    pub context: Option<&'a str>,
+}
+
+impl Audit<'_> {
+    /// The usual patience.
+    pub const PATIENCE: SignedDuration = SignedDuration::from_mins(5);
+}
+
+/// The set that a rule is asked about, and the cluster around it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The set.
+    pub set: &'a Set,
+    /// The cluster around it.
+    pub audit: &'a Audit<'a>,
+}
+
+/// The name of an object in a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectName {
+    /// Empty for one that is in no namespace.
+    pub namespace: Box<str>,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: Box<str>,
+    /// Its apiVersion.
+    pub api_version: &'static str,
+    /// Its uid.
+    pub uid: Box<str>,
+}
+
+impl From<&Set> for ObjectName {
+    fn from(set: &Set) -> Self {
+        ObjectName {
+            namespace: set.namespace().into(),
+            kind: set.kind().as_str(),
+            name: set.name().into(),
+            api_version: "apps/v1",
+            uid: set.uid().into(),
+        }
+    }
+}
+
+/// What a rule about status found.
+#[derive(Debug)]
+pub struct StatusFinding {
+    /// The object that it is about; `None` if it is about the set that the rule was asked about.
+    pub about: Option<ObjectName>,
+    /// The finding.
+    pub finding: Finding,
+    /// Whether it only informs: it is then a note, whatever the mode of the rule.
+    pub is_note: bool,
+    /// A rule of another family that finds the same cause in the same object. What that one found need
+    /// not be shown.
+    pub instead_of: Option<&'static str>,
+}
+
+/// What a rule reports.
+#[derive(Debug)]
+pub(super) struct Report<'p> {
+    path: &'p Path<'p>,
+    message: String,
+    help: String,
+    about: Option<ObjectName>,
+    is_note: bool,
+    instead_of: Option<&'static str>,
+}
+
+impl<'p> Report<'p> {
+    /// Something is wrong with this field of the set; see [`Findings::report`]. The help names in
+    /// backticks what to run next: in this order, the commands repair it.
+    pub(super) const fn new(path: &'p Path<'p>, message: String, help: String) -> Self {
+        Report { path, message, help, about: None, is_note: false, instead_of: None }
+    }
+
+    /// It only informs.
+    pub(super) const fn note(mut self) -> Self {
+        self.is_note = true;
+        self
+    }
+
+    /// It is about another object than the set.
+    pub(super) fn about(mut self, about: ObjectName) -> Self {
+        self.about = Some(about);
+        self
+    }
+
+    /// A rule of another family finds the same.
+    pub(super) const fn instead_of(mut self, rule: Option<&'static str>) -> Self {
+        self.instead_of = rule;
+        self
+    }
+}
+
+/// The findings of a rule about status.
+#[derive(Debug)]
+pub struct Found {
+    rule: &'static Meta,
+    list: Vec<StatusFinding>,
+}
+
+impl Found {
+    /// An empty list of findings of this rule.
+    pub const fn of(rule: &'static Meta) -> Self {
+        Found { rule, list: Vec::new() }
+    }
+
+    /// Adds a finding.
+    pub(super) fn add(&mut self, report: Report<'_>) {
+        let Report { path, message, help, about, is_note, instead_of } = report;
+        let mut found = Findings::of(self.rule);
+        found.report(path, Reason::Invalid, message, help);
+        let finding = found.into_vec().pop();
+        self.list.extend(finding.map(|finding| StatusFinding {
+            about,
+            finding,
+            is_note,
+            instead_of,
+        }));
+    }
+
+    /// All findings.
+    pub fn into_vec(self) -> Vec<StatusFinding> {
+        self.list
+    }
+}
