@@ -1,12 +1,14 @@
 //! The command line: parses the arguments and runs the command.
 //!
 //! Imports: server, check, plan, report, admission, engine, policy, catalogue, inject, manifests,
-//! object, kubernetes, yaml, exit, printable.
+//! rules, object, kubernetes, yaml, exit, printable.
 
 mod diff;
 mod inject;
 mod kubectl;
 mod rules;
+#[cfg(feature = "server")]
+mod trial;
 
 use std::{
     io::{self, Write},
@@ -30,6 +32,7 @@ use crate::{check, exit::Exit, plan, printable::Printable};
     max_term_width = 100,
     after_help = "\
 Examples:
+  setguard try deploy/                          see the webhook at work, without a cluster
   setguard check deploy/                        check all manifests below a folder
   helm template . | setguard check -            check a rendered chart
   setguard explain api-validation               explain a rule, with examples
@@ -53,6 +56,8 @@ enum Command {
     Diff(diff::DiffArgs),
     Plan(plan::PlanArgs),
     Inject(inject::InjectArgs),
+    #[cfg(feature = "server")]
+    Try(trial::TryArgs),
     Rules(rules::RulesArgs),
     Explain(rules::ExplainArgs),
     Completions(CompletionsArgs),
@@ -92,6 +97,8 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => diff::run(&args).map(Into::into),
         Command::Plan(args) => plan::run(&args).map(Into::into),
         Command::Inject(args) => inject::run(&args).map(Into::into),
+        #[cfg(feature = "server")]
+        Command::Try(args) => trial::run(&args).map(Into::into),
         Command::Rules(args) => rules::list(&args).map(Into::into),
         Command::Explain(args) => rules::explain(&args).map(Into::into),
         Command::Completions(args) => completions(&args).map(Into::into),

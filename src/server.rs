@@ -19,6 +19,7 @@ mod files;
 mod host;
 pub mod http_error;
 mod https;
+pub mod loopback;
 pub mod managed;
 pub mod metrics;
 pub mod policy;

@@ -68,6 +68,8 @@ mod tls;
 
 #[path = "../traces.rs"]
 mod traces;
+#[cfg(feature = "server")]
+mod trial;
 mod versions;
 mod view;
 #[cfg(feature = "server")]

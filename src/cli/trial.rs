@@ -1,0 +1,160 @@
+//! `setguard try`.
+
+#![expect(clippy::disallowed_methods, reason = "the calls are timed")]
+
+mod api_server;
+mod daemon_pod;
+mod manifests;
+mod review;
+mod webhook;
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use clap::Args;
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+
+use self::{
+    api_server::{ApiServer, Outcome},
+    webhook::{Webhook, millis},
+};
+use crate::{
+    exit::Exit,
+    manifests::{namespaces::Namespaces, source},
+    policy::{Policy, args::PolicyArgs},
+    printable::Printable,
+    report,
+    server::loopback,
+};
+
+/// See the webhook at work, without a cluster
+///
+/// Starts the webhook on this machine, with a certificate in memory, and plays the API server's part for each
+/// DaemonSet, StatefulSet and Pod, as if it were created in an empty cluster: calls the mutating webhook over
+/// HTTPS, applies its patch, validates the result, calls the validating webhook, and prints what kubectl would
+/// have printed. Pods are created as --user; for each DaemonSet, one pod is created as its controller would.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes:
+  0  everything was created
+  1  at least one object was refused
+  2  wrong usage, an invalid policy, input that cannot be read, or nothing to try
+
+Examples:
+  setguard try deploy/
+  helm template . | setguard try - --policy policy.yaml")]
+pub(super) struct TryArgs {
+    /// Files and folders; `-` is standard input
+    #[arg(value_name = "PATH|-", required = true)]
+    paths: Vec<PathBuf>,
+    /// The user who creates the pods of the input; by default the first paired controller of the policy
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+pub(super) fn run(args: &TryArgs) -> anyhow::Result<Exit> {
+    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error) };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.context("cannot start the async runtime")?;
+    runtime.block_on(async { play(args, policy).await })
+}
+
+async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
+    let server = loopback::start(policy.clone()).await?;
+    let mut out = Printable::new(io::stdout());
+    writeln!(
+        out,
+        "The webhook listens on https://{}, with a certificate in memory.\nThere is no cluster: the API \
+         server's part is played here.",
+        server.address
+    )?;
+    let first = policy.injection.paired_controllers.users.first().cloned();
+    let user = args.user.clone().or(first).unwrap_or_default();
+    let mut namespaces = Namespaces::default();
+    let sources = source::scan_then_read(&args.paths, &mut |text| namespaces.add(text));
+    let (mut exit, mut done) = (Exit::Clean, Done::default());
+    let mut api_server = ApiServer {
+        webhook: Webhook::connect(&server).await?,
+        policy,
+        namespaces,
+        user,
+        today: today(),
+    };
+    for source in sources {
+        let source = match source {
+            Ok((source, _)) => source,
+            Err(message) => {
+                writeln!(Printable::new(anstream::stderr()), "error: {message}")?;
+                exit = exit.and(Exit::Error);
+                continue;
+            }
+        };
+        let name = source.name();
+        let objects = manifests::read(source.text());
+        done.skipped += objects.skipped;
+        if !objects.given.is_empty() || !objects.problems.is_empty() {
+            writeln!(out, "\n{name}")?;
+        }
+        for problem in &objects.problems {
+            let mark = problem.mark;
+            writeln!(out, "  error: {name}:{}:{}: {}", mark.line, mark.column, problem.message)?;
+            exit = exit.and(Exit::Error);
+        }
+        for given in &objects.given {
+            let outcome = api_server.create(given).await?;
+            outcome.print(&mut out)?;
+            exit = exit.and(if outcome.is_created() { Exit::Clean } else { Exit::Denied });
+            done.add(&outcome);
+        }
+    }
+    done.print(&mut out)?;
+    Ok(if done.count() == 0 { exit.and(Exit::Error) } else { exit })
+}
+
+fn today() -> Date {
+    Timestamp::now().to_zoned(TimeZone::UTC).date()
+}
+
+/// What was done, for the last line.
+#[derive(Debug, Default)]
+struct Done {
+    created: usize,
+    refused: usize,
+    skipped: usize,
+    calls: Vec<Duration>,
+}
+
+impl Done {
+    fn add(&mut self, outcome: &Outcome) {
+        *(if outcome.is_created() { &mut self.created } else { &mut self.refused }) += 1;
+        self.calls.extend(outcome.calls.iter().map(|call| call.took));
+    }
+
+    const fn count(&self) -> usize {
+        self.created + self.refused
+    }
+
+    fn print(&mut self, out: &mut impl Write) -> io::Result<()> {
+        if self.count() == 0 {
+            return writeln!(out, "\nThe input has no DaemonSet, no StatefulSet and no Pod.");
+        }
+        self.calls.sort_unstable();
+        write!(out, "\n{} created, {} refused", self.created, self.refused)?;
+        if self.skipped > 0 {
+            write!(out, ", {} of other kinds skipped", self.skipped)?;
+        }
+        match self.calls.get(self.calls.len() / 2) {
+            Some(median) => {
+                let (count, median) = (self.calls.len(), millis(*median));
+                writeln!(out, "; calls: {count}, in the median {median}")
+            }
+            None => writeln!(out),
+        }
+    }
+}

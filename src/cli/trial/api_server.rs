@@ -1,0 +1,277 @@
+//! The API server's part: the order in which it asks the webhooks, and what it does with the answers.
+
+use std::io::{self, Write};
+
+use jiff::civil::Date;
+use serde_json::{Value, json};
+
+use super::{
+    daemon_pod,
+    manifests::{Given, What},
+    review::Asking,
+    webhook::{Call, Webhook, millis},
+};
+use crate::{
+    admission::Endpoint,
+    engine::{self, Context, Door, deadline::Deadline},
+    kubernetes::resource::{Kind, Resource},
+    manifests::namespaces::Namespaces,
+    object::{Object, Subject},
+    policy::Policy,
+    rules::api_validation::meta::METAS,
+};
+
+/// An API server with an empty cluster.
+#[derive(Debug)]
+pub(super) struct ApiServer {
+    pub(super) webhook: Webhook,
+    pub(super) policy: Policy,
+    /// The namespaces that request the control-plane tolerations.
+    pub(super) namespaces: Namespaces,
+    /// Who creates the pods of the input.
+    pub(super) user: String,
+    pub(super) today: Date,
+}
+
+/// What became of an object.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    kind: &'static str,
+    /// As kubectl writes it: `daemonset.apps/agent`.
+    name: String,
+    warnings: Vec<String>,
+    refusal: Option<Refusal>,
+    /// The tolerations that were added, and whether a node pin was.
+    injected: Vec<String>,
+    /// The same for the pod of a DaemonSet.
+    into_pod: Vec<String>,
+    pub(super) calls: Vec<Call>,
+}
+
+#[derive(Debug)]
+struct Refusal {
+    by: By,
+    causes: Vec<String>,
+}
+
+/// Who refuses an object.
+#[derive(Clone, Copy, Debug)]
+enum By {
+    /// The API server: it is not of its type.
+    Decoder,
+    /// The API server, by its own validation.
+    ApiServer,
+    Setguard,
+}
+
+impl By {
+    const fn as_str(self) -> &'static str {
+        match self {
+            By::Decoder => "by the API server, which cannot read it",
+            By::ApiServer => "by the API server, so the validating webhook is not asked",
+            By::Setguard => "by setguard",
+        }
+    }
+}
+
+impl ApiServer {
+    /// Creates an object.
+    ///
+    /// # Errors
+    /// When the webhook does not answer as it must.
+    pub(super) async fn create(&mut self, given: &Given) -> anyhow::Result<Outcome> {
+        let mut object: Value = serde_json::from_str(&given.json)?;
+        let namespace = object["metadata"]["namespace"].as_str().filter(|it| !it.is_empty());
+        let namespace = namespace.unwrap_or("default").to_owned();
+        if object["metadata"].is_object() {
+            object["metadata"]["namespace"] = json!(namespace);
+        }
+        let mut outcome = Outcome::of(given.what, &object);
+        if !given.problems.is_empty() {
+            let causes = given.problems.iter().map(|it| format!("{}: {}", it.field, it.message));
+            outcome.refusal = Some(Refusal { by: By::Decoder, causes: causes.collect() });
+            return Ok(outcome);
+        }
+        match given.what {
+            What::Pod => {
+                let asking = Asking { resource: None, user: &self.user, number: 0 };
+                let call = self.webhook.call(Endpoint::Mutate, asking, &object).await?;
+                outcome.injected = outcome.mutated(call, &mut object)?;
+            }
+            What::Set(resource) => {
+                self.create_set(resource, &namespace, object, &mut outcome).await?;
+            }
+        }
+        Ok(outcome)
+    }
+
+    async fn create_set(
+        &mut self,
+        resource: &'static Resource,
+        namespace: &str,
+        mut object: Value,
+        outcome: &mut Outcome,
+    ) -> anyhow::Result<()> {
+        let asking = Asking { resource: Some(resource), user: "kubernetes-admin", number: 0 };
+        let is_daemon = resource.kind == Kind::DaemonSet;
+        let endpoints = [
+            Some(Endpoint::Mutate),
+            (is_daemon && self.namespaces.contains(namespace))
+                .then_some(Endpoint::MutateControlPlane),
+        ];
+        for endpoint in endpoints.into_iter().flatten() {
+            let call = self.webhook.call(endpoint, asking, &object).await?;
+            let injected = outcome.mutated(call, &mut object)?;
+            outcome.injected.extend(injected);
+        }
+        if outcome.refusal.is_none() {
+            let causes = self.validate(resource, &object);
+            if !causes.is_empty() {
+                outcome.refusal = Some(Refusal { by: By::ApiServer, causes });
+            }
+        }
+        if outcome.refusal.is_some() {
+            return Ok(());
+        }
+        let call = self.webhook.call(Endpoint::Validate, asking, &object).await?;
+        outcome.heard(call);
+        if is_daemon
+            && outcome.refusal.is_none()
+            && let Some(mut pod) = daemon_pod::of(&object)
+        {
+            let asking = Asking { resource: None, user: daemon_pod::CONTROLLER, number: 0 };
+            let call = self.webhook.call(Endpoint::Mutate, asking, &pod).await?;
+            outcome.into_pod = outcome.mutated(call, &mut pod)?;
+        }
+        Ok(())
+    }
+
+    /// What the API server's own validation finds.
+    fn validate(&self, resource: &'static Resource, object: &Value) -> Vec<String> {
+        let json = object.to_string();
+        let object = match Object::parse(resource, &json) {
+            Ok(object) => object,
+            Err(error) => return vec![error.to_string()],
+        };
+        let (policy, today) = (&self.policy, self.today);
+        let (door, deadline) = (Door::Check, Deadline::NONE);
+        let context = Context { policy, door, today, deadline, view: None };
+        let verdict = engine::evaluate(&Subject::create(object), &context);
+        let of_api = verdict.denials().map(|judged| &judged.finding);
+        let of_api = of_api.filter(|finding| METAS.contains(&finding.rule));
+        of_api.map(|finding| format!("{}: {}", finding.field, finding.text())).collect()
+    }
+}
+
+impl Outcome {
+    fn of(what: What, object: &Value) -> Outcome {
+        let metadata = &object["metadata"];
+        let name = metadata["name"].as_str().or(metadata["generateName"].as_str());
+        let name = name.unwrap_or_default();
+        let (kind, resource) = match what {
+            What::Set(it) => {
+                (it.kind.as_str(), format!("{}.{}", it.kind.as_str().to_lowercase(), it.group))
+            }
+            What::Pod => ("Pod", "pod".to_owned()),
+        };
+        Outcome {
+            kind,
+            name: format!("{resource}/{name}"),
+            warnings: Vec::new(),
+            refusal: None,
+            injected: Vec::new(),
+            into_pod: Vec::new(),
+            calls: Vec::new(),
+        }
+    }
+
+    pub(super) const fn is_created(&self) -> bool {
+        self.refusal.is_none()
+    }
+
+    /// Takes the warnings and the denial of an answer.
+    fn heard(&mut self, call: Call) {
+        let answer = &call.answer;
+        self.warnings.extend(answer.warnings.iter().cloned());
+        if !answer.allowed {
+            self.refusal = Some(Refusal { by: By::Setguard, causes: answer.causes() });
+        }
+        self.calls.push(call);
+    }
+
+    /// Takes the answer of a mutating webhook and applies its patch. Returns what that has added.
+    fn mutated(&mut self, call: Call, object: &mut Value) -> anyhow::Result<Vec<String>> {
+        let before = object.clone();
+        let operations = call.answer.patch(object)?;
+        self.heard(call);
+        Ok(if operations == 0 { Vec::new() } else { added(&before, object) })
+    }
+
+    /// Prints it as kubectl would, and what kubectl does not see.
+    pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        for warning in &self.warnings {
+            writeln!(out, "  Warning: {warning}")?;
+        }
+        match &self.refusal {
+            None => writeln!(out, "  {} created", self.name)?,
+            Some(Refusal { by, causes }) => {
+                let name = self.name.split_once('/').map_or("", |(_, name)| name);
+                match by {
+                    By::Decoder => {
+                        write!(out, "  Error from server (BadRequest): strict decoding error:")?;
+                    }
+                    By::ApiServer | By::Setguard => {
+                        write!(out, "  The {} \"{name}\" is invalid:", self.kind)?;
+                    }
+                }
+                match causes.as_slice() {
+                    [one] => writeln!(out, " {one}")?,
+                    several => {
+                        writeln!(out)?;
+                        several.iter().try_for_each(|cause| writeln!(out, "  * {cause}"))?;
+                    }
+                }
+                writeln!(out, "    refused {}", by.as_str())?;
+            }
+        }
+        if !self.injected.is_empty() {
+            writeln!(out, "    injected: {}", self.injected.join(", "))?;
+        }
+        if !self.into_pod.is_empty() {
+            writeln!(out, "    injected into its pods: {}", self.into_pod.join(", "))?;
+        }
+        let calls: Vec<_> = self
+            .calls
+            .iter()
+            .map(|it| format!("{} {}", it.endpoint.path(), millis(it.took)))
+            .collect();
+        if !calls.is_empty() {
+            writeln!(out, "    {}", calls.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// The tolerations that an object has and had not, and whether it is pinned to a node now.
+fn added(before: &Value, after: &Value) -> Vec<String> {
+    fn spec(object: &Value) -> &Value {
+        match &object["spec"]["template"]["spec"] {
+            Value::Null => &object["spec"],
+            template => template,
+        }
+    }
+    let (before, after) = (spec(before), spec(after));
+    let list = |spec: &Value| spec["tolerations"].as_array().cloned().unwrap_or_default();
+    let had = list(before);
+    let new = list(after).into_iter().filter(|it| !had.contains(it));
+    let mut added: Vec<_> = new
+        .map(|it| {
+            let text = |key| it[key].as_str().unwrap_or_default();
+            format!("toleration {}:{}", text("key"), text("effect"))
+        })
+        .collect();
+    if before["affinity"] != after["affinity"] {
+        added.push("pin to one node".to_owned());
+    }
+    added
+}

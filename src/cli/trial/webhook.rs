@@ -1,0 +1,99 @@
+//! The webhook, as an API server calls it: one connection, HTTP/2 over TLS, its CA trusted.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, bail};
+use http_body_util::{BodyExt as _, Full};
+use hyper::{
+    Request, StatusCode,
+    body::Bytes,
+    client::conn::http2::{SendRequest, handshake},
+    header::CONTENT_TYPE,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::aws_lc_rs,
+    pki_types::{CertificateDer, ServerName, pem::PemObject as _},
+};
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::review::{self, Answer, Asking};
+use crate::{
+    admission::Endpoint,
+    server::loopback::{HOST, Loopback},
+};
+
+/// A connection to the webhook.
+#[derive(Debug)]
+pub(super) struct Webhook {
+    sender: SendRequest<Full<Bytes>>,
+    calls: usize,
+}
+
+/// A call and its answer.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) endpoint: Endpoint,
+    pub(super) took: Duration,
+    pub(super) answer: Answer,
+}
+
+impl Webhook {
+    /// # Errors
+    /// When there is no connection, or its certificate is not the one that the CA signed.
+    pub(super) async fn connect(server: &Loopback) -> anyhow::Result<Webhook> {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(server.ca.as_bytes())?)?;
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots);
+        let mut config = config.with_no_client_auth();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let stream = TcpStream::connect(server.address).await?;
+        stream.set_nodelay(true)?;
+        let connector = TlsConnector::from(Arc::new(config));
+        let stream = connector.connect(ServerName::try_from(HOST)?, stream).await?;
+        let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
+        tokio::spawn(connection);
+        Ok(Webhook { sender, calls: 0 })
+    }
+
+    /// Asks for an object to be created.
+    ///
+    /// # Errors
+    /// When there is no answer, or it is none that an API server accepts.
+    pub(super) async fn call(
+        &mut self,
+        endpoint: Endpoint,
+        asking: Asking<'_>,
+        object: &Value,
+    ) -> anyhow::Result<Call> {
+        self.calls += 1;
+        let body = review::body(Asking { number: self.calls, ..asking }, object);
+        let path = endpoint.path();
+        let request = Request::post(format!("https://{HOST}{path}?timeout=10s"))
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(Bytes::from(body)))?;
+        let started = Instant::now();
+        let response = self.sender.send_request(request).await.with_context(|| path.to_owned())?;
+        let status = response.status();
+        let body = response.into_body().collect().await?.to_bytes();
+        let took = started.elapsed();
+        if status != StatusCode::OK {
+            bail!("{path} answered {status}: {}", String::from_utf8_lossy(&body).trim_end());
+        }
+        Ok(Call { endpoint, took, answer: Answer::read(&body)? })
+    }
+}
+
+/// As `0.31 ms`.
+pub(super) fn millis(time: Duration) -> String {
+    format!("{:.2} ms", time.as_secs_f64() * 1e3)
+}

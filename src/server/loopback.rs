@@ -1,0 +1,50 @@
+//! A server for this machine alone, with a certificate in memory. It ends with its value.
+
+use std::{net::SocketAddr, sync::Arc, time::SystemTime};
+
+use anyhow::Context as _;
+use tokio::{net::TcpListener, sync::oneshot};
+
+use super::{
+    accept::Acceptor,
+    app::{App, Phase},
+    routes,
+    tls::{self, Pair, SelfSigner, Source},
+};
+use crate::policy::Policy;
+
+/// The name in its certificate.
+pub const HOST: &str = "localhost";
+
+/// A running server.
+#[derive(Debug)]
+pub struct Loopback {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The CA that signed its certificate, in PEM.
+    pub ca: String,
+    /// Stops it when it is dropped.
+    _stop: oneshot::Sender<()>,
+}
+
+/// Starts a server on a free port of the loopback interface. It sees nothing of any cluster.
+///
+/// # Errors
+/// If the port or the certificate cannot be had.
+pub async fn start(policy: Policy) -> anyhow::Result<Loopback> {
+    let now = SystemTime::now();
+    let names = [HOST.to_owned(), "127.0.0.1".to_owned()];
+    let day = std::time::Duration::from_secs(24 * 3600);
+    let signer = SelfSigner::new(&names, day, now).context("cannot create a certificate")?;
+    let app = App::new(policy);
+    let source = Source { pair: Pair::Memory(signer.slot()), client_ca: None };
+    let (tls, _) = tls::load(source, &app.metrics)?;
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await;
+    let listener = listener.context("cannot listen on the loopback interface")?;
+    let acceptor = Acceptor::new(listener, tls, routes::router(Arc::clone(&app)), app.clone());
+    let address = acceptor.local_addr()?;
+    let (stop, stopped) = oneshot::channel::<()>();
+    tokio::spawn(acceptor.run(async { stopped.await.unwrap_or_default() }));
+    app.set_phase(Phase::Ready);
+    Ok(Loopback { address, ca: signer.ca(), _stop: stop })
+}

@@ -1,0 +1,92 @@
+//! `setguard try`: the webhook over HTTPS, with the API server's part played for it.
+
+use std::process::{Command, Output, Stdio};
+
+use crate::support;
+
+/// Runs it on a text.
+fn tried(text: &str, flags: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
+    support::feed(command.args(["try", "-"]).args(flags), text.as_bytes())
+}
+
+/// What it printed, with the times and the port replaced.
+fn printed(output: &Output) -> String {
+    let text = without_times(&String::from_utf8(output.stdout.clone()).unwrap());
+    let (before, after) = text.split_once("127.0.0.1:").expect("the address");
+    let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    format!("{before}127.0.0.1:PORT{after}")
+}
+
+fn without_times(text: &str) -> String {
+    let words = text.split_inclusive([' ', '\n']);
+    let is_time = |word: &str| word.contains('.') && word.trim_end().parse::<f64>().is_ok();
+    words.map(|word| if is_time(word) { "TIME " } else { word }).collect()
+}
+
+#[test]
+fn the_examples_are_answered_as_kubectl_would_show_it() {
+    let setguard = env!("CARGO_BIN_EXE_setguard");
+    let output = Command::new(setguard)
+        .args(["try", "examples/manifests"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "some are refused");
+    let text = printed(&output);
+    // What README shows is a part of it.
+    let readme = include_str!("../../README.md");
+    let (_, excerpt) = readme.split_once("```text\n").unwrap();
+    let (excerpt, _) = excerpt.split_once("```").unwrap();
+    for paragraph in without_times(excerpt).split("\n\n") {
+        assert!(text.contains(paragraph.trim_end()), "README:\n{paragraph}");
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_namespace_of_the_input_requests_the_control_plane() {
+    let output = tried(
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: ops\n  labels: {setguard.io/control-plane: \"true\"}\n\
+         ---\n\
+         apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent, namespace: ops}\nspec:\n  \
+         selector: {matchLabels: {app: agent}}\n  template:\n    metadata: {labels: {app: agent}}\n    \
+         spec: {containers: [{name: agent, image: agent:1}]}\n",
+        &[],
+    );
+    let text = printed(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let calls =
+        "    /mutate TIME ms, /mutate/control-plane TIME ms, /validate TIME ms, /mutate TIME ms\n";
+    assert!(text.contains(calls), "{text}");
+    let injected = "    injected: toleration node-role.kubernetes.io/control-plane:NoSchedule, \
+                    toleration node-role.kubernetes.io/master:NoSchedule\n";
+    assert!(text.contains(injected), "{text}");
+    assert!(!text.contains("into its pods"), "they have them from the template: {text}");
+}
+
+#[test]
+fn a_pod_is_pinned_to_its_node() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: agent\n  annotations: {setguard.io/node: n1}\n\
+               spec: {containers: [{name: agent, image: agent:1}]}\n";
+    let text = printed(&tried(pod, &[]));
+    assert!(text.contains("  pod/agent created\n"), "{text}");
+    assert!(text.contains(", pin to one node\n"), "{text}");
+    let output = tried(pod, &["--user", "jane"]);
+    let text = printed(&output);
+    assert!(text.contains("  Warning: unpaired-node-annotation: "), "{text}");
+    assert!(!text.contains("    injected:"), "{text}");
+}
+
+#[test]
+fn nothing_to_try_and_what_cannot_be_read_are_errors() {
+    let output = tried("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(printed(&output).ends_with("The input has no DaemonSet, no StatefulSet and no Pod.\n"));
+    let output = tried("kind: [DaemonSet\n", &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(printed(&output).contains("  error: <stdin>:"), "{}", printed(&output));
+    let output = tried("kind: DaemonSet\napiVersion: apps/v1\n", &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+}
