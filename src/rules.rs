@@ -1,6 +1,6 @@
 //! The rules, in families that do not import each other.
 //!
-//! Imports: observed, inventory, validation, object, kubernetes, finding.
+//! Imports: observed, rollout, inventory, validation, object, kubernetes, finding.
 
 pub mod api_validation;
 pub mod bounds;

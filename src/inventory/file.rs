@@ -39,6 +39,7 @@ pub(super) fn keys(item: &Item, act: &mut dyn FnMut(Key<'_>)) {
                 act(Key::NodeLabel(key, value));
             }
         }
+        Role::DefaultClass => act(Key::DefaultClass),
         Role::Budget(_) | Role::Named | Role::Namespace(_) | Role::Service(_) => {}
     }
 }

@@ -31,6 +31,8 @@ pub(super) enum Key<'a> {
     /// Nodes with a label of this key, and with this label.
     NodeLabelled(&'a str),
     NodeLabel(&'a str, &'a str),
+    /// StorageClasses of claims that name none.
+    DefaultClass,
 }
 
 /// The kinds of objects that select pods.

@@ -56,6 +56,8 @@ pub(crate) enum Role {
     Named,
     Budget(Box<Budget>),
     Controller(Controller),
+    /// The StorageClass of claims that name none.
+    DefaultClass,
     Namespace(PodSecurity),
     Node(Labels),
     Service(Service),
@@ -148,8 +150,9 @@ impl Item {
         for claim in controller.claims() {
             claim.at(|path| fields.push(path.to_field()));
         }
-        let classes = judged.storage_classes.iter();
-        fields.extend(classes.map(|(template, _)| Judged::storage_class_field(*template)));
+        let named = judged.storage_classes.iter().map(|(template, _)| template);
+        let templates = named.chain(&judged.default_classes);
+        fields.extend(templates.map(|template| Judged::storage_class_field(*template)));
         fields
     }
 
@@ -218,7 +221,7 @@ impl Item {
     /// About how many bytes it takes, without the labels.
     pub(crate) fn bytes(&self) -> usize {
         let role = match &self.role {
-            Role::Named => 0,
+            Role::DefaultClass | Role::Named => 0,
             Role::Budget(budget) => {
                 size_of::<Budget>() + budget.selector.as_ref().map_or(0, Selector::bytes)
             }

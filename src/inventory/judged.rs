@@ -1,13 +1,15 @@
 //! What rules need of a DaemonSet or StatefulSet only if the findings are to be about it.
 
-use k8s_openapi::api::core::v1::PodSpec;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec};
 use memchr::memmem;
 
 use super::nodes::Nodes;
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
     kubernetes::{containers::containers, pod_security::Refusal},
-    object::{Object, StatefulSetSpec, Workload, marks::IGNORE_ANNOTATION},
+    object::{
+        Object, StatefulSetSpec, Workload, marks::IGNORE_ANNOTATION, storage::OLD_CLASS_ANNOTATION,
+    },
 };
 
 /// What rules need of a DaemonSet or StatefulSet only if the findings are to be about it.
@@ -27,6 +29,8 @@ pub(crate) struct Judged {
     pub(crate) priority_class: Option<Box<str>>,
     /// The storage classes that claim templates name, each with the index of the template.
     pub(crate) storage_classes: Box<[(usize, Box<str>)]>,
+    /// The claim templates whose claims get the default class.
+    pub(crate) default_classes: Box<[usize]>,
     /// What the Pod Security Standards refuse in the pods; only if the template will be gone.
     pub(crate) refusals: Box<[Refusal]>,
     /// The nodes on which the pods may run, if not on all, and the field that says so.
@@ -63,15 +67,17 @@ impl Judged {
             spec.replicas.is_some_and(|replicas| replicas > 1) && mentions(pod, service, name)
         });
         let claims = spec.volume_claim_templates.iter().flatten().enumerate();
-        let storage_classes = claims.filter_map(|(i, claim)| {
+        let storage_classes = claims.clone().filter_map(|(i, claim)| {
             let class = claim.spec.as_ref()?.storage_class_name.as_ref();
             Some((i, text(class)?))
         });
+        let default_classes = claims.filter(|(_, claim)| gets_default_class(claim));
         Judged {
             replicas: spec.replicas.unwrap_or(1),
             service_name,
             uses_names,
             storage_classes: storage_classes.collect(),
+            default_classes: default_classes.map(|(i, _)| i).collect(),
             ..Judged::default()
         }
     }
@@ -80,6 +86,17 @@ impl Judged {
     pub(crate) fn storage_class_field(template: usize) -> Field {
         CLAIM_TEMPLATES.index(template).child("spec").child("storageClassName").to_field()
     }
+}
+
+/// Whether a claim gets the default class, and a new volume of it.
+fn gets_default_class(claim: &PersistentVolumeClaim) -> bool {
+    let annotated = claim.metadata.annotations.as_ref();
+    annotated.is_none_or(|it| !it.contains_key(OLD_CLASS_ANNOTATION))
+        && claim.spec.as_ref().is_some_and(|spec| {
+            spec.storage_class_name.is_none()
+                && spec.selector.is_none()
+                && spec.volume_name.as_ref().is_none_or(String::is_empty)
+        })
 }
 
 fn text(value: Option<&String>) -> Option<Box<str>> {

@@ -72,6 +72,12 @@ impl Inventory {
         })
     }
 
+    /// Whether there is a StorageClass for claims that name none.
+    pub(crate) fn has_default_class(&self) -> bool {
+        let mut ids = self.index.get(Key::DefaultClass).iter();
+        ids.any(|id| self.item(*id).is_some_and(|item| item.role == Role::DefaultClass))
+    }
+
     /// The ids of the Nodes that may meet a requirement.
     fn candidates(&self, wanted: &Wanted<'_>) -> Vec<&[u32]> {
         match wanted {

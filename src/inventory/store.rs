@@ -193,7 +193,7 @@ impl Inventory {
             }
             Role::Node(labels) => labels.share(&same),
             Role::Service(service) => service.selector.share(&same),
-            Role::Named | Role::Namespace(_) => 0,
+            Role::DefaultClass | Role::Named | Role::Namespace(_) => 0,
         }
     }
 

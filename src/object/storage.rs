@@ -1,5 +1,10 @@
 //! The claims and volumes beside an object, as far as they are known.
 
+/// The annotation of a claim that set its class before `storageClassName` did.
+///
+/// Kubernetes: `GetPersistentVolumeClaimClass`, pkg/apis/core/helper/helpers.go.
+pub(crate) const OLD_CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+
 /// What is known about PersistentVolumeClaims and PersistentVolumes. The webhook knows nothing about
 /// them; `check` knows those of its input.
 #[derive(Clone, Debug, Default)]

@@ -8,7 +8,7 @@ mod tests;
 
 use std::{collections::BTreeSet, rc::Rc};
 
-pub use self::settings::{Budget, Settings};
+pub use self::settings::{Budget, Settings, surges};
 use super::{
     Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits, timeline::Timeline,
 };

@@ -11,7 +11,7 @@ use std::{
     ops::Range,
 };
 
-pub use self::settings::{Settings, Strategy};
+pub use self::settings::{Settings, Strategy, ordinals, partition, replaced};
 use super::{
     Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits, timeline::Timeline,
 };

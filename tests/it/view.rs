@@ -121,6 +121,54 @@ fn the_examples_are_found_whichever_object_is_there_first() {
 }
 
 #[test]
+fn a_claim_without_a_class_needs_a_default_one() {
+    let missing = RULES.iter().find(|rule| rule.meta.id == "storage-class-missing").unwrap();
+    let mut all = objects(missing.meta.good);
+    let place = all.iter().position(is_set).unwrap();
+    let mut set = all.remove(place);
+    let claim = |set: &mut Value, key: &str, value: Value| {
+        set["spec"]["volumeClaimTemplates"][0]["spec"][key] = value;
+    };
+    set["spec"]["volumeClaimTemplates"][0]["spec"]
+        .as_object_mut()
+        .unwrap()
+        .remove("storageClassName");
+    let found = created(&set, &view(&all));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].starts_with(
+            "storage-class-missing: spec.volumeClaimTemplates[0].spec.storageClassName: \
+             no StorageClass of the cluster is the default one"
+        ),
+        "{found:?}"
+    );
+    let silent = |set: &Value, all: &[Value]| {
+        assert_eq!(created(set, &view(all)), Vec::<String>::new(), "{set}");
+    };
+    for (key, value) in [
+        ("selector", json!({"matchLabels": {"disk": "a"}})),
+        ("volumeName", json!("disk-a")),
+        ("storageClassName", json!("fast")),
+    ] {
+        let mut by_hand = set.clone();
+        claim(&mut by_hand, key, value);
+        silent(&by_hand, &all);
+    }
+    // Without any class, volumes are made by hand.
+    silent(&set, &[]);
+    for annotation in [
+        "storageclass.kubernetes.io/is-default-class",
+        "storageclass.beta.kubernetes.io/is-default-class",
+    ] {
+        let mut default = all.clone();
+        default[0]["metadata"]["annotations"] = json!({annotation: "true"});
+        silent(&set, &default);
+        default[0]["metadata"]["annotations"] = json!({annotation: "false"});
+        assert_eq!(created(&set, &view(&default)).len(), 1);
+    }
+}
+
+#[test]
 fn an_object_is_not_held_against_itself() {
     let agent = objects(AGENT).remove(0);
     let cluster = view([&agent]);

@@ -18,6 +18,14 @@ use crate::{
     kubernetes::pod_security::{ENFORCE_LABEL, VERSION_LABEL},
 };
 
+/// The annotations of a default StorageClass.
+///
+/// Kubernetes: `IsDefaultAnnotation`, pkg/apis/storage/util/helpers.go.
+const DEFAULT_CLASS: [&str; 2] = [
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+];
+
 /// The metadata that rules need of every object.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -33,6 +41,7 @@ pub(super) struct Metadata {
 #[derive(Default, Deserialize)]
 struct Marks {
     labels: Option<BTreeMap<String, String>>,
+    annotations: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Deserialize)]
@@ -174,8 +183,12 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
             Some((metadata(json)?, role))
         }
         Kind::Node => Some((metadata(json)?, Role::Node(Labels::of(marks(json)?.labels.as_ref())))),
-        Kind::PriorityClass | Kind::ServiceAccount | Kind::StorageClass => {
-            Some((metadata(json)?, Role::Named))
+        Kind::PriorityClass | Kind::ServiceAccount => Some((metadata(json)?, Role::Named)),
+        Kind::StorageClass => {
+            let annotations = marks(json)?.annotations.unwrap_or_default();
+            let is = |name: &&str| annotations.get(*name).is_some_and(|value| value == "true");
+            let is_default = DEFAULT_CLASS.iter().any(is);
+            Some((metadata(json)?, if is_default { Role::DefaultClass } else { Role::Named }))
         }
     }
 }

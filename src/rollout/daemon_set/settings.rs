@@ -71,8 +71,22 @@ impl Settings {
         Budget { max_unavailable, max_surge }
     }
 
-    /// Kubernetes: `AllowsSurge`, pkg/controller/daemon/util/daemonset_util.go.
+    /// Whether new pods start before old ones are deleted.
     pub(super) fn surges(&self) -> bool {
-        self.budget(1).max_surge > 0
+        self.rolling.as_ref().is_some_and(|rolling| is_surge(&rolling.max_surge))
     }
+}
+
+/// Whether a rolling update starts new pods before it deletes the old ones. `false` if `maxSurge`
+/// is neither a number nor a percentage: the API server refuses that.
+pub fn surges<T>(spec: &DaemonSetSpec<T>) -> bool {
+    let strategy = spec.update_strategy.as_ref();
+    let strategy = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"));
+    let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
+    rolling.and_then(|rolling| rolling.max_surge.as_ref()).is_some_and(is_surge)
+}
+
+/// Kubernetes: `AllowsSurge`, pkg/controller/daemon/util/daemonset_util.go.
+fn is_surge(max_surge: &IntOrString) -> bool {
+    scaled(max_surge, 1, true).is_some_and(|count| count > 0)
 }

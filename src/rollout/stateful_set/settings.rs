@@ -61,7 +61,6 @@ impl Settings {
     /// Reads the spec of the set with this name. Its defaults must have been set. `None` if its
     /// update strategy is unknown.
     pub fn of<T>(name: &str, spec: &StatefulSetSpec<T>, cluster: &Cluster) -> Option<Self> {
-        let start = spec.ordinals.as_ref().and_then(|it| it.start).unwrap_or(0).into();
         let replicas = spec.replicas.unwrap_or(1).max(0);
         let strategy = spec.update_strategy.as_ref();
         let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
@@ -71,12 +70,12 @@ impl Settings {
             claims.map(|it| format!("{}-{name}-", it.metadata.name.as_deref().unwrap_or_default()));
         let retention = spec.persistent_volume_claim_retention_policy.as_ref();
         Some(Settings {
-            ordinals: start..start + i64::from(replicas),
+            ordinals: ordinals(spec),
             strategy: match strategy.and_then(|it| it.type_.as_deref()) {
                 Some("OnDelete") => Strategy::OnDelete,
                 Some("Recreate") => Strategy::Recreate,
                 Some("RollingUpdate") | None => Strategy::RollingUpdate {
-                    partition: rolling.and_then(|it| it.partition).unwrap_or(0).into(),
+                    partition: partition(spec).unwrap_or(0).into(),
                     max_unavailable: cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET).then(|| {
                         let value = rolling.and_then(|it| it.max_unavailable.as_ref());
                         value.and_then(|it| scaled(it, replicas, false)).unwrap_or(1).max(1)
@@ -113,10 +112,31 @@ impl Settings {
         match self.strategy {
             Strategy::OnDelete => self.ordinals.end..self.ordinals.end,
             Strategy::Recreate => self.ordinals.clone(),
-            Strategy::RollingUpdate { partition, .. } => {
-                let first = self.ordinals.start.saturating_add(partition);
-                first.min(self.ordinals.end)..self.ordinals.end
-            }
+            Strategy::RollingUpdate { partition, .. } => replaced(&self.ordinals, partition),
         }
     }
+}
+
+/// The ordinals of a StatefulSet's pods.
+///
+/// Kubernetes: `getStartOrdinal`, `getEndOrdinal`, pkg/controller/statefulset/stateful_set_utils.go.
+pub fn ordinals<T>(spec: &StatefulSetSpec<T>) -> Range<i64> {
+    let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start).unwrap_or(0).into();
+    start..start + i64::from(spec.replicas.unwrap_or(1).max(0))
+}
+
+/// The index below which a rolling update leaves pods alone. `None` if the strategy is not
+/// `RollingUpdate`.
+pub fn partition<T>(spec: &StatefulSetSpec<T>) -> Option<i32> {
+    let strategy = spec.update_strategy.as_ref();
+    let strategy = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"))?;
+    Some(strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition).unwrap_or(0))
+}
+
+/// The ordinals of the pods that a rolling update with this partition replaces.
+///
+/// Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go: the partition
+/// counts from the first pod, whatever its ordinal.
+pub fn replaced(ordinals: &Range<i64>, partition: i64) -> Range<i64> {
+    ordinals.start.saturating_add(partition).min(ordinals.end)..ordinals.end
 }

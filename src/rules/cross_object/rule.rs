@@ -113,6 +113,11 @@ impl<'a> Asked<'a> {
         }
     }
 
+    /// Whether all objects of a kind are known, and not only those of an input.
+    pub(super) fn knows_all(&self, kind: Kind) -> bool {
+        matches!(self.around, Around::Cluster(_)) && self.freshness(kind) != Freshness::Unknown
+    }
+
     /// `the input has` or `the cluster has`.
     pub(super) const fn who_has(&self) -> &'static str {
         match self.around {

@@ -12,7 +12,7 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "storage-class-missing",
-        summary: "a claim template whose StorageClass does not exist",
+        summary: "a claim template whose StorageClass does not exist, or that needs a default one",
         why: "\
 Nothing provides volumes for a class that does not exist, so the claims stay Pending, and the pods with them.
 A claim template cannot be changed later. The usual causes are the name of another provider's class, and a
@@ -21,6 +21,12 @@ class that was renamed.
 Seen on a 1.36 control plane: the claim and the pod stay Pending, \"pod has unbound immediate
 PersistentVolumeClaims\". A PersistentVolume that somebody made by hand can have the name of such a class, and
 is then bound to the claim; the rule does not know PersistentVolumes.
+
+A claim that names no class gets the default class when there is one. Until then nothing provides its volume.
+Seen there: \"no persistent volumes available for this claim and no storage class is set\"; when a class
+became the default, the claim got it. The rule says so only in a cluster that has StorageClasses, none of them
+the default, and only if the claim asks for a new volume. In a cluster without any, people make their
+PersistentVolumes by hand.
 
 The webhook warns of this and never denies, because the StorageClass may be created a moment later. `setguard
 check` reports it if one run gets another StorageClass.
@@ -39,6 +45,20 @@ Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_contro
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
     let Some(judged) = asked.item.judged() else { return };
+    let inventory = asked.inventory();
+    let lacks_default = asked.knows_all(Kind::StorageClass)
+        && inventory.has_any(Kind::StorageClass, "")
+        && !inventory.has_default_class();
+    for template in judged.default_classes.iter().filter(|_| lacks_default) {
+        found.report(
+            Kind::StorageClass,
+            &CLAIM_TEMPLATES.index(*template).child("spec").child("storageClassName"),
+            Reason::Required,
+            "no StorageClass of the cluster is the default one: the claims stay Pending, unless \
+             PersistentVolumes without a class are made by hand",
+            "name a StorageClass, or mark one as the default",
+        );
+    }
     for (template, name) in &judged.storage_classes {
         if is_missing(asked, Kind::StorageClass, name) {
             found.report(

@@ -4,7 +4,7 @@ use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::CLAIM_TEMPLATES},
     kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
+    object::{StatefulSetSpec, Subject, storage::OLD_CLASS_ANNOTATION},
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
@@ -43,7 +43,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     for (i, (name, claim)) in read::claims(spec).enumerate() {
         let Some(wanted) = &claim.spec else { continue };
         let annotated = claim.metadata.annotations.iter().flatten();
-        let annotated = annotated.into_iter().any(|(key, _)| key == OLD_ANNOTATION);
+        let annotated = annotated.into_iter().any(|(key, _)| key == OLD_CLASS_ANNOTATION);
         let named = wanted.volume_name.as_deref().is_some_and(|name| !name.is_empty());
         let empty = wanted.storage_class_name.as_deref() == Some("");
         if empty && !named && !annotated && wanted.selector.is_none() {
@@ -59,8 +59,3 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         }
     }
 }
-
-/// The annotation that set the class before `storageClassName` did.
-///
-/// Kubernetes: `GetPersistentVolumeClaimClass`, pkg/apis/core/helper/helpers.go.
-const OLD_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";

@@ -1,5 +1,6 @@
 //! A partition that covers all replicas.
 
+use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
@@ -35,10 +36,8 @@ pkg/controller/statefulset/stateful_set_control.go and stateful_set_utils.go;
 };
 
 fn check(spec: &StatefulSetSpec, _subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(strategy) = &spec.update_strategy else { return };
-    let partition = strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition);
-    let (Some(partition), Some(replicas)) = (partition, spec.replicas) else { return };
-    if strategy.type_.as_deref() != Some("RollingUpdate") || replicas < 1 || partition < replicas {
+    let (Some(partition), Some(replicas)) = (read::partition(spec), spec.replicas) else { return };
+    if replicas < 1 || !read::replaced(&read::ordinals(spec), partition.into()).is_empty() {
         return;
     }
     let pods =

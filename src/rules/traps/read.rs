@@ -12,6 +12,6 @@ pub(super) use self::{
     pods::{host_port, self_anti_affinity},
     rollout::{scaled, strategy, surges},
     stateful_sets::{
-        claims, max_unavailable, ordinals, partition, partition_still_held, pod_names,
+        claims, max_unavailable, ordinals, partition, partition_still_held, pod_names, replaced,
     },
 };

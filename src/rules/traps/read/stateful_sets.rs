@@ -6,6 +6,8 @@ use k8s_openapi::{
     api::core::v1::PersistentVolumeClaim, apimachinery::pkg::util::intstr::IntOrString,
 };
 
+pub(crate) use crate::rollout::stateful_set::{ordinals, partition, replaced};
+
 use super::{
     object::{stateful_set_status, template_changes},
     rollout::scaled,
@@ -14,22 +16,6 @@ use crate::{
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
 };
-
-/// The ordinals of a StatefulSet's pods.
-///
-/// Kubernetes: `getStartOrdinal`, `getEndOrdinal`, pkg/controller/statefulset/stateful_set_utils.go.
-pub(crate) fn ordinals<T>(spec: &StatefulSetSpec<T>) -> Range<i64> {
-    let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start).unwrap_or(0).into();
-    start..start + i64::from(spec.replicas.unwrap_or(1).max(0))
-}
-
-/// The index below which a rolling update leaves pods alone. `None` if the strategy is not
-/// `RollingUpdate`.
-pub(crate) fn partition<T>(spec: &StatefulSetSpec<T>) -> Option<i32> {
-    let strategy = spec.update_strategy.as_ref();
-    let strategy = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"))?;
-    Some(strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition).unwrap_or(0))
-}
 
 /// How many pods of a StatefulSet a rolling update may take down at once, if the feature gate is
 /// on. `None` if the field is not set, or has a value that the API server refuses.
