@@ -22,7 +22,7 @@ use std::{
 use clap::Args;
 use similar::TextDiff;
 
-use self::mend::Mender;
+use self::{mend::Mender, plan::Reach};
 use super::{
     judge::{Judge, Strictness, Surroundings},
     previous::Previous,
@@ -51,6 +51,10 @@ pub(crate) struct FixArgs {
     /// anything
     #[arg(long, requires = "fix")]
     dry_run: bool,
+    /// Also show changes that mend a finding, but change what happens in the cluster. They are never
+    /// written to the files
+    #[arg(long = "unsafe", requires = "dry_run")]
+    not_safe: bool,
 }
 
 /// Mends all files below these paths. `None` if they are to be checked now.
@@ -76,6 +80,7 @@ pub(super) fn run(
     }
     let previous = Previous::default();
     let judge = Judge::new(policy, &previous, Verb::default(), beside, strictness);
+    let reach = if args.not_safe { Reach::Unsafe } else { Reach::Safe };
     let mut exit = Exit::Clean;
     for source in source::sources(paths).filter_map(Result::ok) {
         let is_named = source.is_named();
@@ -86,7 +91,7 @@ pub(super) fn run(
             continue;
         };
         let name = path.display();
-        let mended = Mender::new(&judge, is_named).mend(&text);
+        let mended = Mender::new(&judge, is_named, reach).mend(&text);
         for note in mended.left {
             writeln!(say, "note: {name}:{note}")?;
         }
@@ -96,6 +101,11 @@ pub(super) fn run(
         if args.dry_run {
             exit = Exit::Denied;
             print_diff(&path, &text, &mended.text)?;
+            let rules: Vec<_> = mended.not_safe.into_iter().collect();
+            if !rules.is_empty() {
+                let rules = rules.join(", ");
+                writeln!(say, "note: {name}: these change what happens in the cluster: {rules}")?;
+            }
         } else {
             replace(&path, mended.text.as_bytes())
                 .map_err(|error| anyhow::anyhow!("{name}: cannot be written: {error}"))?;

@@ -336,6 +336,39 @@ fn a_dry_run_shows_a_diff_that_git_applies() {
 }
 
 #[test]
+fn a_change_that_is_not_safe_is_only_shown() {
+    let rules = [
+        "claim-without-class",
+        "grace-period-zero",
+        "history-limit-zero",
+        "max-unavailable-everything",
+        "partition-covers-all",
+        "surge-host-port",
+        "surge-shared-node-resource",
+        "template-finalizers",
+        "template-node-name",
+        "template-scheduling-gates",
+    ];
+    for rule in rules {
+        let bad = setguard::catalogue::find(rule).unwrap().meta.bad;
+        let folder = Folder::new([("a.yaml", bad)]);
+        folder.git("init -q");
+        let ran = folder.check("a.yaml --fix --dry-run");
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{rule}");
+        let ran = folder.check("a.yaml --fix --dry-run --unsafe");
+        let note = format!("note: a.yaml: these change what happens in the cluster: {rule}\n");
+        assert_eq!((ran.code, ran.stderr.as_str()), (1, note.as_str()), "{rule}");
+        assert_eq!(folder.read("a.yaml"), bad, "nothing is written");
+        folder.write("patch", &ran.stdout);
+        folder.git("apply patch");
+        let (_, found) = folder.json("a.yaml");
+        assert_eq!(self::rules(&found), Vec::<&str>::new(), "{rule}:\n{}", ran.stdout);
+    }
+    let ran = Folder::new([]).check("a.yaml --fix --unsafe");
+    assert_eq!(ran.code, 2, "it writes nothing, so there must be something that shows it: {ran:?}");
+}
+
+#[test]
 fn json_is_mended_as_text() {
     let text = r#"{
   "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a", "namespace": "ops"},

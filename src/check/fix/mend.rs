@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     edit::{self, Edit, Texts},
-    plan::{self, Change},
+    plan::{self, Change, Reach},
 };
 use crate::{
     check::judge::Judge,
@@ -18,6 +18,7 @@ use crate::{
 pub(super) struct Mender<'j> {
     judge: &'j Judge<'j>,
     is_named: bool,
+    reach: Reach,
     /// The changes that did not do what they should, and are not tried again.
     refused: BTreeSet<Place>,
 }
@@ -28,6 +29,8 @@ pub(super) struct Mended {
     pub(super) text: String,
     /// How many findings were mended.
     pub(super) count: usize,
+    /// The rules that were mended by a change that is not safe.
+    pub(super) not_safe: BTreeSet<&'static str>,
     /// What could not be mended although such findings usually can, with lines.
     pub(super) left: Vec<String>,
 }
@@ -56,8 +59,8 @@ struct Read {
 }
 
 impl<'j> Mender<'j> {
-    pub(super) const fn new(judge: &'j Judge<'j>, is_named: bool) -> Self {
-        Mender { judge, is_named, refused: BTreeSet::new() }
+    pub(super) const fn new(judge: &'j Judge<'j>, is_named: bool, reach: Reach) -> Self {
+        Mender { judge, is_named, reach, refused: BTreeSet::new() }
     }
 
     /// Mends what can be mended.
@@ -74,6 +77,8 @@ impl<'j> Mender<'j> {
             });
             if let Some(((text, now), count)) = tried {
                 mended.text = text;
+                let rules = tries.iter().take(count).map(|it| it.place.2);
+                mended.not_safe.extend(rules.filter(|rule| !plan::is_safe(rule)));
                 mended.count += count;
                 read = now;
             } else {
@@ -131,7 +136,7 @@ impl<'j> Mender<'j> {
                 for diagnostic in report.diagnostics {
                     let (rule, severity) = (diagnostic.rule.id, diagnostic.severity);
                     *read.found.entry((number, object_number, rule, severity)).or_default() += 1;
-                    let Some(change) = change(&diagnostic, manifest) else { continue };
+                    let Some(change) = change(&diagnostic, manifest, self.reach) else { continue };
                     let place = (number, object_number, rule, diagnostic.field.clone());
                     let texts = texts.get_or_insert_with(|| {
                         yaml::spans(text).map(|spans| Texts::new(text, spans))
@@ -142,6 +147,8 @@ impl<'j> Mender<'j> {
                             is_tried = true;
                             read.tries.push(Try { place, at: manifest.at.clone(), change, edits });
                         }
+                        // Whoever asks for a change that is not safe looks at what is shown.
+                        None if !plan::is_safe(rule) => {}
                         Some(_) => {}
                         None => read.left.push(format!(
                             "{}: {rule} is left to you: the text shares what would have to change, or has \
@@ -157,8 +164,8 @@ impl<'j> Mender<'j> {
 }
 
 /// The change that mends a finding, unless somebody has said that it is meant.
-fn change(diagnostic: &Diagnostic, manifest: &Manifest<'_>) -> Option<Change> {
+fn change(diagnostic: &Diagnostic, manifest: &Manifest<'_>, reach: Reach) -> Option<Change> {
     let is_meant = diagnostic.downgrade.is_some();
-    let change = || plan::plan(diagnostic.rule.id, &diagnostic.field, &manifest.node);
+    let change = || plan::plan(diagnostic.rule.id, &diagnostic.field, &manifest.node, reach);
     (!is_meant).then(change).flatten()
 }

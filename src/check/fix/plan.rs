@@ -23,9 +23,41 @@ pub(super) enum Change {
     },
 }
 
-/// The change that mends a finding of a rule in this field, if there is one that is safe: one that
-/// leaves out what has no effect, or adds what was meant and has no effect elsewhere.
-pub(super) fn plan(rule: &str, field: &str, object: &Node<'_>) -> Option<Change> {
+/// Which changes are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those that leave out what has no effect, or add what was meant and has no effect elsewhere.
+    Safe,
+    /// Also those that change what happens in the cluster.
+    Unsafe,
+}
+
+/// The rules that are content if the field of their finding is left out, so that it gets its default.
+/// That changes what happens.
+const CONTENT_WITH_DEFAULT: [&str; 8] = [
+    "claim-without-class",
+    "grace-period-zero",
+    "history-limit-zero",
+    "max-unavailable-everything",
+    "partition-covers-all",
+    "template-finalizers",
+    "template-node-name",
+    "template-scheduling-gates",
+];
+
+/// The rules that are content with the default of the whole `rollingUpdate`.
+const CONTENT_WITH_DEFAULT_UPDATE: [&str; 2] = ["surge-host-port", "surge-shared-node-resource"];
+
+/// Whether the change that mends a finding of this rule is safe.
+pub(super) fn is_safe(rule: &str) -> bool {
+    !CONTENT_WITH_DEFAULT.contains(&rule) && !CONTENT_WITH_DEFAULT_UPDATE.contains(&rule)
+}
+
+/// The change that mends a finding of a rule in this field, if there is one.
+pub(super) fn plan(rule: &str, field: &str, object: &Node<'_>, reach: Reach) -> Option<Change> {
+    if reach == Reach::Safe && !is_safe(rule) {
+        return None;
+    }
     let is_set = object.get("kind").and_then(Node::as_str) == Some("StatefulSet");
     let remove = match rule {
         "toleration-duplicate" | "on-delete-ignores-rolling-update" | "max-unavailable-ignored" => {
@@ -35,6 +67,8 @@ pub(super) fn plan(rule: &str, field: &str, object: &Node<'_>) -> Option<Change>
         "template-hostname-ignored" if is_set && !field.ends_with("hostnameOverride") => {
             parse(field)?
         }
+        _ if CONTENT_WITH_DEFAULT.contains(&rule) => parse(field)?,
+        _ if CONTENT_WITH_DEFAULT_UPDATE.contains(&rule) => parse(field.rsplit_once('.')?.0)?,
         "legacy-master-toleration" => return copy_tolerations(object),
         _ => return None,
     };
