@@ -128,6 +128,10 @@ pub fn answer(
 ) -> Result<Answer, AnswerError> {
     let request = Request::parse(body)?;
     let mut reply = Reply::new(&request);
+    if is_rehearsal(&request) {
+        reply.response.warn([rehearsal(endpoint)]);
+        return reply.finish().map_err(AnswerError::Fault);
+    }
     let cx = Context { policy, door: Door::Serve, today, deadline, view };
     let judged = match endpoint {
         Endpoint::Validate => validate(&request, &cx, &mut reply),
@@ -141,6 +145,17 @@ pub fn answer(
         judged => judged?,
     }
     reply.finish().map_err(AnswerError::Fault)
+}
+
+/// The warning in the answer to a SelfSubjectReview. By it, a server that asks the API server for one
+/// sees that the API server can call setguard.
+pub fn rehearsal(endpoint: Endpoint) -> String {
+    format!("setguard.io/rehearsal: {} was called", endpoint.path())
+}
+
+fn is_rehearsal(request: &Request<'_>) -> bool {
+    let kind = &request.kind;
+    &*kind.group == "authentication.k8s.io" && &*kind.kind == "SelfSubjectReview"
 }
 
 fn validate<'a>(

@@ -9,9 +9,11 @@ pub mod accept;
 pub mod admin;
 pub mod app;
 pub mod args;
+pub mod arming;
 mod bind;
 pub mod body;
 pub mod cleanup;
+mod configuration;
 pub mod connections;
 mod duration;
 pub mod faults;
@@ -196,6 +198,7 @@ async fn serve(
         manager.start().await?;
     }
     app.set_phase(Phase::Ready);
+    arming::start(app.clone(), &args.arming).await?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         webhook = %listening.webhook,

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use super::{duration, host::host, managed::ManagedArgs, telemetry::LogFormat};
+use super::{arming::ArmingArgs, duration, host::host, managed::ManagedArgs, telemetry::LogFormat};
 use crate::{live::InventoryArgs, policy::args::PolicyArgs};
 
 /// Run the admission webhook server
@@ -55,6 +55,9 @@ pub struct ServeArgs {
     /// The flags for a certificate that setguard manages in the cluster
     #[command(flatten)]
     pub managed: ManagedArgs,
+    /// The flags for arming the webhook configurations
+    #[command(flatten)]
+    pub arming: ArmingArgs,
     /// The flags for the view of the cluster
     #[command(flatten)]
     pub inventory: InventoryArgs,

@@ -1,5 +1,6 @@
 //! The metrics for Prometheus. Every label has a closed set of values.
 
+mod armed;
 mod cells;
 mod events;
 mod view;
@@ -12,6 +13,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
+use self::armed::Armed;
 use self::cells::{Counters, Durations, Label};
 use self::view::{Bytes, JudgedBy, OfKinds};
 pub use self::{
@@ -52,6 +54,8 @@ pub struct Metrics {
     managed: Counters<1>,
     managed_healthy: Gauge,
     authority_expiry: Gauge,
+    /// Whether the webhook configurations have their rules.
+    pub(crate) armed: Armed,
     judged_by: JudgedBy,
 }
 
@@ -100,6 +104,7 @@ impl Default for Metrics {
             managed: Counters::new([label("event", &ManagedEvent::ALL.map(ManagedEvent::as_str))]),
             managed_healthy: Gauge::default(),
             authority_expiry: Gauge::default(),
+            armed: Armed::default(),
             judged_by: JudgedBy::default(),
         };
         metrics.register();
@@ -113,6 +118,7 @@ impl Metrics {
         self.register_requests();
         self.register_files();
         self.register_managed();
+        self.armed.register(&mut self.registry);
         let info = Info::new([
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("newest_kubernetes", Version::NEWEST.to_string()),

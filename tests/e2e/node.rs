@@ -16,7 +16,11 @@ pub(crate) fn create(namespace: &Namespace<'_>, name: &str, taint: Option<&str>)
     let node = json!({
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": { "name": name, "labels": { LABEL: namespace.name } },
+        // The kubelet sets the second label.
+        "metadata": {
+            "name": name,
+            "labels": { LABEL: namespace.name, "kubernetes.io/hostname": name },
+        },
         "status": {
             "allocatable": room,
             "capacity": room,

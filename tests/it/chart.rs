@@ -1,8 +1,10 @@
 //! The Helm chart as Helm renders it. These tests need a `helm` in `HELM`, in PATH or where
 //! `.ci/run` puts it; without one they print a message and are skipped.
 
+mod arming;
 mod objects;
 mod policy;
+mod system;
 mod values;
 
 use std::{
@@ -137,15 +139,25 @@ fn the_policy_in_the_config_map_is_valid() {
     });
 }
 
+/// Both webhook configurations.
+fn configurations(objects: &[Value]) -> [&Value; 2] {
+    ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"].map(|kind| {
+        let [configuration] = of(objects, kind)[..] else { panic!("one {kind}") };
+        configuration
+    })
+}
+
+/// The webhooks of all configurations.
+fn webhooks(objects: &[Value]) -> Vec<&Value> {
+    let all = configurations(objects).into_iter();
+    all.flat_map(|configuration| configuration["webhooks"].as_array().unwrap()).collect()
+}
+
 #[test]
 fn each_registration_in_the_code_is_in_the_webhook_configurations() {
     let Some(helm) = helm::find() else { return };
-    let objects = objects(&render(&helm, &[]));
-    let mut webhooks: Vec<&Value> = Vec::new();
-    for kind in ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"] {
-        let [configuration] = of(&objects, kind)[..] else { panic!("one {kind}") };
-        webhooks.extend(configuration["webhooks"].as_array().unwrap());
-    }
+    let objects = objects(&render(&helm, &["--set", "webhook.arm=atOnce"]));
+    let webhooks = webhooks(&objects);
     for webhook in &webhooks {
         assert_eq!(webhook["sideEffects"], "None");
         assert_eq!(webhook["matchPolicy"], "Equivalent");
@@ -272,13 +284,18 @@ fn roles_name_their_objects_and_have_no_wildcards() {
         }
         let [deployment] = of(objects, "Deployment")[..] else { panic!("{file}: one Deployment") };
         let managed = deployment.to_string().contains("--tls-managed");
+        let arms = deployment.to_string().contains("--arm-webhooks");
         let sees = !deployment.to_string().contains("--inventory=off");
         let token = &deployment["spec"]["template"]["spec"]["automountServiceAccountToken"];
-        assert_eq!(*token, managed || sees, "{file}: a token only where it is needed");
+        assert_eq!(*token, managed || sees || arms, "{file}: a token only where it is needed");
         let is_hook = |role: &Value| role["metadata"]["annotations"]["helm.sh/hook"].is_string();
         let mut lasting = of(objects, "ClusterRole").into_iter().filter(|role| !is_hook(role));
         let others = lasting.any(|role| !is_inventory(role));
-        assert_eq!(others, managed, "{file}: an object alone is judged without permissions");
+        assert_eq!(
+            others,
+            managed || arms,
+            "{file}: an object alone is judged without permissions"
+        );
         let mut roles = objects.iter().filter(|it| it["kind"].as_str().unwrap().ends_with("Role"));
         assert_eq!(roles.any(is_inventory), sees, "{file}: what is seen must be readable");
     });
@@ -364,9 +381,11 @@ fn without_a_need_for_the_api_server_nothing_may_leave_the_pod() {
         let objects = objects(&render(&helm, &["--set", &flags]));
         of(&objects, "NetworkPolicy")[0]["spec"]["egress"].as_array().unwrap().len()
     };
-    assert_eq!(egress("tls.mode=certManager,inventory.mode=off"), 0);
-    assert_eq!(egress("tls.mode=certManager"), 1);
-    assert_eq!(egress("inventory.mode=off"), 1);
+    let at_once = |flags: &str| egress(&format!("webhook.arm=atOnce,{flags}"));
+    assert_eq!(at_once("tls.mode=certManager,inventory.mode=off"), 0);
+    assert_eq!(at_once("tls.mode=certManager"), 1);
+    assert_eq!(at_once("inventory.mode=off"), 1);
+    assert_eq!(egress("tls.mode=certManager,inventory.mode=off"), 1);
 }
 
 #[test]

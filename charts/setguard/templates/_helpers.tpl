@@ -133,7 +133,7 @@ wins, so nothing can replace the chart's own.
 
 {{/* "true" if setguard calls the API server. */}}
 {{- define "setguard.callsApiServer" -}}
-{{- or (eq .Values.tls.mode "managed") (ne (include "setguard.inventoryMode" .) "off") .Values.inventory.featureGates -}}
+{{- or (eq .Values.tls.mode "managed") (ne (include "setguard.inventoryMode" .) "off") .Values.inventory.featureGates (eq (include "setguard.arms" .) "true") -}}
 {{- end -}}
 
 {{/* Checks that the schema cannot express. */}}

@@ -3,6 +3,14 @@
 {{- .Files.Get "files/webhook-rules.yaml" -}}
 {{- end -}}
 
+{{/*
+"true" if the replicas write the rules of the webhooks, as soon as the API server can call them. Without replicas
+nobody would.
+*/}}
+{{- define "setguard.arms" -}}
+{{- and (eq .Values.webhook.arm "whenReady") (ne (toString .Values.replicaCount) "0") -}}
+{{- end -}}
+
 {{/* Namespaces from which the API server sends nothing, as a JSON list. */}}
 {{- define "setguard.excludedNamespaces" -}}
 {{- $names := .Values.webhook.excludedNamespaces -}}
@@ -24,6 +32,49 @@ them, that namespace is excluded entirely instead.
 {{- $names | uniq | sortAlpha | toJson -}}
 {{- end -}}
 
+{{/* Of a JSON list, the names (`names`), or what is before the * of the others (`prefixes`), as a JSON list. */}}
+{{- define "setguard.names" -}}
+{{- $found := list -}}
+{{- range fromJsonArray . -}}{{- if not (hasSuffix "*" .) -}}{{- $found = append $found . -}}{{- end -}}{{- end -}}
+{{- toJson $found -}}
+{{- end -}}
+{{- define "setguard.prefixes" -}}
+{{- $found := list -}}
+{{- range fromJsonArray . -}}{{- if hasSuffix "*" . -}}{{- $found = append $found (trimSuffix "*" .) -}}{{- end -}}{{- end -}}
+{{- toJson $found -}}
+{{- end -}}
+
+{{/*
+CEL: whether the object's namespace has one of these names or begins with one of these prefixes. A selector of
+namespaces can compare whole names only. Requests for objects in no namespace have no field `namespace`.
+*/}}
+{{- define "setguard.inNamespaces" -}}
+{{- $any := list -}}
+{{- with .names -}}{{- $any = append $any (printf "request.namespace in ['%s']" (join "', '" .)) -}}{{- end -}}
+{{- range .prefixes -}}{{- $any = append $any (printf "request.namespace.startsWith('%s')" .) -}}{{- end -}}
+{{- if .not -}}
+{{- printf "!has(request.namespace) || !(%s)" (join " || " $any) -}}
+{{- else -}}
+{{- printf "has(request.namespace) && (%s)" (join " || " $any) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Where the API server finds this path. */}}
+{{- define "setguard.clientConfig" -}}
+{{- if .root.Values.webhook.url -}}
+url: {{ printf "%s%s" (trimSuffix "/" .root.Values.webhook.url) .path | quote }}
+{{- else -}}
+service:
+  name: {{ include "setguard.fullname" .root | quote }}
+  namespace: {{ include "setguard.namespace" .root | quote }}
+  path: {{ .path }}
+  port: {{ .root.Values.service.port }}
+{{- end }}
+{{- with include "setguard.caBundle" .root }}
+caBundle: {{ . }}
+{{- end }}
+{{- end -}}
+
 {{/*
 One entry of a webhook configuration.
   root             $
@@ -31,31 +82,21 @@ One entry of a webhook configuration.
   name             its name, if different from the registration's
   failurePolicy    Fail or Ignore
   matchConditions  additional match conditions
-  namespaces       requirements for the namespace's name
+  namespaces       requirements for the labels of the namespace, which include its name
 */}}
 {{- define "setguard.webhook" -}}
 {{- $values := .root.Values.webhook -}}
+{{- $excluded := include "setguard.excludedNamespaces" .root -}}
 - name: {{ default .registration.name .name }}
   admissionReviewVersions: [v1]
   clientConfig:
-    {{- if $values.url }}
-    url: {{ printf "%s%s" (trimSuffix "/" $values.url) .registration.path | quote }}
-    {{- else }}
-    service:
-      name: {{ include "setguard.fullname" .root | quote }}
-      namespace: {{ include "setguard.namespace" .root | quote }}
-      path: {{ .registration.path }}
-      port: {{ .root.Values.service.port }}
-    {{- end }}
-    {{- with include "setguard.caBundle" .root }}
-    caBundle: {{ . }}
-    {{- end }}
+    {{- include "setguard.clientConfig" (dict "root" .root "path" .registration.path) | nindent 4 }}
   failurePolicy: {{ .failurePolicy }}
   matchPolicy: {{ $values.matchPolicy }}
   sideEffects: {{ $values.sideEffects }}
   timeoutSeconds: {{ $values.timeoutSeconds }}
   {{- $expressions := .namespaces }}
-  {{- with include "setguard.excludedNamespaces" .root | fromJsonArray }}
+  {{- with include "setguard.names" $excluded | fromJsonArray }}
   {{- $expressions = append $expressions (dict "key" "kubernetes.io/metadata.name" "operator" "NotIn" "values" .) }}
   {{- end }}
   {{- $expressions = concat $expressions (default list $values.namespaceSelector.matchExpressions) }}
@@ -75,23 +116,76 @@ One entry of a webhook configuration.
   objectSelector:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-  {{- $conditions := ternary .registration.matchConditions list $values.builtInMatchConditions }}
-  {{- $conditions = concat (default list $conditions) $values.matchConditions .matchConditions }}
+  {{- $conditions := default list (ternary .registration.matchConditions list $values.builtInMatchConditions) }}
+  {{- with include "setguard.prefixes" $excluded | fromJsonArray }}
+  {{- $conditions = append $conditions (dict "name" "not-in-excluded-namespaces" "expression" (include "setguard.inNamespaces" (dict "prefixes" . "not" true))) }}
+  {{- end }}
+  {{- $conditions = concat $conditions $values.matchConditions .matchConditions }}
   {{- with $conditions }}
   matchConditions:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+  {{- if ne (include "setguard.arms" .root) "true" }}
   rules:
     {{- toYaml .registration.rules | nindent 4 }}
+  {{- end }}
+  {{- with .reinvocationPolicy }}
+  reinvocationPolicy: {{ . }}
+  {{- end }}
 {{- end -}}
 
-{{/* Annotations of both webhook configurations. */}}
-{{- define "setguard.webhookAnnotations" -}}
+{{/*
+A webhook configuration.
+  root       $
+  kind       its kind
+  entries    its webhooks, as for setguard.webhook but without root
+  rehearsal  the registration by which setguard sees that it can be called
+*/}}
+{{- define "setguard.webhookConfiguration" -}}
+{{- $root := .root -}}
+{{- $arms := eq (include "setguard.arms" .root) "true" -}}
 {{- $annotations := dict -}}
-{{- if eq .Values.tls.mode "certManager" -}}
-{{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s" (include "setguard.namespace" .) (include "setguard.fullname" .)) -}}
+{{- if $arms -}}
+{{- $rules := dict -}}
+{{- range .entries -}}{{- $_ := set $rules (default .registration.name .name) .registration.rules -}}{{- end -}}
+{{- $_ := set $annotations "setguard.io/rules" (toJson $rules) -}}
 {{- end -}}
-{{- with merge $annotations .Values.webhook.annotations -}}
-{{- toYaml . -}}
+{{- if eq .root.Values.tls.mode "certManager" -}}
+{{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s" (include "setguard.namespace" .root) (include "setguard.fullname" .root)) -}}
 {{- end -}}
+apiVersion: admissionregistration.k8s.io/v1
+kind: {{ .kind }}
+metadata:
+  name: {{ include "setguard.fullname" .root | quote }}
+  labels:
+    {{- include "setguard.labelsWith" (dict "root" .root "more" .root.Values.webhook.labels) | nindent 4 }}
+  {{- with merge $annotations .root.Values.webhook.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+webhooks:
+  {{- range .entries }}
+  {{- include "setguard.webhook" (set . "root" $root) | nindent 2 }}
+  {{- end }}
+  {{- if $arms }}
+  # The others get their rules, which are in the annotation above, from setguard itself: as soon as the API server
+  # can call it, and not before. It sees that by this one, which matches requests of its own account only.
+  - name: rehearsal.{{ trimAll "/" .rehearsal.path }}.setguard.io
+    admissionReviewVersions: [v1]
+    clientConfig:
+      {{- include "setguard.clientConfig" (dict "root" .root "path" .rehearsal.path) | nindent 6 }}
+    # Whoever asks gets the API server's own words why the call failed.
+    failurePolicy: Fail
+    sideEffects: None
+    timeoutSeconds: {{ .root.Values.webhook.timeoutSeconds }}
+    matchConditions:
+      - name: only-setguard-itself
+        expression: request.userInfo.username == 'system:serviceaccount:{{ include "setguard.namespace" .root }}:{{ include "setguard.serviceAccountName" .root }}'
+    rules:
+      - apiGroups: [authentication.k8s.io]
+        apiVersions: [v1]
+        operations: [CREATE]
+        resources: [selfsubjectreviews]
+        scope: Cluster
+  {{- end }}
 {{- end -}}

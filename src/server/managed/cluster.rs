@@ -27,9 +27,10 @@ use tokio::{sync::Notify, time::timeout};
 
 use super::{
     authority::{self, Authority},
-    plan::{Configuration, Published, View},
+    plan::{Published, View},
     time::Time,
 };
+use crate::server::configuration::Configuration;
 
 /// The field manager of our writes in `managedFields`.
 const MANAGER: &str = "setguard";
@@ -271,7 +272,7 @@ impl Bundles {
 
 /// Notifies `changed` of each change of one object. After any error it starts a new watch; a change
 /// that the watch misses is found by the next periodic check.
-async fn watch<K>(api: Api<K>, name: &str, changed: &Notify)
+pub(crate) async fn watch<K>(api: Api<K>, name: &str, changed: &Notify)
 where
     K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
 {
@@ -289,11 +290,16 @@ where
     }
 }
 
-fn patch_params() -> PatchParams {
+/// The parameters of our writes.
+pub(crate) fn patch_params() -> PatchParams {
     PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
 }
 
-async fn call<T>(
+/// Makes a call, with a limit for its time.
+///
+/// # Errors
+/// If there is no answer in time, or the answer is an error.
+pub(crate) async fn call<T>(
     what: String,
     call: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, CallError> {

@@ -25,6 +25,7 @@ use super::{
     authority::{Authority, Stored},
     time::{BACKDATE, Time},
 };
+use crate::server::configuration::Configuration;
 
 /// Lifetimes, in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -48,25 +49,6 @@ pub(crate) struct View {
     pub(crate) stored: Option<Stored>,
     /// Each `caBundle` of each webhook configuration that exists.
     pub(crate) published: Vec<Published>,
-}
-
-/// One of the two webhook configurations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Configuration {
-    /// The ValidatingWebhookConfiguration.
-    Validating,
-    /// The MutatingWebhookConfiguration.
-    Mutating,
-}
-
-impl Configuration {
-    /// The kind of the object.
-    pub(crate) const fn kind(self) -> &'static str {
-        match self {
-            Configuration::Validating => "ValidatingWebhookConfiguration",
-            Configuration::Mutating => "MutatingWebhookConfiguration",
-        }
-    }
 }
 
 /// A `caBundle`.

@@ -3,10 +3,12 @@
 //! The real controllers and the real scheduler handle the Deployment, the Job and the pods. Only
 //! the kubelet is a stand-in, and the API server reaches the Service through `webhook.url`.
 
+mod arming;
 mod conflicts;
 mod load;
 mod release;
 mod switch;
+mod system;
 
 use std::{collections::BTreeSet, fs, net::SocketAddr, process::Command};
 
@@ -36,6 +38,14 @@ pub(super) const CASES: &[Case] = &[
     Case {
         needs: &[HELM],
         ..Case::new("the-chart-is-upgraded-over-what-others-wrote", conflicts::upgrades)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        ..Case::new("the-chart-goes-with-its-namespace", arming::namespace)
+    },
+    Case {
+        needs: &[HELM],
+        ..Case::new("the-chart-tells-system-namespaces-by-prefix", system::prefixes)
     },
 ];
 
@@ -69,7 +79,7 @@ fn chart(shared: &Namespace<'_>) {
     let site = Site { own: &own, shop, load, kubelet, url };
 
     let mut values = values(&site.url);
-    install(&site, &release, &mut values);
+    install(&site, &release, &values);
     judges(&site);
     release.run("test", &Value::Null);
 
@@ -78,6 +88,7 @@ fn chart(shared: &Namespace<'_>) {
     roll(&site, &release, &mut values);
     rotate(&site);
     load.assert_all_judged();
+    arming::by_hand(&site, &release, &values);
     switch::both_ways(&site, &release, &mut values);
 
     // From now on nothing validates the writes, but nothing may block them either.
@@ -124,22 +135,21 @@ fn values(url: &str) -> Value {
     })
 }
 
-/// Installs with `failurePolicy: Ignore` first, so that no write fails before a pod is ready.
-fn install(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
+/// Installs with one command. No write fails before a pod is ready, nor when the webhooks begin to
+/// apply.
+fn install(site: &Site<'_>, release: &Release<'_>, values: &Value) {
     let load = Load::start(site);
-    values["webhook"]["validating"] = json!({ "failurePolicy": "Ignore" });
     release.run("install", values);
-    values["webhook"]["validating"] = json!({ "failurePolicy": "Fail" });
-    release.run("upgrade", values);
+    arming::wait(&site.shop);
     load.assert_none_failed();
-    // The API server applies the change after a moment.
-    let mut spoilt = daemon_set("agent");
-    load::spoil(&mut spoilt);
-    eventually("the webhooks to be called", || {
-        let dry_run = ["create", "--dry-run=server", "-f", "-"];
-        let output = site.shop.kubectl(&dry_run, &spoilt.to_string());
-        if output.success { Err(output) } else { Ok(()) }
-    });
+    assert_spread(site);
+}
+
+/// The replicas are on different nodes, although these have no label of a zone.
+fn assert_spread(site: &Site<'_>) {
+    let pods = node::pods(site.own, "app.kubernetes.io/component=webhook");
+    let nodes: BTreeSet<_> = pods.iter().filter_map(node::bound_to).collect();
+    assert_eq!(nodes, BTreeSet::from(["node-a", "node-b"]));
 }
 
 /// Checks which objects are validated, and which are not.
@@ -191,6 +201,11 @@ fn roll(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
         let others = now.iter().all(|pod| !before.contains(pod));
         if others && now.len() == 2 { Ok(()) } else { Err(format!("{now:?}")) }
     });
+    eventually("the old pods to be gone", || {
+        let pods = node::pods(site.own, "app.kubernetes.io/component=webhook");
+        if pods.len() == 2 { Ok(()) } else { Err(pods.len()) }
+    });
+    assert_spread(site);
 }
 
 /// A new CA replaces the first one.

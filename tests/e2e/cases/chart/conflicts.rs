@@ -84,13 +84,14 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
     }
 
     // What setguard writes itself is no conflict, and stays.
-    let bundle =
-        r#"--patch=[{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "Y2E="}]"#;
-    let patch = ["patch", CONFIGURATION, "--field-manager=setguard", "--type=json", bundle];
-    namespace.kubectl(&patch, "").accepted();
+    arm(namespace, CONFIGURATION);
+    helm("upgrade", &[], &values);
+    assert_armed(namespace, CONFIGURATION);
+    let revision = ["rollback", "--no-hooks"];
+    helm(revision[0], &revision[1..], &Value::Null);
+    assert_armed(namespace, CONFIGURATION);
     helm("upgrade", &[], &values);
     let stored = namespace.read(CONFIGURATION);
-    assert_eq!(stored["webhooks"][0]["clientConfig"]["caBundle"], "Y2E=");
     assert_eq!(stored["metadata"]["labels"]["admissions.enforcer/disabled"], "true");
 
     // Neither is the number of replicas that an autoscaler sets, if the chart leaves it out. Helm 3
@@ -105,4 +106,46 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
     helm("upgrade", &[], &values);
     assert_eq!(replicas(), 3);
     helm("uninstall", &["--no-hooks"], &Value::Null);
+    applied(namespace, &release, &values);
+}
+
+/// Writes what setguard writes into a configuration.
+fn arm(namespace: &Namespace<'_>, configuration: &str) {
+    let rules =
+        namespace.read(configuration)["metadata"]["annotations"]["setguard.io/rules"].take();
+    let rules: Value = serde_json::from_str(rules.as_str().expect("JSON")).expect("JSON");
+    let patch = json!([
+        { "op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "Y2E=" },
+        { "op": "add", "path": "/webhooks/0/rules", "value": rules["validate.setguard.io"] },
+    ]);
+    let patch = format!("--patch={patch}");
+    let patch = ["patch", configuration, "--field-manager=setguard", "--type=json", &patch];
+    namespace.kubectl(&patch, "").accepted();
+}
+
+fn assert_armed(namespace: &Namespace<'_>, configuration: &str) {
+    let stored = namespace.read(configuration);
+    let webhook = &stored["webhooks"][0];
+    assert_eq!(webhook["clientConfig"]["caBundle"], "Y2E=");
+    assert!(webhook["rules"].as_array().is_some_and(|rules| rules.len() > 3), "{webhook:#}");
+}
+
+/// The same for tools that render the chart and apply the result, on the client's or the server's
+/// side.
+fn applied(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) {
+    // A helm that somebody has built may think of an old release.
+    let flags = ["--kube-version=1.36", "--show-only=templates/validating-webhook.yaml"];
+    let (success, text) = release.output("template", &flags, values);
+    assert!(success, "{text}");
+    for flags in [&[][..], &["--server-side"]] {
+        let apply = || {
+            let args = [&["apply", "-f", "-"], flags].concat();
+            namespace.kubectl(&args, &text).accepted();
+        };
+        apply();
+        arm(namespace, CONFIGURATION);
+        apply();
+        assert_armed(namespace, CONFIGURATION);
+        namespace.kubectl(&["delete", CONFIGURATION], "").accepted();
+    }
 }

@@ -1,0 +1,22 @@
+//! The flags for arming.
+
+use std::time::Duration;
+
+use crate::server::duration;
+
+/// `--arm-webhooks`, and the flags that require it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ArmingArgs {
+    /// Name of both webhook configurations: write the rules that their annotation setguard.io/rules
+    /// lists, once the API server can call this server
+    #[arg(long, value_name = "NAME", env = "SETGUARD_ARM_WEBHOOKS")]
+    pub arm_webhooks: Option<String>,
+    /// Namespace that owns webhook configurations which Helm installed, so that they are deleted
+    /// with it
+    #[arg(long, value_name = "NS", env = "SETGUARD_ARM_OWNER", requires = "arm_webhooks")]
+    pub arm_owner: Option<String>,
+    // For tests.
+    /// How often to check the rules, in addition to after each change
+    #[arg(long, value_parser = duration::from_arg, default_value = "1m", hide = true)]
+    pub arm_check_interval: Duration,
+}

@@ -1,0 +1,101 @@
+//! Compares the rules that a webhook configuration has with those that it should have. It does no
+//! I/O.
+
+use json_patch::{
+    AddOperation, Patch as JsonPatch, PatchOperation, TestOperation, jsonptr::PointerBuf,
+};
+use serde_json::{Map, Value, json};
+
+/// The annotation with the rules of each webhook: an object in JSON, by the names of the webhooks.
+pub(crate) const RULES: &str = "setguard.io/rules";
+
+/// The patch that gives the webhooks of this configuration their rules. `None` if all have them, or
+/// if there is no annotation: then whoever wrote the configuration wrote the rules into it.
+///
+/// The patch is refused if the configuration has changed since it was read.
+///
+/// # Errors
+/// If the annotation cannot be read.
+pub(crate) fn patch(configuration: &Value) -> Result<Option<JsonPatch>, String> {
+    let metadata = &configuration["metadata"];
+    let Some(text) = metadata["annotations"][RULES].as_str() else { return Ok(None) };
+    let wanted: Map<String, Value> =
+        serde_json::from_str(text).map_err(|error| format!("annotation {RULES}: {error}"))?;
+    let webhooks = configuration["webhooks"].as_array().into_iter().flatten();
+    let writes = webhooks.enumerate().filter_map(|(i, webhook)| {
+        let rules = complete(wanted.get(webhook["name"].as_str()?)?);
+        let has = webhook.get("rules").unwrap_or(&Value::Null);
+        (*has != rules).then(|| {
+            let path = PointerBuf::from_tokens(["webhooks", &i.to_string(), "rules"]);
+            // "add" replaces an existing value.
+            PatchOperation::Add(AddOperation { path, value: rules })
+        })
+    });
+    let writes: Vec<_> = writes.collect();
+    if writes.is_empty() {
+        return Ok(None);
+    }
+    let test = TestOperation {
+        path: PointerBuf::from_tokens(["metadata", "resourceVersion"]),
+        value: json!(metadata["resourceVersion"]),
+    };
+    let test = PatchOperation::Test(test);
+    Ok(Some(JsonPatch([test].into_iter().chain(writes).collect())))
+}
+
+/// The rules as the API server stores them.
+///
+/// Kubernetes: `SetDefaults_RuleWithOperations`, `pkg/apis/admissionregistration/v1/defaults.go`.
+fn complete(rules: &Value) -> Value {
+    let mut rules = rules.clone();
+    for rule in rules.as_array_mut().into_iter().flatten() {
+        if let Some(rule) = rule.as_object_mut() {
+            rule.entry("scope").or_insert_with(|| json!("*"));
+        }
+    }
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn configuration(annotation: &str, rules: &Value) -> Value {
+        json!({
+            "metadata": { "resourceVersion": "7", "annotations": { RULES: annotation } },
+            "webhooks": [
+                { "name": "rehearsal.validate.setguard.io", "rules": [{ "resources": ["other"] }] },
+                { "name": "validate.setguard.io", "rules": rules },
+            ],
+        })
+    }
+
+    #[test]
+    fn a_webhook_gets_the_rules_of_the_annotation_and_no_others() {
+        let rules = json!([{ "resources": ["daemonsets"], "scope": "Namespaced" }]);
+        let text = json!({ "validate.setguard.io": rules, "gone": [] }).to_string();
+        for has in [Value::Null, json!([]), json!([{ "resources": ["pods"] }])] {
+            let patch = patch(&configuration(&text, &has)).unwrap().unwrap();
+            let expected = json!([
+                { "op": "test", "path": "/metadata/resourceVersion", "value": "7" },
+                { "op": "add", "path": "/webhooks/1/rules", "value": rules },
+            ]);
+            assert_eq!(serde_json::to_value(patch).unwrap(), expected);
+        }
+        assert_eq!(patch(&configuration(&text, &rules)).unwrap(), None);
+    }
+
+    #[test]
+    fn what_the_api_server_adds_is_no_difference() {
+        let text = r#"{"validate.setguard.io": [{"resources": ["daemonsets"]}]}"#;
+        let stored = json!([{ "resources": ["daemonsets"], "scope": "*" }]);
+        assert_eq!(patch(&configuration(text, &stored)).unwrap(), None);
+    }
+
+    #[test]
+    fn a_configuration_without_the_annotation_is_left_alone() {
+        assert_eq!(patch(&json!({ "webhooks": [{ "name": "a" }] })).unwrap(), None);
+        let error = patch(&configuration("[]", &json!([]))).unwrap_err();
+        assert!(error.starts_with("annotation setguard.io/rules: "), "{error}");
+    }
+}

@@ -1,0 +1,141 @@
+//! Webhooks that get their rules when setguard can be called, and not before.
+
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+
+use super::{CONTROLLERS, KINDS, NAME, Site, load, release::Release, values};
+use crate::{
+    harness::{control_plane::ControlPlane, process::eventually},
+    http,
+    kubelet::Kubelet,
+    manifests::daemon_set,
+    namespace::Namespace,
+    node,
+    service::Service,
+};
+
+/// Waits until setguard rejects a bad object.
+pub(super) fn wait(shop: &Namespace<'_>) {
+    let mut spoilt = daemon_set("agent");
+    load::spoil(&mut spoilt);
+    eventually("the webhooks to be called", || {
+        let dry_run = ["create", "--dry-run=server", "-f", "-"];
+        let output = shop.kubectl(&dry_run, &spoilt.to_string());
+        if output.success { Err(output) } else { Ok(()) }
+    });
+}
+
+/// The webhooks of a configuration that have no rules.
+fn unarmed(own: &Namespace<'_>, kind: &str) -> Vec<String> {
+    let stored = own.read(&format!("{kind}/{NAME}"));
+    let webhooks = stored["webhooks"].as_array().expect("webhooks").iter();
+    let unarmed = webhooks.filter(|it| it["rules"].as_array().is_none_or(Vec::is_empty));
+    unarmed.map(|webhook| webhook["name"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn wait_for_rules(own: &Namespace<'_>) {
+    for kind in KINDS {
+        eventually("the rules", || {
+            let unarmed = unarmed(own, kind);
+            if unarmed.is_empty() { Ok(()) } else { Err(format!("{kind}: {unarmed:?}")) }
+        });
+    }
+}
+
+/// What an administrator does by hand stays, and what setguard has to write it writes again.
+pub(super) fn by_hand(site: &Site<'_>, release: &Release<'_>, values: &Value) {
+    let patch = |patch: &str| {
+        let args = ["patch", KINDS[0], NAME, "--type=json", "--patch", patch];
+        site.own.kubectl(&args, "").accepted();
+    };
+    patch(r#"[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]"#);
+    patch(r#"[{"op": "remove", "path": "/webhooks/0/rules"}]"#);
+    wait_for_rules(site.own);
+    let stored = site.own.read(&format!("{}/{NAME}", KINDS[0]));
+    assert_eq!(stored["webhooks"][0]["failurePolicy"], "Ignore", "as in docs/emergency.md");
+    release.take_back(values);
+
+    // Deleted is deleted, also after some rounds of setguard.
+    site.own.kubectl(&["delete", KINDS[0], NAME], "").accepted();
+    site.own.kubectl(&["delete", KINDS[1], NAME], "").accepted();
+    for pod in site.kubelet.ready() {
+        wait_for_metric(pod, 0);
+    }
+    for kind in KINDS {
+        site.own.kubectl(&["get", kind, NAME], "").refused(&["NotFound"]);
+    }
+    // Helm creates them again, and no write fails meanwhile.
+    let load = load::Load::start(site);
+    release.take_back(values);
+    wait(&site.shop);
+    load.assert_none_failed();
+    for pod in site.kubelet.ready() {
+        wait_for_metric(pod, 1);
+    }
+}
+
+fn wait_for_metric(pod: SocketAddr, armed: u8) {
+    eventually("the metrics of both configurations", || {
+        let metrics = http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
+        let line = |kind: &str| {
+            metrics.contains(&format!("setguard_webhooks_armed{{kind=\"{kind}\"}} {armed}\n"))
+        };
+        let all = line("ValidatingWebhookConfiguration") && line("MutatingWebhookConfiguration");
+        if all { Ok(()) } else { Err(metrics) }
+    });
+}
+
+/// An API server that cannot reach the pods, then one that can; at last the namespace is deleted.
+pub(super) fn namespace(shared: &Namespace<'_>) {
+    let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
+    control_plane.stop_api_server();
+    // As OpenShift's: only those may set an owner who may delete the object.
+    let strict = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement";
+    control_plane.start_api_server(&[strict]);
+    control_plane.start_controllers(&[CONTROLLERS, &["namespace-controller"]].concat());
+    control_plane.start_scheduler();
+    let own = Namespace::create(&control_plane, "doomed");
+    let shop = Namespace::create(&control_plane, "shop");
+    node::create(&own, "node-a", None);
+    let service = Service::start();
+    let mut values = values(&format!("https://127.0.0.1:{}", service.port));
+    let kubelet = Kubelet::start(&own, "webhook", service);
+    let release = Release::new(&own, "guard");
+
+    // Nothing listens at this port, as behind a firewall.
+    let right = values["webhook"]["url"].take();
+    values["webhook"]["url"] = json!("https://127.0.0.1:1");
+    release.run("install", &values);
+    let why = "failed calling webhook";
+    eventually("a log of what the API server says", || {
+        let logs = kubelet.logs(NAME);
+        if logs.contains(why) { Ok(()) } else { Err(logs) }
+    });
+    shop.apply(&daemon_set("first")).silently();
+    for pod in kubelet.ready() {
+        wait_for_metric(pod, 0);
+    }
+
+    values["webhook"]["url"] = right;
+    release.run("upgrade", &values);
+    wait(&shop);
+    let uid = own.read("namespace/doomed")["metadata"]["uid"].clone();
+    let owner = json!([{ "apiVersion": "v1", "kind": "Namespace", "name": "doomed", "uid": uid }]);
+    for kind in KINDS {
+        eventually("an owner", || {
+            let owners = own.read(&format!("{kind}/{NAME}"))["metadata"]["ownerReferences"].take();
+            if owners == owner { Ok(()) } else { Err(owners) }
+        });
+    }
+    // Helm leaves the owner alone.
+    release.run("upgrade", &values);
+    assert_eq!(own.read(&format!("{}/{NAME}", KINDS[0]))["metadata"]["ownerReferences"], owner);
+
+    own.kubectl(&["delete", "namespace", "doomed"], "").accepted();
+    eventually("no webhook configuration to be left", || {
+        let left = shop.kubectl(&["get", &KINDS.join(","), "-o", "name"], "").accepted().stdout;
+        if left.is_empty() { Ok(()) } else { Err(left) }
+    });
+    shop.apply(&daemon_set("last")).silently();
+}

@@ -1,0 +1,87 @@
+//! Namespaces by prefix and by label, in the conditions that the chart generates.
+//!
+//! Nothing answers the calls, so the API server's error names the webhook that was to be called.
+
+use serde_json::json;
+
+use super::release::Release;
+use crate::{harness::process::eventually, manifests::daemon_set, namespace::Namespace};
+
+pub(super) fn prefixes(namespace: &Namespace<'_>) {
+    let control_plane = namespace.control_plane;
+    for name in ["e2e-os", "e2e-os-dns", "e2e-os-velero", "e2e-lab-1", "e2e-core", "e2e-shop"] {
+        Namespace::create(control_plane, name);
+    }
+    let label = ["label", "namespace", "e2e-core", "e2e-os-dns", "run-level=0"];
+    control_plane.kubectl.run(&label, "").accepted();
+    let release = Release::new(namespace, "system");
+    let values = json!({
+        "webhook": {
+            "arm": "atOnce",
+            "url": "https://127.0.0.1:1",
+            // The objects of other cases lack this label.
+            "objectSelector": { "matchLabels": { "chart": "system" } },
+            "excludedNamespaces": ["e2e-lab-*", "e2e-os-velero"],
+            "validating": {
+                "systemNamespaces": ["kube-system", "e2e-os-*"],
+                "systemNamespaceLabels": { "run-level": "0" },
+                "systemFailurePolicy": "Fail",
+            },
+            "mutating": { "enabled": false },
+        },
+    });
+    let (success, text) = release.output("install", &[], &values);
+    assert!(success, "{text}");
+
+    let mut set = daemon_set("agent");
+    set["metadata"]["labels"] = json!({ "chart": "system" });
+    let create = |within: &str| {
+        let args = ["create", "--dry-run=server", "-f", "-", "--namespace", within];
+        control_plane.kubectl.run(&args, &set.to_string())
+    };
+    eventually("the webhooks to be called", || {
+        let output = create("e2e-shop");
+        if output.success { Err(output) } else { Ok(()) }
+    });
+    for (within, webhook) in [
+        ("e2e-shop", "validate"),
+        // It does not begin with `e2e-os-`.
+        ("e2e-os", "validate"),
+        ("e2e-os-dns", "system.validate"),
+        ("kube-system", "system.validate"),
+        ("e2e-core", "labelled-1.system.validate"),
+    ] {
+        let called = format!("failed calling webhook \"{webhook}.setguard.io\"");
+        create(within).refused(&[&called]);
+    }
+    for within in ["e2e-lab-1", "e2e-os-velero"] {
+        create(within).accepted();
+    }
+
+    // An object in no namespace is in no system namespace, and that is not an error.
+    let rules = json!([{ "apiGroups": ["rbac.authorization.k8s.io"], "apiVersions": ["v1"],
+                         "operations": ["CREATE"], "resources": ["clusterroles"] }]);
+    let add =
+        |i: usize| json!({"op": "add", "path": format!("/webhooks/{i}/rules"), "value": rules});
+    let patch = json!([add(0), add(1)]).to_string();
+    let configuration = ["validatingwebhookconfiguration", "system-setguard"];
+    let patch = ["patch", configuration[0], configuration[1], "--type=json", "--patch", &patch];
+    control_plane.kubectl.run(&patch, "").accepted();
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": { "name": "system-role", "labels": { "chart": "system" } },
+    });
+    let create = || {
+        let args = ["create", "--dry-run=server", "-f", "-"];
+        control_plane.kubectl.run(&args, &role.to_string())
+    };
+    eventually("the changed rules", || {
+        let output = create();
+        if output.success { Err(output) } else { Ok(()) }
+    });
+    create().refused(&["failed calling webhook \"validate.setguard.io\""]);
+
+    let (success, text) = release.output("uninstall", &["--no-hooks"], &serde_json::Value::Null);
+    assert!(success, "{text}");
+}

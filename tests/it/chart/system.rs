@@ -1,0 +1,98 @@
+//! Namespaces by prefix and by label.
+
+use serde_json::{Value, json};
+
+use super::{objects, render, template, webhooks};
+use crate::helm;
+
+fn find<'a>(webhooks: &[&'a Value], name: &str) -> &'a Value {
+    webhooks.iter().find(|webhook| webhook["name"] == name).unwrap()
+}
+
+fn condition<'a>(webhook: &'a Value, name: &str) -> Option<&'a str> {
+    let mut conditions = webhook["matchConditions"].as_array().into_iter().flatten();
+    conditions.find(|it| it["name"] == name)?["expression"].as_str()
+}
+
+/// The end-to-end tests see what the API server makes of the expressions.
+#[test]
+fn prefixes_become_conditions_and_names_stay_selectors() {
+    let Some(helm) = helm::find() else { return };
+    let flags = "webhook.validating.systemNamespaces={kube-system,openshift-*},\
+                 webhook.excludedNamespaces={velero,lab-*,test-*}";
+    let objects = objects(&render(&helm, &["--set", flags]));
+    let webhooks = webhooks(&objects);
+    let [fail, ignore] =
+        ["validate.setguard.io", "system.validate.setguard.io"].map(|it| find(&webhooks, it));
+    assert_eq!(
+        condition(fail, "not-in-system-namespaces"),
+        Some("!has(request.namespace) || !(request.namespace.startsWith('openshift-'))")
+    );
+    assert_eq!(
+        condition(ignore, "in-system-namespaces"),
+        Some(
+            "has(request.namespace) && (request.namespace in ['kube-system'] || \
+             request.namespace.startsWith('openshift-'))"
+        )
+    );
+    let excluded = "!has(request.namespace) || !(request.namespace.startsWith('lab-') || \
+                    request.namespace.startsWith('test-'))";
+    for webhook in &webhooks {
+        if webhook["name"].as_str().unwrap().starts_with("rehearsal.") {
+            continue;
+        }
+        assert_eq!(condition(webhook, "not-in-excluded-namespaces"), Some(excluded), "{webhook}");
+        let selector = webhook["namespaceSelector"]["matchExpressions"].as_array().unwrap();
+        let names = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn",
+                           "values": ["guards", "velero"]});
+        assert!(selector.contains(&names), "{webhook}");
+    }
+}
+
+/// A namespace that is in several of these groups is still in one webhook only.
+#[test]
+fn labels_become_webhooks_that_exclude_each_other() {
+    let Some(helm) = helm::find() else { return };
+    let labels = r#"webhook.validating.systemNamespaceLabels={"run-level": "0", "team": "core"}"#;
+    let system = "webhook.validating.systemNamespaces={kube-system,openshift-*}";
+    let objects = objects(&render(&helm, &["--set-json", labels, "--set", system]));
+    let webhooks = webhooks(&objects);
+    let is = |key: &str, value: &str| json!({"key": key, "operator": "In", "values": [value]});
+    let not = |key: &str, value: &str| json!({"key": key, "operator": "NotIn", "values": [value]});
+    let (kube, own) = (
+        not("kubernetes.io/metadata.name", "kube-system"),
+        not("kubernetes.io/metadata.name", "guards"),
+    );
+    for (name, policy, expected) in [
+        ("validate", "Fail", json!([kube, not("run-level", "0"), not("team", "core"), own])),
+        ("system.validate", "Ignore", json!([own])),
+        ("labelled-1.system.validate", "Ignore", json!([kube, is("run-level", "0"), own])),
+        (
+            "labelled-2.system.validate",
+            "Ignore",
+            json!([kube, not("run-level", "0"), is("team", "core"), own]),
+        ),
+    ] {
+        let webhook = find(&webhooks, &format!("{name}.setguard.io"));
+        assert_eq!(webhook["failurePolicy"], policy, "{name}");
+        assert_eq!(webhook["namespaceSelector"]["matchExpressions"], expected, "{name}");
+        let by_name = condition(webhook, "not-in-system-namespaces").is_some();
+        assert_eq!(by_name, name != "system.validate", "{name}");
+    }
+}
+
+#[test]
+fn a_star_stands_only_at_the_end() {
+    let Some(helm) = helm::find() else { return };
+    for field in ["excludedNamespaces", "validating.systemNamespaces"] {
+        for wrong in ["*", "a*b", "a-**", "A-*", "-a*", "it's*"] {
+            let flag = format!(r#"webhook.{field}=["{wrong}"]"#);
+            let output = template(&helm, &["--set-json", &flag]);
+            assert!(!output.status.success(), "{flag}");
+        }
+        for right in ["a*", "a-*", "kube-*"] {
+            let flag = format!(r#"webhook.{field}=["{right}"]"#);
+            assert!(template(&helm, &["--set-json", &flag]).status.success(), "{flag}");
+        }
+    }
+}
