@@ -2,6 +2,7 @@
 //! `.ci/run` puts it; without one they print a message and are skipped.
 
 mod arming;
+mod clouds;
 mod objects;
 mod policy;
 mod system;
@@ -53,11 +54,14 @@ fn of<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
     objects.iter().filter(|object| object["kind"] == kind).collect()
 }
 
-/// The value files in `ci/`, which together set nearly every value.
+/// The value files in `ci/`, which together set nearly every value, and those for platforms.
 fn value_files() -> Vec<String> {
-    let entries = fs::read_dir(chart().join("ci")).unwrap();
-    let mut paths: Vec<String> =
-        entries.map(|entry| entry.unwrap().path().to_str().unwrap().to_owned()).collect();
+    let entries = ["ci", "clouds"].map(|folder| fs::read_dir(chart().join(folder)).unwrap());
+    let mut paths: Vec<String> = entries
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path().to_str().unwrap().to_owned())
+        .collect();
     paths.sort();
     assert!(paths.len() > 3);
     paths

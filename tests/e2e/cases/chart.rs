@@ -4,6 +4,7 @@
 //! the kubelet is a stand-in, and the API server reaches the Service through `webhook.url`.
 
 mod arming;
+mod clouds;
 mod conflicts;
 mod load;
 mod release;
@@ -46,6 +47,10 @@ pub(super) const CASES: &[Case] = &[
     Case {
         needs: &[HELM],
         ..Case::new("the-chart-tells-system-namespaces-by-prefix", system::prefixes)
+    },
+    Case {
+        needs: &[HELM],
+        ..Case::new("the-chart-is-accepted-on-each-platform", clouds::dry_runs)
     },
 ];
 
