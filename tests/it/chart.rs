@@ -2,8 +2,10 @@
 //! `.ci/run` puts it; without one they print a message and are skipped.
 
 mod arming;
+mod audit;
 mod clouds;
 mod objects;
+mod options;
 mod policy;
 mod system;
 mod values;
@@ -235,7 +237,10 @@ fn ports_probes_and_selectors_fit_each_other() {
             [&deployment["spec"]["selector"], &json!({"matchLabels": service["spec"]["selector"]})];
         let of_others = objects.iter().filter_map(|object| match object["kind"].as_str()? {
             "PodDisruptionBudget" => Some(&object["spec"]["selector"]),
-            "NetworkPolicy" => Some(&object["spec"]["podSelector"]),
+            // Hooks and the audit have policies of their own.
+            "NetworkPolicy" if object["metadata"]["name"] == deployment["metadata"]["name"] => {
+                Some(&object["spec"]["podSelector"])
+            }
             _ => None,
         });
         let hooks = objects.iter().filter_map(|object| match object["kind"].as_str()? {
@@ -281,6 +286,9 @@ fn roles_name_their_objects_and_have_no_wildcards() {
                     only_reads(rule);
                     continue;
                 }
+                if is_audit(role) {
+                    continue;
+                }
                 let named = rule["resourceNames"].as_array().is_some_and(|names| !names.is_empty());
                 let creates_only = role["kind"] == "Role" && rule["verbs"] == json!(["create"]);
                 assert!(named || creates_only, "{file}: {rule}");
@@ -294,7 +302,7 @@ fn roles_name_their_objects_and_have_no_wildcards() {
         assert_eq!(*token, managed || sees || arms, "{file}: a token only where it is needed");
         let is_hook = |role: &Value| role["metadata"]["annotations"]["helm.sh/hook"].is_string();
         let mut lasting = of(objects, "ClusterRole").into_iter().filter(|role| !is_hook(role));
-        let others = lasting.any(|role| !is_inventory(role));
+        let others = lasting.any(|role| !is_inventory(role) && !is_audit(role));
         assert_eq!(
             others,
             managed || arms,
@@ -323,6 +331,11 @@ fn each_mode_has_a_secret_of_its_own() {
 
 fn is_inventory(role: &Value) -> bool {
     role["metadata"]["name"].as_str().unwrap().ends_with("-inventory")
+}
+
+/// `audit.rs` has its rights.
+fn is_audit(role: &Value) -> bool {
+    role["metadata"]["name"].as_str().unwrap().ends_with("-audit")
 }
 
 /// A rule of the inventory reads what rules need, and never Pods, ReplicaSets, Secrets or ConfigMaps.
@@ -395,10 +408,11 @@ fn without_a_need_for_the_api_server_nothing_may_leave_the_pod() {
 #[test]
 fn alerts_and_dashboard_use_only_existing_metrics() {
     let Some(helm) = helm::find() else { return };
-    let all = chart().join("ci/cert-manager-values.yaml");
-    let values = ["--values", all.to_str().unwrap()];
+    let all = ["cert-manager", "audit"].map(|name| chart().join(format!("ci/{name}-values.yaml")));
+    let mut flags: Vec<&str> =
+        all.iter().flat_map(|file| ["--values", file.to_str().unwrap()]).collect();
     // Managed certificates have their own alerts.
-    let flags = [&values[..], &["--set", "tls.mode=managed"]].concat();
+    flags.extend(["--set", "tls.mode=managed"]);
     let objects = objects(&render(&helm, &flags));
     let [rule] = of(&objects, "PrometheusRule")[..] else { panic!("one PrometheusRule") };
     let dashboards = of(&objects, "ConfigMap").into_iter();
@@ -412,6 +426,11 @@ fn alerts_and_dashboard_use_only_existing_metrics() {
     assert!(asked.len() > 5, "{asked:?}");
     let view = InventoryArgs { inventory: Mode::Full, ..InventoryArgs::default() };
     let types = Metrics::with_view(&Live::new(&view)).encode();
+    // These are in the file of `setguard audit --metrics-file`.
+    let of_audit = ["findings", "last_success_timestamp_seconds", "duration_seconds"];
+    for name in of_audit {
+        assert!(asked.remove(&format!("setguard_audit_{name}")), "nobody asks for {name}");
+    }
     for name in asked {
         // OpenMetrics names the metric family; counters, histograms and info metrics add a suffix.
         let (family, kind) = if let Some(family) = name.strip_suffix("_total") {
@@ -426,10 +445,16 @@ fn alerts_and_dashboard_use_only_existing_metrics() {
         assert!(types.contains(&format!("# TYPE {family} {kind}\n")), "there is no metric {name}");
     }
     let alerts = rule["spec"]["groups"][0]["rules"].as_array().unwrap();
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operations.md");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/alerts.md");
     let docs = fs::read_to_string(docs).unwrap();
+    let sections: Vec<&str> = docs.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let names: Vec<&str> = alerts.iter().map(|alert| alert["alert"].as_str().unwrap()).collect();
+    assert_eq!(BTreeSet::from_iter(&sections), BTreeSet::from_iter(&names));
     for alert in alerts {
-        assert!(docs.contains(&format!("`{}`", alert["alert"].as_str().unwrap())), "{alert}");
+        // As GitHub and mdBook make anchors of headings.
+        let anchor = alert["alert"].as_str().unwrap().to_lowercase();
+        let url = alert["annotations"]["runbook_url"].as_str().unwrap();
+        assert!(url.ends_with(&format!("/docs/alerts.md#{anchor}")), "{url}");
         for text in ["summary", "description", "runbook"] {
             assert!(alert["annotations"][text].is_string(), "{alert}");
         }

@@ -162,3 +162,16 @@ wins, so nothing can replace the chart's own.
 {{- fail "webhook.url: must begin with https://, since the API server calls webhooks over HTTPS only" -}}
 {{- end -}}
 {{- end -}}
+
+{{/* An egress rule of a NetworkPolicy: the API server. */}}
+{{- define "setguard.egressToApiServer" -}}
+- ports:
+    {{- range .Values.networkPolicy.apiServerPorts }}
+    - port: {{ . }}
+      protocol: TCP
+    {{- end }}
+  {{- with .Values.networkPolicy.apiServerTo }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}

@@ -8,7 +8,7 @@
 nobody would.
 */}}
 {{- define "setguard.arms" -}}
-{{- and (eq .Values.webhook.arm "whenReady") (ne (toString .Values.replicaCount) "0") -}}
+{{- and (eq .Values.webhook.arm "whenReady") (or .Values.autoscaling.enabled (ne (toString .Values.replicaCount) "0")) -}}
 {{- end -}}
 
 {{/* Namespaces from which the API server sends nothing, as a JSON list. */}}

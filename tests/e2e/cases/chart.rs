@@ -52,6 +52,10 @@ pub(super) const CASES: &[Case] = &[
         needs: &[HELM],
         ..Case::new("the-chart-is-accepted-on-each-platform", clouds::dry_runs)
     },
+    Case {
+        needs: &[CONTROLLER_MANAGER, HELM],
+        ..Case::new("the-chart-brings-the-quota-of-its-priority-class", clouds::quota)
+    },
 ];
 
 const CONTROLLERS: &[&str] = &[

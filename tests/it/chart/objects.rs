@@ -1,8 +1,9 @@
 //! Checks each object of the chart against the Kubernetes types and against setguard's rules.
 
 use k8s_openapi::api::{
-    admissionregistration::v1 as admission, apps::v1 as apps, batch::v1 as batch, core::v1 as core,
-    networking::v1 as networking, policy::v1 as policy, rbac::v1 as rbac,
+    admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v2 as autoscaling,
+    batch::v1 as batch, core::v1 as core, networking::v1 as networking, policy::v1 as policy,
+    rbac::v1 as rbac,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -19,7 +20,9 @@ fn kubernetes_knows_every_field() {
                 "ClusterRole" => same::<rbac::ClusterRole>(object),
                 "ClusterRoleBinding" => same::<rbac::ClusterRoleBinding>(object),
                 "ConfigMap" => same::<core::ConfigMap>(object),
+                "CronJob" => same::<batch::CronJob>(object),
                 "Deployment" => same::<apps::Deployment>(object),
+                "HorizontalPodAutoscaler" => same::<autoscaling::HorizontalPodAutoscaler>(object),
                 "Job" => same::<batch::Job>(object),
                 "MutatingWebhookConfiguration" => {
                     same::<admission::MutatingWebhookConfiguration>(object)
@@ -27,6 +30,7 @@ fn kubernetes_knows_every_field() {
                 "NetworkPolicy" => same::<networking::NetworkPolicy>(object),
                 "Pod" => same::<core::Pod>(object),
                 "PodDisruptionBudget" => same::<policy::PodDisruptionBudget>(object),
+                "ResourceQuota" => same::<core::ResourceQuota>(object),
                 "Role" => same::<rbac::Role>(object),
                 "RoleBinding" => same::<rbac::RoleBinding>(object),
                 "Secret" => same::<core::Secret>(object),
@@ -36,7 +40,9 @@ fn kubernetes_knows_every_field() {
                     same::<admission::ValidatingWebhookConfiguration>(object)
                 }
                 // Kinds of cert-manager and the Prometheus Operator.
-                "Certificate" | "Issuer" | "PrometheusRule" | "ServiceMonitor" => Ok(()),
+                "Certificate" | "Issuer" | "PodMonitor" | "PrometheusRule" | "ServiceMonitor" => {
+                    Ok(())
+                }
                 kind => Err(format!("this test has no type for a {kind}")),
             };
             known.unwrap_or_else(|why| panic!("{file}: {kind}: {why}"));

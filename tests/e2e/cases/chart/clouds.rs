@@ -2,10 +2,13 @@
 
 use std::{fs, path::Path};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::release::Release;
-use crate::{harness::control_plane::ControlPlane, namespace::Namespace};
+use crate::{
+    harness::{control_plane::ControlPlane, process::eventually},
+    namespace::Namespace,
+};
 
 /// The only file whose pods Pod Security's level "restricted" refuses: they use the host's network.
 const ON_THE_HOST: &str = "eks-custom-cni.yaml";
@@ -35,4 +38,58 @@ pub(super) fn dry_runs(shared: &Namespace<'_>) {
         files += 1;
     }
     assert!(files > 6, "{files}");
+}
+
+/// An API server that, as GKE's, admits pods of the system priority classes only where a quota names
+/// the class.
+pub(super) fn quota(shared: &Namespace<'_>) {
+    let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
+    let config = json!({
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AdmissionConfiguration",
+        "plugins": [{
+            "name": "ResourceQuota",
+            "configuration": {
+                "apiVersion": "apiserver.config.k8s.io/v1",
+                "kind": "ResourceQuotaConfiguration",
+                "limitedResources": [{
+                    "resource": "pods",
+                    "matchScopes": [{
+                        "scopeName": "PriorityClass",
+                        "operator": "In",
+                        "values": ["system-cluster-critical", "system-node-critical"],
+                    }],
+                }],
+            },
+        }],
+    });
+    let file = control_plane.folder().join("admission.json");
+    fs::write(&file, config.to_string()).expect("a file");
+    control_plane.stop_api_server();
+    let flag = format!("--admission-control-config-file={}", file.display());
+    control_plane.start_api_server(&[&flag]);
+    control_plane.start_controllers(&["resourcequota-controller"]);
+    let namespace = Namespace::create(&control_plane, "guards");
+    let release = Release::new(&namespace, "setguard");
+    let mut values = json!({ "priorityClassName": "system-cluster-critical" });
+    let install = |command: &str, values: &Value| {
+        let (success, text) = release.output(command, &[], values);
+        assert!(success, "{text}");
+    };
+    install("install", &values);
+    let template = namespace.read("deployment/setguard")["spec"]["template"].take();
+    let pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": { "name": "one", "labels": template["metadata"]["labels"] },
+        "spec": template["spec"],
+    });
+    let create = || namespace.kubectl(&["create", "--dry-run=server", "-f", "-"], &pod.to_string());
+    create().refused(&["insufficient quota to match these scopes"]);
+    values["priorityClassQuota"] = json!({ "enabled": true });
+    install("upgrade", &values);
+    eventually("the pods to be admitted", || {
+        let output = create();
+        if output.success { Ok(()) } else { Err(output) }
+    });
 }

@@ -1,0 +1,96 @@
+//! The CronJob of the audit.
+
+use serde_json::{Value, json};
+
+use super::{objects, of, render, template};
+use crate::helm;
+
+const ON: [&str; 2] = ["--set", "audit.enabled=true"];
+
+#[test]
+fn the_audit_is_off_by_default() {
+    let Some(helm) = helm::find() else { return };
+    let all = objects(&render(&helm, &[]));
+    assert!(of(&all, "CronJob").is_empty());
+    assert!(!all.iter().any(|it| it["metadata"]["name"] == "setguard-audit"));
+}
+
+#[test]
+fn one_audit_runs_at_a_time_with_rights_of_its_own() {
+    let Some(helm) = helm::find() else { return };
+    let all = objects(&render(&helm, &ON));
+    let [job] = of(&all, "CronJob")[..] else { panic!("one CronJob") };
+    assert_eq!(job["spec"]["concurrencyPolicy"], "Forbid");
+    let job = &job["spec"]["jobTemplate"]["spec"];
+    assert_eq!(job["backoffLimit"], 0);
+    let pod = &job["template"]["spec"];
+    assert_eq!(pod["serviceAccountName"], "setguard-audit");
+    assert_eq!(pod["automountServiceAccountToken"], true);
+    assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+    let container = &pod["containers"][0];
+    assert_eq!(container["securityContext"]["capabilities"], json!({"drop": ["ALL"]}));
+    let args =
+        json!(["audit", "--cluster-reports=auto", "--policy=/etc/setguard/policy/policy.yaml"]);
+    assert_eq!(container["args"], args);
+    let accounts = of(&all, "ServiceAccount");
+    assert!(accounts.iter().any(|it| it["metadata"]["name"] == "setguard-audit"));
+}
+
+/// What may be read, and where something may be written.
+fn rights(flags: &[&str]) -> (Vec<String>, Vec<String>) {
+    let Some(helm) = helm::find() else { unreachable!("the caller asked") };
+    let all = objects(&render(&helm, &[&ON[..], flags].concat()));
+    let roles = of(&all, "ClusterRole").into_iter();
+    let [role] =
+        roles.filter(|it| it["metadata"]["name"] == "setguard-audit").collect::<Vec<_>>()[..]
+    else {
+        panic!("one role")
+    };
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    for rule in role["rules"].as_array().unwrap() {
+        assert_eq!(rule["resourceNames"], Value::Null);
+        let only_reads = rule["verbs"] == json!(["get", "list"]);
+        let list = if only_reads { &mut reads } else { &mut writes };
+        let group = rule["apiGroups"][0].as_str().unwrap();
+        for resource in rule["resources"].as_array().unwrap() {
+            list.push(format!("{group}/{}", resource.as_str().unwrap()));
+        }
+    }
+    (reads, writes)
+}
+
+#[test]
+fn the_audit_reads_no_secrets_and_writes_only_reports() {
+    if helm::find().is_none() {
+        return;
+    }
+    let (reads, writes) = rights(&[]);
+    assert!(reads.len() > 15, "{reads:?}");
+    for never in ["secrets", "configmaps", "*"] {
+        assert!(!reads.iter().any(|it| it.contains(never)), "{reads:?}");
+    }
+    assert_eq!(writes, ["openreports.io/reports", "wgpolicyk8s.io/policyreports"]);
+    let (same, none) = rights(&["--set", "audit.clusterReports=none"]);
+    assert_eq!((same, none), (reads, Vec::new()));
+}
+
+#[test]
+fn metrics_go_to_a_file_in_a_volume() {
+    let Some(helm) = helm::find() else { return };
+    let flags = ["--values", &*super::chart().join("ci/audit-values.yaml").display().to_string()]
+        .map(str::to_owned);
+    let all = objects(&render(&helm, &flags.each_ref().map(String::as_str)));
+    let pod = &of(&all, "CronJob")[0]["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+    let args = pod["containers"][0]["args"].to_string();
+    assert!(args.contains("--metrics-file=/textfile/setguard.prom"), "{args}");
+    assert_eq!(pod["containers"][0]["volumeMounts"][1]["mountPath"], "/textfile");
+    // Without a file there is nothing to alert on.
+    let alerts = |flags: &[&str]| {
+        let on = ["--set", "metrics.prometheusRule.enabled=true"];
+        render(&helm, &[&ON[..], &on, flags].concat()).contains("SetguardAuditStale")
+    };
+    assert!(!alerts(&[]));
+    assert!(alerts(&["--set", "audit.metricsFile=/textfile/setguard.prom"]));
+    let relative = ["--set", "audit.metricsFile=setguard.prom"];
+    assert!(!template(&helm, &relative).status.success());
+}
