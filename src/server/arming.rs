@@ -40,8 +40,9 @@ use super::{
 };
 use crate::admission::{Endpoint, rehearsal};
 
-/// The pause between two rounds while something is missing.
-const RETRY: Duration = Duration::from_secs(1);
+/// The wait after a round that failed: at first, and at most. It doubles each time.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// How many times in a row the API server has to call setguard, and the pause between. Each is over
 /// a new connection, so several API servers behind one address take turns.
@@ -63,6 +64,8 @@ pub(crate) struct Arming {
     owner: Option<String>,
     interval: Duration,
     client: Client,
+    /// The wait after the next round that fails.
+    wait: Duration,
     /// The last problem, so that the log has it once.
     problem: Option<String>,
 }
@@ -78,7 +81,7 @@ pub(crate) async fn start(app: Arc<App>, args: &ArmingArgs) -> anyhow::Result<()
          be used",
     )?;
     let (owner, interval) = (args.arm_owner.clone(), args.arm_check_interval);
-    let arming = Arming { app, name, owner, interval, client, problem: None };
+    let arming = Arming { app, name, owner, interval, client, wait: FIRST_WAIT, problem: None };
     tokio::spawn(arming.run());
     Ok(())
 }
@@ -100,7 +103,7 @@ impl Arming {
         let keep = async {
             // A server that shuts down arms nothing: it may be the last one.
             while self.app.phase() != Phase::Draining {
-                let wait = if self.round().await { self.interval } else { RETRY };
+                let wait = self.round().await;
                 tokio::select! {
                     () = sleep(wait) => {}
                     () = changed.notified() => {}
@@ -114,20 +117,23 @@ impl Arming {
         }
     }
 
-    /// Checks both configurations and writes what is missing. Returns whether nothing was.
-    async fn round(&mut self) -> bool {
+    /// Checks both configurations and writes what is missing. Returns when to check again.
+    async fn round(&mut self) -> Duration {
         let problem = match self.arm().await {
             Ok(true) => {
+                self.wait = FIRST_WAIT;
                 let owned = self.own().await;
                 self.report(owned.err());
-                return true;
+                return self.interval;
             }
-            // Another replica was faster.
-            Ok(false) | Err(Problem::Call(CallError::Conflict(_))) => return false,
+            // The rules have just been written, here or by another replica.
+            Ok(false) | Err(Problem::Call(CallError::Conflict(_))) => return PAUSE,
             Err(problem) => problem,
         };
         self.report(Some(problem));
-        false
+        let wait = self.wait;
+        self.wait = (wait * 2).min(LONGEST_WAIT);
+        wait
     }
 
     /// Logs a problem, once.
@@ -145,6 +151,8 @@ impl Arming {
         Ok(read.and_then(|read| serde_json::to_value(read).ok()))
     }
 
+    /// Writes the rules that are missing, if the API server can call setguard. Returns whether none
+    /// were.
     async fn arm(&self) -> Result<bool, Problem> {
         let mut unarmed = Vec::new();
         for configuration in Configuration::ALL {
@@ -154,7 +162,7 @@ impl Arming {
                 continue;
             };
             let rules = entries::patch(&read).map_err(Problem::Annotation)?;
-            armed.set(configuration, rules.is_none());
+            armed.set(configuration, rules.is_none() && entries::have_rules(&read));
             unarmed.extend(rules.map(|rules| Unarmed { configuration, rules }));
         }
         if unarmed.is_empty() {

@@ -43,6 +43,12 @@ pub(crate) fn patch(configuration: &Value) -> Result<Option<JsonPatch>, String> 
     Ok(Some(JsonPatch([test].into_iter().chain(writes).collect())))
 }
 
+/// Whether each webhook of this configuration has rules.
+pub(crate) fn have_rules(configuration: &Value) -> bool {
+    let mut webhooks = configuration["webhooks"].as_array().into_iter().flatten();
+    webhooks.all(|webhook| webhook["rules"].as_array().is_some_and(|rules| !rules.is_empty()))
+}
+
 /// The rules as the API server stores them.
 ///
 /// Kubernetes: `SetDefaults_RuleWithOperations`, `pkg/apis/admissionregistration/v1/defaults.go`.
@@ -94,7 +100,10 @@ mod tests {
 
     #[test]
     fn a_configuration_without_the_annotation_is_left_alone() {
-        assert_eq!(patch(&json!({ "webhooks": [{ "name": "a" }] })).unwrap(), None);
+        let bare = json!({ "webhooks": [{ "name": "a" }] });
+        assert_eq!(patch(&bare).unwrap(), None);
+        assert!(!have_rules(&bare), "which nobody should take for armed");
+        assert!(have_rules(&json!({ "webhooks": [{ "name": "a", "rules": [{}] }] })));
         let error = patch(&configuration("[]", &json!([]))).unwrap_err();
         assert!(error.starts_with("annotation setguard.io/rules: "), "{error}");
     }
