@@ -75,7 +75,8 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
         return verdict;
     }
     let mut findings = Findings::of(&API_VALIDATION);
-    let too_late = run_traps(subject, cx, |phase| phase == Phase::Before, &mut findings);
+    let too_late =
+        run_traps(subject, cx, |phase| matches!(phase, Phase::Before { .. }), &mut findings);
     judge_all(findings, subject, cx, &mut verdict);
     judge_too_late(too_late, subject, cx, &mut verdict);
     verdict.at_most(Mode::Warn);

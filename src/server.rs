@@ -1,6 +1,6 @@
 //! `setguard serve`: HTTPS, certificates, probes and metrics around `admission`.
 //!
-//! Imports: admission, live, engine, policy, catalogue, inventory, object, kubernetes, finding,
+//! Imports: admission, live, engine, policy, catalogue, rules, inventory, object, kubernetes, finding,
 //! printable.
 
 #![expect(clippy::disallowed_methods, reason = "a server reads files and the clock")]

@@ -14,7 +14,12 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Only before the API server drops or refuses it: in `/mutate`, as a warning, and in `check`.
-    Before,
+    Before {
+        /// Selects the writes that the API server sends to `/mutate` for this trap, in CEL. It is
+        /// true for every write in which the trap can find something, and for few others. An error
+        /// counts as false, so it must not fail, whatever an object of the built-in kinds has.
+        sent_if: &'static str,
+    },
     /// Once the API server has accepted the object: in `/validate` and in `check`.
     After,
 }

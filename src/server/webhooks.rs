@@ -3,7 +3,7 @@
 //! One list, [`registrations`], is the source of the configurations that `serve` prints for a first
 //! try and of those in the Helm chart, which reads `charts/setguard/files/webhook-rules.yaml`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, iter};
 
 use k8s_openapi::{
     ByteString,
@@ -19,6 +19,10 @@ use crate::{
     admission::Endpoint,
     kubernetes::resource::{Kind, RESOURCES, Resource},
     object::marks::CONTROL_PLANE_LABEL,
+    rules::{
+        trap::{OpenKruise, Phase},
+        traps::TRAPS,
+    },
 };
 
 /// Selects the pods into which something could be injected. See `inject::pod`.
@@ -31,6 +35,31 @@ const DAEMON_PODS: &str = "(has(object.metadata.annotations) && 'setguard.io/nod
 /// webhook their finalizers can be removed even while setguard is down. The expression reads the
 /// old object, because a client may write anything into the new one.
 const NOT_BEING_DELETED: &str = "oldObject == null || !has(oldObject.metadata.deletionTimestamp)";
+
+/// Selects the DaemonSets and StatefulSets for which `/mutate` has a patch or a warning, so that all
+/// others are sent to setguard once, to be validated. See `inject::template` for the label; each
+/// trap says itself what it needs to see.
+fn asks_for_something() -> String {
+    let label = format!(
+        "object.metadata.?labels[?'{CONTROL_PLANE_LABEL}'].orValue('') == 'true' && \
+         request.kind.kind == '{}'",
+        Kind::DaemonSet
+    );
+    let traps = TRAPS.iter().filter_map(|trap| {
+        let Phase::Before { sent_if } = trap.phase else { return None };
+        let mut conditions = Vec::new();
+        if trap.openkruise == OpenKruise::DoesNotApply {
+            conditions.push("request.kind.group == 'apps'".to_owned());
+        }
+        if let [kind] = trap.kinds() {
+            conditions.push(format!("request.kind.kind == '{kind}'"));
+        }
+        conditions.push(format!("({sent_if})"));
+        Some(conditions.join(" && "))
+    });
+    let all: Vec<String> = iter::once(label).chain(traps).map(|one| format!("({one})")).collect();
+    all.join(" || ")
+}
 
 /// The part of an entry in a webhook configuration that the code determines. The client config,
 /// the timeout and the failure policy are up to the user who installs setguard.
@@ -56,31 +85,34 @@ pub struct Registration {
 
 /// All registrations: the validating one, then the mutating ones.
 pub fn registrations() -> [Registration; 4] {
-    let new = |key, name, endpoint: Endpoint, rules, condition: (&str, &str)| Registration {
+    let new = |key, name, endpoint: Endpoint, rules, only: &[&MatchCondition]| Registration {
         key,
         name,
         path: endpoint.path(),
         rules,
-        match_conditions: vec![MatchCondition {
-            name: condition.0.to_owned(),
-            expression: condition.1.to_owned(),
-        }],
+        match_conditions: only.iter().copied().cloned().collect(),
         namespace_labels: BTreeMap::new(),
     };
-    let alive = ("not-being-deleted", NOT_BEING_DELETED);
+    let condition = |name: &str, expression: &str| MatchCondition {
+        name: name.to_owned(),
+        expression: expression.to_owned(),
+    };
+    let alive = condition("not-being-deleted", NOT_BEING_DELETED);
+    let asks = condition("asks-for-something", &asks_for_something());
+    let daemons = condition("daemon-pods", DAEMON_PODS);
     let pods = vec![rule("", "v1", "pods", &["CREATE"])];
     let daemon_sets = RESOURCES.iter().filter(|r| r.kind == Kind::DaemonSet);
     let daemon_sets = daemon_sets.map(workload).collect();
     [
-        new("validate", "validate.setguard.io", Endpoint::Validate, workloads(), alive),
+        new("validate", "validate.setguard.io", Endpoint::Validate, workloads(), &[&alive]),
+        new("pods", "pods.mutate.setguard.io", Endpoint::Mutate, pods, &[&daemons]),
         new(
-            "pods",
-            "pods.mutate.setguard.io",
+            "workloads",
+            "workloads.mutate.setguard.io",
             Endpoint::Mutate,
-            pods,
-            ("daemon-pods", DAEMON_PODS),
+            workloads(),
+            &[&alive, &asks],
         ),
-        new("workloads", "workloads.mutate.setguard.io", Endpoint::Mutate, workloads(), alive),
         Registration {
             namespace_labels: BTreeMap::from([(CONTROL_PLANE_LABEL, "true")]),
             ..new(
@@ -88,7 +120,7 @@ pub fn registrations() -> [Registration; 4] {
                 "control-plane.mutate.setguard.io",
                 Endpoint::MutateControlPlane,
                 daemon_sets,
-                alive,
+                &[&alive],
             )
         },
     ]
@@ -241,6 +273,13 @@ mod tests {
         assert_eq!(documents[0], serde_json::to_value(validating(&at)).unwrap());
         assert_eq!(documents[1], serde_json::to_value(mutating(&at)).unwrap());
         assert_eq!(documents.len(), 2);
+        // Each trap that needs to see the object before it is validated is in the condition.
+        let asks = documents[1]["webhooks"][1]["matchConditions"][1]["expression"].as_str();
+        for trap in TRAPS {
+            if let Phase::Before { sent_if } = trap.phase {
+                assert!(asks.unwrap().contains(sent_if), "{}", trap.meta.id);
+            }
+        }
         let webhook = &documents[1]["webhooks"][2];
         assert_eq!(webhook["clientConfig"]["url"], "https://[::1]:8443/mutate/control-plane");
         assert_eq!(

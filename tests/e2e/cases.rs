@@ -1,6 +1,7 @@
 //! The test cases. Each has its own namespace.
 
 mod chart;
+mod conditions;
 mod denials;
 mod diff;
 mod doors;
@@ -43,6 +44,7 @@ impl Case {
 pub(crate) fn all() -> Vec<Case> {
     [
         chart::CASES,
+        conditions::CASES,
         denials::CASES,
         diff::CASES,
         doors::CASES,

@@ -13,6 +13,9 @@
 
 mod cases;
 mod client;
+#[allow(dead_code, unreachable_pub, reason = "it belongs to the other tests")]
+#[path = "../it/corpus.rs"]
+mod corpus;
 mod harness;
 #[path = "../helm.rs"]
 mod helm;

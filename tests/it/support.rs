@@ -163,7 +163,7 @@ pub fn decodes(json: &str) -> bool {
 
 /// Whether only `/mutate` and `check` can evaluate a rule.
 pub fn is_before_phase(rule: &str) -> bool {
-    TRAPS.iter().any(|trap| trap.meta.id == rule && trap.phase == Phase::Before)
+    TRAPS.iter().any(|trap| trap.meta.id == rule && matches!(trap.phase, Phase::Before { .. }))
 }
 
 /// What `check` finds in a stream of new objects.

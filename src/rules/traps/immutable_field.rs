@@ -36,7 +36,12 @@ pkg/registry/apps/daemonset/strategy.go.",
         since: "0.1.0",
         adjustable: true,
     },
-    phase: Phase::Before,
+    phase: Phase::Before {
+        sent_if: "oldObject != null && (object.spec.?selector != oldObject.spec.?selector || \
+             object.spec.?serviceName != oldObject.spec.?serviceName || \
+             object.spec.?podManagementPolicy != oldObject.spec.?podManagementPolicy || \
+             object.spec.?volumeClaimTemplates != oldObject.spec.?volumeClaimTemplates)",
+    },
     openkruise: OpenKruise::DoesNotApply,
     check: Check::Both(check),
 };

@@ -30,7 +30,9 @@ Kubernetes: `dropStatefulSetDisabledFields`, pkg/registry/apps/statefulset/strat
         since: "0.1.0",
         adjustable: true,
     },
-    phase: Phase::Before,
+    phase: Phase::Before {
+        sent_if: "object.spec.?updateStrategy.?rollingUpdate.?maxUnavailable.orValue(1) != 1",
+    },
     openkruise: OpenKruise::DoesNotApply,
     check: Check::StatefulSet(check),
 };

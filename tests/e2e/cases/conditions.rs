@@ -1,0 +1,197 @@
+//! The condition under which a DaemonSet or StatefulSet is sent to `/mutate`: whatever is not sent
+//! would have got no warning and no patch there.
+
+use http::{Method, Request};
+use kube::{Client, client::Body};
+use serde_json::{Value, json};
+
+use super::Case;
+use crate::{
+    client,
+    corpus::{self, Bases},
+    harness::process::eventually,
+    namespace::Namespace,
+};
+
+pub(super) const CASES: &[Case] =
+    &[Case::new("what-is-not-sent-to-mutate-needs-nothing-from-it", nothing_is_lost)];
+
+/// In this namespace another webhook sends everything to `/mutate`. Its name is as long as that of the
+/// case, since warnings are cut off at a length.
+const ASKED: &str = "what-is-all-sent-to-mutate-needs-nothing-from-it";
+const CONDITIONAL: &str = "workloads.mutate.setguard.io";
+const UNCONDITIONAL: &str = "unconditional.setguard.io";
+
+/// Sends the recorded requests to two namespaces, of which one sends everything to `/mutate`, and
+/// compares the answers.
+fn nothing_is_lost(namespace: &Namespace<'_>) {
+    let control_plane = namespace.control_plane;
+    let asked = Namespace::create(control_plane, ASKED);
+    ask_about_everything(&asked);
+    let kubeconfig = &control_plane.kubectl.kubeconfig;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let tally = runtime.expect("a runtime").block_on(async {
+        compare_all(&client::of(kubeconfig).await, [namespace.name, ASKED]).await
+    });
+    assert!(tally.creates > 300 && tally.updates > 300, "{tally:?}");
+    assert!(tally.patched > 10 && tally.ignored > 50 && tally.immutable > 20, "{tally:?}");
+
+    let metrics = control_plane.kubectl.run(&["get", "--raw", "/metrics"], "").accepted().stdout;
+    let sum = |metric: &str, webhook: &str| -> f64 {
+        let of_webhook = format!("name=\"{webhook}\"");
+        let lines = metrics.lines().filter(|l| l.starts_with(metric) && l.contains(&of_webhook));
+        lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
+    };
+    let errors = "apiserver_admission_match_condition_evaluation_errors_total";
+    assert_eq!(sum(errors, CONDITIONAL), 0.0, "a condition that fails is a call that is lost");
+    let spared = sum("apiserver_admission_match_condition_exclusions_total", CONDITIONAL);
+    let writes = (tally.creates + tally.updates) as f64;
+    assert!(spared > writes / 2.0, "only {spared} of {writes} calls were spared");
+}
+
+/// Registers the webhook once more, without its own condition.
+fn ask_about_everything(asked: &Namespace<'_>) {
+    let args = ["get", "mutatingwebhookconfiguration", "setguard", "-o", "json"];
+    let mut configuration = asked.kubectl(&args, "").json();
+    let webhooks = configuration["webhooks"].as_array_mut().expect("webhooks");
+    webhooks.retain(|webhook| webhook["name"] == CONDITIONAL);
+    let webhook = &mut webhooks[0];
+    webhook["name"] = json!(UNCONDITIONAL);
+    webhook["matchConditions"].as_array_mut().expect("conditions").truncate(1);
+    webhook["namespaceSelector"] =
+        json!({ "matchLabels": { "kubernetes.io/metadata.name": ASKED }});
+    configuration["metadata"] = json!({ "name": "zz-unconditional" });
+    asked.kubectl(&["create", "-f", "-"], &configuration.to_string()).accepted();
+    eventually("the second webhook to be called", || {
+        let set = crate::manifests::daemon_set("probe").to_string();
+        asked.kubectl(&["create", "--dry-run=server", "-f", "-"], &set).accepted();
+        let metrics = asked.control_plane.kubectl.run(&["get", "--raw", "/metrics"], "");
+        let called = metrics.stdout.contains(&format!("name=\"{UNCONDITIONAL}\""));
+        if called { Ok(()) } else { Err("not yet") }
+    });
+}
+
+/// How many of what were compared.
+#[derive(Debug, Default)]
+struct Tally {
+    creates: usize,
+    updates: usize,
+    patched: usize,
+    ignored: usize,
+    immutable: usize,
+}
+
+/// What is added to a recorded object, in turn, so that there is something to inject or to drop.
+const VARIANTS: [fn(&mut Value); 4] = [
+    |_| {},
+    |object| label(object, "true"),
+    |object| {
+        if object["kind"] == "StatefulSet" && object["spec"].is_object() {
+            object["spec"]["replicas"] = json!(5);
+            object["spec"]["updateStrategy"] = json!({ "rollingUpdate": { "maxUnavailable": 2 }});
+        }
+    },
+    |object| label(object, "false"),
+];
+
+fn label(object: &mut Value, value: &str) {
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+        if labels.is_object() {
+            labels["setguard.io/control-plane"] = json!(value);
+        }
+    }
+}
+
+async fn compare_all(client: &Client, namespaces: [&str; 2]) -> Tally {
+    let bases: Bases = corpus::bases();
+    let mut tally = Tally::default();
+    let cases = corpus::cases().into_iter().filter(|case| case.scope == "workload");
+    // Every second one, for the sake of time.
+    for (i, case) in cases.step_by(2).enumerate() {
+        let Some(mut object) = case.object(&bases) else { continue };
+        if name_is_generated(&object) {
+            continue;
+        }
+        VARIANTS[i % VARIANTS.len()](&mut object);
+        let old = case.old(&bases);
+        let [ours, theirs] = namespaces.map(|name| answer(client, name, &object, old.as_ref()));
+        let (Some(ours), Some(theirs)) = futures::join!(ours, theirs) else { continue };
+        assert_eq!(ours, theirs, "{}: the second has been sent to /mutate", case.id);
+        tally.creates += usize::from(old.is_none());
+        tally.updates += usize::from(old.is_some());
+        let tolerates = |spec: &Value| spec.to_string().contains("node-role.kubernetes.io/control");
+        tally.patched += usize::from(tolerates(&ours.spec) && !tolerates(&object["spec"]));
+        let warned = |rule| ours.warnings.iter().any(|warning| warning.contains(rule));
+        tally.ignored += usize::from(warned("max-unavailable-ignored: "));
+        tally.immutable += usize::from(warned("immutable-field: "));
+    }
+    tally
+}
+
+/// Whether the API server chooses the name, which then differs between the two answers.
+fn name_is_generated(object: &Value) -> bool {
+    object["metadata"]["name"].as_str().is_none_or(str::is_empty)
+}
+
+/// What the API server says of a write.
+#[derive(Debug, PartialEq)]
+struct Answer {
+    status: u16,
+    warnings: Vec<String>,
+    spec: Value,
+}
+
+/// Creates the object, or replaces the old one by it, without storing it. `None` if the old one
+/// cannot be stored because setguard denies it.
+async fn answer(
+    client: &Client,
+    namespace: &str,
+    object: &Value,
+    old: Option<&Value>,
+) -> Option<Answer> {
+    let kind = old.unwrap_or(object)["kind"].as_str().unwrap_or("StatefulSet").to_lowercase();
+    let all = format!("/apis/apps/v1/namespaces/{namespace}/{kind}s");
+    let Some(old) = old else {
+        return Some(send(client, Method::POST, format!("{all}?dryRun=All"), object).await);
+    };
+    if send(client, Method::POST, all.clone(), old).await.status != 201 {
+        return None;
+    }
+    let one = format!("{all}/{}", old["metadata"]["name"].as_str().expect("a name"));
+    let mut object = object.clone();
+    // The recorded one is of another object.
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("resourceVersion");
+        metadata.remove("uid");
+    }
+    let answer = send(client, Method::PUT, format!("{one}?dryRun=All"), &object).await;
+    let now = json!({ "propagationPolicy": "Background" });
+    send(client, Method::PATCH, one.clone(), &json!({ "metadata": { "finalizers": null }})).await;
+    send(client, Method::DELETE, one, &now).await;
+    Some(answer)
+}
+
+async fn send(client: &Client, method: Method, path: String, object: &Value) -> Answer {
+    let namespace = path.split('/').nth(5).unwrap_or_default().to_owned();
+    let media_type =
+        if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+    let request = Request::builder().method(method).uri(path).header("Content-Type", media_type);
+    let mut object = object.clone();
+    if object["metadata"].get("namespace").is_some() {
+        object["metadata"]["namespace"] = json!(namespace);
+    }
+    let request = request.body(Body::from(object.to_string().into_bytes())).expect("a request");
+    let response = client.send(request).await.expect("an answer");
+    let mut warnings: Vec<String> = response
+        .headers()
+        .get_all("Warning")
+        .iter()
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).replace(&namespace, "NAMESPACE"))
+        .collect();
+    warnings.sort();
+    let status = response.status().as_u16();
+    let body = response.into_body().collect_bytes().await.expect("a body");
+    let mut body: Value = serde_json::from_slice(&body).expect("JSON");
+    Answer { status, warnings, spec: body["spec"].take() }
+}
