@@ -3,6 +3,8 @@
 use std::{
     io::{self, Write},
     sync::OnceLock,
+    thread,
+    time::Duration,
 };
 
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
@@ -12,6 +14,13 @@ use crate::printable::Printable;
 
 /// How many lines wait for whoever reads the log. A line is at most about a kilobyte.
 const QUEUE: usize = 4096;
+
+/// How long the log's thread lets lines come together. One that waited for each line would have to be
+/// woken for each request.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The longest text that the log's thread collects, in bytes.
+const BATCH: usize = 64 << 10;
 
 /// Counts the lines that found no room in the queue.
 static DROPPED: OnceLock<ErrorCounter> = OnceLock::new();
@@ -57,6 +66,38 @@ impl<W: Write> Write for Line<W> {
     }
 }
 
+/// Collects lines and writes them together. Lines that cannot be written are lost: there is nobody to
+/// tell.
+struct Batches<W> {
+    lines: Vec<u8>,
+    out: W,
+    pause: Duration,
+}
+
+impl<W: Write> Batches<W> {
+    fn write_out(&mut self) {
+        let _ = self.out.write_all(&self.lines).and_then(|()| self.out.flush());
+        self.lines.clear();
+    }
+}
+
+impl<W: Write> Write for Batches<W> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.lines.extend_from_slice(line);
+        if self.lines.len() >= BATCH {
+            self.write_out();
+        }
+        Ok(line.len())
+    }
+
+    /// The log's thread calls this whenever its queue is empty.
+    fn flush(&mut self) -> io::Result<()> {
+        self.write_out();
+        thread::sleep(self.pause);
+        Ok(())
+    }
+}
+
 /// Writes logs to standard error. `level` is a filter such as `debug` or `info,setguard=trace`; the
 /// default is RUST_LOG, or `info` if that is not set. A second call has no effect.
 ///
@@ -71,7 +112,11 @@ pub fn init(format: LogFormat, level: Option<&str>) -> Result<WorkerGuard, Strin
     let filter = EnvFilter::try_new(with_quiet_libraries(text))
         .map_err(|error| format!("{text:?} is not a log filter such as info or debug: {error}"))?;
     let queue = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(QUEUE);
-    let (writer, guard) = queue.thread_name("log").finish(io::stderr());
+    let (writer, guard) = queue.thread_name("log").finish(Batches {
+        lines: Vec::new(),
+        out: io::stderr(),
+        pause: PAUSE,
+    });
     let _ = DROPPED.set(writer.error_counter());
     // In the text format, the subscriber escapes the ESC of others, and writes its own for colours.
     let writer = move || Line { queue: Printable::styled(writer.clone()) };
@@ -120,6 +165,36 @@ mod tests {
         line.write_all(b"next\n").unwrap();
         let written = String::from_utf8(written).unwrap();
         assert_eq!(written, "WARN a\\u009b2J\\u202e\\nINFO forged\nnext\n");
+    }
+
+    #[test]
+    fn lines_are_written_together_and_one_that_cannot_be_written_stops_nothing() {
+        struct Reader(Vec<Vec<u8>>, bool);
+        impl Write for Reader {
+            fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+                if self.1 {
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
+                self.0.push(text.to_vec());
+                Ok(text.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let out = Reader(Vec::new(), false);
+        let mut log = Batches { lines: Vec::new(), out, pause: Duration::ZERO };
+        for line in [b"one\n", b"two\n"] {
+            log.write_all(line).unwrap();
+        }
+        log.flush().unwrap();
+        log.out.1 = true;
+        log.write_all(b"lost\n").unwrap();
+        log.flush().unwrap();
+        log.out.1 = false;
+        log.write_all(&[b'x'; BATCH]).unwrap();
+        let written: Vec<usize> = log.out.0.iter().map(Vec::len).collect();
+        assert_eq!(written, ["one\ntwo\n".len(), BATCH]);
     }
 
     #[test]
