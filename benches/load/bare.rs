@@ -1,5 +1,5 @@
-//! The same stack as `setguard serve`, down to how it accepts connections, but it answers a review
-//! without reading it.
+//! The same stack as `setguard serve`, down to how it accepts connections, but of a review it reads
+//! only the uid, which the answer has to repeat.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -14,11 +14,6 @@ use setguard::{
 };
 use tokio::{net::TcpListener, runtime::Builder};
 
-const ANSWER: &str = concat!(
-    r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","#,
-    r#""response":{"uid":"d1cf81e8-6805-4848-bc91-43c197701fea","allowed":true}}"#
-);
-
 /// Serves until it is killed.
 pub(crate) fn serve(address: &str, certificate: &str, key: &str) {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -31,8 +26,20 @@ pub(crate) fn serve(address: &str, certificate: &str, key: &str) {
 }
 
 async fn accept(address: &str, tls: Arc<Tls>, app: Arc<App>) {
-    let answer = |_: Bytes| async { ([(CONTENT_TYPE, "application/json")], ANSWER) };
+    let answer =
+        |review: Bytes| async move { ([(CONTENT_TYPE, "application/json")], allow(&review)) };
     let router = Router::new().route("/validate", post(answer));
     let listener = TcpListener::bind(address).await.expect("a listener");
     Acceptor::new(listener, tls, router, app).run(std::future::pending()).await;
+}
+
+fn allow(review: &[u8]) -> Vec<u8> {
+    const KEY: &[u8] = br#""uid":""#;
+    // It is the first one: what comes before it is short.
+    let start = review.windows(KEY.len()).position(|window| window == KEY).map(|at| at + KEY.len());
+    let rest = start.map_or(&[][..], |start| &review[start..]);
+    let uid = rest.split(|byte| *byte == b'"').next().unwrap_or_default();
+    let head =
+        br#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":""#;
+    [head, uid, br#"","allowed":true}}"#].concat()
 }

@@ -9,26 +9,35 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{harness::process::Process, numbers::memory};
+use crate::{harness::process::Process, numbers::memory, throughput::setguard};
 
-/// Measures and prints the results.
-pub(crate) fn measure() {
-    println!("\nsetguard check on a folder of manifests, one object per file");
-    for count in [1_000, 10_000] {
-        let folder = tempfile::tempdir().expect("a folder");
-        for i in 0..count {
-            fs::write(folder.path().join(format!("{i}.yaml")), manifest(i)).expect("a file");
-        }
-        run(folder.path(), count);
-    }
+/// What one run took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) seconds: f64,
+    /// At most, in MiB.
+    pub(crate) memory: f64,
 }
 
-fn run(folder: &Path, count: u32) {
+/// Measures and prints the results. Returns those of 10,000 files.
+pub(crate) fn measure() -> Run {
+    println!("\nsetguard check on a folder of manifests, one object per file");
+    let [_, many] = [1_000, 10_000].map(|count| {
+        let folder = tempfile::tempdir().expect("a folder");
+        for i in 0..count {
+            let manifest = manifest(i, &format!("team-{}", i % 50));
+            fs::write(folder.path().join(format!("{i}.yaml")), manifest).expect("a file");
+        }
+        run(folder.path(), count)
+    });
+    many
+}
+
+fn run(folder: &Path, count: u32) -> Run {
     let logs = tempfile::tempdir().expect("a folder");
-    let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
     let start = Instant::now();
     let args = ["check".as_ref(), folder.as_os_str(), "--format=json".as_ref()];
-    let mut process = Process::start(program, args, logs.path());
+    let mut process = Process::start(&setguard(), args, logs.path());
     let mut peak = 0.0_f64;
     let status = loop {
         peak = peak.max(memory(process.id(), "VmHWM").unwrap_or_default());
@@ -43,10 +52,11 @@ fn run(folder: &Path, count: u32) {
     let report: Value = serde_json::from_str(&report).expect("a report");
     assert_eq!(report["summary"]["objects"], count, "every object must be checked");
     println!("{count:6} files  {seconds:.2} s  {peak:.1} MiB at most");
+    Run { seconds, memory: peak }
 }
 
 /// A manifest as people write it, with a comment. Every second one is a DaemonSet.
-fn manifest(i: u32) -> String {
+pub(crate) fn manifest(i: u32, namespace: &str) -> String {
     let name = format!("workload-{i}");
     let (kind, more) = if i.is_multiple_of(2) {
         ("DaemonSet", "updateStrategy: {rollingUpdate: {maxUnavailable: 10%}}")
@@ -60,7 +70,7 @@ apiVersion: apps/v1
 kind: {kind}
 metadata:
   name: {name}
-  namespace: team-{}
+  namespace: {namespace}
   labels:
     app.kubernetes.io/name: {name}
     app.kubernetes.io/part-of: load
@@ -105,7 +115,6 @@ spec:
         - name: config
           configMap:
             name: workload
-",
-        i % 50
+"
     )
 }

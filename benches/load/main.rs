@@ -2,7 +2,7 @@
 //! without reading, the same with a view of a large cluster, an API server with and without the webhooks, and `setguard check` on many
 //! files. Uses only the loopback interface. See docs/performance.md.
 //!
-//! `cargo bench --bench load -- [throughput] [view] [api-server] [check]`
+//! `cargo bench --bench load -- [throughput] [view] [api-server] [check] [growth] [compare]`
 
 #![allow(
     clippy::disallowed_methods,
@@ -17,9 +17,13 @@ mod bare;
 mod check;
 mod client;
 mod cluster;
+mod compare;
+mod external;
+mod growth;
 #[path = "../../tests/e2e/harness/mod.rs"]
 mod harness;
 mod numbers;
+mod plot;
 #[path = "../reviews.rs"]
 mod reviews;
 mod throughput;
@@ -27,6 +31,7 @@ mod view;
 
 use std::{
     env, fs,
+    path::PathBuf,
     process::{Command, Stdio},
 };
 
@@ -36,6 +41,8 @@ use clap::{Parser, ValueEnum};
 const SERVER_CORE: &str = "0";
 const CLIENT_CORE: &str = "1";
 const PINNED: &str = "SETGUARD_LOAD_PINNED";
+/// Names the file into which the figures of `throughput` are also written.
+const FIGURES: &str = "SETGUARD_LOAD_FIGURES";
 
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -50,6 +57,9 @@ struct Arguments {
     /// Connections that are kept alive
     #[arg(long, default_value = "8")]
     connections: usize,
+    /// A folder for the plots of `growth`
+    #[arg(long, value_name = "FOLDER")]
+    plots: Option<PathBuf>,
     /// Set by `cargo bench`
     #[arg(long, hide = true)]
     bench: bool,
@@ -64,6 +74,9 @@ enum Section {
     View,
     ApiServer,
     Check,
+    Growth,
+    /// What there is to compare with, as one table; only if it is asked for
+    Compare,
 }
 
 fn main() {
@@ -75,12 +88,18 @@ fn main() {
     if let Some(bare) = &arguments.bare {
         return bare::serve(&bare[0], &bare[1], &bare[2]);
     }
-    if env::var_os(PINNED).is_none() {
+    if env::var_os(PINNED).is_none() && env::var_os(FIGURES).is_none() {
         println!("{}", machine());
     }
     let wants = |section| arguments.sections.is_empty() || arguments.sections.contains(&section);
     if wants(Section::Throughput) {
-        pinned(&arguments, "throughput", throughput::measure);
+        pinned(&arguments, "throughput", |arguments| {
+            let figures = throughput::measure(arguments);
+            if let Some(path) = env::var_os(FIGURES) {
+                let figures = serde_json::to_vec(&figures).expect("JSON");
+                fs::write(path, figures).expect("a file");
+            }
+        });
     }
     if wants(Section::View) {
         pinned(&arguments, "view", view::measure);
@@ -91,6 +110,28 @@ fn main() {
     if wants(Section::Check) {
         check::measure();
     }
+    if arguments.sections.contains(&Section::Compare) {
+        compare(&arguments);
+    }
+    if wants(Section::Growth) {
+        growth::measure(&arguments);
+    }
+}
+
+/// Measures the throughput, then the rest, and prints one table.
+fn compare(arguments: &Arguments) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("figures.json");
+    // The load runs in a process of its own, which is tied to a core.
+    let me = env::current_exe().expect("the path of this program");
+    let rounds = arguments.rounds.to_string();
+    let mut load = Command::new(me);
+    load.args(["throughput", "--bench", "--seconds", &arguments.seconds.to_string()]);
+    load.args(["--rounds", &rounds, "--connections", &arguments.connections.to_string()]);
+    let status = load.env(FIGURES, &path).status().expect("this program starts");
+    assert!(status.success(), "the measurement ended with {status}");
+    let figures = fs::read(&path).expect("figures");
+    compare::measure(arguments, &serde_json::from_slice(&figures).expect("figures"));
 }
 
 /// Measures a section, with one core for the server and one for the client if possible.

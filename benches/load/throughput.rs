@@ -12,6 +12,7 @@ use std::{
 };
 
 use rustls::ClientConfig;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Arguments, PINNED, SERVER_CORE,
@@ -41,17 +42,33 @@ pub(crate) struct Round {
     pub(crate) p50: f64,
     p99: f64,
     /// Processor time of the server per request, in microseconds.
-    processor: f64,
+    pub(crate) processor: f64,
+}
+
+/// Writes a certificate for the loopback interface, and its key.
+pub(crate) fn certificate(folder: &Path) -> [PathBuf; 2] {
+    let paths = ["server.crt", "server.key"].map(|name| folder.join(name));
+    let pair = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    fs::write(&paths[0], pair.cert.pem()).expect("a file");
+    fs::write(&paths[1], pair.signing_key.serialize_pem()).expect("a file");
+    paths
+}
+
+/// What both servers did, as medians of the rounds.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Figures {
+    /// Answers a second: setguard, then the bare server.
+    pub(crate) per_second: [f64; 2],
+    /// Processor time a request, in microseconds.
+    pub(crate) processor: [f64; 2],
+    /// Of setguard after many requests, in MiB.
+    pub(crate) memory: f64,
 }
 
 /// Measures and prints the results.
-pub(crate) fn measure(arguments: &Arguments) {
+pub(crate) fn measure(arguments: &Arguments) -> Figures {
     let folder = tempfile::tempdir().expect("a folder");
-    let certificate = folder.path().join("server.crt");
-    let key = folder.path().join("server.key");
-    let pair = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
-    fs::write(&certificate, pair.cert.pem()).expect("a file");
-    fs::write(&key, pair.signing_key.serialize_pem()).expect("a file");
+    let [certificate, key] = certificate(folder.path());
     let tls = client::trust(&certificate);
     let body = reviews::daemon_set_update(reviews::SMALL);
     let request = client::post("/validate?timeout=10s", "", &body);
@@ -69,24 +86,29 @@ pub(crate) fn measure(arguments: &Arguments) {
     ];
     for side in &mut sides {
         side.wait(&tls, &request);
-        side.round(arguments, &tls, &request, Duration::from_secs(1));
+        side.round(arguments.connections, &tls, &request, Duration::from_secs(1));
         side.rounds.clear();
     }
     for _ in 0..arguments.rounds {
         for side in &mut sides {
-            side.round(arguments, &tls, &request, Duration::from_secs(arguments.seconds));
+            let length = Duration::from_secs(arguments.seconds);
+            side.round(arguments.connections, &tls, &request, length);
         }
     }
-    let [setguard, bare] = &mut sides;
-    let ratio = setguard.median(|round| round.per_second) / bare.median(|round| round.per_second);
-    let cost = bare.median(|round| round.processor) / setguard.median(|round| round.processor);
-    setguard.print();
-    bare.print();
-    println!("ratio of throughput {ratio:.2}, of processor time per request {cost:.2}");
+    sides.iter().for_each(Side::print);
+    let per_second = sides.each_ref().map(|side| side.median(|round| round.per_second));
+    let processor = sides.each_ref().map(|side| side.median(|round| round.processor));
+    println!(
+        "ratio of throughput {:.2}, of processor time per request {:.2}",
+        per_second[0] / per_second[1],
+        processor[1] / processor[0]
+    );
 
+    let [setguard, _] = &mut sides;
     let start = Instant::now();
     while setguard.answered < MANY && start.elapsed() < Duration::from_secs(120) {
-        setguard.round(arguments, &tls, &request, Duration::from_secs(arguments.seconds));
+        let length = Duration::from_secs(arguments.seconds);
+        setguard.round(arguments.connections, &tls, &request, length);
     }
     println!(
         "setguard after {} requests: {:.1} MiB resident, {:.1} MiB at most",
@@ -94,6 +116,7 @@ pub(crate) fn measure(arguments: &Arguments) {
         setguard.memory("VmRSS"),
         setguard.memory("VmHWM")
     );
+    Figures { per_second, processor, memory: setguard.memory("VmRSS") }
 }
 
 pub(crate) fn setguard_args(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsString>) {
@@ -106,10 +129,15 @@ pub(crate) fn setguard_args(port: u16, certificate: &Path, key: &Path) -> (PathB
         "--tls-key".into(),
         key.into(),
     ];
-    (env!("CARGO_BIN_EXE_setguard").into(), args)
+    (setguard(), args)
 }
 
-fn bare_args(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsString>) {
+/// The program that is measured: that of this build, or another one that `SETGUARD` names.
+pub(crate) fn setguard() -> PathBuf {
+    env::var_os("SETGUARD").map_or_else(|| env!("CARGO_BIN_EXE_setguard").into(), PathBuf::from)
+}
+
+pub(crate) fn bare_args(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsString>) {
     let address = format!("127.0.0.1:{port}");
     let args = vec!["--bare".into(), address.into(), certificate.into(), key.into()];
     (env::current_exe().expect("the path of this program"), args)
@@ -148,17 +176,17 @@ impl Side {
 
     pub(crate) fn round(
         &mut self,
-        arguments: &Arguments,
+        connections: usize,
         tls: &Arc<ClientConfig>,
         request: &[u8],
         length: Duration,
     ) {
-        let barrier = Barrier::new(arguments.connections);
+        let barrier = Barrier::new(connections);
         let before = processor_seconds(self.process.id());
         let start = Instant::now();
         let latencies = thread::scope(|scope| {
             let drive = || drive(self.address, tls, request, &barrier, length);
-            let threads: Vec<_> = (0..arguments.connections).map(|_| scope.spawn(drive)).collect();
+            let threads: Vec<_> = (0..connections).map(|_| scope.spawn(drive)).collect();
             threads.into_iter().flat_map(|t| t.join().expect("answers")).collect()
         });
         let seconds = start.elapsed().as_secs_f64();

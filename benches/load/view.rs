@@ -2,7 +2,6 @@
 //! latency of reviews against a server that sees an empty cluster.
 
 use std::{
-    fs,
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     path::Path,
@@ -15,17 +14,13 @@ use crate::{
     cluster::Cluster,
     harness::process::free_ports,
     reviews,
-    throughput::{Side, setguard_args},
+    throughput::{Side, certificate, setguard_args},
 };
 
 /// Measures and prints the results.
 pub(crate) fn measure(arguments: &Arguments) {
     let folder = tempfile::tempdir().expect("a folder");
-    let certificate = folder.path().join("server.crt");
-    let key = folder.path().join("server.key");
-    let pair = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
-    fs::write(&certificate, pair.cert.pem()).expect("a file");
-    fs::write(&key, pair.signing_key.serialize_pem()).expect("a file");
+    let [certificate, key] = certificate(folder.path());
     let (objects, bytes) = Cluster::new("36", true).size();
     println!("\nview: {objects} objects, {} MiB as JSON", bytes >> 20);
 
@@ -62,13 +57,14 @@ pub(crate) fn measure(arguments: &Arguments) {
         let (mut side, admin) = start(name, "36", full);
         complete(admin);
         side.wait(&tls, &request);
-        side.round(arguments, &tls, &request, Duration::from_secs(1));
+        side.round(arguments.connections, &tls, &request, Duration::from_secs(1));
         side.rounds.clear();
         side
     });
     for _ in 0..arguments.rounds {
         for side in &mut sides {
-            side.round(arguments, &tls, &request, Duration::from_secs(arguments.seconds));
+            let length = Duration::from_secs(arguments.seconds);
+            side.round(arguments.connections, &tls, &request, length);
         }
     }
     sides.iter().for_each(Side::print);
