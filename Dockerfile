@@ -3,14 +3,34 @@
 # The same release as rust-toolchain.toml.
 ARG RUST_VERSION=1.95.0
 
-FROM rust:${RUST_VERSION}-bookworm AS build
+# Runs on the machine that builds, whatever the image is for: rustc and gcc are cross compilers, and nothing is emulated.
+FROM --platform=$BUILDPLATFORM rust:${RUST_VERSION}-bookworm AS build
+ARG BUILDARCH
+ARG TARGETARCH
 WORKDIR /src
+# For the other architecture: a C compiler, which is the linker too, with its libc, and Rust's standard library.
+# hadolint ignore=DL3008
+RUN case "$TARGETARCH" in \
+        amd64) cpu=x86_64; gcc="gcc-x86-64-linux-gnu" ;; \
+        arm64) cpu=aarch64; gcc="gcc-aarch64-linux-gnu" ;; \
+        *) echo "there is no image for $TARGETARCH" >&2; exit 1 ;; \
+    esac \
+    && echo "$cpu-unknown-linux-gnu" > /target \
+    && if [ "$TARGETARCH" != "$BUILDARCH" ]; then \
+        apt-get update \
+        && apt-get install --yes --no-install-recommends "$gcc" "libc6-dev-$TARGETARCH-cross" \
+        && rm -rf /var/lib/apt/lists/* \
+        && rustup target add "$cpu-unknown-linux-gnu"; \
+    fi
 COPY . .
+ARG PROFILE=dist
+ENV CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+    CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=x86_64-linux-gnu-gcc
 # target/ is a cache mount that exists only during this step, so the binary is copied out of it here.
 RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,target=/src/target,sharing=locked \
-    cargo build --locked --release --bin setguard \
-    && install -D -m 0755 target/release/setguard /out/setguard
+    cargo build --locked --profile "$PROFILE" --bin setguard --target "$(cat /target)" \
+    && install -D -m 0755 "target/$(cat /target)/$PROFILE/setguard" /out/setguard
 
 # Contains glibc and CA certificates, but no shell and no package manager. The same Debian release as the builder.
 FROM gcr.io/distroless/cc-debian12:nonroot
@@ -19,6 +39,8 @@ ARG REVISION=unknown
 LABEL org.opencontainers.image.title="setguard" \
       org.opencontainers.image.description="Admission control for Kubernetes DaemonSets, StatefulSets and the pods of node daemons" \
       org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.source="https://github.com/setguard/setguard" \
+      org.opencontainers.image.documentation="https://setguard.io" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /out/setguard /setguard

@@ -55,6 +55,7 @@ mod pipeline;
 mod pod_security;
 mod readings;
 mod rendered;
+mod release;
 mod reports;
 mod rollouts;
 mod schema;

@@ -1,0 +1,221 @@
+//! What a release consists of, and where it is: the same in every text that names it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    process::Command,
+};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    folder::{Folder, Ran},
+    support::to_json,
+};
+
+/// `owner/name`, from `repository` in Cargo.toml.
+fn home() -> &'static str {
+    env!("CARGO_PKG_REPOSITORY").strip_prefix("https://github.com/").unwrap()
+}
+
+/// The texts of this repository by their paths: whatever git would add, and no data of tests.
+fn texts() -> Vec<(String, String)> {
+    let mut git = Command::new("git");
+    git.current_dir(env!("CARGO_MANIFEST_DIR"));
+    git.args(["ls-files", "--cached", "--others", "--exclude-standard"]);
+    let listed = Ran::from(git.output().unwrap());
+    let paths = listed.stdout.lines().filter(|path| !path.starts_with("tests/"));
+    let text = |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path));
+    // A deleted file is listed until the next commit.
+    let texts: Vec<_> =
+        paths.filter_map(|path| Some((path.to_owned(), text(path).ok()?))).collect();
+    assert!(texts.len() > 100, "{listed:?}");
+    texts
+}
+
+/// The words after a prefix, up to what cannot be in the name of a repository.
+fn after<'a>(text: &'a str, prefix: &str) -> impl Iterator<Item = &'a str> {
+    text.split(prefix).skip(1).map(|rest| {
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-_./".contains(c)));
+        &rest[..end.unwrap_or(rest.len())]
+    })
+}
+
+#[test]
+fn every_text_names_the_same_home() {
+    let mut named = 0;
+    for (path, text) in texts() {
+        for prefix in ["github.com/", "raw.githubusercontent.com/", "ghcr.io/", "uses: "] {
+            for name in after(&text, prefix) {
+                let ours = name.split('/').nth(1).is_some_and(|it| it.starts_with("setguard"));
+                if ours {
+                    let is_home = name == home() || name.starts_with(&format!("{}/", home()));
+                    assert!(is_home || name.starts_with(&format!("{}.", home())), "{path}: {name}");
+                    named += 1;
+                }
+            }
+        }
+    }
+    assert!(named > 10, "{named}");
+}
+
+#[test]
+fn nothing_waits_to_be_filled_in() {
+    for (path, text) in texts() {
+        for (number, line) in text.lines().enumerate() {
+            let place = format!("{path}:{}: {line}", number + 1);
+            for word in ["OWNER/", "/OWNER", "YOUR-", "your-org", "TODO", "FIXME"] {
+                assert!(!line.contains(word), "{place}");
+            }
+        }
+    }
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+/// The targets of Rust for which there is an archive, each with its part of the archive's name.
+fn archives() -> BTreeMap<String, String> {
+    let dist = read(".ci/dist");
+    let cases = dist.lines().filter_map(|line| line.split_once(") system="));
+    let archives: BTreeMap<_, _> = cases
+        .map(|(target, system)| (target.to_owned(), system.trim_end_matches(" ;;").to_owned()))
+        .collect();
+    assert_eq!(archives.len(), 4, "{archives:?}");
+    archives
+}
+
+#[test]
+fn a_release_has_every_archive() {
+    let release: Value =
+        serde_json::from_str(&to_json(&read(".github/workflows/release.yaml"))[0]).unwrap();
+    let targets = release["jobs"]["archive"]["strategy"]["matrix"]["target"].as_array().unwrap();
+    let targets: BTreeSet<_> = targets.iter().map(|it| it.as_str().unwrap().to_owned()).collect();
+    let archives = archives();
+    assert_eq!(targets, archives.keys().cloned().collect());
+    // Both of a processor are tried on that processor.
+    let tried = release["jobs"]["try"]["strategy"]["matrix"]["include"].as_array().unwrap().iter();
+    let tried: Vec<_> = tried.map(|it| it["system"].as_str().unwrap().to_owned()).collect();
+    let with_musl = tried.iter().flat_map(|it| [it.clone(), format!("{it}-musl")]);
+    assert_eq!(with_musl.collect::<BTreeSet<_>>(), archives.into_values().collect());
+}
+
+#[test]
+fn binstall_finds_the_archive_of_each_target() {
+    let text = read("Cargo.toml");
+    let mut of = BTreeMap::new();
+    for section in text.split("[package.metadata.binstall.overrides.").skip(1) {
+        let (target, rest) = section.split_once("]\n").unwrap();
+        let lines: Vec<&str> = rest.lines().take(3).collect();
+        let (_, system) = lines[0].split_once("setguard-{ version }-").unwrap();
+        let system = system.strip_suffix(".tar.gz\"").unwrap();
+        assert_eq!(
+            lines[0],
+            format!(
+                r#"pkg-url = "{{ repo }}/releases/download/v{{ version }}/setguard-{{ version }}-{system}.tar.gz""#
+            )
+        );
+        assert_eq!(
+            lines[1],
+            format!(
+                r#"bin-dir = "setguard-{{ version }}-{system}/{{ bin }}{{ binary-ext }}""#
+            )
+        );
+        assert_eq!(lines[2], r#"pkg-fmt = "tgz""#);
+        of.insert(target.to_owned(), system.to_owned());
+    }
+    assert_eq!(of, archives());
+}
+
+#[cfg(unix)]
+#[test]
+fn krew_gets_the_archives_of_the_release_with_their_checksums() {
+    let folder = Folder::new([]);
+    let version = env!("CARGO_PKG_VERSION");
+    for system in archives().into_values() {
+        folder.write(&format!("setguard-{version}-{system}.tar.gz"), &system);
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/krew");
+    let ran = Ran::from(folder.command("bash").arg(script).arg(".").output().unwrap());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let manifest: Value = serde_json::from_str(&to_json(&ran.stdout)[0]).unwrap();
+    assert_eq!(manifest["spec"]["version"], format!("v{version}"));
+    assert_eq!(manifest["spec"]["homepage"], env!("CARGO_PKG_REPOSITORY"));
+    let platforms = manifest["spec"]["platforms"].as_array().unwrap();
+    assert_eq!(platforms.len(), 2);
+    for platform in platforms {
+        let arch = platform["selector"]["matchLabels"]["arch"].as_str().unwrap();
+        let system = format!("linux-{arch}-musl");
+        let name = format!("setguard-{version}-{system}");
+        let home = env!("CARGO_PKG_REPOSITORY");
+        assert_eq!(platform["uri"], format!("{home}/releases/download/v{version}/{name}.tar.gz"));
+        let sum = Sha256::digest(&system);
+        let sum: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(platform["sha256"], sum);
+        assert_eq!(platform["files"][0], json!({"from": format!("{name}/setguard"), "to": "."}));
+    }
+}
+
+/// A copy of all files that name the version, with the script that changes it.
+#[cfg(unix)]
+fn copy() -> Folder {
+    let folder = Folder::new([]);
+    for path in [
+        ".ci/version",
+        "Cargo.toml",
+        "Cargo.lock",
+        "CHANGELOG.md",
+        "action.yml",
+        "charts/setguard/Chart.yaml",
+        "examples/ci/gitlab-ci.yml",
+        "examples/ci/pre-commit-config.yaml",
+    ] {
+        folder.write(path, read(path));
+    }
+    folder
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_version_comes_everywhere() {
+    let folder = copy();
+    let version = |args: &[&str]| {
+        Ran::from(folder.command("bash").arg(".ci/version").args(args).output().unwrap())
+    };
+    assert_eq!(version(&[]).stdout.trim(), env!("CARGO_PKG_VERSION"));
+    for wrong in ["1.2", "v1.2.3", "1.2.3/..", "1.2.3-"] {
+        assert_eq!(version(&[wrong]).code, 2, "{wrong}");
+    }
+    for new in ["98.7.6-rc.1", "98.7.6"] {
+        let early = version(&["--check", new]);
+        assert_eq!(early.code, 1);
+        assert_eq!(early.stderr.lines().count(), 9, "{early:?}");
+        let ran = version(&[new]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+        assert_eq!(version(&[]).stdout.trim(), new);
+    }
+    let changes = folder.read("CHANGELOG.md");
+    let headings: Vec<_> = changes.lines().filter(|line| line.starts_with("## ")).collect();
+    assert_eq!(headings[0], "## Unreleased");
+    assert!(headings[1].starts_with("## 98.7.6 - 20"), "{headings:?}");
+    // Nothing else has changed in the lock file.
+    let (lock, old) = (folder.read("Cargo.lock"), read("Cargo.lock"));
+    let changed = lock.lines().zip(old.lines()).filter(|(new, old)| new != old).count();
+    assert_eq!(changed, 1);
+}
+
+/// An emulated build takes hours, and `release` is the profile that is quick to build.
+#[test]
+fn the_image_is_compiled_for_its_processor_without_emulation() {
+    let dockerfile = read("Dockerfile");
+    assert!(dockerfile.contains("\nFROM --platform=$BUILDPLATFORM rust:"));
+    assert!(dockerfile.contains("\nARG PROFILE=dist\n"));
+    let (_, last) = dockerfile.rsplit_once("\nFROM ").unwrap();
+    assert!(!last.contains("\nRUN "), "a command of the image's own processor");
+    let release = read(".github/workflows/release.yaml");
+    assert!(!release.contains("setup-qemu"));
+    assert!(release.contains("platforms: linux/amd64,linux/arm64\n"));
+}
