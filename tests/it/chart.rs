@@ -7,6 +7,7 @@ mod clouds;
 mod objects;
 mod options;
 mod policy;
+pub(crate) mod readme;
 mod system;
 mod values;
 
@@ -597,4 +598,39 @@ fn templates_use_neither_the_cluster_nor_random_values() {
             }
         }
     }
+}
+
+/// What Artifact Hub shows. Docs: artifacthub.io/docs/topics/annotations/helm.
+#[test]
+fn the_metadata_for_artifact_hub_is_true() {
+    let text = fs::read_to_string(chart().join("Chart.yaml")).unwrap();
+    let meta: Value = serde_json::from_str(&support::to_json(&text)[0]).unwrap();
+    let of = |key: &str| {
+        let text = meta["annotations"][format!("artifacthub.io/{key}")].as_str().unwrap();
+        serde_json::from_str::<Value>(&support::to_json(text)[0]).unwrap()
+    };
+    assert_eq!(meta["annotations"]["artifacthub.io/license"], env!("CARGO_PKG_LICENSE"));
+    let image = of("images")[0]["image"].as_str().unwrap().to_owned();
+    if let Some(helm) = helm::find() {
+        assert!(render(&helm, &[]).contains(&format!("image: \"{image}\"")), "{image}");
+    }
+    let dockerfile = Path::new(env!("CARGO_MANIFEST_DIR")).join("Dockerfile");
+    let dockerfile = fs::read_to_string(dockerfile).unwrap();
+    for platform in of("images")[0]["platforms"].as_array().unwrap() {
+        let arch = platform.as_str().unwrap().strip_prefix("linux/").unwrap();
+        assert!(dockerfile.contains(&format!(" {arch}) cpu=")), "{arch}");
+    }
+    for change in of("changes").as_array().unwrap() {
+        let kinds = ["added", "changed", "deprecated", "removed", "fixed", "security"];
+        assert!(kinds.contains(&change["kind"].as_str().unwrap()), "{change}");
+        assert!(change["description"].is_string(), "{change}");
+    }
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    for link in of("links").as_array().unwrap() {
+        let url = link["url"].as_str().unwrap();
+        let page = url.strip_prefix("https://setguard.io/").map(|it| it.replace(".html", ".md"));
+        assert!(page.is_none_or(|page| docs.join(page).exists()), "{url}");
+    }
+    let (_, icon) = meta["icon"].as_str().unwrap().split_once("/main/").unwrap();
+    assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(icon).exists(), "{icon}");
 }

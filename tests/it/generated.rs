@@ -55,3 +55,9 @@ fn the_schema_of_the_policy_in_the_values_of_the_chart() {
     }
     is_current(path, &format!("{}\n", serde_json::to_string_pretty(&values).unwrap()));
 }
+
+#[cfg(feature = "server")]
+#[test]
+fn the_readme_of_the_chart() {
+    is_current("charts/setguard/README.md", &crate::chart::readme::markdown());
+}

@@ -45,6 +45,7 @@ mod ignores;
 mod inject;
 mod kruise;
 mod kubectl_diff;
+mod links;
 #[cfg(feature = "server")]
 mod live;
 #[cfg(all(feature = "server", target_os = "linux"))]

@@ -1,0 +1,190 @@
+//! The README of the chart, made from `values.yaml`: what Artifact Hub and `helm show readme` show.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use setguard::catalogue::HOME;
+
+use super::chart;
+use crate::{helm, support::to_json};
+
+const BEGINNING: &str = "\
+# setguard
+
+<!-- Generated from values.yaml: UPDATE_GENERATED=1 cargo test --test it generated -->
+
+Admission control for Kubernetes DaemonSets, StatefulSets and the pods of node daemons: it reports what the API server accepts although
+it then never works, and denies what can never work.
+
+```sh
+helm install setguard oci://ghcr.io/setguard/charts/setguard --namespace setguard --create-namespace --wait
+helm test setguard --namespace setguard
+```
+
+By default two replicas run with certificates of their own; `kube-system` and the creation of pods never depend on setguard. To start
+without any risk, add `--set webhook.validating.failurePolicy=Ignore`. To switch everything off at once:
+
+```sh
+kubectl delete validatingwebhookconfiguration,mutatingwebhookconfiguration setguard
+```
+
+";
+
+/// A value that users can set.
+struct Row {
+    key: String,
+    default: Value,
+    comment: String,
+}
+
+/// Values that belong together, and what is said about all of them.
+struct Section {
+    key: String,
+    comment: String,
+    rows: Vec<Row>,
+}
+
+/// A line of `values.yaml` with a key: how deep it is, the key, and the comment above it.
+fn keys(text: &str) -> Vec<(usize, String, String)> {
+    let mut keys = Vec::new();
+    let mut comment = String::new();
+    for line in text.lines() {
+        let bare = line.trim_start();
+        let indent = (line.len() - bare.len()) / 2;
+        if let Some(words) = bare.strip_prefix('#') {
+            let words = words.strip_prefix(" --").unwrap_or(words).trim();
+            comment += if comment.is_empty() { "" } else { " " };
+            comment += words;
+            continue;
+        }
+        let is_key = bare.starts_with(|c: char| c.is_ascii_alphabetic());
+        if let Some((key, _)) = bare.split_once(':').filter(|_| is_key) {
+            keys.push((indent, key.to_owned(), std::mem::take(&mut comment)));
+        }
+        comment.clear();
+    }
+    keys
+}
+
+/// The sections in the order of the file; the first has the values that are in none.
+fn sections(text: &str) -> Vec<Section> {
+    let defaults: Value = serde_json::from_str(&to_json(text)[0]).unwrap();
+    let keys = keys(text);
+    let single = Section { key: String::new(), comment: String::new(), rows: Vec::new() };
+    let mut sections = vec![single];
+    let mut path: Vec<&str> = Vec::new();
+    // Below a value whose parts have no comments.
+    let mut inside: Option<usize> = None;
+    for (i, (indent, key, comment)) in keys.iter().enumerate() {
+        if inside.is_some_and(|outer| *indent > outer) {
+            continue;
+        }
+        inside = None;
+        path.truncate(*indent);
+        path.push(key);
+        let below = keys.get(i + 1).filter(|(next, ..)| next > indent);
+        if let Some((.., of_part)) = below {
+            if !of_part.is_empty() {
+                let (key, comment) = (path.join("."), comment.clone());
+                sections.push(Section { key, comment, rows: Vec::new() });
+                continue;
+            }
+            inside = Some(*indent);
+        }
+        let pointer = format!("/{}", path.join("/"));
+        let row = Row {
+            key: path.join("."),
+            default: defaults.pointer(&pointer).unwrap_or_else(|| panic!("{pointer}")).clone(),
+            comment: comment.clone(),
+        };
+        let outer = path[..path.len() - 1].join(".");
+        sections.iter_mut().rfind(|section| section.key == outer).unwrap().rows.push(row);
+    }
+    sections
+}
+
+fn kind(default: &Value) -> &'static str {
+    match default {
+        Value::Null => "any",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_i64() => "int",
+        Value::Number(_) => "float",
+        Value::String(_) => "string",
+        Value::Array(_) => "list",
+        Value::Object(_) => "object",
+    }
+}
+
+/// The comment as Markdown: what it names of the documentation becomes a link to the site.
+fn linked(comment: &str) -> String {
+    let words = comment.split(' ').map(|word| {
+        let name = word.trim_end_matches(['.', ',', ';', ')']);
+        match name.strip_prefix("docs/").and_then(|page| page.strip_suffix(".md")) {
+            Some(page) => {
+                format!("[{name}]({HOME}/{page}.html){}", &word[name.len()..])
+            }
+            None => word.replace('|', "\\|"),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// `charts/setguard/README.md`.
+pub(crate) fn markdown() -> String {
+    let text = std::fs::read_to_string(chart().join("values.yaml")).unwrap();
+    let mut out = BEGINNING.to_owned();
+    let links = [
+        ("Operations", "operations"),
+        ("Certificates", "certificates"),
+        ("Emergency", "emergency"),
+        ("Upgrading", "upgrading"),
+        ("Verification of what you install", "install"),
+    ];
+    let links = links.map(|(title, page)| format!("[{title}]({HOME}/{page}.html)"));
+    writeln!(out, "{}\n\n## Values", links.join(" · ")).unwrap();
+    for Section { key, comment, rows } in sections(&text) {
+        if !key.is_empty() {
+            write!(out, "\n### {key}\n\n{}\n", linked(&comment)).unwrap();
+        }
+        if rows.is_empty() {
+            continue;
+        }
+        out += "\n| Key | Type | Default | Description |\n|-----|------|---------|-------------|\n";
+        for Row { key, default, comment } in rows {
+            let (kind, comment) = (kind(&default), linked(&comment));
+            let default = default.to_string().replace('|', "\\|");
+            writeln!(out, "| {key} | {kind} | `{default}` | {comment} |").unwrap();
+        }
+    }
+    out
+}
+
+#[test]
+fn each_value_is_in_the_readme() {
+    let text = "# About a.\na:\n  # -- First.\n  # More | of it.\n  one: 1\n  # Two.\n  two: {}\n  #  x: y\n\n\
+                # -- Whole, see docs/ci.md.\nb:\n  part: x\n  # No comment of b.\n  other: z\n# -- Last.\nc: [a]\n";
+    let sections = sections(text);
+    let of = |i: usize| {
+        let section: &Section = &sections[i];
+        let rows = section.rows.iter();
+        (&*section.key, rows.map(|it| (&*it.key, kind(&it.default), &*it.comment)).collect())
+    };
+    let alone: (&str, Vec<_>) = of(0);
+    let whole = ("b", "object", "Whole, see docs/ci.md.");
+    assert_eq!(alone, ("", vec![whole, ("c", "list", "Last.")]));
+    let group = vec![("a.one", "int", "First. More | of it."), ("a.two", "object", "Two.")];
+    assert_eq!(of(1), ("a", group));
+    assert_eq!(sections[0].rows[0].default, json!({"part": "x", "other": "z"}));
+    assert_eq!(linked(whole.2), "Whole, see [docs/ci.md](https://setguard.io/ci.html).");
+    assert_eq!(linked("a | b"), "a \\| b");
+}
+
+#[test]
+fn helm_shows_the_readme() {
+    let Some(helm) = helm::find() else { return };
+    let mut command = std::process::Command::new(&helm);
+    let output = command.args(["show", "readme"]).arg(chart()).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.trim() == markdown().trim(), "{shown}");
+    assert!(shown.contains("| replicaCount | int | `2` |"), "{shown}");
+}

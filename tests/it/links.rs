@@ -1,0 +1,144 @@
+//! The links of the documentation: where they lead, without a network.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use percent_encoding::percent_decode_str;
+
+/// The pages: README.md and its neighbours, the documentation, and the README of each folder.
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders = vec![root.to_owned()];
+    let mut pages = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() && !name.starts_with('.') && name != "target" {
+                folders.push(path);
+            } else if name.ends_with(".md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages.sort();
+    assert!(pages.len() > 25, "{pages:?}");
+    pages
+}
+
+/// The text without code, which is no Markdown.
+fn prose(text: &str) -> String {
+    let mut prose = String::new();
+    let mut fence: Option<&str> = None;
+    for line in text.lines() {
+        let bare = line.trim_start();
+        match fence {
+            Some(mark) if bare.starts_with(mark) => fence = None,
+            Some(_) => {}
+            None if bare.starts_with("```") => fence = Some("```"),
+            None if line.starts_with("    ") && prose.ends_with("\n\n") => {}
+            None => prose.push_str(line),
+        }
+        prose.push('\n');
+    }
+    // Every second piece between back quotes is code.
+    prose.split('`').step_by(2).collect()
+}
+
+/// The ids that GitHub and mdBook give to the headings.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut anchors = BTreeSet::new();
+    let mut is_code = false;
+    for line in text.lines() {
+        is_code ^= line.trim_start().starts_with("```");
+        let Some(title) = line.strip_prefix('#').filter(|_| !is_code) else { continue };
+        let title = title.trim_start_matches('#').trim().to_lowercase();
+        let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        let id: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
+        assert!(anchors.insert(id), "two headings {line:?} in one page");
+    }
+    anchors
+}
+
+/// What stands in the round brackets of links and pictures.
+fn links(prose: &str) -> impl Iterator<Item = &str> {
+    prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link)
+}
+
+/// The path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => assert!(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[test]
+fn links_lead_to_files_and_headings_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let texts: BTreeMap<PathBuf, String> = pages()
+        .into_iter()
+        .map(|page| (page.clone(), fs::read_to_string(&page).unwrap()))
+        .collect();
+    let mut count = 0;
+    for (page, text) in &texts {
+        for link in links(&prose(text)) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            count += 1;
+            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+            let path = percent_decode_str(path).decode_utf8().unwrap();
+            let target = match &*path {
+                "" => page.clone(),
+                path => plain(&page.parent().unwrap().join(path)),
+            };
+            let place = page.strip_prefix(root).unwrap().display();
+            assert!(target.starts_with(root) && target.exists(), "{place}: {link}: no such file");
+            if !heading.is_empty() {
+                let target = texts.get(&target).unwrap_or_else(|| panic!("{place}: {link}"));
+                assert!(anchors(target).contains(heading), "{place}: {link}: no such heading");
+            }
+        }
+    }
+    assert!(count > 100, "{count}");
+}
+
+/// Nobody finds a page that is missing there.
+#[test]
+fn the_summary_of_the_site_has_every_page() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let summary = docs.join("SUMMARY.md");
+    let text = fs::read_to_string(&summary).unwrap();
+    let listed: BTreeSet<PathBuf> = links(&text).map(|link| docs.join(link)).collect();
+    let mut pages = pages();
+    pages.retain(|page| page.starts_with(&docs) && *page != summary);
+    for page in &pages {
+        assert!(listed.contains(page), "docs/SUMMARY.md has no {}", page.display());
+    }
+    assert_eq!(listed.len(), pages.len());
+}
+
+/// SARIF names `https://setguard.io/rules#ID` for each rule.
+#[test]
+fn the_address_of_each_rule_leads_to_its_heading() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let anchors = anchors(&fs::read_to_string(docs.join("rules.md")).unwrap());
+    let book = fs::read_to_string(docs.join("book.toml")).unwrap();
+    assert!(book.contains("\n\"/rules/index.html\" = \"../rules.html\"\n"));
+    let host = setguard::catalogue::HOME.strip_prefix("https://").unwrap();
+    assert!(book.contains(&format!("\ncname = \"{host}\"\n")));
+    for rule in setguard::catalogue::all() {
+        let url = rule.url();
+        let (page, anchor) = url.split_once('#').unwrap();
+        assert_eq!(page, format!("{}/rules", setguard::catalogue::HOME));
+        assert!(anchors.contains(anchor), "{url}");
+    }
+}
