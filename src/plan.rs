@@ -9,6 +9,7 @@ mod difference;
 mod forecast;
 mod input;
 mod json;
+mod line;
 #[cfg(feature = "server")]
 mod live;
 mod markdown;
@@ -148,12 +149,21 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     let stdout = io::stdout();
     let choice = AutoStream::choice(&stdout);
     let plain = args.ascii || choice == ColorChoice::Never;
-    let mut out = Printable::new(io::BufWriter::new(stdout.lock()));
+    let stdout = io::BufWriter::new(AutoStream::new(stdout, choice));
     match args.format {
-        Format::Text => text::print(&forecasts, plain, &mut out)?,
-        Format::Markdown => markdown::print(&forecasts, &mut out)?,
-        Format::Json => json::print(&forecasts, &mut out)?,
+        Format::Text => print(stdout, |out| text::print(&forecasts, plain, out))?,
+        Format::Markdown => {
+            print(Printable::new(stdout), |out| markdown::print(&forecasts, out))?;
+        }
+        Format::Json => print(Printable::new(stdout), |out| json::print(&forecasts, out))?,
     }
-    out.flush()?;
     Ok(exit)
+}
+
+fn print(
+    mut out: impl Write,
+    plan: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    plan(&mut out)?;
+    out.flush()
 }

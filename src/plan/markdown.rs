@@ -14,11 +14,13 @@ pub(super) fn print(forecasts: &[Forecast], out: &mut dyn Write) -> io::Result<(
     }
     for forecast in forecasts {
         let title = picture::title(forecast);
-        let settings = forecast.settings.join(", ");
+        let change = forecast.change.as_str();
+        let settings = forecast.settings.iter().map(|setting| format!(", {setting}"));
         writeln!(out, "### `{}`\n", title.replace('`', "'"))?;
-        writeln!(out, "{} {settings}\n", forecast.change.as_str())?;
+        writeln!(out, "{change}{}\n", settings.collect::<String>())?;
         // Longer than any run of backquotes in a value.
-        let lines = picture::lines(forecast, UNICODE);
+        let lines = picture::lines(forecast, UNICODE).into_iter();
+        let lines: Vec<String> = lines.map(|line| line.to_string()).collect();
         let longest = lines.iter().map(|line| longest_run(line)).max().unwrap_or(0);
         let fence = "`".repeat(longest.max(2) + 1);
         writeln!(out, "{fence}text")?;

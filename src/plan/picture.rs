@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::forecast::{Change, Forecast};
+use super::{
+    forecast::{Change, Forecast},
+    line::{Line, Tone},
+};
 use crate::rollout::{
     Action, Course, Step, Target, Waits,
     node::{Placement, WhyNot},
@@ -78,29 +81,27 @@ pub(super) fn title(forecast: &Forecast) -> String {
 }
 
 /// What happens, line by line.
-pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
+pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     let mut lines = Vec::new();
-    let change = match forecast.change {
-        Change::Create => "is new",
-        Change::Delete => "is deleted",
-        Change::None => "nothing changes",
-        Change::Refused => "is refused by the API server",
-        Change::Update | Change::Scale => "",
-    };
-    if !change.is_empty() {
-        lines.push(change.to_owned());
+    match forecast.change {
+        Change::Create => lines.push(Line::new(Tone::Plain, "is new")),
+        Change::Delete => lines.push(Line::new(Tone::Bad, "is deleted")),
+        Change::None => lines.push(Line::new(Tone::Plain, "nothing changes")),
+        Change::Refused => lines.push(Line::new(Tone::Bad, "is refused by the API server")),
+        Change::Update | Change::Scale => {}
     }
     for refusal in &forecast.refusals {
-        lines.push(format!("{}: {}", refusal.field, refusal.message));
+        lines.push(format!("{}: {}", refusal.field, refusal.message).into());
     }
     for it in &forecast.differences {
         let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
-        let (old, new) = (side(&it.old), side(&it.new));
-        lines.push(format!("changes  {}: {old} {} {new}", it.path, symbols.arrow));
+        let line = Line::from(format!("changes  {}: ", it.path)).and(Tone::Old, side(&it.old));
+        let line = line.and(Tone::Plain, format!(" {} ", symbols.arrow));
+        lines.push(line.and(Tone::New, side(&it.new)));
     }
-    lines.extend(forecast.notes.iter().cloned());
+    lines.extend(forecast.notes.iter().cloned().map(Line::from));
     if !forecast.refusals.is_empty() && !forecast.course.steps.is_empty() {
-        lines.push("and then:".to_owned());
+        lines.push("and then:".to_owned().into());
     }
     match forecast.id.kind.as_str() {
         "StatefulSet" => lines.extend(waves(forecast, symbols)),
@@ -140,7 +141,7 @@ fn moves(course: &Course) -> Vec<Move> {
     moves
 }
 
-fn waves(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
+fn waves(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     let moves = moves(&forecast.course);
     let mut by_wave: BTreeMap<usize, Vec<&Move>> = BTreeMap::new();
     for one in &moves {
@@ -154,7 +155,8 @@ fn waves(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
         let is_shown = total <= MOST_WAVES || i < MOST_WAVES / 2 || i + 2 > total;
         if total > MOST_WAVES && i == MOST_WAVES / 2 {
             let more = total - MOST_WAVES / 2 - 1;
-            lines.push(format!("{} {more} more like these, one after the other", symbols.more));
+            let text = format!("{} {more} more like these, one after the other", symbols.more);
+            lines.push(text.into());
         }
         let mut kinds: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for it in &moves {
@@ -172,7 +174,7 @@ fn waves(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
             .collect();
         let once = before.map(|before| once(forecast, &before)).unwrap_or_default();
         if is_shown {
-            lines.push(format!("{} {wave}. {}{once}", symbols.moves, what.join(", ")));
+            lines.push(Line::moves(symbols, &format!("{wave}. {}{once}", what.join(", "))));
         }
         before = moves.last().map(|it| {
             let is_gone = it.is_deleted && it.back.is_none();
@@ -188,11 +190,12 @@ fn waves(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
         let why = forecast.why_kept.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         let names = list(&old, symbols);
         let keep = if old.len() == 1 { "keeps" } else { "keep" };
-        lines.push(format!("{} {names} {keep} the old template{why}", symbols.stays));
+        lines.push(Line::stays(symbols, &format!("{names} {keep} the old template{why}")));
     }
     if !same.is_empty() {
         let is = if same.len() == 1 { "is" } else { "are" };
-        lines.push(format!("{} {} {is} left alone", symbols.stays, list(&same, symbols)));
+        let names = list(&same, symbols);
+        lines.push(Line::stays(symbols, &format!("{names} {is} left alone")));
     }
     lines
 }
@@ -215,7 +218,7 @@ fn list(names: &[String], symbols: Symbols) -> String {
     format!("{first} {} {last} ({} of them)", symbols.more, names.len())
 }
 
-fn nodes(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
+fn nodes(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut gets = Vec::new();
     let mut without: BTreeMap<(bool, &WhyNot), Vec<String>> = BTreeMap::new();
@@ -236,7 +239,7 @@ fn nodes(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
     };
     if !gets.is_empty() {
         let (count, names) = (number(&gets), list(&gets, symbols));
-        lines.push(format!("{} a new pod on {count}: {names}", symbols.moves));
+        lines.push(Line::moves(symbols, &format!("a new pod on {count}: {names}")));
     }
     let replaced = replaced(forecast);
     if replaced > 0 {
@@ -245,13 +248,14 @@ fn nodes(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
             waves => format!("in {waves} waves, in an order that the controller chooses"),
         };
         let nodes = if replaced == 1 { "1 node".to_owned() } else { format!("{replaced} nodes") };
-        lines.push(format!("{} the pods on {nodes} are replaced, {waves}", symbols.moves));
+        lines.push(Line::moves(symbols, &format!("the pods on {nodes} are replaced, {waves}")));
     }
     for ((had, why), names) in &without {
         let what = if *had { "loses its pod" } else { "no pod" };
         let what = if *had && names.len() > 1 { "lose their pods" } else { what };
         let (count, names) = (number(names), list(names, symbols));
-        lines.push(format!("{} {what}: {count}, {}: {names}", symbols.stays, because(why)));
+        let text = format!("{what}: {count}, {}: {names}", because(why));
+        lines.push(Line::stays(symbols, &text));
     }
     for is_new in [false, true] {
         let kept = forecast.kept.iter().filter(|(_, new)| *new == is_new);
@@ -264,7 +268,7 @@ fn nodes(forecast: &Forecast, symbols: Symbols) -> Vec<String> {
             Some(why) if !is_new => format!("keeps the old template on {count}, {why}"),
             _ => format!("is left alone on {count}"),
         };
-        lines.push(format!("{} the pod {what}: {names}", symbols.stays));
+        lines.push(Line::stays(symbols, &format!("the pod {what}: {names}")));
     }
     lines
 }
@@ -278,18 +282,19 @@ fn because(why: &WhyNot) -> String {
     }
 }
 
-fn summary(forecast: &Forecast) -> String {
+fn summary(forecast: &Forecast) -> Line {
     let course = &forecast.course;
     let mut parts = Vec::new();
     if forecast.change != Change::Create && forecast.change != Change::Delete {
-        parts.push(match course.at_most_unavailable {
+        let text = match course.at_most_unavailable {
             0 => "no pod is down at any time".to_owned(),
             1 => "at most 1 pod is down at a time".to_owned(),
             count => format!("at most {count} pods are down at a time"),
-        });
+        };
+        parts.push((Tone::Plain, text));
     }
     if course.at_least_seconds > 0 {
-        parts.push(format!("at least {} s in all", course.at_least_seconds));
+        parts.push((Tone::Plain, format!("at least {} s in all", course.at_least_seconds)));
     }
     let claims = |action| {
         let steps = course.steps.iter().filter(move |step| step.action == action);
@@ -297,24 +302,29 @@ fn summary(forecast: &Forecast) -> String {
     };
     let (new, gone) = (claims(Action::Create), claims(Action::Delete));
     if !new.is_empty() {
-        parts.push(format!("claims created: {}", new.len()));
+        parts.push((Tone::Plain, format!("claims created: {}", new.len())));
     }
     if !gone.is_empty() {
         let names: Vec<_> = gone.iter().map(|name| (*name).clone()).collect();
-        parts.push(format!("claims DELETED with their data: {}", names.join(" ")));
+        parts.push((Tone::Bad, format!("claims DELETED with their data: {}", names.join(" "))));
     } else if forecast.id.kind == "StatefulSet" {
-        parts.push("claims deleted: none".to_owned());
+        parts.push((Tone::Plain, "claims deleted: none".to_owned()));
     }
-    parts.join("; ")
+    let join = |line: Line, (tone, text)| {
+        let line = if line.is_empty() { line } else { line.and(Tone::Plain, "; ") };
+        line.and(tone, text)
+    };
+    parts.into_iter().fold(Line::default(), join)
 }
 
-fn stop(forecast: &Forecast) -> Vec<String> {
+fn stop(forecast: &Forecast) -> Option<Line> {
     if let Some(stop) = &forecast.course.stop {
-        return vec![format!("stops: {}", forecast.why(stop))];
+        let why = format!(" {}", forecast.why(stop));
+        return Some(Line::new(Tone::Bad, "stops:").and(Tone::Plain, why));
     }
-    let Some(stop) = &forecast.if_broken else { return Vec::new() };
+    let stop = forecast.if_broken.as_ref()?;
     if forecast.change != Change::Update || stop.why == Waits::ForTheLast {
-        return Vec::new();
+        return None;
     }
     let id = &forecast.id;
     let kind = if id.kind == "StatefulSet" { "sts" } else { "ds" };
@@ -329,5 +339,6 @@ fn stop(forecast: &Forecast) -> Vec<String> {
             ("the pod on the first node".to_owned(), String::new())
         }
     };
-    vec![format!("stops if {subject} never becomes ready; then: {undo}{then}")]
+    let text = format!(" {subject} never becomes ready; then: {undo}{then}");
+    Some(Line::new(Tone::Caution, "stops if").and(Tone::Plain, text))
 }

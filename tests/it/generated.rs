@@ -61,3 +61,10 @@ fn the_schema_of_the_policy_in_the_values_of_the_chart() {
 fn the_readme_of_the_chart() {
     is_current("charts/setguard/README.md", &crate::chart::readme::markdown());
 }
+
+#[test]
+fn the_pictures_of_the_terminal() {
+    for (path, picture) in crate::pictures::all() {
+        is_current(path, &picture);
+    }
+}

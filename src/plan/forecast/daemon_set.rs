@@ -120,7 +120,7 @@ impl Forecaster<'_> {
             let why = if settings.is_on_delete() {
                 "OnDelete: until somebody deletes them"
             } else {
-                "the rollout stops before them"
+                "the rollout stops earlier"
             };
             forecast.why_kept = Some(why.to_owned());
         }

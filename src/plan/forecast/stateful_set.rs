@@ -199,9 +199,9 @@ fn describe(settings: &Settings, spec: &StatefulSetSpec) -> Vec<String> {
 fn why_kept(settings: &Settings, course: &Course) -> String {
     match settings.strategy {
         Strategy::OnDelete => "OnDelete: until somebody deletes them".to_owned(),
-        Strategy::Recreate => "the rollout stops before them".to_owned(),
+        Strategy::Recreate => "the rollout stops earlier".to_owned(),
         Strategy::RollingUpdate { .. } if course.stop.as_ref().is_some_and(is_early) => {
-            "the rollout stops before them".to_owned()
+            "the rollout stops earlier".to_owned()
         }
         Strategy::RollingUpdate { partition, .. } => format!("partition {partition}"),
     }

@@ -1,0 +1,73 @@
+//! A line of a picture, in pieces that a terminal can tell apart by their colours.
+
+use std::fmt;
+
+use super::picture::Symbols;
+
+/// What a piece is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    /// Everything else.
+    Plain,
+    /// The value before the change.
+    Old,
+    /// The value after it.
+    New,
+    /// The mark of pods that are created, deleted or replaced.
+    Moves,
+    /// The mark of pods that stay as they are.
+    Stays,
+    /// What may go wrong.
+    Caution,
+    /// What does go wrong, or is lost.
+    Bad,
+}
+
+/// A line of a picture.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Line(Vec<(Tone, String)>);
+
+impl Line {
+    /// A line in one tone.
+    pub(super) fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Line::default().and(tone, text)
+    }
+
+    /// A line of a change that begins with its mark.
+    pub(super) fn moves(symbols: Symbols, text: &str) -> Self {
+        Line::new(Tone::Moves, symbols.moves).and(Tone::Plain, format!(" {text}"))
+    }
+
+    /// A line of what stays that begins with its mark.
+    pub(super) fn stays(symbols: Symbols, text: &str) -> Self {
+        Line::new(Tone::Stays, symbols.stays).and(Tone::Plain, format!(" {text}"))
+    }
+
+    /// The same line with one more piece.
+    pub(super) fn and(mut self, tone: Tone, text: impl Into<String>) -> Self {
+        self.0.push((tone, text.into()));
+        self
+    }
+
+    /// The pieces from left to right.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = (Tone, &str)> {
+        self.0.iter().map(|(tone, text)| (*tone, text.as_str()))
+    }
+
+    /// Whether nothing is in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<String> for Line {
+    fn from(text: String) -> Self {
+        Line::new(Tone::Plain, text)
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(_, text)| f.write_str(text))
+    }
+}

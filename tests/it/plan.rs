@@ -1,0 +1,163 @@
+//! `setguard plan` as people see it. Whether plans are right is in tests/it/rollouts.rs.
+
+use std::path::Path;
+
+use crate::folder::{Folder, Ran};
+
+/// A StatefulSet with claims; `more` are lines of its spec, `image` its template's.
+fn stateful_set(name: &str, replicas: u8, image: &str, more: &str) -> String {
+    format!(
+        "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {{name: {name}, namespace: shop}}
+spec:
+  serviceName: {name}
+  replicas: {replicas}
+  selector: {{matchLabels: {{app: {name}}}}}
+{more}  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec: {{containers: [{{name: main, image: \"{image}\", volumeMounts: [{{name: data, mountPath: /data}}]}}]}}
+  volumeClaimTemplates:
+  - metadata: {{name: data}}
+    spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}
+---
+"
+    )
+}
+
+/// A DaemonSet; `pod` are lines of its template's spec.
+fn daemon_set(name: &str, image: &str, pod: &str) -> String {
+    format!(
+        "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {{name: {name}, namespace: ops}}
+spec:
+  selector: {{matchLabels: {{app: {name}}}}}
+  updateStrategy: {{type: RollingUpdate, rollingUpdate: {{maxUnavailable: 2}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:
+{pod}      containers: [{{name: main, image: \"{image}\"}}]
+---
+"
+    )
+}
+
+/// Five nodes: one of the control plane, and four of which two have fast disks.
+const NODES: &str = "\
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: main-1, labels: {disk: fast}}, spec: {taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}}
+- {apiVersion: v1, kind: Node, metadata: {name: node-1, labels: {disk: fast}}}
+- {apiVersion: v1, kind: Node, metadata: {name: node-2, labels: {disk: fast}}}
+- {apiVersion: v1, kind: Node, metadata: {name: node-3}}
+- {apiVersion: v1, kind: Node, metadata: {name: node-4}}
+";
+
+fn plan(before: &str, after: &str, flags: &str) -> (Folder, Ran) {
+    let folder = Folder::new([("before.yaml", before), ("after.yaml", after), ("nodes", NODES)]);
+    let ran = run(&folder, flags);
+    (folder, ran)
+}
+
+fn run(folder: &Folder, flags: &str) -> Ran {
+    let args = ["plan", "after.yaml", "--against", "before.yaml"].into_iter();
+    folder.setguard(&args.chain(flags.split_whitespace()).collect::<Vec<_>>())
+}
+
+/// The exit code, the text for a pipe and for a terminal without colours, and the Markdown.
+fn shown(before: &str, after: &str, flags: &str) -> String {
+    let (folder, text) = plan(before, after, flags);
+    assert_eq!(text.stderr, "");
+    assert!(text.stdout.is_ascii(), "{text:?}");
+    let markdown = run(&folder, &format!("{flags} --format markdown"));
+    assert_eq!(markdown.code, text.code);
+    format!("exit code {}\n\n{}\n--- Markdown\n\n{}", text.code, text.stdout, markdown.stdout)
+}
+
+#[test]
+fn an_update_goes_down_to_the_partition() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Folder::new([]);
+    let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+    let args = ["plan", "examples/plan/after", "--against", "examples/plan/before"];
+    let ran = Ran::from(command.args(args).current_dir(root).output().unwrap());
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    insta::assert_snapshot!(ran.stdout);
+    let page = std::fs::read_to_string(root.join("docs/plan.md")).unwrap();
+    assert!(page.contains(&format!("```text\n{}```\n", ran.stdout)), "docs/plan.md");
+}
+
+#[test]
+fn a_daemon_moves_to_other_nodes() {
+    let before = daemon_set("agent", "agent:1", "      nodeSelector: {disk: fast}\n");
+    let tolerations = "      tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]\n";
+    let after = daemon_set("agent", "agent:2", tolerations);
+    insta::assert_snapshot!(shown(&before, &after, "--nodes nodes"));
+    insta::assert_snapshot!(shown(&after, &before, "--nodes nodes"));
+}
+
+#[test]
+fn a_scale_down_can_delete_data() {
+    let delete = "  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}\n";
+    let (before, after) = (stateful_set("db", 4, "db:1", delete), stateful_set("db", 2, "db:1", delete));
+    insta::assert_snapshot!(shown(&before, &after, ""));
+}
+
+#[test]
+fn a_refused_change_has_its_reasons_and_what_making_it_again_would_do() {
+    let before = stateful_set("db", 3, "db:1", "");
+    let after = before.replace("storage: 1Gi", "storage: 2Gi");
+    insta::assert_snapshot!(shown(&before, &after, ""));
+}
+
+#[test]
+fn a_rollout_stops_at_a_pod_that_never_becomes_ready() {
+    let (before, after) = (stateful_set("db", 3, "db:1", ""), stateful_set("db", 3, "db:2", ""));
+    insta::assert_snapshot!(shown(&before, &after, "--never-ready db-1"));
+}
+
+#[test]
+fn several_objects_come_and_go() {
+    let parallel = "  podManagementPolicy: Parallel\n";
+    let old = stateful_set("old", 2, "a:1", "");
+    let same = stateful_set("same", 2, "a:1", parallel);
+    let large = |replicas| stateful_set("large", replicas, "a:1", parallel);
+    let before = format!("{old}{same}{}", large(2));
+    let after = format!("{same}{}{}", large(14), stateful_set("young", 2, "a:1", ""));
+    insta::assert_snapshot!(shown(&before, &after, ""));
+}
+
+/// As `check`: colours and symbols on terminals, and for those who force them.
+#[test]
+fn colours_and_symbols_are_for_terminals() {
+    let (before, after) = (stateful_set("db", 3, "db:1", ""), stateful_set("db", 3, "db:2", ""));
+    let (folder, plain) = plan(&before, &after, "");
+    let run = |name: &str, flags: &[&str]| {
+        let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+        command.args(["plan", "after.yaml", "--against", "before.yaml"]).args(flags);
+        Ran::from(command.env(name, "1").output().unwrap()).stdout
+    };
+    let colours = run("CLICOLOR_FORCE", &[]);
+    insta::assert_snapshot!(colours.replace('\x1b', "ESC"));
+    let ascii = run("CLICOLOR_FORCE", &["--ascii"]);
+    assert!(ascii.is_ascii() && ascii.contains('\x1b'), "{ascii:?}");
+    assert_eq!(run("NO_COLOR", &[]), plain.stdout);
+    for format in ["markdown", "json"] {
+        assert!(!run("CLICOLOR_FORCE", &["--format", format]).contains('\x1b'));
+    }
+}
+
+/// What a manifest contains cannot steer the terminal.
+#[test]
+fn an_escape_in_a_value_stays_visible() {
+    let of = |image: &str| stateful_set("db", 1, image, "");
+    let (folder, _) = plan(&of("a\\e[31m"), &of("b\\e]0;x\\a"), "");
+    let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+    command.args(["plan", "after.yaml", "--against", "before.yaml"]).env("CLICOLOR_FORCE", "1");
+    let shown = Ran::from(command.output().unwrap()).stdout;
+    assert!(shown.contains("a\\u001b[31m") && shown.contains("b\\u001b]0;x\\u0007"), "{shown:?}");
+}
