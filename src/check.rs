@@ -218,7 +218,7 @@ fn look_around(
 ) -> Vec<Result<Source, String>> {
     let listing = source::list(&args.paths);
     for note in listing.notes {
-        let _ = writeln!(Printable::new(anstream::stderr()), "note: {note}");
+        report::note(&note);
     }
     let paths = listing.sources;
     // Each is read here, and judged later.

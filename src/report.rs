@@ -20,10 +20,10 @@ mod sarif;
 mod step_summary;
 pub(crate) mod text;
 
-use std::io;
+use std::io::{self, Write};
 
 use self::diagnostic::{Diagnostic, ObjectReport, Summary};
-use crate::manifests::source::Source;
+use crate::{manifests::source::Source, printable::Printable};
 
 /// Something that is told everything that is found, in order.
 pub(crate) trait Report {
@@ -36,4 +36,13 @@ pub(crate) trait Report {
     fn failure(&mut self, message: &str);
     /// All has been reported.
     fn finish(&mut self, summary: &Summary) -> io::Result<()>;
+}
+
+/// Prints a note to standard error. It may name files, and the runner of GitHub Actions takes `##[` for
+/// the beginning of a command wherever it is in a line of either stream.
+///
+/// Runner: `src/Runner.Common/ActionCommand.cs`, `TryParse`.
+pub(crate) fn note(text: &str) {
+    let text = text.replace("##[", "##\\u005b");
+    let _ = writeln!(Printable::new(anstream::stderr()), "note: {text}");
 }

@@ -1,13 +1,13 @@
 //! The previous manifests: those of `--against` and `--against-ref`.
 
-use std::{io::Write, path::PathBuf};
+use std::path::PathBuf;
 
 use crate::{
     manifests::{
         git,
         source::{self, Source},
     },
-    printable::Printable,
+    report,
 };
 
 /// Reads those below `against`, or those below `paths` as they were at a commit. What cannot be read is
@@ -21,7 +21,7 @@ pub(super) fn read(
     let sources: Vec<_> = match reference.map(|reference| git::read(reference, paths)) {
         Some(Ok(old)) => {
             for note in old.notes {
-                let _ = writeln!(Printable::new(anstream::stderr()), "note: {note}");
+                report::note(&note);
             }
             old.sources
         }

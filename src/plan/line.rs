@@ -2,7 +2,18 @@
 
 use std::fmt;
 
-use super::picture::Symbols;
+/// The symbols of a picture.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Symbols {
+    pub(super) moves: &'static str,
+    pub(super) stays: &'static str,
+    pub(super) arrow: &'static str,
+    pub(super) more: &'static str,
+}
+
+pub(super) const UNICODE: Symbols =
+    Symbols { moves: "●", stays: "○", arrow: "→", more: "…" };
+pub(super) const ASCII: Symbols = Symbols { moves: "*", stays: "-", arrow: "->", more: "..." };
 
 /// What a piece is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{
-    forecast::Forecast,
-    picture::{self, UNICODE},
-};
+use super::{forecast::Forecast, line::UNICODE, picture};
 
 /// Prints the plan: a line for each object, and its picture to unfold.
 pub(super) fn print(forecasts: &[Forecast], out: &mut dyn Write) -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     forecast::{Change, Forecast},
-    line::{Line, Tone},
+    line::{Line, Symbols, Tone},
 };
 use crate::rollout::{
     Action, Course, Step, Target, Waits,
@@ -15,19 +15,6 @@ use crate::rollout::{
 const MOST_WAVES: usize = 12;
 /// How many names are listed.
 const MOST_NAMES: usize = 8;
-
-/// The symbols of a picture.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Symbols {
-    pub(super) moves: &'static str,
-    pub(super) stays: &'static str,
-    pub(super) arrow: &'static str,
-    pub(super) more: &'static str,
-}
-
-pub(super) const UNICODE: Symbols =
-    Symbols { moves: "●", stays: "○", arrow: "→", more: "…" };
-pub(super) const ASCII: Symbols = Symbols { moves: "*", stays: "-", arrow: "->", more: "..." };
 
 /// How many pods are created and deleted.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,8 +6,8 @@ use clap::builder::styling::{AnsiColor, Style};
 
 use super::{
     forecast::Forecast,
-    line::Tone,
-    picture::{self, ASCII, UNICODE},
+    line::{ASCII, Tone, UNICODE},
+    picture,
 };
 use crate::printable::Printable;
 

@@ -4,6 +4,7 @@
 mod arming;
 mod audit;
 mod clouds;
+mod dashboard;
 mod objects;
 mod options;
 mod policy;

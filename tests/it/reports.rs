@@ -428,3 +428,20 @@ fn a_report_can_go_to_what_is_no_file() {
     let issues: Vec<Value> = serde_json::from_str(&ran.stderr).unwrap();
     assert_eq!(issues.len(), 2);
 }
+
+/// The runner of GitHub Actions looks for commands in both streams: for `::` where a line begins, and
+/// for `##[` anywhere in it. Source: actions/runner, `src/Runner.Common/ActionCommand.cs`.
+#[test]
+fn the_name_of_a_folder_gives_the_runner_no_command() {
+    let folder = repository([
+        ("a.yaml", GOOD),
+        ("##[stop-commands]x/Chart.yaml", "name: a\n"),
+        ("##[stop-commands]x/templates/a.yaml", "{{ .Values.a }}\n"),
+    ]);
+    for format in ["github", "text"] {
+        let ran = folder.run(&["check", ".", "--format", format]);
+        assert_eq!(ran.code, 0);
+        assert!(ran.stderr.contains("is a Helm chart"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("##[") && !ran.stdout.contains("##["), "{}", ran.stderr);
+    }
+}

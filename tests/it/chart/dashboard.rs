@@ -1,0 +1,79 @@
+//! The dashboard: what Grafana would show wrongly without a word.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::chart;
+
+fn dashboard() -> Value {
+    let text = std::fs::read_to_string(chart().join("files/dashboard.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The names of variables in a text: `$name` and `${name}`.
+fn variables(text: &str) -> impl Iterator<Item = &str> {
+    text.split('$').skip(1).map(|rest| {
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        &rest[..rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len())]
+    })
+}
+
+#[test]
+fn panels_have_a_place_of_their_own_on_the_grid() {
+    let dashboard = dashboard();
+    let mut ids = BTreeSet::new();
+    let mut taken = BTreeSet::new();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        assert!(ids.insert(panel["id"].as_u64().unwrap()), "{panel}: this id is another panel's");
+        let side = |key: &str| panel["gridPos"][key].as_u64().unwrap();
+        assert!(side("x") + side("w") <= 24, "{panel}: the grid has 24 columns");
+        for x in side("x")..side("x") + side("w") {
+            for y in side("y")..side("y") + side("h") {
+                assert!(taken.insert((x, y)), "{panel}: overlaps another panel");
+            }
+        }
+    }
+    assert!(ids.len() > 10, "{ids:?}");
+}
+
+#[test]
+fn each_panel_asks_the_chosen_data_source_and_says_what_it_shows() {
+    let dashboard = dashboard();
+    let list = dashboard["templating"]["list"].as_array().unwrap();
+    let known: BTreeSet<&str> = list.iter().map(|it| it["name"].as_str().unwrap()).collect();
+    // Grafana itself has those that begin with two underscores.
+    let is_known = |name: &str| known.contains(name) || name.starts_with("__");
+    let of_source = |it: &Value| {
+        it["datasource"]["type"] == "prometheus" && it["datasource"]["uid"] == "${datasource}"
+    };
+    let mut titles = BTreeSet::new();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        let title = panel["title"].as_str().unwrap();
+        assert!(titles.insert(title), "two panels are called {title}");
+        assert!(of_source(panel), "{title}");
+        assert!(panel["description"].as_str().is_some_and(|it| it.len() > 10), "{title}");
+        assert!(panel["fieldConfig"]["defaults"]["unit"].is_string(), "{title}: no unit");
+        let targets = panel["targets"].as_array().unwrap();
+        let names: BTreeSet<&str> = targets.iter().map(|it| it["refId"].as_str().unwrap()).collect();
+        assert_eq!(names.len(), targets.len(), "{title}: two queries have one name");
+        for target in targets {
+            let query = target["expr"].as_str().unwrap();
+            assert!(of_source(target), "{title}");
+            // With several installations, each panel must show the chosen one only.
+            assert_eq!(
+                query.matches('{').count(),
+                query.matches("{namespace=~\"$namespace\",job=~\"$job\"").count(),
+                "{title}: {query}"
+            );
+            for name in variables(query) {
+                assert!(is_known(name), "{title}: there is no ${name}");
+            }
+        }
+    }
+    for variable in list {
+        for name in variables(&variable["query"].to_string()) {
+            assert!(is_known(name), "there is no ${name}");
+        }
+    }
+}
