@@ -101,8 +101,11 @@ fn svg(title: &str, rows: &[Row]) -> String {
         }
         let y = f64::from(number) * HEIGHT + MARGIN - 5.0;
         let long = length as f64 * WIDTH;
-        write!(out, "<text x=\"{MARGIN}\" y=\"{y}\" textLength=\"{long:.1}\" xml:space=\"preserve\">")
-            .unwrap();
+        write!(
+            out,
+            "<text x=\"{MARGIN}\" y=\"{y}\" textLength=\"{long:.1}\" xml:space=\"preserve\">"
+        )
+        .unwrap();
         for (style, text) in row {
             match &*style.class() {
                 "" => out += &escape(text),

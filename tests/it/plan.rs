@@ -103,7 +103,8 @@ fn a_daemon_moves_to_other_nodes() {
 #[test]
 fn a_scale_down_can_delete_data() {
     let delete = "  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}\n";
-    let (before, after) = (stateful_set("db", 4, "db:1", delete), stateful_set("db", 2, "db:1", delete));
+    let (before, after) =
+        (stateful_set("db", 4, "db:1", delete), stateful_set("db", 2, "db:1", delete));
     insta::assert_snapshot!(shown(&before, &after, ""));
 }
 

@@ -120,9 +120,7 @@ fn binstall_finds_the_archive_of_each_target() {
         );
         assert_eq!(
             lines[1],
-            format!(
-                r#"bin-dir = "setguard-{{ version }}-{system}/{{ bin }}{{ binary-ext }}""#
-            )
+            format!(r#"bin-dir = "setguard-{{ version }}-{system}/{{ bin }}{{ binary-ext }}""#)
         );
         assert_eq!(lines[2], r#"pkg-fmt = "tgz""#);
         of.insert(target.to_owned(), system.to_owned());

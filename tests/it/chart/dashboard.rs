@@ -55,7 +55,8 @@ fn each_panel_asks_the_chosen_data_source_and_says_what_it_shows() {
         assert!(panel["description"].as_str().is_some_and(|it| it.len() > 10), "{title}");
         assert!(panel["fieldConfig"]["defaults"]["unit"].is_string(), "{title}: no unit");
         let targets = panel["targets"].as_array().unwrap();
-        let names: BTreeSet<&str> = targets.iter().map(|it| it["refId"].as_str().unwrap()).collect();
+        let names: BTreeSet<&str> =
+            targets.iter().map(|it| it["refId"].as_str().unwrap()).collect();
         assert_eq!(names.len(), targets.len(), "{title}: two queries have one name");
         for target in targets {
             let query = target["expr"].as_str().unwrap();
