@@ -11,9 +11,10 @@
 
 mod args;
 mod backoff;
-mod call;
+pub(crate) mod call;
 mod kinds;
 mod message;
+pub(crate) mod reader;
 mod release;
 mod source;
 mod state;

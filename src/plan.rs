@@ -1,6 +1,6 @@
 //! `setguard plan`: what the controllers will do with a change.
 //!
-//! Imports: report, engine, policy, inject, manifests, apply, rules, rollout, object, kubernetes,
+//! Imports: report, live, engine, policy, inject, manifests, apply, rules, rollout, object, kubernetes,
 //! yaml, finding, exit, printable.
 
 #![expect(clippy::disallowed_methods, reason = "today's date is read here")]

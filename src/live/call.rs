@@ -4,6 +4,7 @@ use std::{io, time::Duration};
 
 use futures::{Stream, TryStreamExt as _};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::header::RETRY_AFTER;
 use kube::{Client, client::Body};
 use tokio::time::timeout;
 use tokio_util::{
@@ -20,13 +21,27 @@ const LONGEST_ERROR: usize = 64 << 10;
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Problem {
-    /// The API server does not let us, or does not have the kind.
+pub(crate) enum Problem {
+    /// The API server does not let us.
     #[error("{0}")]
     Forbidden(String),
-    /// What was asked for is too old, or too new: list again.
+    /// The API server does not have the kind, or the object.
     #[error("{0}")]
-    Gone(String),
+    Absent(String),
+    /// What was asked for is too old, or too new: list again.
+    #[error("{why}")]
+    Gone {
+        why: String,
+        /// A token with which a list can be continued, although what follows is newer.
+        next: Option<String>,
+    },
+    /// The API server has too much to do.
+    #[error("{why}")]
+    Busy {
+        why: String,
+        /// How long it asks us to wait.
+        pause: Option<Duration>,
+    },
     /// The API server refuses the request as such.
     #[error("{0}")]
     Refused(String),
@@ -42,9 +57,11 @@ impl Problem {
     pub(super) fn of_status(code: u16, message: &str) -> Problem {
         let text = format!("{code}: {message}");
         match code {
-            403 | 404 => Problem::Forbidden(text),
+            403 => Problem::Forbidden(text),
+            404 => Problem::Absent(text),
             // 504: etcd was restored from a backup, and does not have the version yet.
-            410 | 504 => Problem::Gone(text),
+            410 | 504 => Problem::Gone { why: text, next: None },
+            429 => Problem::Busy { why: text, pause: None },
             400 | 422 => Problem::Refused(text),
             _ => Problem::Failed(text),
         }
@@ -68,10 +85,17 @@ async fn send<E: Into<anyhow::Error>>(
     if response.status().is_success() {
         return Ok(response.into_body());
     }
+    // The API server sets it in seconds.
+    let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let retry_after = retry_after.and_then(|text| text.parse().ok()).map(Duration::from_secs);
     let body = timeout(limit, Limited::new(response.into_body(), LONGEST_ERROR).collect()).await;
     let body = body.ok().and_then(Result::ok).map(|body| body.to_bytes()).unwrap_or_default();
     let status: Status<'_> = serde_json::from_slice(&body).unwrap_or_default();
-    Err(Problem::of_status(code, &status.message))
+    Err(match Problem::of_status(code, &status.message) {
+        Problem::Busy { why, .. } => Problem::Busy { why, pause: retry_after },
+        Problem::Gone { why, .. } => Problem::Gone { why, next: status.metadata.next },
+        problem => problem,
+    })
 }
 
 /// Reads an answer of at most so many bytes.

@@ -17,12 +17,14 @@ pub(super) struct Page<'a> {
     pub(super) items: Option<Vec<&'a RawValue>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PageMeta {
     pub(super) resource_version: Option<String>,
     #[serde(rename = "continue")]
     pub(super) next: Option<String>,
+    /// How many objects follow, if the API server knows it.
+    pub(super) remaining_item_count: Option<usize>,
 }
 
 /// An event of a watch.
@@ -65,6 +67,8 @@ pub(super) struct Status<'a> {
     pub(super) code: u16,
     #[serde(borrow, default)]
     pub(super) message: Cow<'a, str>,
+    #[serde(default)]
+    pub(super) metadata: PageMeta,
 }
 
 #[derive(Deserialize)]

@@ -1,11 +1,11 @@
 //! Which release of Kubernetes the API server is, and which feature gates are on.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use futures::StreamExt as _;
 use kube::Client;
 use serde::Deserialize;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::{
     call::{self, Problem},
@@ -87,7 +87,7 @@ impl Discovery {
         };
         self.told[0] = None;
         if self.discover.gates {
-            match self.gates().await {
+            match gates(&self.client, self.times.call).await {
                 Ok(gates) => {
                     self.told[1] = None;
                     release.gates = gates;
@@ -120,24 +120,34 @@ impl Discovery {
         let text = call::text(&self.client, request, self.times.call, LARGEST_VERSION).await?;
         parse(&text)
     }
-
-    async fn gates(&self) -> Result<BTreeMap<String, bool>, Problem> {
-        let request = axum::http::Request::get("/metrics").body(Vec::new());
-        let mut lines = call::lines(&self.client, request, self.times.call).await?;
-        let mut gates = BTreeMap::new();
-        let read = async {
-            while let Some(line) = lines.next().await {
-                gates.extend(gate(&line.map_err(Problem::failed)?));
-            }
-            Ok(())
-        };
-        let read = tokio::time::timeout(self.times.call, read).await;
-        read.map_err(|_| Problem::Failed("the metrics take too long".to_owned()))??;
-        Ok(gates)
-    }
 }
 
-fn parse(text: &str) -> Result<Release, Problem> {
+/// Reads the feature gates, each answer within this time.
+pub(super) async fn gates(
+    client: &Client,
+    limit: Duration,
+) -> Result<BTreeMap<String, bool>, Problem> {
+    let request = axum::http::Request::get("/metrics").body(Vec::new());
+    let mut lines = call::lines(client, request, limit).await?;
+    let mut gates = BTreeMap::new();
+    let read = async {
+        while let Some(line) = lines.next().await {
+            let gate = gate(&line.map_err(Problem::failed)?);
+            // They follow each other, and much more comes after them.
+            if gate.is_none() && !gates.is_empty() {
+                break;
+            }
+            gates.extend(gate);
+        }
+        Ok(())
+    };
+    let read = timeout(limit, read).await;
+    read.map_err(|_| Problem::Failed("the metrics take too long".to_owned()))??;
+    Ok(gates)
+}
+
+/// Reads the answer to `/version`.
+pub(super) fn parse(text: &str) -> Result<Release, Problem> {
     let Answer { major, minor, git_version } =
         serde_json::from_str(text).map_err(Problem::failed)?;
     // Some clusters have a minor version such as `36+`.

@@ -73,11 +73,11 @@ impl Source {
                         continue;
                     }
                 }
-                Err(Problem::Gone(why)) if watching => {
+                Err(Problem::Gone { why, .. }) if watching => {
                     tracing::debug!(kind = self.name, why, "listing again");
                     self.version = None;
                 }
-                Err(Problem::Forbidden(why)) => {
+                Err(Problem::Forbidden(why) | Problem::Absent(why)) => {
                     self.forbidden(&why);
                     sleep(times.forbidden).await;
                     continue;

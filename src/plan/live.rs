@@ -1,19 +1,20 @@
 //! The state of a cluster, read with a kubeconfig. Only reads, and only what a plan needs.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, io::Write as _};
 
 use anyhow::Context as _;
-use hyper::http::Request;
 use jiff::Timestamp;
-use kube::{Client, Config, config::KubeConfigOptions};
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::input::Input;
-use crate::{kubernetes::resource::Resource, object::namespace_or_default};
-
-/// How many objects are asked for at a time.
-const PAGE: usize = 500;
+use crate::{
+    kubernetes::resource::Resource,
+    live::{
+        call::Problem,
+        reader::{List, Reader, THROTTLED},
+    },
+    object::namespace_or_default,
+};
 
 /// Adds the given objects as they are in the cluster, with their pods, claims, revisions, and the nodes.
 ///
@@ -22,41 +23,17 @@ const PAGE: usize = 500;
 pub(super) fn add(input: &mut Input, context: Option<&str>, now: Timestamp) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let cluster = Cluster { client: client(context).await?, now };
-        cluster.add(input).await
+        let on_busy = || {
+            let _ = writeln!(anstream::stderr(), "note: {THROTTLED}");
+        };
+        let reader = Reader::connect(context, "plan", on_busy).await?;
+        Cluster { reader, now }.add(input).await
     })
 }
 
-async fn client(context: Option<&str>) -> anyhow::Result<Client> {
-    let config = match context {
-        None => Config::infer().await.context("no usable kubeconfig")?,
-        Some(name) => {
-            let options = KubeConfigOptions {
-                context: Some(name.to_owned()),
-                ..KubeConfigOptions::default()
-            };
-            Config::from_kubeconfig(&options).await.context("no usable kubeconfig")?
-        }
-    };
-    Ok(Client::try_from(config)?)
-}
-
 struct Cluster {
-    client: Client,
+    reader: Reader,
     now: Timestamp,
-}
-
-#[derive(Deserialize)]
-struct List {
-    #[serde(default)]
-    metadata: ListMeta,
-    items: Vec<Value>,
-}
-
-#[derive(Default, Deserialize)]
-struct ListMeta {
-    #[serde(default, rename = "continue")]
-    next: String,
 }
 
 impl Cluster {
@@ -97,7 +74,7 @@ impl Cluster {
     fn namespace(&self, manifest: &str) -> String {
         let object: Value = serde_json::from_str(manifest).unwrap_or_default();
         let namespace = object["metadata"]["namespace"].as_str().filter(|it| !it.is_empty());
-        let namespace = namespace.unwrap_or_else(|| self.client.default_namespace());
+        let namespace = namespace.unwrap_or_else(|| self.reader.default_namespace());
         namespace_or_default(Some(namespace)).to_owned()
     }
 
@@ -110,10 +87,10 @@ impl Cluster {
     ) -> anyhow::Result<Option<String>> {
         let (group, plural) = (resource.api_version(), resource.plural);
         let path = format!("/apis/{group}/namespaces/{namespace}/{plural}/{name}");
-        match self.get(&path).await {
+        match self.reader.get(&path).await {
             Ok(json) => Ok(Some(json)),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-            Err(error) => Err(error).context(path),
+            Err(Problem::Absent(_)) => Ok(None),
+            Err(problem) => Err(problem).context(path),
         }
     }
 
@@ -125,27 +102,31 @@ impl Cluster {
         namespace: Option<&String>,
         input: &mut Input,
     ) -> anyhow::Result<()> {
-        let mut next = String::new();
-        loop {
-            let page = format!("{path}?limit={PAGE}&continue={next}");
-            let json = self.get(&page).await.with_context(|| path.to_owned())?;
-            let List { metadata, items } = serde_json::from_str(&json)?;
-            for mut item in items {
-                if let Some(namespace) = namespace {
-                    item["metadata"]["namespace"] = Value::String(namespace.clone());
-                }
-                let read = input.world.add(api_version, kind, &item.to_string(), self.now);
-                read.with_context(|| format!("a {kind} cannot be read"))?;
+        let list = List { path: path.to_owned(), ..List::default() };
+        let mut wrong = None;
+        let listed = self.reader.list(&list, |items, _| {
+            for item in items {
+                let read = add_one(input, api_version, kind, item.get(), namespace, self.now);
+                wrong = wrong.take().or(read.err());
             }
-            if metadata.next.is_empty() {
-                return Ok(());
-            }
-            next = metadata.next;
-        }
+        });
+        listed.await.with_context(|| path.to_owned())?;
+        wrong.map_or(Ok(()), Err).with_context(|| format!("a {kind} cannot be read"))
     }
+}
 
-    async fn get(&self, path: &str) -> kube::Result<String> {
-        let request = Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError)?;
-        self.client.request_text(request).await
+/// Adds an object of a list, known as one of this namespace.
+fn add_one(
+    input: &mut Input,
+    api_version: &str,
+    kind: &str,
+    item: &str,
+    namespace: Option<&String>,
+    now: Timestamp,
+) -> anyhow::Result<()> {
+    let mut item: Value = serde_json::from_str(item)?;
+    if let Some(namespace) = namespace {
+        item["metadata"]["namespace"] = Value::String(namespace.clone());
     }
+    Ok(input.world.add(api_version, kind, &item.to_string(), now)?)
 }

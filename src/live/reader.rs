@@ -1,0 +1,200 @@
+//! Reads the API server politely: lists in pages, few requests at a time, and none while the API
+//! server asks to wait.
+
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use hyper::{
+    Request,
+    header::{HeaderValue, USER_AGENT},
+};
+use kube::{Client, Config, api::ListParams, config::KubeConfigOptions, core};
+use serde_json::value::RawValue;
+use tokio::{sync::Semaphore, time::sleep};
+
+use super::{
+    call::{self, Problem},
+    message::Page,
+    release::{self, Release},
+};
+
+/// How many objects are asked for at once. A list names no resourceVersion: with `0`, API servers
+/// before 1.34 ignore the limit.
+const PAGE: u32 = 500;
+/// A larger page is asked for again, with a fifth of the objects.
+const LARGEST_PAGE: usize = 16 << 20;
+/// How many requests are under way at most.
+const AT_ONCE: usize = 2;
+/// How long an answer may take.
+const CALL: Duration = Duration::from_secs(60);
+/// How long it may take to connect.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How often a request is sent at most while the API server is busy, and while it fails.
+const TRIES_WHILE_BUSY: u32 = 10;
+const TRIES: u32 = 3;
+/// How often a list begins anew at most, because the API server no longer has the rest of it.
+const BEGINNINGS: u32 = 3;
+/// The pause if the API server names none, and the longest.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// What to tell the user while the API server asks to wait.
+pub(crate) const THROTTLED: &str = "throttled: the API server asks to wait";
+
+/// A request, or why there is none.
+pub(crate) type Call = Result<Request<Vec<u8>>, core::request::Error>;
+
+/// A client for commands that run once. It is for one thread.
+pub(crate) struct Reader {
+    client: Client,
+    turns: Semaphore,
+    /// No request is sent before.
+    not_before: Cell<Option<Instant>>,
+    /// Called when the API server first asks to wait.
+    on_busy: Cell<Option<Box<dyn FnOnce()>>>,
+}
+
+/// A list, and what of it is asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct List {
+    /// The path of the collection.
+    pub(crate) path: String,
+    /// Whether only the metadata of its objects is asked for.
+    pub(crate) is_bare: bool,
+    /// A selector of labels, and one of fields.
+    pub(crate) labels: Option<&'static str>,
+    pub(crate) fields: Option<&'static str>,
+}
+
+impl Reader {
+    /// Connects with the kubeconfig, or as a pod of the cluster. `command` is for the log of the API
+    /// server. `on_busy` is called if the API server asks to wait, once.
+    ///
+    /// # Errors
+    /// When there is neither a usable kubeconfig nor a service account.
+    pub(crate) async fn connect(
+        context: Option<&str>,
+        command: &str,
+        on_busy: impl FnOnce() + 'static,
+    ) -> anyhow::Result<Self> {
+        let mut config = match context {
+            None => Config::infer().await.context("no usable kubeconfig")?,
+            Some(name) => {
+                let context = Some(name.to_owned());
+                let options = KubeConfigOptions { context, ..KubeConfigOptions::default() };
+                Config::from_kubeconfig(&options).await.context("no usable kubeconfig")?
+            }
+        };
+        let agent = format!("setguard-{command}/{}", env!("CARGO_PKG_VERSION"));
+        config.headers.push((USER_AGENT, HeaderValue::try_from(agent)?));
+        // It would repeat a request fifteen times.
+        config.default_retry = false;
+        config.connect_timeout = Some(CONNECT);
+        Ok(Reader {
+            client: Client::try_from(config)?,
+            turns: Semaphore::new(AT_ONCE),
+            not_before: Cell::new(None),
+            on_busy: Cell::new(Some(Box::new(on_busy))),
+        })
+    }
+
+    /// The namespace of the kubeconfig.
+    pub(crate) fn default_namespace(&self) -> &str {
+        self.client.default_namespace()
+    }
+
+    /// The release of the API server, and its feature gates if they may be read.
+    pub(crate) async fn release(&self) -> Result<Release, Problem> {
+        let mut release = release::parse(&self.get("/version").await?)?;
+        release.gates = release::gates(&self.client, CALL).await.unwrap_or_default();
+        Ok(release)
+    }
+
+    /// The answer to a GET of this path.
+    pub(crate) async fn get(&self, path: &str) -> Result<String, Problem> {
+        let request = Request::get(path).body(Vec::new());
+        self.call(request.map_err(core::request::Error::BuildRequest), LARGEST_PAGE).await
+    }
+
+    /// The answer to a request.
+    pub(crate) async fn send(&self, request: Call) -> Result<String, Problem> {
+        self.call(request, LARGEST_PAGE).await
+    }
+
+    /// Lists page by page. `on_page` gets the JSON of the objects, without `apiVersion` and `kind`, and
+    /// how many follow if the API server says so. It may get an object again, newer.
+    pub(crate) async fn list(
+        &self,
+        list: &List,
+        mut on_page: impl FnMut(&[&RawValue], usize),
+    ) -> Result<(), Problem> {
+        let request = core::Request::new(&list.path);
+        let mut params = ListParams {
+            label_selector: list.labels.map(str::to_owned),
+            field_selector: list.fields.map(str::to_owned),
+            limit: Some(PAGE),
+            ..ListParams::default()
+        };
+        let mut beginnings = 1;
+        loop {
+            let limit = params.limit.unwrap_or(PAGE);
+            let call =
+                if list.is_bare { request.list_metadata(&params) } else { request.list(&params) };
+            let text = match self.call(call, LARGEST_PAGE).await {
+                Ok(text) => text,
+                Err(Problem::TooLarge) if limit > 1 => {
+                    params.limit = Some((limit / 5).max(1));
+                    continue;
+                }
+                Err(Problem::Gone { next, .. }) if beginnings < BEGINNINGS => {
+                    beginnings += 1;
+                    params.continue_token = next.filter(|next| !next.is_empty());
+                    continue;
+                }
+                Err(problem) => return Err(problem),
+            };
+            let page: Page<'_> = serde_json::from_str(&text).map_err(Problem::failed)?;
+            let remaining = page.metadata.remaining_item_count.unwrap_or(0);
+            on_page(&page.items.unwrap_or_default(), remaining);
+            params.continue_token = page.metadata.next.filter(|next| !next.is_empty());
+            if params.continue_token.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends a request when it is its turn, and again if there is hope.
+    async fn call(&self, request: Call, most: usize) -> Result<String, Problem> {
+        let request = request.map_err(Problem::failed)?;
+        let Ok(_turn) = self.turns.acquire().await else { return Err(Problem::TooLarge) };
+        let mut tries = 1;
+        loop {
+            self.wait().await;
+            let request = Ok::<_, core::request::Error>(request.clone());
+            let pause = match call::text(&self.client, request, CALL, most).await {
+                Err(Problem::Busy { pause, .. }) if tries < TRIES_WHILE_BUSY => {
+                    if let Some(on_busy) = self.on_busy.take() {
+                        on_busy();
+                    }
+                    pause.unwrap_or(PAUSE)
+                }
+                Err(Problem::Failed(_)) if tries < TRIES => PAUSE * tries,
+                outcome => return outcome,
+            };
+            tries += 1;
+            // For all requests: what hinders one hinders the others.
+            self.not_before.set(Some(Instant::now() + pause.min(LONGEST_PAUSE)));
+        }
+    }
+
+    async fn wait(&self) {
+        while let Some(pause) =
+            self.not_before.get().and_then(|it| it.checked_duration_since(Instant::now()))
+        {
+            sleep(pause.max(Duration::from_millis(1))).await;
+        }
+    }
+}
