@@ -13,7 +13,6 @@ mod known;
 mod ledger;
 mod old;
 mod previous;
-mod progress;
 mod workers;
 
 use std::{
@@ -28,12 +27,11 @@ use clap::{Args, error::ErrorKind};
 use self::{
     cross_object::CrossObject,
     fix::FixArgs,
-    judge::{Judge, Strictness, Surroundings},
+    judge::{Judge, Surroundings},
     judged::{Content, JudgedSource},
     known::{Known, KnownArgs},
     ledger::Ledger,
     previous::Previous,
-    progress::Progress,
 };
 use crate::{
     apply::Verb,
@@ -45,7 +43,12 @@ use crate::{
     policy::{Policy, args::PolicyArgs, discover::discover},
     printable::Printable,
     report::{
-        self, args::OutputArgs, diagnostic::Summary, fingerprint::Fingerprint, reports::Reports,
+        self,
+        args::OutputArgs,
+        diagnostic::{Strictness, Summary},
+        fingerprint::Fingerprint,
+        progress::Progress,
+        reports::Reports,
     },
 };
 

@@ -1,7 +1,7 @@
 //! The command line: parses the arguments and runs the command.
 //!
-//! Imports: server, check, plan, report, admission, engine, policy, catalogue, inject, manifests,
-//! rules, object, kubernetes, yaml, exit, printable.
+//! Imports: server, check, plan, audit, report, admission, engine, policy, catalogue, inject,
+//! manifests, rules, object, kubernetes, yaml, exit, printable.
 
 mod diff;
 mod inject;
@@ -18,7 +18,7 @@ use std::{
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[cfg(feature = "server")]
-use crate::server;
+use crate::{audit, server};
 use crate::{check, exit::Exit, plan, printable::Printable};
 
 /// Admission control for DaemonSets, StatefulSets and the pods of node daemons.
@@ -35,6 +35,7 @@ Examples:
   setguard try deploy/                          see the webhook at work, without a cluster
   setguard check deploy/                        check all manifests below a folder
   helm template . | setguard check -            check a rendered chart
+  setguard audit                                check what a running cluster has
   setguard explain api-validation               explain a rule, with examples
   setguard serve | kubectl apply -f -           guard a cluster that can reach this machine"
 )]
@@ -55,6 +56,8 @@ enum Command {
     Check(check::CheckArgs),
     Diff(diff::DiffArgs),
     Plan(plan::PlanArgs),
+    #[cfg(feature = "server")]
+    Audit(Box<audit::AuditArgs>),
     Inject(inject::InjectArgs),
     #[cfg(feature = "server")]
     Try(trial::TryArgs),
@@ -96,6 +99,8 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(&args).map(Into::into),
         Command::Diff(args) => diff::run(&args).map(Into::into),
         Command::Plan(args) => plan::run(&args).map(Into::into),
+        #[cfg(feature = "server")]
+        Command::Audit(args) => audit::run(&args).map(Into::into),
         Command::Inject(args) => inject::run(&args).map(Into::into),
         #[cfg(feature = "server")]
         Command::Try(args) => trial::run(&args).map(Into::into),

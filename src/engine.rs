@@ -17,7 +17,7 @@ use std::{
 };
 
 pub use self::{
-    among::evaluate_cross_object,
+    among::{evaluate_cross_object, evaluate_stored},
     judge::{Context, Door, Identity},
 };
 use self::{
@@ -43,14 +43,14 @@ use crate::{
 pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     // A manifest can merely claim that it is being deleted; in a cluster it is true.
-    let trusted = cx.door == Door::Serve || subject.was_being_deleted();
+    let trusted = cx.door != Door::Check || subject.was_being_deleted();
     if subject.is_being_deleted() && trusted {
         return verdict;
     }
     let mut findings = Findings::of(&API_VALIDATION);
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     let tolerated = api_validation::validate(subject, &cluster, &mut findings);
-    let can_see = |phase| cx.door == Door::Check || phase == Phase::After;
+    let can_see = |phase| cx.door != Door::Serve || phase == Phase::After;
     let mut too_late = run_traps(subject, cx, can_see, &mut findings);
     judge_all(findings, subject, cx, &mut verdict);
     if let Some(view) = cx.view.filter(|view| view.covers(subject.object.metadata.namespace())) {

@@ -13,7 +13,7 @@
 //! ```text
 //! cli/          what the user typed
 //! server/       serve: HTTPS, certificates, probes, metrics    check/   manifests in, a report out
-//! plan/         what the controllers will do with a change
+//! plan/         what the controllers will do with a change      audit/   a running cluster in, a report out
 //! report/       findings, for people and pipelines  admission/   review in, response out
 //! live/         the cluster as it is now: watches, lists, its release
 //! engine/       runs the rules, judges: verdict, exceptions, ratcheting
@@ -40,6 +40,8 @@
 
 pub mod admission;
 pub mod apply;
+#[cfg(feature = "server")]
+pub mod audit;
 pub mod catalogue;
 pub mod check;
 pub mod cli;

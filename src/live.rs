@@ -27,7 +27,7 @@ use kube::{Client, Config};
 use tokio::{runtime, sync::Semaphore};
 
 pub use self::{
-    args::{InventoryArgs, Mode},
+    args::{InventoryArgs, Mode, namespace},
     release::{Discover, Release},
     state::{KindState, Live},
 };

@@ -23,7 +23,7 @@ use crate::kubernetes::{
     resource::{Kind, Resource},
     semantic,
 };
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 use k8s_openapi::{
     api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
@@ -228,6 +228,8 @@ pub struct Subject<'a> {
     pub object: Object<'a>,
     old: Option<Old<'a>>,
     storage: Option<&'a Storage>,
+    /// Whether a rule asked for the storage, and it was not known.
+    lacks_storage: Cell<bool>,
 }
 
 #[derive(Debug)]
@@ -240,13 +242,25 @@ struct Old<'a> {
 impl<'a> Subject<'a> {
     /// An object that is created.
     pub const fn create(object: Object<'a>) -> Self {
-        Subject { is_update: false, object, old: None, storage: None }
+        Subject {
+            is_update: false,
+            object,
+            old: None,
+            storage: None,
+            lacks_storage: Cell::new(false),
+        }
     }
 
     /// An object that replaces an old one, which is given as JSON.
     pub const fn update(object: Object<'a>, old: &'a str) -> Self {
         let old = Old { json: old, parsed: OnceCell::new(), template: OnceCell::new() };
-        Subject { is_update: true, object, old: Some(old), storage: None }
+        Subject {
+            is_update: true,
+            object,
+            old: Some(old),
+            storage: None,
+            lacks_storage: Cell::new(false),
+        }
     }
 
     /// The same, beside these claims and volumes.
@@ -259,12 +273,22 @@ impl<'a> Subject<'a> {
     /// Whether pods on several nodes are known to be able to use a claim.
     pub fn can_share(&self, claim: &str) -> bool {
         let namespace = self.object.metadata.namespace.as_deref().filter(|it| !it.is_empty());
-        self.storage.is_some_and(|storage| storage.can_share(namespace, claim))
+        self.known_storage().is_some_and(|storage| storage.can_share(namespace, claim))
     }
 
     /// Whether a volume without a storage class is known to exist.
     pub fn has_volumes_without_class(&self) -> bool {
-        self.storage.is_some_and(Storage::has_volumes_without_class)
+        self.known_storage().is_some_and(Storage::has_volumes_without_class)
+    }
+
+    fn known_storage(&self) -> Option<&'a Storage> {
+        self.lacks_storage.set(self.lacks_storage.get() || self.storage.is_none());
+        self.storage
+    }
+
+    /// Whether a rule would have had to know the claims and volumes beside the object.
+    pub const fn lacks_storage(&self) -> bool {
+        self.lacks_storage.get()
     }
 
     /// The old object, without its pod template. `None` on CREATE, or if it cannot be read.
@@ -307,7 +331,13 @@ impl<'a> Subject<'a> {
     /// The old object as the subject, for ratcheting: the same operation, without an old object.
     pub(crate) fn old_alone(&self) -> Option<Subject<'a>> {
         let object = Object::parse(self.object.resource, self.old.as_ref()?.json).ok()?;
-        Some(Subject { is_update: self.is_update, object, old: None, storage: self.storage })
+        Some(Subject {
+            is_update: self.is_update,
+            object,
+            old: None,
+            storage: self.storage,
+            lacks_storage: Cell::new(false),
+        })
     }
 
     /// Whether the object is being deleted. Its finalizers must then be removable, whatever its

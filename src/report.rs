@@ -1,6 +1,6 @@
 //! What was found, in the formats that people and pipelines read.
 //!
-//! Imports: policy, catalogue, manifests, yaml, finding, exit, printable.
+//! Imports: engine, policy, catalogue, manifests, object, yaml, finding, exit, printable.
 //!
 //! The text format prints each object as soon as it has been judged. All other formats are written from
 //! what `collected` has kept, when everything is known.
@@ -15,6 +15,7 @@ mod gitlab;
 mod json;
 mod junit;
 pub(crate) mod policy;
+pub(crate) mod progress;
 pub(crate) mod reports;
 mod sarif;
 mod step_summary;
@@ -34,6 +35,9 @@ pub(crate) trait Report {
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()>;
     /// A failure that is no finding: the check is not complete. Standard error has it already.
     fn failure(&mut self, message: &str);
+    /// Something that the user should know, such as what could not be read. Standard error has it
+    /// already.
+    fn note(&mut self, message: &str);
     /// All has been reported.
     fn finish(&mut self, summary: &Summary) -> io::Result<()>;
 }

@@ -8,7 +8,7 @@ use crate::{
     finding::Field,
     inventory::{Inventory, item::Item},
     manifests::{id::ObjectId, source::Source},
-    report::diagnostic::{ObjectReport, Severity},
+    report::diagnostic::{Diagnostic, ObjectReport, Severity},
     yaml::Mark,
 };
 
@@ -90,7 +90,7 @@ impl CrossObject {
             let fields = self.inventory.get(kept.place).map(Item::fields).unwrap_or_default();
             let diagnostics = verdict.judged.into_iter().filter_map(|judged| {
                 let mark = kept.mark(&fields, &judged.finding.field);
-                judge.diagnostic(judged, mark)
+                Diagnostic::of(judged, mark, judge.strictness)
             });
             let mut object = ObjectReport {
                 number: kept.number,

@@ -24,7 +24,7 @@ use similar::TextDiff;
 
 use self::{mend::Mender, plan::Reach};
 use super::{
-    judge::{Judge, Strictness, Surroundings},
+    judge::{Judge, Surroundings},
     previous::Previous,
 };
 use crate::{
@@ -37,6 +37,7 @@ use crate::{
     },
     policy::Policy,
     printable::Printable,
+    report::diagnostic::Strictness,
 };
 
 /// The flags about mending.

@@ -9,21 +9,17 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use super::{ignores::Ignores, previous::Previous};
 use crate::{
     apply::{self, Verb},
-    engine::{
-        self, Context, Door,
-        deadline::Deadline,
-        verdict::{Downgrade, Judged, Verdict},
-    },
+    engine::{self, Context, Door, deadline::Deadline, verdict::Verdict},
     finding::{Mode, Reason},
     inject::{self, Injection},
     inventory::{Inventory, item::Item},
     kubernetes::{pod_security::ENFORCE_LABEL, resource::Resource},
     manifests::{document::Manifest, id::ObjectId, namespaces::Namespaces, volumes},
-    object::{DecodeError, Object, Subject, marks, schema, storage::Storage, weight::Weight},
+    object::{DecodeError, Object, Subject, schema, storage::Storage, weight::Weight},
     policy::Policy,
-    report::diagnostic::{Diagnostic, ObjectReport, Severity},
+    report::diagnostic::{Diagnostic, ObjectReport, Severity, Strictness},
     rules::api_validation::meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA},
-    yaml::{Document, Mark, Node, Problem},
+    yaml::{Document, Node, Problem},
 };
 
 /// An object that was judged.
@@ -48,15 +44,6 @@ pub(crate) struct Surroundings {
     pub(crate) storage: Storage,
 }
 
-/// How strict `check` is.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Strictness {
-    /// Warnings are denials.
-    pub(crate) deny_warnings: bool,
-    /// Neither comments nor annotations exempt from warnings.
-    pub(crate) no_ignores: bool,
-}
-
 impl Surroundings {
     /// Whether a source may have anything to add.
     pub(crate) fn may_learn_from(text: &str) -> bool {
@@ -78,7 +65,7 @@ pub(crate) struct Judge<'a> {
     policy: &'a Policy,
     previous: &'a Previous,
     verb: Verb,
-    strictness: Strictness,
+    pub(super) strictness: Strictness,
     today: Date,
 }
 
@@ -217,7 +204,7 @@ impl<'a> Judge<'a> {
         object.report.remarks.extend(verdict.remarks);
         object.report.diagnostics.extend(verdict.judged.into_iter().filter_map(|judged| {
             let mark = node.locate(&judged.finding.field);
-            self.diagnostic(judged, mark)
+            Diagnostic::of(judged, mark, self.strictness)
         }));
     }
 
@@ -234,39 +221,6 @@ impl<'a> Judge<'a> {
             deadline: Deadline::NONE,
             view: None,
         }
-    }
-
-    /// A judged finding as a report shows it. `None` if its rule is off.
-    pub(crate) fn diagnostic(&self, judged: Judged, mark: Mark) -> Option<Diagnostic> {
-        let Judged { finding, mut mode, mut downgrade } = judged;
-        if self.strictness.no_ignores && downgrade == Some(Downgrade::Annotation) {
-            (mode, downgrade) = (Mode::Warn, None);
-        }
-        let severity = match mode {
-            Mode::Off => return None,
-            Mode::Audit => Severity::Note,
-            Mode::Warn if self.strictness.deny_warnings => Severity::Error,
-            Mode::Warn => Severity::Warning,
-            Mode::Deny => Severity::Error,
-        };
-        Some(Diagnostic {
-            rule: finding.rule,
-            severity,
-            mode,
-            mark,
-            field: finding.field.to_string(),
-            reason: finding.reason,
-            message: finding.message,
-            help: finding.help.map(Into::into),
-            downgrade: downgrade.map(|downgrade| match downgrade {
-                Downgrade::Ratcheted => "not denied: the object had this fault already".to_owned(),
-                Downgrade::Exception(reason) => format!("exempted by the policy: {reason}"),
-                Downgrade::Annotation => {
-                    format!("exempted by the annotation {}", marks::IGNORE_ANNOTATION)
-                }
-            }),
-            occurrence: 0,
-        })
     }
 }
 

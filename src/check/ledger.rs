@@ -3,10 +3,7 @@
 
 use std::io;
 
-use super::{
-    known::{Known, KnownArgs},
-    progress::Progress,
-};
+use super::known::{Known, KnownArgs};
 use crate::{
     exit::Exit,
     manifests::{repository::Repository, source::Source},
@@ -14,6 +11,7 @@ use crate::{
         collected,
         diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
         fingerprint::Occurrences,
+        progress::Progress,
         reports::Reports,
     },
 };
@@ -34,7 +32,7 @@ impl Ledger {
     pub(super) fn new(repository: Repository, reports: Reports, known: Known) -> Self {
         Ledger {
             summary: Summary::default(),
-            progress: Progress::new(),
+            progress: Progress::new("checking"),
             known,
             repository,
             occurrences: Occurrences::default(),

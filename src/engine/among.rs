@@ -74,6 +74,22 @@ pub(super) fn in_cluster(
     too_late
 }
 
+/// Judges an object that a cluster has stored by the cross-object rules. The view must have been
+/// completed after the object was read: what it does not have is then missing.
+pub fn evaluate_stored(item: &Item, view: &View, cx: &Context<'_>) -> Verdict {
+    let mut verdict = Verdict::default();
+    let kind = item.kind().as_str();
+    let rules = RULES.iter().filter(|rule| rule.kinds.contains(&kind));
+    for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
+        let mut found = Found::of(&rule.meta);
+        (rule.check)(&Asked::stored(view, item, &cx.policy.cluster), &mut found);
+        for (_, finding) in found.into_vec() {
+            judge(finding, &item.into(), |_| false, cx, &mut verdict);
+        }
+    }
+    verdict
+}
+
 /// Judges objects by the cross-object rules, as those of an input. The key of a verdict is the
 /// object's index in the inventory. `before` contains the previous objects, for ratcheting.
 pub fn evaluate_cross_object(

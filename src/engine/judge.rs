@@ -23,6 +23,9 @@ pub enum Door {
     /// The webhook: the API server has validated the object, and may know fields that setguard does
     /// not know yet.
     Serve,
+    /// A running cluster: the object is stored, so the API server has validated it, perhaps by the
+    /// rules of an older release.
+    Audit,
 }
 
 /// Everything that a verdict depends on besides the object.
@@ -44,8 +47,8 @@ impl Context<'_> {
     pub(super) fn mode(&self, rule: &Meta) -> Mode {
         let mode = self.policy.mode(rule);
         match self.door {
-            Door::Serve if *rule == POD_TEMPLATE_VALIDATION => mode.min(Mode::Audit),
-            Door::Check | Door::Serve => mode,
+            Door::Serve | Door::Audit if *rule == POD_TEMPLATE_VALIDATION => mode.min(Mode::Audit),
+            Door::Check | Door::Serve | Door::Audit => mode,
         }
     }
 }

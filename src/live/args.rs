@@ -67,8 +67,11 @@ impl InventoryArgs {
     }
 }
 
-/// A name that can be part of a path.
-fn namespace(text: &str) -> Result<String, String> {
+/// The name of a namespace, as part of a path.
+///
+/// # Errors
+/// When it is none.
+pub fn namespace(text: &str) -> Result<String, String> {
     let is_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     if text.is_empty() || text.len() > 63 || !text.bytes().all(is_name) {
         return Err(format!("{text:?} is not the name of a namespace"));

@@ -41,6 +41,7 @@ impl ObjectId {
 /// For people: `DaemonSet kube-system/agent`.
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)
+        let slash = if self.namespace.is_empty() { "" } else { "/" };
+        write!(f, "{} {}{slash}{}", self.kind, self.namespace, self.name)
     }
 }

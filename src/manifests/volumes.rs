@@ -2,7 +2,7 @@
 
 use super::objects::ManifestObject;
 use crate::{
-    object::storage::Storage,
+    object::storage::{self, Storage},
     yaml::{self, Node, Value},
 };
 
@@ -41,5 +41,5 @@ pub(crate) fn may_be_in(text: &str) -> bool {
 fn is_shareable(spec: Option<&Node<'_>>) -> bool {
     let modes = spec.and_then(|spec| spec.get("accessModes")).map(|modes| &modes.value);
     let Some(Value::Seq(modes)) = modes else { return false };
-    modes.iter().any(|mode| matches!(mode.as_str(), Some("ReadWriteMany" | "ReadOnlyMany")))
+    modes.iter().filter_map(Node::as_str).any(storage::is_shareable)
 }

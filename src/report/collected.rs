@@ -1,6 +1,6 @@
 //! Everything that was found, kept until it is written.
 
-use std::io;
+use std::{borrow::Cow, io};
 
 use super::{
     Report,
@@ -32,6 +32,7 @@ pub(crate) struct Collected {
     /// About the policy, each with the number of the object that it was noticed at.
     pub(super) remarks: Vec<(usize, String)>,
     pub(super) failures: Vec<String>,
+    pub(super) notes: Vec<String>,
     pub(super) summary: Summary,
 }
 
@@ -75,6 +76,7 @@ impl Collected {
             findings: Vec::new(),
             remarks: Vec::new(),
             failures: Vec::new(),
+            notes: Vec::new(),
             summary: Summary::default(),
         }
     }
@@ -100,6 +102,17 @@ impl Collected {
     /// The file of a finding.
     pub(super) fn file(&self, entry: &Entry) -> Option<&File> {
         self.files.get(entry.file?)
+    }
+
+    /// The path of a finding, from the root of the repository; `cluster/NAMESPACE/KIND/NAME.yaml` for
+    /// an object that is in no file.
+    pub(super) fn path(&self, entry: &Entry) -> Option<Cow<'_, str>> {
+        if let Some(file) = self.file(entry) {
+            return Some(file.path.as_str().into());
+        }
+        let ObjectId { kind, namespace, name, .. } = self.object(entry)?;
+        let folder = if namespace.is_empty() { "" } else { "/" };
+        Some(format!("cluster/{namespace}{folder}{kind}/{name}.yaml").into())
     }
 
     /// The fingerprint of a finding.
@@ -162,6 +175,10 @@ impl Report for Collected {
 
     fn failure(&mut self, message: &str) {
         self.failures.push(message.to_owned());
+    }
+
+    fn note(&mut self, message: &str) {
+        self.notes.push(message.to_owned());
     }
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {

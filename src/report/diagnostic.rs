@@ -3,9 +3,11 @@
 use std::fmt;
 
 use crate::{
+    engine::verdict::{Downgrade, Judged},
     exit::Exit,
     finding::{Meta, Mode, Reason},
     manifests::id::ObjectId,
+    object::marks,
     yaml::Mark,
 };
 
@@ -49,7 +51,49 @@ pub(crate) struct Diagnostic {
     pub(crate) occurrence: usize,
 }
 
+/// How strict a command is, beyond its policy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Strictness {
+    /// Warnings are denials.
+    pub(crate) deny_warnings: bool,
+    /// Nothing exempts itself from warnings: neither comments nor annotations.
+    pub(crate) no_ignores: bool,
+}
+
 impl Diagnostic {
+    /// A judged finding as a report shows it. `None` if its rule is off.
+    pub(crate) fn of(judged: Judged, mark: Mark, strictness: Strictness) -> Option<Self> {
+        let Judged { finding, mut mode, mut downgrade } = judged;
+        if strictness.no_ignores && downgrade == Some(Downgrade::Annotation) {
+            (mode, downgrade) = (Mode::Warn, None);
+        }
+        let severity = match mode {
+            Mode::Off => return None,
+            Mode::Audit => Severity::Note,
+            Mode::Warn if strictness.deny_warnings => Severity::Error,
+            Mode::Warn => Severity::Warning,
+            Mode::Deny => Severity::Error,
+        };
+        Some(Diagnostic {
+            rule: finding.rule,
+            severity,
+            mode,
+            mark,
+            field: finding.field.to_string(),
+            reason: finding.reason,
+            message: finding.message,
+            help: finding.help.map(Into::into),
+            downgrade: downgrade.map(|downgrade| match downgrade {
+                Downgrade::Ratcheted => "not denied: the object had this fault already".to_owned(),
+                Downgrade::Exception(reason) => format!("exempted by the policy: {reason}"),
+                Downgrade::Annotation => {
+                    format!("exempted by the annotation {}", marks::IGNORE_ANNOTATION)
+                }
+            }),
+            occurrence: 0,
+        })
+    }
+
     /// What is wrong, and what to write instead.
     pub(crate) fn text(&self) -> String {
         match &self.help {
@@ -119,6 +163,15 @@ pub(crate) struct Summary {
     pub(crate) passed_over: usize,
     /// Findings that are not reported.
     pub(crate) hidden: Hidden,
+    /// Which sets have neither an error nor a warning, if the objects are those of a cluster.
+    pub(crate) healthy: Option<Healthy>,
+}
+
+/// How many sets are healthy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Healthy {
+    pub(crate) daemon_sets: usize,
+    pub(crate) stateful_sets: usize,
 }
 
 /// How many findings are not reported, and why.
@@ -167,12 +220,28 @@ impl Summary {
     }
 }
 
-/// In one line, for people.
+/// For people: in one line, and a second one about the health of a cluster.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let &Summary { files, objects, denied, warned, others, unreadable, passed_over, hidden } =
-            self;
+        let &Summary {
+            files,
+            objects,
+            denied,
+            warned,
+            others,
+            unreadable,
+            passed_over,
+            hidden,
+            healthy,
+        } = self;
         let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+        if let Some(Healthy { daemon_sets, stateful_sets }) = healthy {
+            write!(f, "{} judged: ", count(objects, "object"))?;
+            writeln!(f, "{denied} with errors, {warned} with warnings")?;
+            let (daemon_sets, stateful_sets) =
+                (count(daemon_sets, "DaemonSet"), count(stateful_sets, "StatefulSet"));
+            return write!(f, "healthy: {daemon_sets}, {stateful_sets}");
+        }
         write!(f, "{} judged in {}", count(objects, "object"), count(files, "file"))?;
         write!(f, ": {denied} denied, {warned} warned")?;
         if unreadable > 0 {

@@ -4,7 +4,10 @@
 //!
 //! Format: docs.gitlab.com/ci/testing/code_quality.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 use serde::Serialize;
 
@@ -25,7 +28,7 @@ struct Issue<'a> {
 
 #[derive(Debug, Serialize)]
 struct Location<'a> {
-    path: &'a str,
+    path: Cow<'a, str>,
     lines: Lines,
 }
 
@@ -57,7 +60,7 @@ impl<'a> Issue<'a> {
                 Severity::Note => "info",
             },
             location: Location {
-                path: collected.file(entry).map_or("cluster", |file| &file.path),
+                path: collected.path(entry).unwrap_or_default(),
                 lines: Lines { begin: diagnostic.mark.line.max(1) },
             },
         }

@@ -6,24 +6,52 @@ use serde::Serialize;
 
 use super::{
     collected::{Collected, Entry},
-    diagnostic::Summary,
+    diagnostic::{Healthy, Summary},
 };
 use crate::{manifests::id::ObjectId, printable::Printable, yaml::Mark};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CheckReportV1<'a> {
+struct ReportV1<'a> {
     api_version: &'static str,
+    /// `CheckReport` or `AuditReport`.
     kind: &'static str,
     summary: SummaryV1,
     findings: Vec<FindingV1<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<RemarkV1<'a>>,
+    /// What could not be read of a cluster.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: &'a Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum SummaryV1 {
+    Files(FilesV1),
+    Cluster(ClusterV1),
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SummaryV1 {
+struct ClusterV1 {
+    objects: usize,
+    denied: usize,
+    warned: usize,
+    healthy: HealthyV1,
+}
+
+/// How many sets have neither an error nor a warning.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HealthyV1 {
+    daemon_sets: usize,
+    stateful_sets: usize,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FilesV1 {
     files: usize,
     objects: usize,
     denied: usize,
@@ -93,6 +121,27 @@ impl<'a> From<&'a ObjectId> for ObjectV1<'a> {
     }
 }
 
+impl From<Summary> for SummaryV1 {
+    fn from(summary: Summary) -> Self {
+        let Summary { objects, denied, warned, hidden, .. } = summary;
+        if let Some(Healthy { daemon_sets, stateful_sets }) = summary.healthy {
+            let healthy = HealthyV1 { daemon_sets, stateful_sets };
+            return SummaryV1::Cluster(ClusterV1 { objects, denied, warned, healthy });
+        }
+        SummaryV1::Files(FilesV1 {
+            files: summary.files,
+            objects,
+            denied,
+            warned,
+            unreadable: summary.unreadable,
+            skipped: summary.others,
+            passed_over: summary.passed_over,
+            hidden_by_baseline: hidden.by_baseline,
+            not_new: hidden.as_old,
+        })
+    }
+}
+
 impl<'a> FindingV1<'a> {
     fn new(collected: &'a Collected, entry: &'a Entry) -> Self {
         let diagnostic = &entry.diagnostic;
@@ -113,31 +162,19 @@ impl<'a> FindingV1<'a> {
 
 /// Writes the report, with the findings in the order in which they came.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
-    let Summary { files, objects, denied, warned, others, unreadable, passed_over, hidden } =
-        collected.summary;
-    let skipped = others;
     let remarks = collected.remarks.iter().filter_map(|(number, message)| {
         let object = collected.objects.get(*number)?;
         let file = object.file.and_then(|file| collected.files.get(file));
         let file = file.map(|file| file.name.as_str());
         Some(RemarkV1 { file, object: (&object.id).into(), message })
     });
-    let report = CheckReportV1 {
+    let report = ReportV1 {
         api_version: "setguard.io/v1",
-        kind: "CheckReport",
-        summary: SummaryV1 {
-            files,
-            objects,
-            denied,
-            warned,
-            unreadable,
-            skipped,
-            passed_over,
-            hidden_by_baseline: hidden.by_baseline,
-            not_new: hidden.as_old,
-        },
+        kind: if collected.summary.healthy.is_some() { "AuditReport" } else { "CheckReport" },
+        summary: collected.summary.into(),
         findings: collected.findings.iter().map(|it| FindingV1::new(collected, it)).collect(),
         remarks: remarks.collect(),
+        notes: &collected.notes,
     };
     let mut out = Printable::new(out);
     serde_json::to_writer_pretty(&mut out, &report)?;

@@ -124,6 +124,12 @@ impl Reports {
         };
     }
 
+    /// Something that the user should know, for all outputs. Prints it to standard error too.
+    pub(crate) fn note(&mut self, message: &str) {
+        self.all().for_each(|report| report.note(message));
+        let _ = writeln!(Printable::new(anstream::stderr()), "note: {message}");
+    }
+
     /// Finishes all outputs.
     ///
     /// # Errors

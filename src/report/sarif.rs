@@ -180,9 +180,11 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         Outcome::new(collected, entry, index.ok())
     });
     let results = results.collect();
-    let failures = collected.failures.iter();
+    let failures = collected.failures.iter().map(|text| ("error", text));
+    let notes = collected.notes.iter().map(|text| ("note", text));
+    let notifications = failures.chain(notes);
     let notifications =
-        failures.map(|text| Notification { level: "error", message: Text { text } }).collect();
+        notifications.map(|(level, text)| Notification { level, message: Text { text } }).collect();
     let run = Run {
         tool: Tool {
             driver: Driver {
@@ -253,8 +255,8 @@ impl<'a> Outcome<'a> {
             level: diagnostic.severity.as_str(),
             message: Message { text },
             locations: [Location {
-                physical_location: collected.file(entry).map(|file| PhysicalLocation {
-                    artifact_location: ArtifactLocation { uri: uri(&file.path) },
+                physical_location: collected.path(entry).map(|path| PhysicalLocation {
+                    artifact_location: ArtifactLocation { uri: uri(&path) },
                     region: diagnostic.mark.into(),
                 }),
                 logical_locations: object.into_iter().collect(),

@@ -25,6 +25,8 @@ pub(crate) struct Text {
     out: Printable<Box<dyn Write>>,
     /// Whether somebody is watching, who wants to see an object at once.
     is_terminal: bool,
+    /// The namespace of the last object that is in no file.
+    namespace: Option<String>,
 }
 
 impl Text {
@@ -35,13 +37,18 @@ impl Text {
         let choice = AutoStream::choice(&stdout);
         // The renderer has removed the ESC of others.
         let out = io::BufWriter::new(AutoStream::new(stdout, choice));
-        Text { renderer: renderer(choice), out: Printable::styled(Box::new(out)), is_terminal }
+        Text {
+            renderer: renderer(choice),
+            out: Printable::styled(Box::new(out)),
+            is_terminal,
+            namespace: None,
+        }
     }
 
     /// In a file, without colours.
     pub(crate) fn in_file(file: impl Write + 'static) -> Self {
         let out = Printable::new(Box::new(io::BufWriter::new(file)) as Box<dyn Write>);
-        Text { renderer: Renderer::plain(), out, is_terminal: false }
+        Text { renderer: Renderer::plain(), out, is_terminal: false, namespace: None }
     }
 
     fn print(
@@ -78,12 +85,34 @@ impl Text {
         if let Some(help) = &diagnostic.help {
             group = group.element(Level::HELP.message(clean(help)));
         }
+        // What is wrong with the state of an object has the commands in its help.
+        let commands = diagnostic.help.as_ref().is_some_and(|help| help.contains("`kubectl "));
+        if source.is_none() && !commands {
+            let next = format!("setguard explain {}", diagnostic.rule.id);
+            group = group.element(Level::NOTE.with_name("next").message(next));
+        }
         writeln!(self.out, "{}\n", self.renderer.render(&[group]))
+    }
+
+    /// Prints the namespace of an object that is in no file, if it is not that of the one before.
+    fn heading(&mut self, object: &ObjectReport) -> io::Result<()> {
+        let namespace = &object.id.namespace;
+        if self.namespace.as_ref() == Some(namespace) {
+            return Ok(());
+        }
+        self.namespace = Some(namespace.clone());
+        match &**namespace {
+            "" => writeln!(self.out, "in no namespace\n"),
+            namespace => writeln!(self.out, "namespace {}\n", clean(namespace)),
+        }
     }
 }
 
 impl Report for Text {
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
+        if source.is_none() && !(object.diagnostics.is_empty() && object.remarks.is_empty()) {
+            self.heading(object)?;
+        }
         for diagnostic in &object.diagnostics {
             self.print(source, Some(object), diagnostic)?;
         }
@@ -102,6 +131,9 @@ impl Report for Text {
 
     /// Standard error shows it.
     fn failure(&mut self, _: &str) {}
+
+    /// Standard error shows it.
+    fn note(&mut self, _: &str) {}
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         writeln!(self.out, "{summary}")?;

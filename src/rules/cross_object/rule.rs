@@ -76,6 +76,11 @@ impl<'a> Asked<'a> {
         Asked { item, template: Some(template), cluster, around: Around::Cluster(view) }
     }
 
+    /// An object that a cluster has stored, of which only the summary is at hand.
+    pub const fn stored(view: &'a View, item: &'a Item, cluster: &'a Cluster) -> Self {
+        Asked { item, template: None, cluster, around: Around::Cluster(view) }
+    }
+
     pub(super) const fn inventory(&self) -> &'a Inventory {
         match self.around {
             Around::Input(inventory, _) => inventory,

@@ -37,7 +37,7 @@ Kubernetes: `DefaultStorageClass`, plugin/pkg/admission/storage/storageclass/set
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    if subject.is_update || subject.has_volumes_without_class() {
+    if subject.is_update {
         return;
     }
     for (i, (name, claim)) in read::claims(spec).enumerate() {
@@ -46,7 +46,8 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         let annotated = annotated.into_iter().any(|(key, _)| key == OLD_CLASS_ANNOTATION);
         let named = wanted.volume_name.as_deref().is_some_and(|name| !name.is_empty());
         let empty = wanted.storage_class_name.as_deref() == Some("");
-        if empty && !named && !annotated && wanted.selector.is_none() {
+        let is_fault = empty && !named && !annotated && wanted.selector.is_none();
+        if is_fault && !subject.has_volumes_without_class() {
             found.report(
                 &CLAIM_TEMPLATES.index(i).child("spec").child("storageClassName"),
                 Reason::Invalid,

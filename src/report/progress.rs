@@ -16,38 +16,49 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Shows how much is done on standard error, if that is a terminal with somebody before it. It is
 /// gone at the end.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
     /// Since when somebody has waited without a bar. `None` if there is one, or nobody.
     since: Option<Instant>,
 }
 
 impl Progress {
-    /// Begins to wait. No pipeline has a bar, not even one with a terminal.
-    pub(super) fn new() -> Self {
+    /// Begins to wait while this is done. No pipeline has a bar, not even one with a terminal.
+    pub(crate) fn new(doing: &str) -> Self {
         let is_watched = io::stderr().is_terminal() && env::var_os("CI").is_none();
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("checking {bar:40} {percent}%") {
+        if let Ok(style) = ProgressStyle::with_template(&format!("{doing} {{bar:40}} {{percent}}%"))
+        {
             bar.set_style(style);
         }
         Progress { bar, since: is_watched.then(Instant::now) }
     }
 
     /// Sets how many steps there are.
-    pub(super) fn set_steps(&self, steps: usize) {
+    pub(crate) fn set_steps(&self, steps: usize) {
         self.bar.set_length(steps as u64);
     }
 
+    /// Adds steps to those that there are.
+    pub(crate) fn add_steps(&self, steps: usize) {
+        self.bar.inc_length(steps as u64);
+    }
+
     /// One more step is done.
-    pub(super) fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) {
+        self.advance_by(1);
+    }
+
+    /// So many more steps are done.
+    pub(crate) fn advance_by(&mut self, steps: usize) {
         if self.since.take_if(|since| since.elapsed() > PATIENCE).is_some() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-        self.bar.inc(1);
+        self.bar.inc(steps as u64);
     }
 
     /// Does something that may print, with the bar out of the way.
-    pub(super) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+    pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
     }
 }

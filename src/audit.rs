@@ -1,0 +1,148 @@
+//! `setguard audit`: a running cluster in, a report out.
+//!
+//! Imports: report, live, engine, policy, manifests, rules, observed, inventory, object, kubernetes,
+//! yaml, exit, printable.
+
+mod collections;
+mod found;
+mod judge;
+mod scan;
+
+use std::{cell::RefCell, io::Write as _, rc::Rc};
+
+use anyhow::bail;
+use clap::Args;
+use jiff::SignedDuration;
+
+use self::{
+    judge::Judge,
+    scan::{Seen, scan},
+};
+use crate::{
+    exit::Exit,
+    live::{
+        namespace,
+        reader::{Reader, THROTTLED},
+    },
+    manifests::repository::Repository,
+    policy::{Policy, args::PolicyArgs},
+    printable::Printable,
+    report::{
+        self, args::OutputArgs, diagnostic::Summary, fingerprint::Occurrences, progress::Progress,
+        reports::Reports,
+    },
+    rules::status::rule::Audit,
+};
+
+/// Check a running cluster: what is wrong with its DaemonSets and StatefulSets, and why
+///
+/// Reads the cluster with the kubeconfig, or as a pod of the cluster, and changes nothing unless
+/// --cluster-reports is set. Judges each DaemonSet and StatefulSet as it is stored, together with the
+/// objects around it, and its status. Never reads Secrets or ConfigMaps; lists the pods of a
+/// namespace only if a set in it is not healthy. What may not be read is named, and the rest is done.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes:
+  0  nothing is wrong that would be denied
+  1  something is wrong that would be denied
+  2  wrong usage, an invalid policy, no cluster, or an answer that cannot be read; with --strict also
+     if something may not be read
+
+Examples:
+  setguard audit
+  setguard audit -n shop -n kube-system --context prod
+  setguard audit --format json --policy policy.yaml
+  setguard audit --output sarif=cluster.sarif --output junit=cluster.xml")]
+pub struct AuditArgs {
+    /// Audit only this namespace. May be given more than once; without it all namespaces are audited
+    #[arg(short, long = "namespace", value_name = "NAMESPACE", value_parser = namespace)]
+    namespaces: Vec<String>,
+    /// The context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    /// For how long a pod may be missing or not ready before that is reported
+    #[arg(long, value_name = "DURATION", default_value = "5m")]
+    patience: SignedDuration,
+    /// Fail with 2 if something may not be read
+    #[arg(long)]
+    strict: bool,
+}
+
+/// `setguard audit`.
+///
+/// # Errors
+/// When the policy or a feature gate is invalid, the cluster cannot be reached, or the report cannot
+/// be written.
+pub fn run(args: &AuditArgs) -> anyhow::Result<Exit> {
+    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error) };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(audit(args, policy))
+}
+
+async fn audit(args: &AuditArgs, policy: Policy) -> anyhow::Result<Exit> {
+    let reports = Reports::open(&args.output, &Repository::find(), &policy)?;
+    let progress = Rc::new(RefCell::new(Progress::new("reading")));
+    let bar = progress.clone();
+    let on_busy = move || {
+        let say = || writeln!(Printable::new(anstream::stderr()), "note: {THROTTLED}");
+        // Nobody can be borrowing it: requests are not sent while a page is read.
+        let _ = bar.try_borrow().map(|bar| bar.aside(say));
+    };
+    let reader = Reader::connect(args.context.as_deref(), "audit", on_busy).await?;
+    let release = reader.release().await?;
+    let policy = policy.in_cluster(release.version, &release.gates);
+    let judge = Judge::new(&policy);
+    let mut namespaces = args.namespaces.clone();
+    namespaces.sort();
+    namespaces.dedup();
+
+    let mut seen = scan(&reader, &judge, &namespaces, progress).await;
+    if seen.missing.is_everything() {
+        seen.missing.notes().chain(seen.missing.failures.iter().cloned()).for_each(|why| {
+            let _ = writeln!(Printable::new(anstream::stderr()), "error: {why}");
+        });
+        bail!("neither DaemonSets nor StatefulSets can be read; name namespaces with -n");
+    }
+    let audit = Audit {
+        observed: &seen.observed,
+        cluster: &policy.cluster,
+        now: judge.now,
+        patience: args.patience,
+        context: args.context.as_deref(),
+    };
+    seen.found.status(&audit, &judge);
+    finish(seen, reports, args.strict)
+}
+
+/// Reports what was found.
+fn finish(seen: Seen, mut reports: Reports, strict: bool) -> anyhow::Result<Exit> {
+    let Seen { found, missing, .. } = seen;
+    let mut exit = Exit::Clean;
+    let mut summary = Summary { healthy: Some(found.healthy()), ..Summary::default() };
+    for note in missing.notes() {
+        if strict {
+            exit = Exit::Error;
+            reports.failure(&note);
+        } else {
+            reports.note(&note);
+        }
+    }
+    for failure in &missing.failures {
+        exit = Exit::Error;
+        reports.failure(failure);
+    }
+    let mut occurrences = Occurrences::default();
+    for mut object in found.worst_first() {
+        for diagnostic in &mut object.diagnostics {
+            occurrences.number("", Some(&object.id), diagnostic);
+        }
+        summary.count(&object);
+        reports.object(None, &object)?;
+    }
+    reports.finish(&summary)?;
+    Ok(exit.and(summary.exit()))
+}

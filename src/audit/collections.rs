@@ -1,0 +1,117 @@
+//! What is read of a cluster: which kinds, and how much of them. Never Secrets or ConfigMaps.
+
+use crate::live::reader::List;
+
+/// Objects of a kind, as the API server has them.
+#[derive(Debug)]
+pub(super) struct Collection {
+    pub(super) api_version: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) plural: &'static str,
+    pub(super) is_namespaced: bool,
+    /// Whether the metadata is enough.
+    is_bare: bool,
+    /// Selectors of labels and of fields.
+    labels: Option<&'static str>,
+    fields: Option<&'static str>,
+    /// Whether most clusters do not have the kind.
+    pub(super) is_optional: bool,
+}
+
+impl Collection {
+    const fn of(api_version: &'static str, kind: &'static str, plural: &'static str) -> Self {
+        Collection {
+            api_version,
+            kind,
+            plural,
+            is_namespaced: true,
+            is_bare: false,
+            labels: None,
+            fields: None,
+            is_optional: false,
+        }
+    }
+
+    const fn in_no_namespace(mut self) -> Self {
+        self.is_namespaced = false;
+        self
+    }
+
+    const fn bare(mut self) -> Self {
+        self.is_bare = true;
+        self
+    }
+
+    const fn optional(mut self) -> Self {
+        self.is_optional = true;
+        self
+    }
+
+    /// Its list, in one namespace or in all.
+    pub(super) fn list(&self, namespace: Option<&str>) -> List {
+        List {
+            path: self.path(namespace),
+            is_bare: self.is_bare,
+            labels: self.labels,
+            fields: self.fields,
+        }
+    }
+
+    fn path(&self, namespace: Option<&str>) -> String {
+        let Collection { api_version, plural, .. } = self;
+        let root = if api_version.contains('/') { "apis" } else { "api" };
+        match namespace.filter(|_| self.is_namespaced) {
+            Some(namespace) => format!("/{root}/{api_version}/namespaces/{namespace}/{plural}"),
+            None => format!("/{root}/{api_version}/{plural}"),
+        }
+    }
+
+    /// The path of an object that is in no namespace.
+    pub(super) fn object(&self, name: &str) -> String {
+        format!("{}/{name}", self.path(None))
+    }
+}
+
+/// What is judged. It is read first: what another kind then does not have is missing.
+pub(super) static SETS: [Collection; 4] = [
+    Collection::of("apps/v1", "DaemonSet", "daemonsets"),
+    Collection::of("apps/v1", "StatefulSet", "statefulsets"),
+    Collection::of("apps.kruise.io/v1beta1", "DaemonSet", "daemonsets").optional(),
+    Collection::of("apps.kruise.io/v1beta1", "StatefulSet", "statefulsets").optional(),
+];
+
+/// Namespaces. If only some are audited, those are read one by one.
+pub(super) static NAMESPACES: Collection =
+    Collection::of("v1", "Namespace", "namespaces").in_no_namespace().bare();
+
+/// What matters to every set.
+pub(super) static AROUND: [Collection; 9] = [
+    Collection::of("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses")
+        .in_no_namespace()
+        .bare(),
+    Collection::of("storage.k8s.io/v1", "StorageClass", "storageclasses").in_no_namespace(),
+    Collection::of("v1", "Node", "nodes").in_no_namespace(),
+    Collection::of("v1", "ServiceAccount", "serviceaccounts").bare(),
+    Collection::of("v1", "Service", "services"),
+    Collection::of("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"),
+    Collection::of("apps/v1", "Deployment", "deployments"),
+    // A ReplicaSet of a Deployment has this label, and selects nothing that its Deployment does not
+    // select. There are ten times as many of them as of Deployments.
+    Collection {
+        labels: Some("!pod-template-hash"),
+        ..Collection::of("apps/v1", "ReplicaSet", "replicasets")
+    },
+    Collection::of("apps/v1", "ControllerRevision", "controllerrevisions").bare(),
+];
+
+/// What matters to a set that is not healthy by its status.
+pub(super) static UNHEALTHY: [Collection; 2] = [
+    Collection::of("v1", "Pod", "pods"),
+    Collection { fields: Some("type=Warning"), ..Collection::of("v1", "Event", "events") },
+];
+
+/// What matters to sets with claims.
+pub(super) static CLAIMS: Collection =
+    Collection::of("v1", "PersistentVolumeClaim", "persistentvolumeclaims");
+pub(super) static VOLUMES: Collection =
+    Collection::of("v1", "PersistentVolume", "persistentvolumes").in_no_namespace();

@@ -1,0 +1,114 @@
+//! Judges sets as the API server has stored them.
+
+#![expect(clippy::disallowed_methods, reason = "the time of the audit is read here")]
+
+use jiff::{Timestamp, tz::TimeZone};
+use serde::{Deserialize, de::IgnoredAny};
+
+use super::collections::Collection;
+use crate::{
+    engine::{self, Context, Door, deadline::Deadline, verdict::Verdict},
+    inventory::item::Item,
+    kubernetes::resource::Resource,
+    object::{DecodeError, Object, Subject, storage::Storage},
+    policy::Policy,
+    rules::status::rule::ObjectName,
+};
+
+/// Everything that a judgement depends on besides the objects.
+#[derive(Debug)]
+pub(super) struct Judge<'a> {
+    policy: &'a Policy,
+    /// When the audit began.
+    pub(super) now: Timestamp,
+}
+
+/// What is found in a set alone.
+#[derive(Debug)]
+pub(super) struct Alone {
+    pub(super) name: ObjectName,
+    pub(super) verdict: Verdict,
+    /// Its summary, if it could be read.
+    pub(super) item: Option<Item>,
+    /// Whether its claims and volumes would have to be known.
+    pub(super) lacks_storage: bool,
+}
+
+/// What tells an object of a list from those that have their type.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    api_version: Option<IgnoredAny>,
+    metadata: Names,
+}
+
+#[derive(Deserialize)]
+struct Names {
+    name: Box<str>,
+    #[serde(default)]
+    namespace: Box<str>,
+    #[serde(default)]
+    uid: Box<str>,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(policy: &'a Policy) -> Self {
+        Judge { policy, now: Timestamp::now() }
+    }
+
+    pub(super) fn context(&self) -> Context<'a> {
+        Context {
+            policy: self.policy,
+            door: Door::Audit,
+            today: self.now.to_zoned(TimeZone::UTC).date(),
+            deadline: Deadline::NONE,
+            view: None,
+        }
+    }
+
+    /// Judges a set alone.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(super) fn alone(
+        &self,
+        of: &Collection,
+        json: &str,
+        storage: Option<&Storage>,
+    ) -> Result<Alone, String> {
+        let &Collection { api_version, kind, .. } = of;
+        let wrong = |error: String| format!("a {kind} cannot be read: {error}");
+        let head: Head = serde_json::from_str(json).map_err(|error| wrong(error.to_string()))?;
+        let Names { namespace, name, uid } = head.metadata;
+        let name = ObjectName { namespace, kind, name, api_version, uid };
+        let resource = Resource::of(api_version, kind).ok_or_else(|| wrong(api_version.into()))?;
+        // Objects in lists have no type, except those of custom resources.
+        let typed = match (head.api_version, json.strip_prefix('{')) {
+            (None, Some(rest)) => {
+                format!("{{\"apiVersion\":\"{api_version}\",\"kind\":\"{kind}\",{rest}")
+            }
+            _ => json.to_owned(),
+        };
+        let cx = self.context();
+        let (verdict, item, lacks_storage) = match Object::parse(resource, &typed) {
+            Ok(object) => {
+                let item = Item::of(&object).with_refusals(object.template());
+                let mut subject = Subject::create(object);
+                if let Some(storage) = storage {
+                    subject = subject.beside(storage);
+                }
+                let verdict = engine::evaluate(&subject, &cx);
+                (verdict, Some(item), subject.lacks_storage())
+            }
+            Err(DecodeError::TooHeavy(weight)) => {
+                let (namespace, name) = (&name.namespace, &name.name);
+                (engine::evaluate_too_heavy(&weight, namespace, name, None, &cx), None, false)
+            }
+            Err(error) => {
+                let ObjectName { namespace, name, .. } = &name;
+                return Err(format!("{kind} {namespace}/{name}: {error}"));
+            }
+        };
+        Ok(Alone { name, verdict, item, lacks_storage })
+    }
+}

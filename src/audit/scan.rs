@@ -1,0 +1,270 @@
+//! Reads a cluster. Each object is reduced as it arrives; sets are judged alone then.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
+
+use futures::{StreamExt as _, stream};
+use serde_json::value::RawValue;
+
+use super::{
+    collections::{AROUND, CLAIMS, Collection, NAMESPACES, SETS, UNHEALTHY, VOLUMES},
+    found::Found,
+    judge::Judge,
+};
+use crate::{
+    inventory::{item::Item, kind::Kind, view::Freshness},
+    live::{call::Problem, reader::Reader},
+    object::storage::Storage,
+    observed::Observed,
+    report::progress::Progress,
+};
+
+/// How many lists are read at the same time.
+const AT_ONCE: usize = 2;
+
+/// What is read, and how.
+pub(super) struct Scan<'a> {
+    reader: &'a Reader,
+    judge: &'a Judge<'a>,
+    /// Empty for all.
+    namespaces: &'a [String],
+    seen: RefCell<Seen>,
+}
+
+/// What has been read so far.
+pub(super) struct Seen {
+    pub(super) found: Found,
+    pub(super) observed: Observed,
+    pub(super) missing: Missing,
+    /// How many objects were read.
+    pub(super) objects: usize,
+    storage: Storage,
+    progress: Rc<RefCell<Progress>>,
+}
+
+/// What could not be read.
+#[derive(Debug, Default)]
+pub(super) struct Missing {
+    /// By kind: in which namespaces, and what the API server said first.
+    forbidden: BTreeMap<&'static str, (Vec<String>, String)>,
+    /// What went wrong.
+    pub(super) failures: Vec<String>,
+    kinds: BTreeSet<&'static str>,
+}
+
+/// Reads everything that the rules need, and judges all sets alone and together.
+pub(super) async fn scan<'a>(
+    reader: &'a Reader,
+    judge: &'a Judge<'a>,
+    namespaces: &'a [String],
+    progress: Rc<RefCell<Progress>>,
+) -> Seen {
+    let seen = RefCell::new(Seen {
+        found: Found::default(),
+        observed: Observed::default(),
+        missing: Missing::default(),
+        objects: 0,
+        storage: Storage::default(),
+        progress,
+    });
+    let scan = Scan { reader, judge, namespaces, seen };
+    scan.read_all(scan.jobs(&SETS)).await;
+    if scan.seen.borrow().missing.is_everything() {
+        return scan.seen.into_inner();
+    }
+    scan.read_namespaces().await;
+    scan.read_all(scan.jobs(&AROUND)).await;
+    scan.read_storage().await;
+    scan.read_all(scan.around_unhealthy_sets()).await;
+    let mut seen = scan.seen.into_inner();
+    seen.finish(namespaces);
+    seen.found.together(judge);
+    seen
+}
+
+/// A collection, in one namespace or in all.
+type Job = (&'static Collection, Option<String>);
+
+impl Scan<'_> {
+    /// These collections, in all namespaces that are audited.
+    fn jobs(&self, collections: &'static [Collection]) -> Vec<Job> {
+        let jobs = collections.iter().flat_map(|collection| {
+            let places = match self.namespaces {
+                some if collection.is_namespaced && !some.is_empty() => {
+                    some.iter().cloned().map(Some).collect()
+                }
+                _ => vec![None],
+            };
+            places.into_iter().map(move |place| (collection, place))
+        });
+        jobs.collect()
+    }
+
+    /// What is around the sets that are not healthy.
+    fn around_unhealthy_sets(&self) -> Vec<Job> {
+        let seen = self.seen.borrow();
+        let namespaces = seen.observed.namespaces_with_unhealthy_sets().into_iter();
+        let jobs =
+            namespaces.flat_map(|it| UNHEALTHY.iter().map(move |kind| (kind, Some(it.to_owned()))));
+        jobs.collect()
+    }
+
+    async fn read_all(&self, jobs: Vec<Job>) {
+        let read = |(collection, namespace): Job| async move {
+            let add = |seen: &mut Seen, json: &str| seen.add(collection, json, self.judge);
+            self.read(collection, namespace.as_deref(), add).await;
+        };
+        stream::iter(jobs).for_each_concurrent(AT_ONCE, read).await;
+    }
+
+    /// Reads a list, and does something with each object.
+    async fn read(
+        &self,
+        collection: &'static Collection,
+        namespace: Option<&str>,
+        add: impl Fn(&mut Seen, &str) -> Result<(), String>,
+    ) {
+        let (mut done, mut known) = (0, 0);
+        let on_page = |items: &[&RawValue], remaining: usize| {
+            let mut seen = self.seen.borrow_mut();
+            let total = done + items.len() + remaining;
+            for item in items {
+                if let Err(failure) = add(&mut seen, item.get()) {
+                    seen.missing.failures.push(failure);
+                }
+            }
+            seen.objects += items.len();
+            let mut progress = seen.progress.borrow_mut();
+            progress.add_steps(total.saturating_sub(known));
+            progress.advance_by(items.len());
+            (done, known) = (done + items.len(), known.max(total));
+        };
+        let listed = self.reader.list(&collection.list(namespace), on_page).await;
+        if let Err(problem) = listed {
+            self.seen.borrow_mut().problem(collection, namespace, &problem);
+        }
+    }
+
+    /// Reads the namespaces: all, or those that are named, of which each must exist.
+    async fn read_namespaces(&self) {
+        if self.namespaces.is_empty() {
+            return self.read_all(vec![(&NAMESPACES, None)]).await;
+        }
+        for namespace in self.namespaces {
+            let json = self.reader.get(&NAMESPACES.object(namespace)).await;
+            let mut seen = self.seen.borrow_mut();
+            match json {
+                Ok(json) => {
+                    if let Err(failure) = seen.add(&NAMESPACES, &json, self.judge) {
+                        seen.missing.failures.push(failure);
+                    }
+                }
+                Err(Problem::Absent(_)) => {
+                    let failure = format!("there is no namespace {namespace}");
+                    seen.missing.failures.push(failure);
+                }
+                Err(problem) => seen.problem(&NAMESPACES, Some(namespace), &problem),
+            }
+        }
+    }
+
+    /// Reads claims and volumes where they matter, and judges again the sets that they matter to.
+    async fn read_storage(&self) {
+        let (again, namespaces) = {
+            let seen = self.seen.borrow();
+            let again = seen.found.namespaces_without_storage();
+            let mut namespaces: BTreeSet<String> = again.iter().cloned().collect();
+            let with_claims = seen.observed.namespaces_with_claim_templates().into_iter();
+            namespaces.extend(with_claims.map(str::to_owned));
+            (again, namespaces)
+        };
+        if namespaces.is_empty() {
+            return;
+        }
+        let claims = namespaces.into_iter().map(|namespace| (&CLAIMS, Some(namespace)));
+        self.read_all([(&VOLUMES, None)].into_iter().chain(claims).collect()).await;
+        let storage = std::mem::take(&mut self.seen.borrow_mut().storage);
+        for namespace in again {
+            for collection in &SETS {
+                let judge_again = |seen: &mut Seen, json: &str| {
+                    seen.found.alone_again(self.judge.alone(collection, json, Some(&storage))?);
+                    Ok(())
+                };
+                self.read(collection, Some(&namespace), judge_again).await;
+            }
+        }
+    }
+}
+
+impl Seen {
+    fn add(&mut self, of: &Collection, json: &str, judge: &Judge<'_>) -> Result<(), String> {
+        let &Collection { api_version, kind, .. } = of;
+        let wrong = |error: serde_json::Error| format!("a {kind} cannot be read: {error}");
+        self.observed.add(api_version, kind, json).map_err(wrong)?;
+        match (api_version, kind) {
+            (_, "DaemonSet" | "StatefulSet") => self.found.alone(judge.alone(of, json, None)?),
+            ("v1", "PersistentVolumeClaim") => self.storage.add_claim(json).map_err(wrong)?,
+            ("v1", "PersistentVolume") => self.storage.add_volume(json).map_err(wrong)?,
+            _ => {
+                let kind = Kind::of(api_version, kind);
+                let item = kind.and_then(|kind| Item::read(kind, json));
+                item.map(|item| self.found.view.inventory.put(item));
+            }
+        }
+        Ok(())
+    }
+
+    /// A list could not be read, or not to its end.
+    fn problem(&mut self, of: &Collection, namespace: Option<&str>, problem: &Problem) {
+        let &Collection { kind, plural, is_optional, .. } = of;
+        if is_optional && matches!(problem, Problem::Absent(_)) {
+            return;
+        }
+        self.observed.forbid(kind, namespace);
+        self.missing.kinds.insert(kind);
+        match problem {
+            Problem::Forbidden(why) | Problem::Absent(why) => {
+                let (namespaces, _) =
+                    self.missing.forbidden.entry(plural).or_insert_with(|| (vec![], why.clone()));
+                namespaces.extend(namespace.map(str::to_owned));
+            }
+            problem => {
+                let place = namespace.map(|it| format!(" in namespace {it}")).unwrap_or_default();
+                self.missing.failures.push(format!("{plural}{place}: {problem}"));
+            }
+        }
+    }
+
+    /// Everything was read that can be.
+    fn finish(&mut self, namespaces: &[String]) {
+        let read = SETS.iter().chain(&AROUND).chain([&NAMESPACES]);
+        let read = read.filter(|collection| !self.missing.kinds.contains(collection.kind));
+        for kind in read.filter_map(|it| Kind::of(it.api_version, it.kind)) {
+            self.found.view.set_freshness(kind, Freshness::Fresh);
+        }
+        let named = (!namespaces.is_empty()).then(|| namespaces.iter().cloned().collect());
+        self.found.view.namespaces = named;
+    }
+}
+
+impl Missing {
+    /// What must not be read, a line for each kind.
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
+        self.forbidden.iter().map(|(plural, (namespaces, why))| {
+            let place = match &**namespaces {
+                [] => String::new(),
+                [one] => format!(" in namespace {one}"),
+                some => format!(" in {} namespaces", some.len()),
+            };
+            format!("{plural} cannot be read{place}, so the rules about them are silent: {why}")
+        })
+    }
+
+    /// Whether none of the sets can be read.
+    pub(super) fn is_everything(&self) -> bool {
+        ["DaemonSet", "StatefulSet"].iter().all(|kind| self.kinds.contains(kind))
+    }
+}
