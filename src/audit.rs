@@ -1,21 +1,27 @@
 //! `setguard audit`: a running cluster in, a report out.
 //!
-//! Imports: report, live, engine, policy, manifests, rules, observed, inventory, object, kubernetes,
+//! Imports: report, live, engine, policy, catalogue, manifests, rules, observed, inventory, object, kubernetes,
 //! yaml, exit, printable.
 
+#![expect(clippy::disallowed_methods, reason = "how long the audit takes is measured here")]
+
+mod cluster_reports;
 mod collections;
 mod found;
 mod judge;
+mod metrics;
 mod scan;
 
-use std::{cell::RefCell, io::Write as _, rc::Rc};
+use std::{cell::RefCell, io::Write as _, path::PathBuf, rc::Rc};
 
 use anyhow::bail;
 use clap::Args;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use self::{
+    cluster_reports::{ClusterReports, Unwritten},
     judge::Judge,
+    metrics::Metrics,
     scan::{Seen, scan},
 };
 use crate::{
@@ -64,6 +70,13 @@ pub struct AuditArgs {
     output: OutputArgs,
     #[command(flatten)]
     policy: PolicyArgs,
+    /// The reports that are written to the cluster, one for each object in which something is found
+    #[arg(long, value_enum, default_value_t, value_name = "API")]
+    cluster_reports: ClusterReports,
+    /// Write metrics to this file, for the textfile collector of node_exporter. It is not touched if
+    /// the audit fails
+    #[arg(long, value_name = "FILE")]
+    metrics_file: Option<PathBuf>,
     /// For how long a pod may be missing or not ready before that is reported
     #[arg(long, value_name = "DURATION", default_value = "5m")]
     patience: SignedDuration,
@@ -85,6 +98,8 @@ pub fn run(args: &AuditArgs) -> anyhow::Result<Exit> {
 
 async fn audit(args: &AuditArgs, policy: Policy) -> anyhow::Result<Exit> {
     let reports = Reports::open(&args.output, &Repository::find(), &policy)?;
+    let metrics = args.metrics_file.as_deref().map(|path| Metrics::create(path, &policy));
+    let metrics = metrics.transpose()?;
     let progress = Rc::new(RefCell::new(Progress::new("reading")));
     let bar = progress.clone();
     let on_busy = move || {
@@ -101,8 +116,8 @@ async fn audit(args: &AuditArgs, policy: Policy) -> anyhow::Result<Exit> {
     namespaces.dedup();
 
     let mut seen = scan(&reader, &judge, &namespaces, progress).await;
-    if seen.missing.is_everything() {
-        seen.missing.notes().chain(seen.missing.failures.iter().cloned()).for_each(|why| {
+    if !seen.has_read_sets {
+        seen.missing.forbidden().chain(seen.missing.failures.iter().cloned()).for_each(|why| {
             let _ = writeln!(Printable::new(anstream::stderr()), "error: {why}");
         });
         bail!("neither DaemonSets nor StatefulSets can be read; name namespaces with -n");
@@ -115,15 +130,35 @@ async fn audit(args: &AuditArgs, policy: Policy) -> anyhow::Result<Exit> {
         context: args.context.as_deref(),
     };
     seen.found.status(&audit, &judge);
-    finish(seen, reports, args.strict)
+    let is_complete = seen.missing.has_all_sets();
+    let written = cluster_reports::write(
+        args.cluster_reports,
+        &reader,
+        &namespaces,
+        &seen.found,
+        is_complete,
+    );
+    match written.await {
+        Ok(()) => {}
+        Err(Unwritten::NotServed(why)) => seen.missing.notes.push(why),
+        Err(Unwritten::Failed(why)) => seen.missing.failures.push(why),
+    }
+    finish(seen, reports, metrics, &judge, args.strict)
 }
 
 /// Reports what was found.
-fn finish(seen: Seen, mut reports: Reports, strict: bool) -> anyhow::Result<Exit> {
+fn finish(
+    seen: Seen,
+    mut reports: Reports,
+    metrics: Option<Metrics>,
+    judge: &Judge<'_>,
+    strict: bool,
+) -> anyhow::Result<Exit> {
     let Seen { found, missing, .. } = seen;
     let mut exit = Exit::Clean;
     let mut summary = Summary { healthy: Some(found.healthy()), ..Summary::default() };
-    for note in missing.notes() {
+    missing.notes.iter().for_each(|note| reports.note(note));
+    for note in missing.forbidden() {
         if strict {
             exit = Exit::Error;
             reports.failure(&note);
@@ -141,8 +176,15 @@ fn finish(seen: Seen, mut reports: Reports, strict: bool) -> anyhow::Result<Exit
             occurrences.number("", Some(&object.id), diagnostic);
         }
         summary.count(&object);
+        metrics.iter().for_each(|metrics| metrics.count(&object));
         reports.object(None, &object)?;
     }
     reports.finish(&summary)?;
+    if let Some(metrics) = metrics
+        && missing.failures.is_empty()
+    {
+        let ended = Timestamp::now();
+        metrics.write(ended.duration_since(judge.now), ended)?;
+    }
     Ok(exit.and(summary.exit()))
 }

@@ -8,7 +8,7 @@
 pub(crate) mod args;
 pub(crate) mod collected;
 pub(crate) mod diagnostic;
-mod file;
+pub(crate) mod file;
 pub(crate) mod fingerprint;
 mod github;
 mod gitlab;

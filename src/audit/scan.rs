@@ -39,8 +39,8 @@ pub(super) struct Seen {
     pub(super) found: Found,
     pub(super) observed: Observed,
     pub(super) missing: Missing,
-    /// How many objects were read.
-    pub(super) objects: usize,
+    /// Whether DaemonSets or StatefulSets could be read anywhere.
+    pub(super) has_read_sets: bool,
     storage: Storage,
     progress: Rc<RefCell<Progress>>,
 }
@@ -50,6 +50,8 @@ pub(super) struct Seen {
 pub(super) struct Missing {
     /// By kind: in which namespaces, and what the API server said first.
     forbidden: BTreeMap<&'static str, (Vec<String>, String)>,
+    /// What else the user should know.
+    pub(super) notes: Vec<String>,
     /// What went wrong.
     pub(super) failures: Vec<String>,
     kinds: BTreeSet<&'static str>,
@@ -66,13 +68,13 @@ pub(super) async fn scan<'a>(
         found: Found::default(),
         observed: Observed::default(),
         missing: Missing::default(),
-        objects: 0,
+        has_read_sets: false,
         storage: Storage::default(),
         progress,
     });
     let scan = Scan { reader, judge, namespaces, seen };
     scan.read_all(scan.jobs(&SETS)).await;
-    if scan.seen.borrow().missing.is_everything() {
+    if !scan.seen.borrow().has_read_sets {
         return scan.seen.into_inner();
     }
     scan.read_namespaces().await;
@@ -136,15 +138,16 @@ impl Scan<'_> {
                     seen.missing.failures.push(failure);
                 }
             }
-            seen.objects += items.len();
             let mut progress = seen.progress.borrow_mut();
             progress.add_steps(total.saturating_sub(known));
             progress.advance_by(items.len());
             (done, known) = (done + items.len(), known.max(total));
         };
         let listed = self.reader.list(&collection.list(namespace), on_page).await;
-        if let Err(problem) = listed {
-            self.seen.borrow_mut().problem(collection, namespace, &problem);
+        let mut seen = self.seen.borrow_mut();
+        match listed {
+            Ok(()) => seen.has_read_sets |= !collection.is_optional,
+            Err(problem) => seen.problem(collection, namespace, &problem),
         }
     }
 
@@ -252,7 +255,7 @@ impl Seen {
 
 impl Missing {
     /// What must not be read, a line for each kind.
-    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
+    pub(super) fn forbidden(&self) -> impl Iterator<Item = String> {
         self.forbidden.iter().map(|(plural, (namespaces, why))| {
             let place = match &**namespaces {
                 [] => String::new(),
@@ -263,8 +266,8 @@ impl Missing {
         })
     }
 
-    /// Whether none of the sets can be read.
-    pub(super) fn is_everything(&self) -> bool {
-        ["DaemonSet", "StatefulSet"].iter().all(|kind| self.kinds.contains(kind))
+    /// Whether all sets were read.
+    pub(super) fn has_all_sets(&self) -> bool {
+        self.failures.is_empty() && !SETS.iter().any(|set| self.kinds.contains(set.kind))
     }
 }

@@ -67,7 +67,7 @@ impl Problem {
         }
     }
 
-    pub(super) fn failed(error: impl Into<anyhow::Error>) -> Problem {
+    pub(crate) fn failed(error: impl Into<anyhow::Error>) -> Problem {
         Problem::Failed(format!("{:#}", error.into()))
     }
 }

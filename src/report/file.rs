@@ -11,7 +11,7 @@ use std::{
 /// A file that is complete when it appears: it is written beside its place and then moved there. If
 /// the run fails, an older report stays as it was.
 #[derive(Debug)]
-pub(super) struct ReportFile {
+pub(crate) struct ReportFile {
     path: PathBuf,
     /// Where it is written. `None` for what is no regular file, such as a pipe.
     beside: Option<PathBuf>,
@@ -20,7 +20,7 @@ pub(super) struct ReportFile {
 
 impl ReportFile {
     /// Prepares it, so that nothing is judged in vain if it cannot be written.
-    pub(super) fn create(path: &Path) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let path = path.to_owned();
         if path.is_dir() {
             return Err(io::Error::other("this is a folder; name a file in it"));
@@ -44,17 +44,17 @@ impl ReportFile {
     }
 
     /// Where it will be.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The file, for writing.
-    pub(super) fn writer(&self) -> io::Result<fs::File> {
+    pub(crate) fn writer(&self) -> io::Result<fs::File> {
         self.file.try_clone()
     }
 
     /// Moves it to its place.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    pub(crate) fn finish(mut self) -> io::Result<()> {
         match self.beside.take() {
             Some(beside) => fs::rename(beside, &self.path),
             None => Ok(()),

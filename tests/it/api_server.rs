@@ -5,7 +5,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read as _, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
     sync::{Arc, Condvar, Mutex, MutexGuard},
@@ -14,6 +14,12 @@ use std::{
 };
 
 use serde_json::{Value, json};
+
+/// The groups that every API server has.
+const BUILT_IN: [&str; 4] = ["apps", "policy", "scheduling.k8s.io", "storage.k8s.io"];
+
+/// Before the names of OpenKruise's resources, whose objects have their type in lists too.
+const KRUISE: &str = "kruise:";
 
 /// How the server treats a list that a watch is to begin with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,8 +53,16 @@ pub struct World {
     pub garbage: Option<String>,
     /// The content of `/metrics`, which is forbidden without.
     pub metrics: Option<String>,
+    /// Groups, with their versions and resources, of which there may be objects.
+    pub custom: BTreeMap<&'static str, &'static str>,
+    /// How many requests are answered with 429 before any other.
+    pub busy: usize,
+    /// How many pages after the first are answered with 410, and whether a token comes with it.
+    pub gone: (usize, bool),
     /// All requests, with their queries.
     pub requests: Vec<String>,
+    /// The heads of all requests.
+    pub heads: Vec<String>,
     /// The lists that are being answered, and the most at one time.
     listing: (usize, usize),
     /// Whether the test is over.
@@ -81,7 +95,11 @@ impl ApiServer {
             hold_pages: false,
             garbage: None,
             metrics: None,
+            custom: BTreeMap::new(),
+            busy: 0,
+            gone: (0, false),
             requests: Vec::new(),
+            heads: Vec::new(),
             listing: (0, 0),
             over: false,
         };
@@ -125,6 +143,12 @@ impl ApiServer {
     /// Creates or changes an object.
     pub fn apply(&self, resource: &str, object: &Value) {
         self.change(|world| world.apply(resource, object));
+    }
+
+    /// An object, if it is there.
+    pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
+        let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
+        self.world().objects.get(&key).cloned()
     }
 
     pub fn delete(&self, resource: &str, namespace: &str, name: &str) {
@@ -214,7 +238,28 @@ impl Connection {
             }
         }
         let uri = head.split(' ').nth(1).unwrap().to_owned();
-        self.world().requests.push(uri.clone());
+        let method = head.split(' ').next().unwrap().to_owned();
+        let length = head.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().unwrap())
+        });
+        let mut body = vec![0; length.unwrap_or(0)];
+        if reader.read_exact(&mut body).is_err() {
+            return;
+        }
+        let is_busy = {
+            let mut world = self.world();
+            world.requests.push(uri.clone());
+            world.heads.push(head);
+            let is_busy = world.busy > 0;
+            world.busy -= usize::from(is_busy);
+            is_busy
+        };
+        if is_busy {
+            let body = status(429, "too many requests");
+            let _ = answer_with(&mut stream, 429, "Retry-After: 1\r\n", &body);
+            return;
+        }
         if self.world().silent {
             // The client is left alone with an open connection.
             drop(self.wait_while(|_| true));
@@ -225,7 +270,8 @@ impl Connection {
         let _ = match path {
             "/version" => self.version(&mut stream),
             "/metrics" => self.metrics(&mut stream),
-            _ => self.resource(&mut stream, path, query),
+            _ if method == "GET" => self.resource(&mut stream, path, query),
+            _ => self.write(&mut stream, &method, path, &body),
         };
     }
 
@@ -246,9 +292,27 @@ impl Connection {
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let query = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         let parts: Vec<&str> = path.split('/').collect();
+        if parts[1] == "apis" && !BUILT_IN.contains(&parts[2]) {
+            let resources = self.world().custom.get(&*parts[2..4].join("/")).copied();
+            let list = resources.map(|name| json!({"resources": [{"name": name}]}).to_string());
+            match list {
+                None => return answer(stream, 404, &status(404, "no such group")),
+                Some(list) if parts.len() == 4 => return answer(stream, 200, &list),
+                Some(_) => {}
+            }
+        }
+        if parts.len() == 5 && parts[3] == "namespaces" {
+            let key = ("namespaces".to_owned(), String::new(), parts[4].to_owned());
+            let found = self.world().objects.get(&key).cloned();
+            return match found {
+                Some(object) => answer(stream, 200, &object.to_string()),
+                None => answer(stream, 404, &status(404, "no such namespace")),
+            };
+        }
         let place = parts.iter().position(|part| *part == "namespaces");
         let namespace = place.and_then(|at| parts.get(at + 1)).map(|it| (*it).to_owned());
-        let resource = (*parts.last().unwrap()).to_owned();
+        let prefix = if parts[2] == "apps.kruise.io" { KRUISE } else { "" };
+        let resource = format!("{prefix}{}", parts.last().unwrap());
         let question = Question { resource, namespace, query };
         {
             let world = self.world();
@@ -267,6 +331,29 @@ impl Connection {
         }
     }
 
+    /// Server-side apply and deletion, in a namespace.
+    fn write(
+        &self,
+        stream: &mut TcpStream,
+        method: &str,
+        path: &str,
+        body: &[u8],
+    ) -> std::io::Result<()> {
+        let parts: Vec<&str> = path.split('/').collect();
+        let [.., namespace, resource, name] = &parts[..] else { panic!("{path}") };
+        let mut world = self.world();
+        if world.forbidden.contains(resource) {
+            return answer(stream, 403, &status(403, "you may not"));
+        }
+        match method {
+            "PATCH" => world.apply(resource, &serde_json::from_slice(body).unwrap()),
+            "DELETE" => world.delete(resource, namespace, name),
+            _ => panic!("{method} {path}"),
+        }
+        drop(world);
+        answer(stream, 200, "{}")
+    }
+
     fn list(&self, stream: &mut TcpStream, question: &Question) -> std::io::Result<()> {
         {
             let mut world = self.world();
@@ -275,11 +362,24 @@ impl Connection {
         }
         let first: usize = question.query.get("continue").map_or(0, |it| it.parse().unwrap());
         let hold = |world: &World| world.hold_pages && first > 0;
+        if first > 0 && self.world().gone.0 > 0 {
+            let mut world = self.world();
+            world.gone.0 -= 1;
+            world.listing.0 -= 1;
+            let token = if world.gone.1 { first.to_string() } else { String::new() };
+            let gone = json!({"kind": "Status", "code": 410, "message": "too old",
+                "metadata": {"continue": token}});
+            drop(world);
+            return answer(stream, 410, &gone.to_string());
+        }
         let page = {
             let world = self.wait_while(hold);
             let all = world.of(&question.resource, question.namespace.as_deref());
             let limit: usize = question.query.get("limit").map_or(1000, |it| it.parse().unwrap());
-            let items: Vec<Value> = all.iter().skip(first).take(limit).map(|it| bare(it)).collect();
+            let items = all.iter().skip(first).take(limit);
+            let is_custom = question.resource.starts_with(KRUISE);
+            let items: Vec<Value> =
+                items.map(|it| if is_custom { (*it).clone() } else { bare(it) }).collect();
             let next =
                 if first + limit < all.len() { (first + limit).to_string() } else { String::new() };
             let version = world.version.to_string();
@@ -369,10 +469,19 @@ fn status(code: u16, message: &str) -> String {
 }
 
 fn answer(stream: &mut TcpStream, code: u16, body: &str) -> std::io::Result<()> {
+    answer_with(stream, code, "", body)
+}
+
+fn answer_with(
+    stream: &mut TcpStream,
+    code: u16,
+    headers: &str,
+    body: &str,
+) -> std::io::Result<()> {
     let length = body.len();
     write!(
         stream,
-        "HTTP/1.1 {code} x\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\
+        "HTTP/1.1 {code} x\r\n{headers}Content-Type: application/json\r\nContent-Length: {length}\r\n\
          Connection: close\r\n\r\n{body}"
     )?;
     stream.flush()

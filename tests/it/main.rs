@@ -14,6 +14,8 @@
 #[cfg(feature = "server")]
 mod api_server;
 mod asking;
+#[cfg(feature = "server")]
+mod audit;
 mod baseline;
 mod bounds;
 mod catalogue;

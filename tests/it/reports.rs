@@ -56,7 +56,7 @@ fn run_in(folder: &Folder, below: &str, args: &[&str], environment: &[(&str, &st
 }
 
 /// Parses SARIF, and checks it against the schema and against what GitHub asks for beyond it.
-fn sarif(text: &str) -> Value {
+pub(crate) fn sarif(text: &str) -> Value {
     let log: Value = serde_json::from_str(text).unwrap();
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler.enable_format_assertions();

@@ -1,0 +1,224 @@
+//! Reports in the cluster: an OpenReports Report or a PolicyReport for each object with findings.
+//!
+//! A report is written only if it has changed, belongs to its object, so that it goes with it, and is
+//! removed once nothing is found in the object.
+//!
+//! Upstream: openreports.io/v1alpha1 (github.com/openreports/reports-api) and
+//! wgpolicyk8s.io/v1alpha2 (github.com/kubernetes-sigs/wg-policy-prototypes).
+
+mod content;
+
+use std::collections::BTreeMap;
+
+use clap::ValueEnum;
+use futures::{StreamExt as _, stream};
+use kube::{
+    api::{DeleteParams, Patch, PatchParams},
+    core,
+};
+use serde::Deserialize;
+
+use self::content::{HASH_ANNOTATION, MANAGER, Report};
+use super::found::Found;
+use crate::live::{
+    call::Problem,
+    reader::{List, Reader},
+};
+
+/// The field manager of the reports.
+const FIELD_MANAGER: &str = "setguard-audit";
+/// How many reports are written at the same time.
+const AT_ONCE: usize = 2;
+
+/// Which reports are written to the cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum ClusterReports {
+    /// OpenReports if the cluster has them, else PolicyReports if it has those
+    Auto,
+    /// Reports of openreports.io/v1alpha1
+    Openreports,
+    /// PolicyReports of wgpolicyk8s.io/v1alpha2
+    Policyreport,
+    /// Nothing is written
+    #[default]
+    None,
+}
+
+/// An API for reports.
+#[derive(Debug)]
+struct Api {
+    group_version: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+    /// Whether a report names its source itself, and not only in each result.
+    has_source: bool,
+}
+
+static OPEN_REPORTS: Api = Api {
+    group_version: "openreports.io/v1alpha1",
+    kind: "Report",
+    plural: "reports",
+    has_source: true,
+};
+static POLICY_REPORTS: Api = Api {
+    group_version: "wgpolicyk8s.io/v1alpha2",
+    kind: "PolicyReport",
+    plural: "policyreports",
+    has_source: false,
+};
+
+/// What the API server tells of a group and version.
+#[derive(Deserialize)]
+struct Resources {
+    resources: Vec<Resource>,
+}
+
+#[derive(Deserialize)]
+struct Resource {
+    name: String,
+}
+
+/// What is read of a report that exists.
+#[derive(Deserialize)]
+struct Existing {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+    #[serde(default)]
+    namespace: String,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
+}
+
+/// The namespace and the name of a report.
+type Key = (String, String);
+
+/// Why reports are not as they should be.
+#[derive(Debug)]
+pub(super) enum Unwritten {
+    /// The cluster has no API for them, and `auto` does not need one.
+    NotServed(String),
+    /// What went wrong.
+    Failed(String),
+}
+
+/// Makes the reports of these namespaces (all if there is none) be as what was found. Reports are
+/// removed only if it `is_complete`.
+pub(super) async fn write(
+    wanted: ClusterReports,
+    reader: &Reader,
+    namespaces: &[String],
+    found: &Found,
+    is_complete: bool,
+) -> Result<(), Unwritten> {
+    let apis: &[&Api] = match wanted {
+        ClusterReports::Auto => &[&OPEN_REPORTS, &POLICY_REPORTS],
+        ClusterReports::Openreports => &[&OPEN_REPORTS],
+        ClusterReports::Policyreport => &[&POLICY_REPORTS],
+        ClusterReports::None => return Ok(()),
+    };
+    let failed = |problem: Problem| {
+        Unwritten::Failed(format!("reports cannot be written to the cluster: {problem}"))
+    };
+    let Some(api) = served(reader, apis).await.map_err(failed)? else {
+        let apis: Vec<_> = apis.iter().map(|api| api.group_version).collect();
+        let why =
+            format!("no reports are written: the cluster does not have {}", apis.join(" or "));
+        return Err(match wanted {
+            ClusterReports::Auto => Unwritten::NotServed(why),
+            _ => Unwritten::Failed(why),
+        });
+    };
+    let mut existing = existing(api, reader, namespaces).await.map_err(failed)?;
+    let reports = found.entries().filter_map(|(name, entry)| Report::of(api, name, entry));
+    let mut requests = Vec::new();
+    for report in reports {
+        let key = report.key();
+        if existing.remove(&key).as_deref() != Some(report.hash()) {
+            let params = PatchParams::apply(FIELD_MANAGER).force();
+            requests.push(api.at(&key.0).patch(&key.1, &params, &Patch::Apply(report)));
+        }
+    }
+    if is_complete {
+        let gone = existing.into_keys();
+        requests.extend(
+            gone.map(|(place, name)| api.at(&place).delete(&name, &DeleteParams::default())),
+        );
+    }
+    let sent = stream::iter(requests).map(|request| reader.send(request));
+    let problems: Vec<_> = sent
+        .buffer_unordered(AT_ONCE)
+        // The object, its report or its namespace may be gone meanwhile.
+        .filter_map(async |sent| sent.err().filter(|it| !matches!(it, Problem::Absent(_))))
+        .collect()
+        .await;
+    let more = problems.len().saturating_sub(1);
+    match problems.into_iter().next() {
+        None => Ok(()),
+        Some(first) if more == 0 => Err(failed(first)),
+        Some(first) => Err(Unwritten::Failed(format!(
+            "{} reports cannot be written to the cluster: {first}",
+            more + 1
+        ))),
+    }
+}
+
+/// The first of these APIs that the cluster has.
+async fn served(reader: &Reader, apis: &[&'static Api]) -> Result<Option<&'static Api>, Problem> {
+    for api in apis {
+        match reader.get(&format!("/apis/{}", api.group_version)).await {
+            Ok(text) => {
+                let Resources { resources } =
+                    serde_json::from_str(&text).map_err(Problem::failed)?;
+                if resources.iter().any(|resource| resource.name == api.plural) {
+                    return Ok(Some(api));
+                }
+            }
+            Err(Problem::Absent(_)) => {}
+            Err(problem) => return Err(problem),
+        }
+    }
+    Ok(None)
+}
+
+/// Our reports, with the hash of what each contains.
+async fn existing(
+    api: &Api,
+    reader: &Reader,
+    namespaces: &[String],
+) -> Result<BTreeMap<Key, String>, Problem> {
+    let mut existing = BTreeMap::new();
+    let paths = match namespaces {
+        [] => vec![format!("/apis/{}/{}", api.group_version, api.plural)],
+        some => some.iter().map(|namespace| api.at(namespace).url_path).collect(),
+    };
+    for path in paths {
+        let list = List { path, is_bare: true, labels: Some(MANAGER), fields: None };
+        let mut wrong = None;
+        let listed = reader.list(&list, |items, _| {
+            for item in items {
+                match serde_json::from_str(item.get()) {
+                    Ok(Existing { metadata: Metadata { name, namespace, mut annotations } }) => {
+                        let hash = annotations.remove(HASH_ANNOTATION).unwrap_or_default();
+                        existing.insert((namespace, name), hash);
+                    }
+                    Err(error) => wrong = Some(error),
+                }
+            }
+        });
+        listed.await?;
+        wrong.map_or(Ok(()), |error| Err(Problem::failed(error)))?;
+    }
+    Ok(existing)
+}
+
+impl Api {
+    /// Its reports in a namespace.
+    fn at(&self, namespace: &str) -> core::Request {
+        let Api { group_version, plural, .. } = self;
+        core::Request::new(format!("/apis/{group_version}/namespaces/{namespace}/{plural}"))
+    }
+}

@@ -1,0 +1,164 @@
+//! What a report in the cluster contains: no time, and nothing else that changes while the findings do
+//! not.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::{Api, Key};
+use crate::{
+    audit::found::Entry,
+    report::diagnostic::{Diagnostic, Severity},
+    rules::status::rule::ObjectName,
+};
+
+/// The label of our reports, and a selector for it.
+pub(super) const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "setguard");
+pub(super) const MANAGER: &str = "app.kubernetes.io/managed-by=setguard";
+/// The annotation with the hash of a report without it.
+pub(super) const HASH_ANNOTATION: &str = "setguard.io/report-hash";
+/// More findings are only counted: etcd takes no object of more than 1.5 MiB.
+const MOST_RESULTS: usize = 100;
+
+/// A Report or a PolicyReport.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Report<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: Metadata<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'static str>,
+    scope: Reference<'a>,
+    summary: Summary,
+    results: Vec<Outcome>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    name: String,
+    namespace: &'a str,
+    labels: BTreeMap<&'static str, &'static str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    annotations: BTreeMap<&'static str, String>,
+    owner_references: [Owner<'a>; 1],
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Owner<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    name: &'a str,
+    uid: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Reference<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    namespace: &'a str,
+    name: &'a str,
+    uid: &'a str,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Summary {
+    pass: usize,
+    fail: usize,
+    warn: usize,
+    error: usize,
+    skip: usize,
+}
+
+/// What the API calls a result.
+#[derive(Debug, Serialize)]
+struct Outcome {
+    source: &'static str,
+    policy: &'static str,
+    category: &'static str,
+    severity: &'static str,
+    result: &'static str,
+    message: String,
+    scored: bool,
+    properties: BTreeMap<&'static str, String>,
+}
+
+impl<'a> Report<'a> {
+    /// The report on an object; `None` if there is nothing to report, or if the object is in no
+    /// namespace: it has no report.
+    pub(super) fn of(api: &Api, object: &'a ObjectName, entry: &Entry) -> Option<Self> {
+        let ObjectName { namespace, kind, name, api_version, uid } = object;
+        if namespace.is_empty() || uid.is_empty() {
+            return None;
+        }
+        let results: Vec<_> = entry.diagnostics.iter().filter_map(Outcome::of).collect();
+        if results.is_empty() {
+            return None;
+        }
+        let count = |result| results.iter().filter(|it| it.result == result).count();
+        let summary = Summary {
+            fail: count("fail"),
+            warn: count("warn"),
+            skip: count("skip"),
+            ..Summary::default()
+        };
+        let mut report = Report {
+            api_version: api.group_version,
+            kind: api.kind,
+            metadata: Metadata {
+                name: format!("setguard-{uid}"),
+                namespace,
+                labels: BTreeMap::from([LABEL]),
+                annotations: BTreeMap::new(),
+                owner_references: [Owner { api_version, kind, name, uid }],
+            },
+            source: api.has_source.then_some("setguard"),
+            scope: Reference { api_version, kind, namespace, name, uid },
+            summary,
+            results: results.into_iter().take(MOST_RESULTS).collect(),
+        };
+        let text = serde_json::to_vec(&report).unwrap_or_default();
+        let digits = Sha256::digest(text).iter().take(16).fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
+        report.metadata.annotations.insert(HASH_ANNOTATION, digits);
+        Some(report)
+    }
+
+    pub(super) fn key(&self) -> Key {
+        (self.metadata.namespace.to_owned(), self.metadata.name.clone())
+    }
+
+    pub(super) fn hash(&self) -> &str {
+        self.metadata.annotations.get(HASH_ANNOTATION).map_or("", String::as_str)
+    }
+}
+
+impl Outcome {
+    /// A finding as a report has it. Notes are left out, except those that are exempted findings.
+    fn of(diagnostic: &Diagnostic) -> Option<Self> {
+        let (result, severity) = match (&diagnostic.downgrade, diagnostic.severity) {
+            (_, Severity::Error) => ("fail", "high"),
+            (_, Severity::Warning) => ("warn", "medium"),
+            (Some(_), Severity::Note) => ("skip", "low"),
+            (None, Severity::Note) => return None,
+        };
+        let reason = diagnostic.downgrade.clone().map(|reason| ("reason", reason));
+        let field = Some(("field", diagnostic.field.clone())).filter(|(_, it)| !it.is_empty());
+        Some(Outcome {
+            source: "setguard",
+            policy: diagnostic.rule.id,
+            category: "DaemonSets and StatefulSets",
+            severity,
+            result,
+            message: diagnostic.text(),
+            scored: true,
+            properties: reason.into_iter().chain(field).collect(),
+        })
+    }
+}
