@@ -6,19 +6,20 @@
 //! Upstream: openreports.io/v1alpha1 (github.com/openreports/reports-api) and
 //! wgpolicyk8s.io/v1alpha2 (github.com/kubernetes-sigs/wg-policy-prototypes).
 
+mod api;
 mod content;
 
 use std::collections::BTreeMap;
 
 use clap::ValueEnum;
 use futures::{StreamExt as _, stream};
-use kube::{
-    api::{DeleteParams, Patch, PatchParams},
-    core,
-};
+use kube::api::{DeleteParams, Patch, PatchParams};
 use serde::Deserialize;
 
-use self::content::{HASH_ANNOTATION, MANAGER, Report};
+use self::{
+    api::{Api, Key, OPEN_REPORTS, POLICY_REPORTS},
+    content::{HASH_ANNOTATION, MANAGER, Report},
+};
 use super::found::Found;
 use crate::live::{
     call::Problem,
@@ -43,29 +44,6 @@ pub(super) enum ClusterReports {
     #[default]
     None,
 }
-
-/// An API for reports.
-#[derive(Debug)]
-struct Api {
-    group_version: &'static str,
-    kind: &'static str,
-    plural: &'static str,
-    /// Whether a report names its source itself, and not only in each result.
-    has_source: bool,
-}
-
-static OPEN_REPORTS: Api = Api {
-    group_version: "openreports.io/v1alpha1",
-    kind: "Report",
-    plural: "reports",
-    has_source: true,
-};
-static POLICY_REPORTS: Api = Api {
-    group_version: "wgpolicyk8s.io/v1alpha2",
-    kind: "PolicyReport",
-    plural: "policyreports",
-    has_source: false,
-};
 
 /// What the API server tells of a group and version.
 #[derive(Deserialize)]
@@ -92,9 +70,6 @@ struct Metadata {
     #[serde(default)]
     annotations: BTreeMap<String, String>,
 }
-
-/// The namespace and the name of a report.
-type Key = (String, String);
 
 /// Why reports are not as they should be.
 #[derive(Debug)]
@@ -213,12 +188,4 @@ async fn existing(
         wrong.map_or(Ok(()), |error| Err(Problem::failed(error)))?;
     }
     Ok(existing)
-}
-
-impl Api {
-    /// Its reports in a namespace.
-    fn at(&self, namespace: &str) -> core::Request {
-        let Api { group_version, plural, .. } = self;
-        core::Request::new(format!("/apis/{group_version}/namespaces/{namespace}/{plural}"))
-    }
 }

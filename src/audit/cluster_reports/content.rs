@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{Api, Key};
+use super::api::{Api, Key};
 use crate::{
     audit::found::Entry,
     report::diagnostic::{Diagnostic, Severity},
