@@ -115,7 +115,8 @@ async fn audit(args: &AuditArgs, policy: Policy) -> anyhow::Result<Exit> {
     namespaces.sort();
     namespaces.dedup();
 
-    let mut seen = scan(&reader, &judge, &namespaces, progress).await;
+    let mut seen = scan(&reader, &judge, &namespaces, progress.clone()).await;
+    progress.borrow().end();
     if !seen.has_read_sets {
         seen.missing.forbidden().chain(seen.missing.failures.iter().cloned()).for_each(|why| {
             let _ = writeln!(Printable::new(anstream::stderr()), "error: {why}");

@@ -2,10 +2,12 @@
 //! are sent, so that they take no memory here.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{self, BufRead as _, BufReader, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
+    sync::{Arc, Mutex},
     thread,
     time::{Duration, Instant},
 };
@@ -22,11 +24,15 @@ const NAMESPACES: usize = 200;
 pub(crate) struct Cluster {
     minor: &'static str,
     kinds: Vec<Kind>,
+    /// How many bytes were sent in lists, by kind.
+    sent: Arc<Mutex<BTreeMap<&'static str, usize>>>,
 }
 
 #[derive(Clone)]
 struct Kind {
     plural: &'static str,
+    /// One in so many objects is not healthy; 0 if all are.
+    unhealthy: usize,
     /// An object in which `@NAME@` and `@NAMESPACE@` are to be replaced.
     template: String,
     count: usize,
@@ -40,6 +46,7 @@ impl Cluster {
             plural,
             template: template.to_string(),
             count: if full { count } else { 0 },
+            unhealthy: 0,
         };
         let small = |kind: &str| json!({"kind": kind, "metadata": metadata(2)});
         let budget = json!({
@@ -48,6 +55,7 @@ impl Cluster {
         });
         Cluster {
             minor,
+            sent: Arc::default(),
             kinds: vec![
                 kind("daemonsets", &workload("DaemonSet"), 2_500),
                 kind("statefulsets", &workload("StatefulSet"), 2_500),
@@ -60,6 +68,33 @@ impl Cluster {
                 kind("priorityclasses", &small("PriorityClass"), 5),
             ],
         }
+    }
+
+    /// The same with what only an audit reads: 150,000 pods, 15,000 revisions and 5,000 service
+    /// accounts. One in so many sets waits for a pod, by its status; none if that is 0.
+    pub(crate) fn audited(unhealthy: usize) -> Self {
+        let mut cluster = Cluster::new("36", true);
+        for kind in cluster.kinds.iter_mut().filter(|kind| kind.plural.ends_with("sets")) {
+            kind.unhealthy = unhealthy;
+        }
+        let more = |plural, template: &Value, count| Kind {
+            plural,
+            template: template.to_string(),
+            count,
+            unhealthy: 0,
+        };
+        let small = |kind: &str, fields| json!({"kind": kind, "metadata": metadata(fields)});
+        cluster.kinds.extend([
+            more("pods", &pod(), 150_000),
+            more("controllerrevisions", &small("ControllerRevision", 12), 15_000),
+            more("serviceaccounts", &small("ServiceAccount", 2), 5_000),
+        ]);
+        cluster
+    }
+
+    /// The number of bytes that were sent in lists, by kind.
+    pub(crate) fn sent(&self) -> BTreeMap<&'static str, usize> {
+        self.sent.lock().expect("an unpoisoned lock").clone()
     }
 
     /// The number of objects, and the bytes of them.
@@ -106,6 +141,14 @@ impl Cluster {
             pairs.find(|(name, _)| *name == key).map(|(_, value)| value)
         };
         let plural = path.rsplit('/').next().unwrap_or_default();
+        // No OpenKruise; and no objects by labels, for which only bare ReplicaSets are asked.
+        if path.contains("kruise") {
+            return stream
+                .write_all(b"HTTP/1.1 404 x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+        }
+        if value("labelSelector").is_some() {
+            return whole(&mut stream, r#"{"metadata":{},"items":[]}"#);
+        }
         let Some(kind) = self.kinds.iter().find(|kind| kind.plural == plural) else {
             let version = format!("v1.{}.0", self.minor);
             let body = json!({"major": "1", "minor": self.minor, "gitVersion": version});
@@ -117,7 +160,14 @@ impl Cluster {
             return kind.watch(&mut stream, Duration::from_secs(seconds), streams);
         }
         let number = |key| value(key).and_then(|it| it.parse::<usize>().ok());
-        whole(&mut stream, &kind.page(number("continue").unwrap_or(0), number("limit")))
+        let namespace = path.split_once("/namespaces/").and_then(|(_, rest)| rest.split_once('/'));
+        let page = match namespace {
+            Some((namespace, _)) => kind.page_of(namespace),
+            None => kind.page(number("continue").unwrap_or(0), number("limit")),
+        };
+        *self.sent.lock().expect("an unpoisoned lock").entry(kind.plural).or_default() +=
+            page.len();
+        whole(&mut stream, &page)
     }
 }
 
@@ -128,7 +178,19 @@ impl Kind {
             i => format!("team-{i}"),
         };
         let name = format!("{}-{i}", self.plural);
-        self.template.replace("@NAMESPACE@", &namespace).replace("@NAME@", &name)
+        let is_healthy = self.unhealthy == 0 || !i.is_multiple_of(self.unhealthy);
+        let ready = if is_healthy { "3" } else { "2" };
+        let object = self.template.replace("@NAMESPACE@", &namespace).replace("@NAME@", &name);
+        object.replace("\"@READY@\"", ready)
+    }
+
+    /// The objects of a namespace.
+    fn page_of(&self, namespace: &str) -> String {
+        let number = namespace.strip_prefix("team-").map_or(Ok(0), str::parse);
+        let first = number.unwrap_or(self.count);
+        let objects = (first..self.count).step_by(NAMESPACES).map(|i| self.object(i));
+        let objects: Vec<String> = objects.collect();
+        format!("{{\"metadata\":{{}},\"items\":[{}]}}", objects.join(","))
     }
 
     fn page(&self, first: usize, limit: Option<usize>) -> String {
@@ -176,10 +238,35 @@ fn workload(kind: &str) -> Value {
     object["metadata"]["labels"] = labels.clone();
     object["spec"]["selector"] = json!({"matchLabels": {"app": "@NAME@"}});
     object["spec"]["template"]["metadata"]["labels"] = labels;
+    object["metadata"]["generation"] = 1.into();
     if kind == "StatefulSet" {
         object["spec"]["serviceName"] = "@NAME@".into();
+        object["spec"]["replicas"] = 3.into();
+        object["status"] = json!({
+            "observedGeneration": 1, "replicas": 3, "readyReplicas": "@READY@",
+            "availableReplicas": "@READY@", "currentRevision": "a", "updateRevision": "a",
+        });
+    } else {
+        object["status"] = json!({
+            "observedGeneration": 1, "desiredNumberScheduled": 3, "currentNumberScheduled": 3,
+            "numberReady": "@READY@", "numberAvailable": "@READY@", "updatedNumberScheduled": 3,
+            "numberMisscheduled": 0,
+        });
     }
     object
+}
+
+/// A pod that runs, as large as pods are.
+fn pod() -> Value {
+    let mut pod = workload("Pod");
+    let template = pod["spec"]["template"]["spec"].take();
+    pod["spec"] = template;
+    pod["spec"]["nodeName"] = "nodes-1".into();
+    pod["status"] = json!({
+        "phase": "Running", "podIP": "10.1.0.7", "qosClass": "Burstable",
+        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T09:21:30Z"}],
+    });
+    pod
 }
 
 fn service() -> Value {

@@ -1,8 +1,8 @@
 //! Measures the whole program in one run: `setguard serve` against the same stack that answers
-//! without reading, the same with a view of a large cluster, an API server with and without the webhooks, and `setguard check` on many
-//! files. Uses only the loopback interface. See docs/performance.md.
+//! without reading, the same with a view of a large cluster, an API server with and without the webhooks, `setguard check`
+//! on many files, and `setguard audit` of a large cluster. Uses only the loopback interface. See docs/performance.md.
 //!
-//! `cargo bench --bench load -- [throughput] [view] [api-server] [check] [growth] [compare]`
+//! `cargo bench --bench load -- [throughput] [view] [api-server] [check] [audit] [growth] [compare]`
 
 #![allow(
     clippy::disallowed_methods,
@@ -13,6 +13,7 @@
 )]
 
 mod api_server;
+mod audit;
 mod bare;
 mod check;
 mod client;
@@ -74,6 +75,7 @@ enum Section {
     View,
     ApiServer,
     Check,
+    Audit,
     Growth,
     /// What there is to compare with, as one table; only if it is asked for
     Compare,
@@ -109,6 +111,9 @@ fn main() {
     }
     if wants(Section::Check) {
         check::measure();
+    }
+    if wants(Section::Audit) {
+        audit::measure();
     }
     if arguments.sections.contains(&Section::Compare) {
         compare(&arguments);

@@ -7,15 +7,13 @@ use crate::live::reader::List;
 pub(super) struct Collection {
     pub(super) api_version: &'static str,
     pub(super) kind: &'static str,
-    pub(super) plural: &'static str,
+    plural: &'static str,
     pub(super) is_namespaced: bool,
     /// Whether the metadata is enough.
     is_bare: bool,
     /// Selectors of labels and of fields.
     labels: Option<&'static str>,
     fields: Option<&'static str>,
-    /// Whether most clusters do not have the kind.
-    pub(super) is_optional: bool,
 }
 
 impl Collection {
@@ -28,7 +26,6 @@ impl Collection {
             is_bare: false,
             labels: None,
             fields: None,
-            is_optional: false,
         }
     }
 
@@ -39,11 +36,6 @@ impl Collection {
 
     const fn bare(mut self) -> Self {
         self.is_bare = true;
-        self
-    }
-
-    const fn optional(mut self) -> Self {
-        self.is_optional = true;
         self
     }
 
@@ -66,6 +58,19 @@ impl Collection {
         }
     }
 
+    /// Its name, as in `kubectl get`.
+    pub(super) fn name(&self) -> String {
+        match self.api_version.split_once('/') {
+            Some((group, _)) if self.is_openkruise() => format!("{}.{group}", self.plural),
+            _ => self.plural.to_owned(),
+        }
+    }
+
+    /// Whether its objects are OpenKruise's.
+    pub(super) fn is_openkruise(&self) -> bool {
+        self.api_version == OPENKRUISE
+    }
+
     /// The path of an object that is in no namespace.
     pub(super) fn object(&self, name: &str) -> String {
         format!("{}/{name}", self.path(None))
@@ -73,11 +78,16 @@ impl Collection {
 }
 
 /// What is judged. It is read first: what another kind then does not have is missing.
-pub(super) static SETS: [Collection; 4] = [
+pub(super) static SETS: [Collection; 2] = [
     Collection::of("apps/v1", "DaemonSet", "daemonsets"),
     Collection::of("apps/v1", "StatefulSet", "statefulsets"),
-    Collection::of("apps.kruise.io/v1beta1", "DaemonSet", "daemonsets").optional(),
-    Collection::of("apps.kruise.io/v1beta1", "StatefulSet", "statefulsets").optional(),
+];
+
+/// The group of OpenKruise's sets, and what is judged of it where it is served.
+pub(super) const OPENKRUISE: &str = "apps.kruise.io/v1beta1";
+pub(super) static OPENKRUISE_SETS: [Collection; 2] = [
+    Collection::of(OPENKRUISE, "DaemonSet", "daemonsets"),
+    Collection::of(OPENKRUISE, "StatefulSet", "statefulsets"),
 ];
 
 /// Namespaces. If only some are audited, those are read one by one.

@@ -10,7 +10,10 @@ use futures::{StreamExt as _, stream};
 use serde_json::value::RawValue;
 
 use super::{
-    collections::{AROUND, CLAIMS, Collection, NAMESPACES, SETS, UNHEALTHY, VOLUMES},
+    collections::{
+        AROUND, CLAIMS, Collection, NAMESPACES, OPENKRUISE, OPENKRUISE_SETS, SETS, UNHEALTHY,
+        VOLUMES,
+    },
     found::Found,
     judge::Judge,
 };
@@ -31,6 +34,8 @@ pub(super) struct Scan<'a> {
     judge: &'a Judge<'a>,
     /// Empty for all.
     namespaces: &'a [String],
+    /// Where the objects are that are judged.
+    sets: Vec<&'static Collection>,
     seen: RefCell<Seen>,
 }
 
@@ -49,7 +54,7 @@ pub(super) struct Seen {
 #[derive(Debug, Default)]
 pub(super) struct Missing {
     /// By kind: in which namespaces, and what the API server said first.
-    forbidden: BTreeMap<&'static str, (Vec<String>, String)>,
+    forbidden: BTreeMap<String, (Vec<String>, String)>,
     /// What else the user should know.
     pub(super) notes: Vec<String>,
     /// What went wrong.
@@ -72,8 +77,13 @@ pub(super) async fn scan<'a>(
         storage: Storage::default(),
         progress,
     });
-    let scan = Scan { reader, judge, namespaces, seen };
-    scan.read_all(scan.jobs(&SETS)).await;
+    let mut sets: Vec<_> = SETS.iter().collect();
+    // Everybody may ask what is served; who lists what is not may be told that it is forbidden.
+    if reader.get(&format!("/apis/{OPENKRUISE}")).await.is_ok() {
+        sets.extend(&OPENKRUISE_SETS);
+    }
+    let scan = Scan { reader, judge, namespaces, sets, seen };
+    scan.read_all(scan.jobs(scan.sets.iter().copied())).await;
     if !scan.seen.borrow().has_read_sets {
         return scan.seen.into_inner();
     }
@@ -92,8 +102,8 @@ type Job = (&'static Collection, Option<String>);
 
 impl Scan<'_> {
     /// These collections, in all namespaces that are audited.
-    fn jobs(&self, collections: &'static [Collection]) -> Vec<Job> {
-        let jobs = collections.iter().flat_map(|collection| {
+    fn jobs(&self, collections: impl IntoIterator<Item = &'static Collection>) -> Vec<Job> {
+        let jobs = collections.into_iter().flat_map(|collection| {
             let places = match self.namespaces {
                 some if collection.is_namespaced && !some.is_empty() => {
                     some.iter().cloned().map(Some).collect()
@@ -146,7 +156,7 @@ impl Scan<'_> {
         let listed = self.reader.list(&collection.list(namespace), on_page).await;
         let mut seen = self.seen.borrow_mut();
         match listed {
-            Ok(()) => seen.has_read_sets |= !collection.is_optional,
+            Ok(()) => seen.has_read_sets = true,
             Err(problem) => seen.problem(collection, namespace, &problem),
         }
     }
@@ -191,7 +201,7 @@ impl Scan<'_> {
         self.read_all([(&VOLUMES, None)].into_iter().chain(claims).collect()).await;
         let storage = std::mem::take(&mut self.seen.borrow_mut().storage);
         for namespace in again {
-            for collection in &SETS {
+            for collection in &self.sets {
                 let judge_again = |seen: &mut Seen, json: &str| {
                     seen.found.alone_again(self.judge.alone(collection, json, Some(&storage))?);
                     Ok(())
@@ -222,21 +232,20 @@ impl Seen {
 
     /// A list could not be read, or not to its end.
     fn problem(&mut self, of: &Collection, namespace: Option<&str>, problem: &Problem) {
-        let &Collection { kind, plural, is_optional, .. } = of;
-        if is_optional && matches!(problem, Problem::Absent(_)) {
-            return;
+        let name = of.name();
+        if !of.is_openkruise() {
+            self.observed.forbid(of.kind, namespace);
+            self.missing.kinds.insert(of.kind);
         }
-        self.observed.forbid(kind, namespace);
-        self.missing.kinds.insert(kind);
         match problem {
             Problem::Forbidden(why) | Problem::Absent(why) => {
-                let (namespaces, _) =
-                    self.missing.forbidden.entry(plural).or_insert_with(|| (vec![], why.clone()));
+                let forbidden = self.missing.forbidden.entry(name);
+                let (namespaces, _) = forbidden.or_insert_with(|| (vec![], why.clone()));
                 namespaces.extend(namespace.map(str::to_owned));
             }
             problem => {
                 let place = namespace.map(|it| format!(" in namespace {it}")).unwrap_or_default();
-                self.missing.failures.push(format!("{plural}{place}: {problem}"));
+                self.missing.failures.push(format!("{name}{place}: {problem}"));
             }
         }
     }
@@ -256,13 +265,13 @@ impl Seen {
 impl Missing {
     /// What must not be read, a line for each kind.
     pub(super) fn forbidden(&self) -> impl Iterator<Item = String> {
-        self.forbidden.iter().map(|(plural, (namespaces, why))| {
+        self.forbidden.iter().map(|(name, (namespaces, why))| {
             let place = match &**namespaces {
                 [] => String::new(),
                 [one] => format!(" in namespace {one}"),
                 some => format!(" in {} namespaces", some.len()),
             };
-            format!("{plural} cannot be read{place}, so the rules about them are silent: {why}")
+            format!("{name} cannot be read{place}, so the rules about them are silent: {why}")
         })
     }
 

@@ -149,7 +149,9 @@ impl Reader {
                     params.limit = Some((limit / 5).max(1));
                     continue;
                 }
-                Err(Problem::Gone { next, .. }) if beginnings < BEGINNINGS => {
+                Err(Problem::Gone { next, .. })
+                    if params.continue_token.is_some() && beginnings < BEGINNINGS =>
+                {
                     beginnings += 1;
                     params.continue_token = next.filter(|next| !next.is_empty());
                     continue;
@@ -169,7 +171,7 @@ impl Reader {
     /// Sends a request when it is its turn, and again if there is hope.
     async fn call(&self, request: Call, most: usize) -> Result<String, Problem> {
         let request = request.map_err(Problem::failed)?;
-        let Ok(_turn) = self.turns.acquire().await else { return Err(Problem::TooLarge) };
+        let _turn = self.turns.acquire().await.map_err(Problem::failed)?;
         let mut tries = 1;
         loop {
             self.wait().await;

@@ -57,6 +57,11 @@ impl Progress {
         self.bar.inc(steps as u64);
     }
 
+    /// Removes the bar.
+    pub(crate) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+
     /// Does something that may print, with the bar out of the way.
     pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
@@ -65,6 +70,6 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.end();
     }
 }

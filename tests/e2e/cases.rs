@@ -1,5 +1,6 @@
 //! The test cases. Each has its own namespace.
 
+mod audit;
 mod chart;
 mod conditions;
 mod denials;
@@ -43,6 +44,7 @@ impl Case {
 /// All cases.
 pub(crate) fn all() -> Vec<Case> {
     [
+        audit::CASES,
         chart::CASES,
         conditions::CASES,
         denials::CASES,

@@ -478,7 +478,9 @@ const POLICY_REPORTS: (&str, &str) = ("wgpolicyk8s.io/v1alpha2", "policyreports"
 
 /// The report on an object with this uid.
 fn report(cluster: &Cluster, resource: &str, uid: &str) -> Option<Value> {
-    cluster.api_server.get(resource, "shop", &format!("setguard-{uid}"))
+    let mut report = cluster.api_server.get(resource, "shop", &format!("setguard-{uid}"))?;
+    report["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+    Some(report)
 }
 
 #[test]

@@ -1,0 +1,52 @@
+//! `setguard audit` of a large cluster.
+
+use std::{
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::{cluster::Cluster, harness::process::Process, numbers::memory};
+
+/// Measures and prints the results.
+pub(crate) fn measure() {
+    let (objects, bytes) = Cluster::audited(0).size();
+    println!("\nsetguard audit: {objects} objects, {} MiB as JSON", bytes >> 20);
+    run("all healthy", 0);
+    run("1 in 100 sets is not", 100);
+}
+
+fn run(name: &str, unhealthy: usize) {
+    let cluster = Cluster::audited(unhealthy);
+    let folder = tempfile::tempdir().expect("a folder");
+    let kubeconfig = cluster.clone().serve(folder.path());
+    let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
+    let start = Instant::now();
+    let variables = [("KUBECONFIG", kubeconfig.as_os_str())];
+    let mut process =
+        Process::start_with(program, &["audit", "--format=json"], &variables, folder.path());
+    let mut peak = 0.0_f64;
+    let status = loop {
+        peak = peak.max(memory(process.id(), "VmHWM").unwrap_or_default());
+        if let Some(status) = process.ended() {
+            break status;
+        }
+        thread::sleep(Duration::from_millis(2));
+    };
+    let seconds = start.elapsed().as_secs_f64();
+    let report = fs::read_to_string(&process.output).unwrap_or_default();
+    assert_ne!(status.code(), Some(2), "setguard audit failed");
+    let report: Value = serde_json::from_str(&report).expect("a report");
+    assert!(report["summary"]["objects"].as_u64() >= Some(5_000), "every set must be judged");
+    let sent = cluster.sent();
+    let pods = sent.get("pods").copied().unwrap_or(0);
+    assert!(unhealthy > 0 || pods == 0, "no pod may be read when all is healthy");
+    println!(
+        "{name:22} {seconds:.1} s  {peak:.1} MiB at most, {} MiB read, of which {} MiB pods",
+        sent.values().sum::<usize>() >> 20,
+        pods >> 20
+    );
+}
