@@ -124,12 +124,10 @@ pub(super) async fn write(
         );
     }
     let sent = stream::iter(requests).map(|request| reader.send(request));
-    let problems: Vec<_> = sent
-        .buffer_unordered(AT_ONCE)
-        // The object, its report or its namespace may be gone meanwhile.
-        .filter_map(async |sent| sent.err().filter(|it| !matches!(it, Problem::Absent(_))))
-        .collect()
-        .await;
+    let sent: Vec<_> = sent.buffer_unordered(AT_ONCE).collect().await;
+    let problems = sent.into_iter().filter_map(Result::err);
+    // The object, its report or its namespace may be gone meanwhile.
+    let problems: Vec<_> = problems.filter(|it| !matches!(it, Problem::Absent(_))).collect();
     let more = problems.len().saturating_sub(1);
     match problems.into_iter().next() {
         None => Ok(()),
