@@ -37,6 +37,7 @@ pub(crate) trait Report {
     fn failure(&mut self, message: &str);
     /// Something that the user should know, such as what could not be read. Standard error has it
     /// already.
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
     fn note(&mut self, message: &str);
     /// All has been reported.
     fn finish(&mut self, summary: &Summary) -> io::Result<()>;

@@ -168,6 +168,7 @@ pub(crate) struct Summary {
 }
 
 /// How many sets are healthy.
+#[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Healthy {
     pub(crate) daemon_sets: usize,

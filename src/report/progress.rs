@@ -40,6 +40,7 @@ impl Progress {
     }
 
     /// Adds steps to those that there are.
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
     pub(crate) fn add_steps(&self, steps: usize) {
         self.bar.inc_length(steps as u64);
     }

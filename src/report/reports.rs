@@ -125,6 +125,7 @@ impl Reports {
     }
 
     /// Something that the user should know, for all outputs. Prints it to standard error too.
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
     pub(crate) fn note(&mut self, message: &str) {
         self.all().for_each(|report| report.note(message));
         let _ = writeln!(Printable::new(anstream::stderr()), "note: {message}");
