@@ -38,7 +38,8 @@ fn run(name: &str, unhealthy: usize) {
     };
     let seconds = start.elapsed().as_secs_f64();
     let report = fs::read_to_string(&process.output).unwrap_or_default();
-    assert_ne!(status.code(), Some(2), "setguard audit failed");
+    let log = fs::read_to_string(&process.log).unwrap_or_default();
+    assert_ne!(status.code(), Some(2), "{log:.2000}");
     let report: Value = serde_json::from_str(&report).expect("a report");
     assert!(report["summary"]["objects"].as_u64() >= Some(5_000), "every set must be judged");
     let sent = cluster.sent();

@@ -88,6 +88,7 @@ impl Cluster {
             more("pods", &pod(), 150_000),
             more("controllerrevisions", &small("ControllerRevision", 12), 15_000),
             more("serviceaccounts", &small("ServiceAccount", 2), 5_000),
+            more("events", &small("Event", 2), 0),
         ]);
         cluster
     }
