@@ -1,15 +1,28 @@
 //! What a running cluster has: DaemonSets and StatefulSets with their status, and around those that
 //! are not healthy their pods, claims, volumes, revisions and events.
 //!
-//! Imports: rollout, object, kubernetes.
+//! Imports: rollout, object, kubernetes, finding.
 //!
 //! Each object is reduced as soon as it is read, to a few hundred bytes at most. Of a set that is
 //! healthy by its status nothing else is kept.
 
+mod claim;
+mod event;
+mod meta;
+mod node;
+mod pod;
+mod revision;
 mod set;
 mod store;
 
+pub(crate) use self::set::{DaemonSet, State, StatefulSet};
 pub use self::{
+    claim::{Claim, Class, Volume},
+    event::Event,
+    meta::Owner,
+    node::Node,
+    pod::{Pod, Trouble, TroubleKind},
+    revision::Revision,
     set::Set,
     store::{Healthy, Observed},
 };

@@ -1,7 +1,7 @@
 //! `setguard plan`: what the controllers will do with a change.
 //!
-//! Imports: report, live, engine, policy, inject, manifests, apply, rules, rollout, object, kubernetes,
-//! yaml, finding, exit, printable.
+//! Imports: report, live, engine, policy, inject, manifests, apply, rules, observed, rollout, object,
+//! kubernetes, yaml, finding, exit, printable.
 
 #![expect(clippy::disallowed_methods, reason = "today's date is read here")]
 
@@ -136,7 +136,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     let mut input = Input::read(&args.paths, &args.against, &args.nodes, now, &mut complain);
     #[cfg(feature = "server")]
     if args.live {
-        live::add(&mut input, args.context.as_deref(), now)?;
+        live::add(&mut input, args.context.as_deref())?;
     }
     let today = now.to_zoned(TimeZone::UTC).date();
     let (door, deadline) = (Door::Check, Deadline::NONE);

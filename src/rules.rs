@@ -4,7 +4,9 @@
 
 pub mod api_validation;
 pub mod bounds;
+mod command;
 pub mod cross_object;
 pub mod status;
 pub mod trap;
 pub mod traps;
+mod waiting;

@@ -1,17 +1,22 @@
 //! A DaemonSet or StatefulSet with its status.
 
-#![expect(dead_code, reason = "the rules that need it come next")]
-
 use std::collections::BTreeMap;
 
 use k8s_openapi::{
-    api::apps::v1::{DaemonSetStatus, StatefulSetStatus},
+    api::{
+        apps::v1::{DaemonSetStatus, StatefulSetStatus},
+        core::v1::PodTemplateSpec,
+    },
     apimachinery::pkg::apis::meta::v1::Time,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{
-    kubernetes::resource::Kind,
+    kubernetes::{
+        cluster::Version,
+        pod_security::{Refusal, Standard},
+        resource::Kind,
+    },
     object::{DaemonSetSpec, StatefulSetSpec, defaults, marks::IGNORE_ANNOTATION},
     rollout::node::Placing,
 };
@@ -34,6 +39,19 @@ struct Labelled {
     labels: Option<BTreeMap<String, String>>,
 }
 
+/// With the whole template.
+#[derive(Deserialize)]
+struct Whole {
+    #[serde(default)]
+    spec: WholeSpec,
+}
+
+#[derive(Default, Deserialize)]
+struct WholeSpec {
+    #[serde(default)]
+    template: PodTemplateSpec,
+}
+
 /// A DaemonSet or StatefulSet, reduced to what rules about status need.
 #[derive(Debug)]
 pub struct Set {
@@ -45,6 +63,8 @@ pub struct Set {
     /// In seconds since 1970.
     pub(crate) created: i64,
     is_being_deleted: bool,
+    /// Whether the Pod Security level `baseline` refuses its pods.
+    needs_privileged: bool,
     pub(crate) state: State,
 }
 
@@ -98,17 +118,18 @@ impl Set {
         let Raw { mut metadata, mut spec, status } = serde_json::from_str(json)?;
         defaults::daemon_set(&mut spec);
         let generation = metadata.annotations.remove(GENERATION_ANNOTATION);
-        Ok(Set::of(metadata, State::DaemonSet(Box::new(DaemonSet { spec, status, generation }))))
+        let state = State::DaemonSet(Box::new(DaemonSet { spec, status, generation }));
+        Set::of(metadata, state, json)
     }
 
     pub(super) fn stateful_set(json: &str) -> serde_json::Result<Self> {
         let Raw { metadata, mut spec, status } = serde_json::from_str(json)?;
         defaults::stateful_set(&mut spec);
-        Ok(Set::of(metadata, State::StatefulSet(Box::new(StatefulSet { spec, status }))))
+        Set::of(metadata, State::StatefulSet(Box::new(StatefulSet { spec, status })), json)
     }
 
-    fn of(mut metadata: Metadata, state: State) -> Self {
-        Set {
+    fn of(mut metadata: Metadata, state: State, json: &str) -> serde_json::Result<Self> {
+        let mut set = Set {
             ignore: metadata.annotations.remove(IGNORE_ANNOTATION),
             created: metadata.creation_timestamp.map_or(0, |it| it.0.as_second()),
             is_being_deleted: metadata.deletion_timestamp.is_some(),
@@ -116,8 +137,23 @@ impl Set {
             name: metadata.name,
             uid: metadata.uid,
             generation: metadata.generation,
+            needs_privileged: false,
             state,
+        };
+        if !set.is_healthy() {
+            let whole: Whole = serde_json::from_str(json)?;
+            let baseline = Standard::of(Some("baseline"), None, Version::NEWEST.minor);
+            let template = &whole.spec.template;
+            set.needs_privileged =
+                baseline.is_some_and(|standard| !Refusal::by(standard, template).is_empty());
         }
+        Ok(set)
+    }
+
+    /// The strictest Pod Security level but `restricted` that does not refuse its pods. Only known of
+    /// one that is not healthy.
+    pub(crate) const fn least_pod_security(&self) -> &'static str {
+        if self.needs_privileged { "privileged" } else { "baseline" }
     }
 
     /// `DaemonSet` or `StatefulSet`.

@@ -2,8 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::set::Set;
+use super::{
+    claim::{Claim, Class, Volume},
+    event::{About, Event},
+    meta::Owner,
+    node::Node,
+    pod::Pod,
+    revision::Revision,
+    set::Set,
+};
 use crate::kubernetes::resource::Kind;
+
+/// How many warnings are kept of one object: the latest.
+const MOST_EVENTS: usize = 8;
 
 /// How many sets are healthy by their status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,8 +32,17 @@ pub struct Healthy {
 /// have no objects.
 #[derive(Debug, Default)]
 pub struct Observed {
-    /// By namespace, kind and name.
-    sets: BTreeMap<(Box<str>, Kind, Box<str>), Set>,
+    sets: BTreeMap<Owner, Set>,
+    nodes: BTreeMap<Box<str>, Node>,
+    pods: BTreeMap<Owner, Vec<Pod>>,
+    /// By namespace and name, like the others below.
+    claims: BTreeMap<(Box<str>, Box<str>), Claim>,
+    volumes: BTreeMap<Box<str>, Volume>,
+    classes: BTreeMap<Box<str>, Class>,
+    events: BTreeMap<About, Vec<Event>>,
+    revisions: BTreeMap<Owner, Vec<Revision>>,
+    /// Revisions of sets that no controller owns.
+    orphans: Vec<Revision>,
     /// By kind and namespace; `None` stands for all namespaces.
     forbidden: BTreeSet<(Box<str>, Option<Box<str>>)>,
 }
@@ -48,13 +68,66 @@ impl Observed {
         match (api_version, kind) {
             ("apps/v1", "DaemonSet") => self.put(Set::daemon_set(json)?),
             ("apps/v1", "StatefulSet") => self.put(Set::stateful_set(json)?),
+            ("apps/v1", "ControllerRevision") => match Revision::read(json)? {
+                (Some(owner), revision) if self.may_matter(&owner) => {
+                    self.revisions.entry(owner).or_default().push(revision);
+                }
+                (None, orphan) if orphan.is_of_set && !orphan.is_owned => self.orphans.push(orphan),
+                _ => {}
+            },
+            ("v1", "Node") => {
+                let node = Node::read(json)?;
+                self.nodes.insert(node.place.name.as_str().into(), node);
+            }
+            ("v1", "Pod") => {
+                if let (Some(owner), pod) = Pod::read(json)?
+                    && self.may_matter(&owner)
+                {
+                    self.pods.entry(owner).or_default().push(pod);
+                }
+            }
+            ("v1", "PersistentVolumeClaim") => {
+                let (name, claim) = Claim::read(json)?;
+                self.claims.insert(name, claim);
+            }
+            ("v1", "PersistentVolume") => {
+                let (name, volume) = Volume::read(json)?;
+                self.volumes.insert(name, volume);
+            }
+            ("storage.k8s.io/v1", "StorageClass") => {
+                let (name, class) = Class::read(json)?;
+                self.classes.insert(name, class);
+            }
+            ("v1", "Event") => {
+                if let Some((about, event)) = Event::read(json)? {
+                    self.put_event(about, event);
+                }
+            }
             _ => {}
         }
         Ok(())
     }
 
     fn put(&mut self, set: Set) {
-        self.sets.insert((set.namespace().into(), set.kind(), set.name().into()), set);
+        self.sets.insert(owner(&set), set);
+    }
+
+    /// Whether what belongs to a set is needed.
+    fn may_matter(&self, owner: &Owner) -> bool {
+        self.sets.get(owner).is_none_or(|set| !set.is_healthy())
+    }
+
+    fn put_event(&mut self, about: About, event: Event) {
+        let events = self.events.entry(about).or_default();
+        let same = |it: &&mut Event| it.reason == event.reason && it.message == event.message;
+        if let Some(known) = events.iter_mut().find(same) {
+            known.first = known.first.min(event.first);
+            known.last = known.last.max(event.last);
+            return;
+        }
+        events.push(event);
+        events.sort_by_key(|it| std::cmp::Reverse(it.last));
+        events.truncate(MOST_EVENTS);
     }
 
     /// Remembers that objects of a kind could not be read, in one namespace or in all: no rule then
@@ -74,6 +147,57 @@ impl Observed {
     /// All sets, in the order of namespace, kind and name.
     pub fn sets(&self) -> impl Iterator<Item = &Set> {
         self.sets.values()
+    }
+
+    /// The pods of a set that is not healthy.
+    pub fn pods(&self, set: &Set) -> &[Pod] {
+        self.pods.get(&owner(set)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The revisions of a set that is not healthy.
+    pub fn revisions(&self, set: &Set) -> &[Revision] {
+        self.revisions.get(&owner(set)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The revisions of sets that no controller owns.
+    pub fn orphans(&self) -> &[Revision] {
+        &self.orphans
+    }
+
+    /// All nodes, in alphabetical order.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> + Clone {
+        self.nodes.values()
+    }
+
+    /// A node by its name.
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.get(name)
+    }
+
+    /// A claim by its name.
+    pub fn claim(&self, namespace: &str, name: &str) -> Option<&Claim> {
+        self.claims.get(&(namespace.into(), name.into()))
+    }
+
+    /// A volume by its name.
+    pub fn volume(&self, name: &str) -> Option<&Volume> {
+        self.volumes.get(name)
+    }
+
+    /// A storage class by its name.
+    pub fn class(&self, name: &str) -> Option<&Class> {
+        self.classes.get(name)
+    }
+
+    /// All storage classes with their names, in alphabetical order.
+    pub fn classes(&self) -> impl Iterator<Item = (&str, &Class)> {
+        self.classes.iter().map(|(name, class)| (&**name, class))
+    }
+
+    /// The latest warnings about an object, the newest first.
+    pub fn events(&self, namespace: &str, kind: &str, name: &str) -> &[Event] {
+        let about = (namespace.into(), kind.into(), name.into());
+        self.events.get(&about).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The namespaces of which pods and events must be added, because a set in them is not healthy by
@@ -105,4 +229,8 @@ impl Observed {
         }
         healthy
     }
+}
+
+fn owner(set: &Set) -> Owner {
+    Owner { namespace: set.namespace().into(), kind: set.kind(), name: set.name().into() }
 }

@@ -51,13 +51,14 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) -> Input {
         let mut input = Input::default();
+        input.world.now = now;
         for source in texts(old, complain) {
             each(&source, complain, &mut |manifest, resource, problems| {
                 let order = input.previous.len();
                 let old = (order, resource, problems.1);
                 input.previous.insert(ObjectId::of(manifest), old);
             });
-            see_world(&source, &mut input.world, now, complain);
+            see_world(&source, &mut input.world, complain);
         }
         for source in texts(new, complain) {
             input.namespaces.add(source.text());
@@ -67,7 +68,7 @@ impl Input {
             });
         }
         for source in texts(nodes, complain) {
-            see_world(&source, &mut input.world, now, complain);
+            see_world(&source, &mut input.world, complain);
         }
         if !nodes.is_empty() && input.world.nodes.is_none() {
             complain("--nodes: the input has no Node".to_owned());
@@ -117,12 +118,12 @@ fn each(source: &Source, complain: &mut dyn FnMut(String), see: &mut See<'_>) {
 }
 
 /// Adds the pods, claims, revisions and nodes of a source.
-fn see_world(source: &Source, world: &mut World, now: Timestamp, complain: &mut dyn FnMut(String)) {
+fn see_world(source: &Source, world: &mut World, complain: &mut dyn FnMut(String)) {
     // Documents that cannot be read were reported by `each`.
     for document in yaml::documents(source.text()).flatten() {
         for object in ManifestObject::all(document.root) {
             let (api_version, kind) = (object.api_version(), object.kind());
-            let read = world.add(api_version, kind, &object.node.to_json(), now);
+            let read = world.add(api_version, kind, &object.node.to_json());
             if let Err(error) = read {
                 let line = object.node.mark.line;
                 complain(format!("{}:{line}: this {kind} cannot be read: {error}", source.name()));

@@ -3,7 +3,6 @@
 use std::{collections::BTreeSet, io::Write as _};
 
 use anyhow::Context as _;
-use jiff::Timestamp;
 use serde_json::Value;
 
 use super::input::Input;
@@ -20,20 +19,19 @@ use crate::{
 ///
 /// # Errors
 /// When there is no usable kubeconfig, or the API server does not answer or refuses.
-pub(super) fn add(input: &mut Input, context: Option<&str>, now: Timestamp) -> anyhow::Result<()> {
+pub(super) fn add(input: &mut Input, context: Option<&str>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let on_busy = || {
             let _ = writeln!(anstream::stderr(), "note: {THROTTLED}");
         };
         let reader = Reader::connect(context, "plan", on_busy).await?;
-        Cluster { reader, now }.add(input).await
+        Cluster { reader }.add(input).await
     })
 }
 
 struct Cluster {
     reader: Reader,
-    now: Timestamp,
 }
 
 impl Cluster {
@@ -106,7 +104,7 @@ impl Cluster {
         let mut wrong = None;
         let listed = self.reader.list(&list, |items, _| {
             for item in items {
-                let read = add_one(input, api_version, kind, item.get(), namespace, self.now);
+                let read = add_one(input, api_version, kind, item.get(), namespace);
                 wrong = wrong.take().or(read.err());
             }
         });
@@ -122,11 +120,10 @@ fn add_one(
     kind: &str,
     item: &str,
     namespace: Option<&String>,
-    now: Timestamp,
 ) -> anyhow::Result<()> {
     let mut item: Value = serde_json::from_str(item)?;
     if let Some(namespace) = namespace {
         item["metadata"]["namespace"] = Value::String(namespace.clone());
     }
-    Ok(input.world.add(api_version, kind, &item.to_string(), now)?)
+    Ok(input.world.add(api_version, kind, &item.to_string())?)
 }

@@ -50,6 +50,11 @@ impl Placing {
             host_network: spec.host_network,
         }
     }
+
+    /// Whether it has a list of tolerations.
+    pub const fn has_tolerations(&self) -> bool {
+        self.tolerations.is_some()
+    }
 }
 
 /// What the controller looks at in a node.

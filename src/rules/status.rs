@@ -1,9 +1,47 @@
 //! Rules about the status of DaemonSets and StatefulSets in a running cluster: why there is no pod,
 //! and why a rollout does not go on.
+//!
+//! No two rules report one cause: what explains most is asked first, and the others leave it alone.
 
+mod budget_eaten;
+mod claim_pending;
+mod claim_size_differs;
+mod claims;
+mod creation_refused;
+mod daemons;
+mod halt;
+mod misscheduled;
+mod node_not_wanted;
+mod node_without_pod;
+mod pod_stuck_terminating;
+mod read;
+mod refusal;
+mod replicas;
+mod revision_left_behind;
+mod revision_orphan;
+mod rollout_budget_eaten;
+mod rollout_stuck_at_ordinal;
 pub mod rule;
+mod toleration;
+mod two_pods_on_node;
+mod volume_elsewhere;
+mod volumes;
 
 use self::rule::Rule;
 
 /// Every rule about status, in alphabetical order.
-pub static RULES: &[&Rule] = &[];
+pub static RULES: &[&Rule] = &[
+    &claim_pending::RULE,
+    &claim_size_differs::RULE,
+    &creation_refused::RULE,
+    &misscheduled::RULE,
+    &node_not_wanted::RULE,
+    &node_without_pod::RULE,
+    &pod_stuck_terminating::RULE,
+    &revision_left_behind::RULE,
+    &revision_orphan::RULE,
+    &rollout_budget_eaten::RULE,
+    &rollout_stuck_at_ordinal::RULE,
+    &two_pods_on_node::RULE,
+    &volume_elsewhere::RULE,
+];

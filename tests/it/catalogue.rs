@@ -8,7 +8,7 @@ use setguard::{
     inject::{self, Injection, pod::Pod},
     object::{Object, Str, User},
     policy::Policy,
-    rules::{cross_object::RULES, traps::TRAPS},
+    rules::{cross_object::RULES, status, traps::TRAPS},
 };
 
 use crate::support::{self, Found};
@@ -26,6 +26,8 @@ fn ids_are_unique_sorted_and_kebab_case() {
     assert!(traps.is_sorted(), "{traps:?}");
     let together: Vec<_> = RULES.iter().map(|rule| rule.meta.id).collect();
     assert!(together.is_sorted(), "{together:?}");
+    let about_status: Vec<_> = status::RULES.iter().map(|rule| rule.meta.id).collect();
+    assert!(about_status.is_sorted(), "{about_status:?}");
     for id in ids {
         let words: Vec<_> = id.split('-').collect();
         let is_word =
@@ -53,6 +55,9 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
         let json = support::to_json(yaml).remove(0);
         let object = Object::parse(support::resource(&json).unwrap(), &json).unwrap();
         return injected(&inject::template(&object, false, &Policy::default().injection));
+    }
+    if status::RULES.iter().any(|rule| rule.meta == *meta) {
+        return support::status(yaml).into_iter().map(|found| found.rule).collect();
     }
     if !yaml.contains("kind: Pod\n") {
         let mut found = support::example(yaml);
@@ -111,8 +116,14 @@ fn every_trap_has_a_file_and_fixtures_with_its_name() {
 /// The examples of a rule are `<id>.bad.yaml` and `<id>.good.yaml` in the examples of its family.
 #[test]
 fn every_rule_has_example_files_with_its_name() {
-    let folders =
-        ["rules/api_validation", "rules/bounds", "rules/traps", "rules/cross_object", "inject"];
+    let folders = [
+        "rules/api_validation",
+        "rules/bounds",
+        "rules/traps",
+        "rules/cross_object",
+        "rules/status",
+        "inject",
+    ];
     let folders = folders.map(|folder| root().join("src").join(folder).join("examples"));
     let mut files = BTreeSet::new();
     for folder in &folders {

@@ -68,6 +68,7 @@ mod schema;
 mod serve;
 #[cfg(feature = "server")]
 mod stalls;
+mod status;
 mod support;
 #[cfg(feature = "server")]
 mod tls;

@@ -22,10 +22,12 @@ use setguard::{
     manifests::volumes,
     object::Metadata,
     object::{DecodeError, Object, Subject, storage::Storage},
+    observed::Observed,
     policy::Policy,
     rules::{
         api_validation::meta::{API_VALIDATION, SCHEMA},
         cross_object,
+        status::rule::Audit,
         trap::Phase,
         traps::TRAPS,
     },
@@ -188,6 +190,44 @@ pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
         .collect();
     found.extend(judge_together(&to_json(text), &Policy::default()));
     found
+}
+
+/// What the rules about status find in a running cluster, whose objects are the documents of a stream.
+/// Its first line says when it was seen.
+pub fn status(text: &str) -> Vec<Found> {
+    let now = text.lines().find_map(|line| line.strip_prefix("# Seen at "));
+    let now = now.expect("a line `# Seen at TIME`").parse().unwrap();
+    let observed = observe(&to_json(text));
+    let policy = Policy::default();
+    let cx = Context {
+        policy: &policy,
+        door: Door::Check,
+        today: date(2026, 1, 1),
+        deadline: Deadline::NONE,
+        view: None,
+    };
+    let (cluster, patience) = (&policy.cluster, Audit::PATIENCE);
+    let audit = Audit { observed: &observed, cluster, now, patience, context: None };
+    let verdicts = engine::status::evaluate_status(&audit, &cx);
+    verdicts.values().flat_map(|it| &it.verdict.judged).map(flat).collect()
+}
+
+/// The objects of a running cluster.
+pub fn observe(objects: &[String]) -> Observed {
+    let mut observed = Observed::default();
+    let read = |json: &String| -> (String, String) {
+        let object: Value = serde_json::from_str(json).unwrap();
+        let text = |key: &str| object[key].as_str().unwrap().to_owned();
+        (text("apiVersion"), text("kind"))
+    };
+    // Sets come first.
+    let (sets, others): (Vec<_>, Vec<_>) =
+        objects.iter().partition(|json| resource(json).is_some());
+    for json in sets.into_iter().chain(others) {
+        let (api_version, kind) = read(json);
+        observed.add(&api_version, &kind, json).unwrap();
+    }
+    observed
 }
 
 /// A cluster of this release.

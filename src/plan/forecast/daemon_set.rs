@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{super::world::LivePod, Forecast, Forecaster};
+use super::{Forecast, Forecaster};
 use crate::{
     kubernetes::resource::Kind,
     object::DaemonSetSpec,
+    observed::Pod,
     rollout::{
         Health, NeverReady, Target,
         daemon_set::{Place, Settings, simulate},
@@ -39,14 +40,14 @@ impl Forecaster<'_> {
         let known =
             self.input.world.revision(&id.namespace, Kind::DaemonSet, &id.name, &spec.template);
         let all_new = self.never_ready.iter().any(|pod| pod == "new");
-        let mut live: HashMap<&str, [Option<(Health, &LivePod)>; 2]> = HashMap::new();
+        let mut live: HashMap<&str, [Option<(Health, &Pod)>; 2]> = HashMap::new();
         for pod in pods.unwrap_or_default() {
             let is_new = if template_changes {
                 known.is_some_and(|revision| pod.is_of(revision))
             } else {
                 generation.is_none_or(|it| pod.is_of_generation(it))
             };
-            let health = match pod.health {
+            let health = match pod.health(self.input.world.now) {
                 Health::Ready(since) if since + settings.min_ready_seconds <= 0 => {
                     Health::Available
                 }
@@ -61,7 +62,7 @@ impl Forecaster<'_> {
             let known = names.get(index).and_then(|name| live.get(name)).copied();
             if pods.is_some() {
                 let [old, new] = known.unwrap_or_default();
-                let age = |pod: Option<(Health, &'_ LivePod)>| {
+                let age = |pod: Option<(Health, &'_ Pod)>| {
                     pod.map(|(_, pod)| (pod.created, pod.name.clone()))
                 };
                 return Place {

@@ -84,12 +84,11 @@ impl Forecaster<'_> {
         state.is_current = update.is_some() && status.current_revision == update;
         state.pods.clear();
         for pod in pods {
-            let Some(ordinal) = pod.name.strip_prefix(&format!("{}-", id.name)) else { continue };
-            let Ok(ordinal) = ordinal.parse::<i64>() else { continue };
+            let Some(ordinal) = pod.ordinal(&id.name) else { continue };
             let is_new = update.as_ref().is_some_and(|update| pod.is_of(update));
             let revision = if is_new { Revision::New } else { Revision::Old };
             let never = never_ready.ordinals.contains(&ordinal) || (never_ready.all_new && is_new);
-            let health = match pod.health {
+            let health = match pod.health(self.input.world.now) {
                 Health::Ready(since) if since + settings.min_ready_seconds <= 0 => {
                     Health::Available
                 }

@@ -1,7 +1,5 @@
 //! The definition of a rule about status.
 
-#![expect(dead_code, reason = "the rules that need it come next")]
-
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{

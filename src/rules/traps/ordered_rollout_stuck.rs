@@ -7,7 +7,10 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::{Cluster, STATEFUL_SET_RECREATE_STRATEGY},
     object::{Object, StatefulSetSpec, Subject},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::{
+        trap::{Check, OpenKruise, Phase, Trap},
+        waiting,
+    },
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -64,11 +67,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     found.report(
         &SPEC.child("template"),
         Reason::Invalid,
-        format!(
-            "{waiting} of {created} {pods} {is} not ready, and with podManagementPolicy \
-             OrderedReady the new template is not rolled out until every pod is ready, even if \
-             it is the fix"
-        ),
+        waiting::ordered(&format!("{waiting} of {created} {pods} {is} not ready")),
         advice(&subject.object, suspect, read::ordinals(spec).start, partition) + recreate(cluster),
     );
 }
@@ -90,13 +89,11 @@ fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64)
     };
     let pod = format!("{}-{ordinal}", object.name());
     let delete = read::kubectl("delete pod", object, &pod);
-    // The partition is an index, not an ordinal.
     let index = ordinal - start;
-    if index < partition {
+    let lower = format!("lower the partition to {index} or less");
+    if let Some(below) = waiting::below_partition(index, partition, &lower, &delete) {
         return format!(
-            "see with {list} whether {pod} is the broken pod, as the status suggests; it is below \
-             the partition, {partition}, and comes back with the old template: repair it, or lower \
-             the partition to {index} or less and then run {delete}"
+            "see with {list} whether {pod} is the broken pod, as the status suggests; {below}"
         );
     }
     format!(

@@ -5,7 +5,10 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::{
+        trap::{Check, OpenKruise, Phase, Trap},
+        waiting::Budget,
+    },
 };
 
 pub(super) static TRAP: Trap = Trap {
@@ -38,31 +41,15 @@ Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.",
 };
 
 fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
-    if read::strategy(&subject.object) != Some("RollingUpdate") || read::surges(spec) {
-        return;
-    }
-    let rolling = spec.update_strategy.as_ref().and_then(|it| it.rolling_update.as_ref());
-    let max_unavailable = rolling.and_then(|rolling| rolling.max_unavailable.as_ref());
     let Some(status) = subject.old().and_then(read::daemon_set_status) else { return };
-    let desired = status.desired_number_scheduled;
-    let unavailable = status.number_unavailable.unwrap_or_default();
-    let allowed = max_unavailable.and_then(|value| read::scaled(value, desired, true));
-    let Some(allowed) = allowed.filter(|allowed| *allowed > 0) else { return };
-    let is_settled = status.updated_number_scheduled.unwrap_or_default() == desired;
-    if !is_settled
-        || i64::from(unavailable) < allowed
-        || unavailable >= desired
-        || !read::template_changes(subject, cluster)
-    {
-        return;
+    let Some(budget) = Budget::of(spec, &status).filter(Budget::is_used_up) else { return };
+    let is_settled = status.updated_number_scheduled.unwrap_or_default() == budget.desired;
+    if is_settled && read::template_changes(subject, cluster) {
+        found.report(
+            &SPEC.child("template"),
+            Reason::Invalid,
+            budget.consequence(),
+            "repair or remove the nodes of those pods, or raise maxUnavailable",
+        );
     }
-    found.report(
-        &SPEC.child("template"),
-        Reason::Invalid,
-        format!(
-            "unavailable pods: {unavailable} of {desired}; maxUnavailable allows {allowed}, so the \
-             other pods keep the old template until those are available again"
-        ),
-        "repair or remove the nodes of those pods, or raise maxUnavailable",
-    );
 }

@@ -1,0 +1,149 @@
+//! Claims, volumes and storage classes.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use k8s_openapi::{api::core::v1::NodeSelector, apimachinery::pkg::api::resource::Quantity};
+use serde::Deserialize;
+
+use super::meta::Metadata;
+
+/// The annotations that make a class the default.
+const DEFAULT: [&str; 2] = [
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+];
+
+/// A PersistentVolumeClaim.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// `Pending`, `Bound` or `Lost`.
+    pub phase: Box<str>,
+    /// In seconds since 1970.
+    pub created: i64,
+    /// Whether it is being deleted.
+    pub is_being_deleted: bool,
+    /// How much storage it asks for.
+    pub request: Option<Quantity>,
+    /// Its storage class. `None` if it names none, `""` if it wants none.
+    pub class: Option<Box<str>>,
+    /// The volume that it is bound to, or asks for.
+    pub volume: Option<Box<str>>,
+}
+
+/// A PersistentVolume.
+#[derive(Clone, Debug)]
+pub struct Volume {
+    /// The nodes on which it can be used; `None` if all.
+    pub nodes: Option<NodeSelector>,
+}
+
+/// A StorageClass.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// Whether claims that name no class get it.
+    pub is_default: bool,
+    /// Whether a volume is only chosen once a pod needs it.
+    pub waits_for_pod: bool,
+    /// Who makes its volumes.
+    pub provisioner: Box<str>,
+    /// The class as JSON, without its metadata.
+    pub fields: Box<str>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "S: Deserialize<'de> + Default, T: Deserialize<'de> + Default"))]
+struct Raw<'a, S, T = Unread> {
+    #[serde(borrow)]
+    metadata: Metadata<'a, Unread>,
+    #[serde(default)]
+    spec: S,
+    #[serde(default)]
+    status: T,
+}
+
+#[derive(Default, Deserialize)]
+struct Unread {}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ClaimSpec<'a> {
+    resources: Option<Resources>,
+    #[serde(borrow)]
+    storage_class_name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    volume_name: Option<Cow<'a, str>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Resources {
+    requests: Option<BTreeMap<String, Quantity>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ClaimStatus<'a> {
+    #[serde(borrow)]
+    phase: Option<Cow<'a, str>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct VolumeSpec {
+    node_affinity: Option<Affinity>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Affinity {
+    required: Option<NodeSelector>,
+}
+
+/// All fields that are not read into others.
+type Fields = serde_json::Map<String, serde_json::Value>;
+
+impl Claim {
+    /// Reads a claim, with its namespace and name.
+    pub(crate) fn read(json: &str) -> serde_json::Result<((Box<str>, Box<str>), Self)> {
+        let Raw { metadata, spec, status }: Raw<'_, ClaimSpec<'_>, ClaimStatus<'_>> =
+            serde_json::from_str(json)?;
+        let requests = spec.resources.and_then(|it| it.requests);
+        let claim = Claim {
+            phase: status.phase.as_deref().unwrap_or("Pending").into(),
+            created: metadata.created(),
+            is_being_deleted: metadata.deleted().is_some(),
+            request: requests.and_then(|mut it| it.remove("storage")),
+            class: spec.storage_class_name.as_deref().map(Into::into),
+            volume: spec.volume_name.as_deref().filter(|it| !it.is_empty()).map(Into::into),
+        };
+        Ok(((metadata.namespace().into(), metadata.name().into()), claim))
+    }
+}
+
+impl Volume {
+    /// Reads a volume, with its name.
+    pub(super) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
+        let Raw { metadata, spec, .. }: Raw<'_, VolumeSpec> = serde_json::from_str(json)?;
+        let nodes = spec.node_affinity.and_then(|it| it.required);
+        Ok((metadata.name().into(), Volume { nodes }))
+    }
+}
+
+impl Class {
+    /// Reads a storage class, with its name.
+    pub(super) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
+        let mut fields: Fields = serde_json::from_str(json)?;
+        let metadata = fields.remove("metadata").unwrap_or_default();
+        let is_true = |key: &&str| metadata["annotations"][*key] == "true";
+        let text = |value: Option<&serde_json::Value>| {
+            value.and_then(|it| it.as_str()).unwrap_or_default().to_owned()
+        };
+        let class = Class {
+            is_default: DEFAULT.iter().any(is_true),
+            waits_for_pod: text(fields.get("volumeBindingMode")) == "WaitForFirstConsumer",
+            provisioner: text(fields.get("provisioner")).into(),
+            fields: serde_json::to_string(&fields)?.into(),
+        };
+        Ok((text(metadata.get("name")).into(), class))
+    }
+}

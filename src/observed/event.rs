@@ -1,0 +1,100 @@
+//! Warnings about objects.
+
+use std::borrow::Cow;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
+use serde::Deserialize;
+
+use super::meta::Metadata;
+use crate::finding::shorten;
+
+/// The reasons that rules look for.
+const REASONS: [&str; 8] = [
+    "FailedAttachVolume",
+    "FailedBinding",
+    "FailedCreate",
+    "FailedCreatePodSandBox",
+    "FailedDaemonPod",
+    "FailedMapVolume",
+    "FailedMount",
+    "ProvisioningFailed",
+];
+/// The longest message that is kept, in bytes.
+const LONGEST: usize = 1_000;
+
+/// A warning about an object.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Why it was given, in one word.
+    pub reason: Box<str>,
+    /// What it says, at most a thousand bytes.
+    pub message: Box<str>,
+    /// When it was given first and last, in seconds since 1970.
+    pub first: i64,
+    /// When it was given last.
+    pub last: i64,
+}
+
+/// The object that an event is about: its namespace, kind and name.
+pub(super) type About = (Box<str>, Box<str>, Box<str>);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Raw<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a, Unread>,
+    #[serde(borrow)]
+    involved_object: Involved<'a>,
+    #[serde(borrow, default)]
+    reason: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    message: Option<Cow<'a, str>>,
+    first_timestamp: Option<Time>,
+    last_timestamp: Option<Time>,
+    event_time: Option<MicroTime>,
+    series: Option<Series>,
+}
+
+#[derive(Default, Deserialize)]
+struct Unread {}
+
+#[derive(Deserialize)]
+struct Involved<'a> {
+    #[serde(borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    namespace: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Series {
+    last_observed_time: Option<MicroTime>,
+}
+
+impl Event {
+    /// Reads an event and what it is about; `None` if no rule looks for it.
+    pub(super) fn read(json: &str) -> serde_json::Result<Option<(About, Self)>> {
+        let raw: Raw<'_> = serde_json::from_str(json)?;
+        let Some(reason) = raw.reason.as_deref().filter(|it| REASONS.contains(it)) else {
+            return Ok(None);
+        };
+        let created = raw.metadata.created();
+        let at = raw.event_time.as_ref().map_or(created, |it| it.0.as_second());
+        let series = raw.series.and_then(|it| it.last_observed_time).map(|it| it.0.as_second());
+        let last = raw.last_timestamp.as_ref().map(|it| it.0.as_second());
+        let message = raw.message.as_deref().unwrap_or_default();
+        // The recorder puts this before a message that stands for several.
+        let message = message.strip_prefix("(combined from similar events): ").unwrap_or(message);
+        let Involved { kind, namespace, name } = raw.involved_object;
+        let event = Event {
+            reason: reason.into(),
+            message: shorten(message.trim(), LONGEST).into_owned().into(),
+            first: raw.first_timestamp.map_or(at, |it| it.0.as_second()),
+            last: series.or(last).unwrap_or(at),
+        };
+        Ok(Some(((namespace.as_ref().into(), kind.as_ref().into(), name.as_ref().into()), event)))
+    }
+}

@@ -1,0 +1,97 @@
+//! What is read of the metadata of any object.
+
+use std::borrow::Cow;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde::Deserialize;
+
+use crate::{kubernetes::resource::Kind, object::namespace_or_default};
+
+/// The metadata of an object, with labels of this type.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, bound(deserialize = "L: Deserialize<'de> + Default"))]
+pub(super) struct Metadata<'a, L> {
+    #[serde(borrow)]
+    namespace: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    uid: Option<Cow<'a, str>>,
+    pub(super) labels: Option<L>,
+    #[serde(borrow)]
+    owner_references: Option<Vec<OwnerReference<'a>>>,
+    #[serde(borrow)]
+    finalizers: Option<Vec<Cow<'a, str>>>,
+    creation_timestamp: Option<Time>,
+    deletion_timestamp: Option<Time>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OwnerReference<'a> {
+    #[serde(borrow, default)]
+    api_version: Cow<'a, str>,
+    #[serde(borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    controller: Option<bool>,
+}
+
+/// A set, as the objects that it controls name it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner {
+    /// The namespace of both.
+    pub namespace: Box<str>,
+    /// The kind of the set.
+    pub kind: Kind,
+    /// The name of the set.
+    pub name: Box<str>,
+}
+
+impl<L> Metadata<'_, L> {
+    /// The namespace; `default` if the object does not set it.
+    pub(super) fn namespace(&self) -> &str {
+        namespace_or_default(self.namespace.as_deref())
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn uid(&self) -> &str {
+        self.uid.as_deref().unwrap_or_default()
+    }
+
+    /// In seconds since 1970.
+    pub(super) fn created(&self) -> i64 {
+        self.creation_timestamp.as_ref().map_or(0, |it| it.0.as_second())
+    }
+
+    /// When it is to be gone, if it is being deleted: the end of its grace period, in seconds since
+    /// 1970.
+    pub(super) fn deleted(&self) -> Option<i64> {
+        self.deletion_timestamp.as_ref().map(|it| it.0.as_second())
+    }
+
+    /// Its finalizers, separated by commas.
+    pub(super) fn finalizers(&self) -> Option<Box<str>> {
+        let list = self.finalizers.as_ref().filter(|list| !list.is_empty())?;
+        Some(list.join(", ").into())
+    }
+
+    /// Whether any controller owns it.
+    pub(super) fn is_owned(&self) -> bool {
+        self.owner_references.iter().flatten().any(|owner| owner.controller == Some(true))
+    }
+
+    /// The set that controls it, if one does.
+    pub(super) fn owner(&self) -> Option<Owner> {
+        let mut owners = self.owner_references.iter().flatten();
+        let owner = owners.find(|owner| owner.controller == Some(true))?;
+        let kind = [Kind::DaemonSet, Kind::StatefulSet];
+        let kind = kind.into_iter().find(|kind| kind.as_str() == owner.kind)?;
+        let (namespace, name) = (self.namespace().into(), owner.name.as_ref().into());
+        (owner.api_version == "apps/v1").then_some(Owner { namespace, kind, name })
+    }
+}

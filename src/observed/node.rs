@@ -1,0 +1,77 @@
+//! A node.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use k8s_openapi::{api::core::v1::Taint, apimachinery::pkg::apis::meta::v1::Time};
+use serde::Deserialize;
+
+use super::meta::Metadata;
+use crate::rollout::node::Node as Place;
+
+/// A node, reduced to what matters for pods of sets.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What the controller of DaemonSets looks at.
+    pub place: Place,
+    /// In seconds since 1970.
+    pub created: i64,
+    /// Since when it has not been ready, if it is not.
+    pub not_ready: Option<i64>,
+    /// Whether it is cordoned.
+    pub is_cordoned: bool,
+}
+
+#[derive(Deserialize)]
+struct Raw<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a, BTreeMap<String, String>>,
+    #[serde(default)]
+    spec: Spec,
+    #[serde(borrow, default)]
+    status: Status<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    taints: Option<Vec<Taint>>,
+    unschedulable: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status<'a> {
+    #[serde(borrow)]
+    conditions: Option<Vec<Condition<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Condition<'a> {
+    #[serde(borrow, rename = "type")]
+    type_: Cow<'a, str>,
+    #[serde(borrow)]
+    status: Cow<'a, str>,
+    last_transition_time: Option<Time>,
+}
+
+impl Node {
+    pub(crate) fn read(json: &str) -> serde_json::Result<Self> {
+        let Raw { mut metadata, spec, status } = serde_json::from_str(json)?;
+        let created = metadata.created();
+        let mut conditions = status.conditions.iter().flatten();
+        let ready = conditions.find(|it| it.type_ == "Ready").filter(|it| it.status != "True");
+        Ok(Node {
+            created,
+            not_ready: ready.map(|it| {
+                it.last_transition_time.as_ref().map_or(created, |time| time.0.as_second())
+            }),
+            is_cordoned: spec.unschedulable == Some(true),
+            place: Place {
+                name: metadata.name().to_owned(),
+                labels: metadata.labels.take().unwrap_or_default(),
+                taints: spec.taints.unwrap_or_default(),
+            },
+        })
+    }
+}

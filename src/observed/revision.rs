@@ -1,0 +1,68 @@
+//! Revisions of templates.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::meta::{Metadata, Owner};
+
+/// A ControllerRevision, without its template.
+#[derive(Clone, Debug)]
+pub struct Revision {
+    /// Its namespace.
+    pub namespace: Box<str>,
+    /// Its name.
+    pub name: Box<str>,
+    /// Its uid.
+    pub uid: Box<str>,
+    /// In seconds since 1970.
+    pub created: i64,
+    /// What the pods of a DaemonSet have as a label; empty for one of a StatefulSet.
+    pub hash: Box<str>,
+    /// Its number: the higher, the newer. `None` if only its metadata was read.
+    pub number: Option<i64>,
+    /// Whether any controller owns it.
+    pub is_owned: bool,
+    /// Whether it is one of a DaemonSet or StatefulSet, as its labels say.
+    pub is_of_set: bool,
+}
+
+#[derive(Deserialize)]
+struct Raw<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a, Labels<'a>>,
+    revision: Option<i64>,
+}
+
+#[derive(Default, Deserialize)]
+struct Labels<'a> {
+    #[serde(borrow, rename = "controller-revision-hash")]
+    of_daemon_set: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "controller.kubernetes.io/hash")]
+    of_stateful_set: Option<Cow<'a, str>>,
+}
+
+impl Revision {
+    /// Reads a revision, and which set controls it.
+    pub(crate) fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
+        let Raw { metadata, revision } = serde_json::from_str(json)?;
+        let labels = metadata.labels.as_ref();
+        let hash = labels.and_then(|it| it.of_daemon_set.as_deref()).unwrap_or_default();
+        let revision = Revision {
+            namespace: metadata.namespace().into(),
+            name: metadata.name().into(),
+            uid: metadata.uid().into(),
+            created: metadata.created(),
+            hash: hash.into(),
+            number: revision,
+            is_owned: metadata.is_owned(),
+            is_of_set: !hash.is_empty() || labels.is_some_and(|it| it.of_stateful_set.is_some()),
+        };
+        Ok((metadata.owner(), revision))
+    }
+
+    /// What its pods have as a label: the whole name for StatefulSets, only the hash for DaemonSets.
+    pub fn on_pods(&self) -> &str {
+        if self.hash.is_empty() { &self.name } else { &self.hash }
+    }
+}

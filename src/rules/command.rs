@@ -1,0 +1,66 @@
+//! Commands for the reader, which are right when they are pasted.
+
+use std::borrow::Cow;
+
+/// How kubectl reaches an object.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kubectl<'a> {
+    /// The context, if it is not the current one.
+    pub(super) context: Option<&'a str>,
+    /// The namespace. `None` for an object that is in none, or if it is the one that kubectl is set
+    /// to.
+    pub(super) namespace: Option<&'a str>,
+}
+
+impl Kubectl<'_> {
+    /// `kubectl COMMAND -n NAMESPACE WORDS`, without quotes around the whole. The command is written
+    /// as it is, and the words so that a shell takes each as one.
+    pub(super) fn line(&self, command: &str, words: &[&str]) -> String {
+        let mut line = format!("kubectl {command}");
+        let options = [("--context", self.context), ("-n", self.namespace)];
+        for (option, value) in options {
+            if let Some(value) = value {
+                line.push_str(&format!(" {option} {}", quoted(value)));
+            }
+        }
+        for word in words {
+            line.push_str(&format!(" {}", quoted(word)));
+        }
+        line
+    }
+
+    /// The same in backticks.
+    pub(super) fn run(&self, command: &str, words: &[&str]) -> String {
+        format!("`{}`", self.line(command, words))
+    }
+}
+
+/// The text as one word of a shell. Names that the API server accepts need no quotes.
+pub(super) fn quoted(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._/=:,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.into();
+    }
+    format!("'{}'", text.replace('\'', r"'\''")).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_none_is_quoted() {
+        assert_eq!(quoted("web-0.a_b"), "web-0.a_b");
+        assert_eq!(quoted("a b; rm"), "'a b; rm'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn a_command_says_where() {
+        let kubectl = Kubectl { context: Some("a b"), namespace: Some("shop") };
+        let line = "kubectl delete pod --context 'a b' -n shop db-0";
+        assert_eq!(kubectl.line("delete pod", &["db-0"]), line);
+        assert_eq!(Kubectl::default().run("get nodes", &[]), "`kubectl get nodes`");
+    }
+}

@@ -1,0 +1,57 @@
+//! Which pods hold up the update of a DaemonSet.
+
+use super::{daemons::Daemons, rule::Asked};
+use crate::{
+    observed::{Node, Pod},
+    rollout::node::Placement,
+    rules::waiting::Budget,
+};
+
+/// The pods that keep an update of a DaemonSet from going on.
+pub(super) struct Eaten<'a> {
+    pub(super) budget: Budget,
+    /// Nodes that are not ready, with their pods.
+    pub(super) dead: Vec<(&'a Node, &'a Pod)>,
+    /// Pods of the current template that do not become ready, on nodes that are.
+    pub(super) broken: Vec<&'a Pod>,
+}
+
+/// What keeps the update of a DaemonSet from going on, if it is clear that it does not move.
+///
+/// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go: a node with a new pod that is not
+/// available counts, and so does one of which all pods are being deleted.
+pub(super) fn eats_budget<'a>(asked: &Asked<'a>, daemons: &Daemons<'a>) -> Option<Eaten<'a>> {
+    let (spec, status) = (&daemons.set.spec, &daemons.set.status);
+    let budget = Budget::of(spec, status).filter(Budget::is_used_up)?;
+    if status.updated_number_scheduled.unwrap_or_default() >= budget.desired {
+        return None;
+    }
+    let min_ready = spec.min_ready_seconds.unwrap_or_default().into();
+    let (mut dead, mut broken) = (Vec::new(), Vec::new());
+    for (node, placement, pods) in &daemons.nodes {
+        if *placement == Placement::Runs || !pods.is_empty() {
+            let mut there = pods.iter().copied().filter(|pod| pod.deleted.is_none());
+            let counted = match (there.next(), pods.first()) {
+                (Some(pod), _) => pod,
+                (None, Some(pod)) => *pod,
+                (None, None) => continue,
+            };
+            let is_available = counted.is_available(min_ready, asked.audit.now);
+            if counted.deleted.is_none() && (is_available || !daemons.is_updated(counted)) {
+                continue;
+            }
+            match node.not_ready {
+                Some(since) if asked.audit.is_long_ago(since) => dead.push((*node, counted)),
+                None if counted.deleted.is_none()
+                    && !counted.ready.0
+                    && asked.audit.is_long_ago(counted.ready.1) =>
+                {
+                    broken.push(counted);
+                }
+                _ => {}
+            }
+        }
+    }
+    let stuck = i64::try_from(dead.len() + broken.len()).unwrap_or(i64::MAX);
+    (stuck >= budget.allowed).then_some(Eaten { budget, dead, broken })
+}

@@ -1,0 +1,130 @@
+//! Claims of a StatefulSet that are not bound.
+
+use std::collections::BTreeMap;
+
+use super::{
+    claims::{Unbound, WhyUnbound, unbound},
+    read::{names, since},
+    replicas::Replicas,
+    rule::{Asked, Check, Found, Report, Rule},
+};
+use crate::{
+    finding::{Meta, Mode, paths::CLAIM_TEMPLATES},
+    rules::command::quoted,
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "claim-pending",
+        summary: "a pod of a StatefulSet that waits for a claim that is not bound",
+        why: "\
+A pod does not start before all its claims are bound, and with podManagementPolicy OrderedReady the pods after
+it are not created. Why a claim is not bound is not in its status. Usual reasons are a storage class that does
+not exist, no class in the claim template and no default class, a provisioner that fails, and no volume where
+the pod could run. A claim is `Lost` if its volume was deleted.
+
+The rule looks at the claims of the templates of StatefulSets, and reports those that have been Pending for
+five minutes. One that only waits for its pod to get a node, because the class has
+`volumeBindingMode: WaitForFirstConsumer`, is reported only if the scheduler says that volumes are the reason.
+
+Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_controller.go.",
+        bad: include_str!("examples/claim-pending.bad.yaml"),
+        good: include_str!("examples/claim-pending.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["StatefulSet"],
+    check: Check::Set(check),
+};
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let Some(replicas) = Replicas::of(asked) else { return };
+    let mut groups: BTreeMap<WhyUnbound<'_>, Vec<Unbound<'_>>> = BTreeMap::new();
+    for claim in replicas.pods.keys().flat_map(|ordinal| unbound(asked, &replicas, *ordinal)) {
+        groups.entry(claim.why.clone()).or_default().push(claim);
+    }
+    for (why, claims) in groups {
+        let Some(first) = claims.iter().map(|it| it.claim.created).min() else { continue };
+        let list = names(claims.iter().map(|it| it.name.as_str()));
+        let (noun, is) = if claims.len() == 1 { ("claim", "is") } else { ("claims", "are") };
+        let (reason, help, instead_of) = describe(asked, &why, &claims);
+        let message = match why {
+            WhyUnbound::Lost => format!("{noun} {list} {is} Lost: {reason}"),
+            _ => format!("{noun} {list} {is} Pending {}: {reason}", since(first)),
+        };
+        found.add(Report::new(&CLAIM_TEMPLATES, message, help).instead_of(instead_of));
+    }
+}
+
+/// Why claims are not bound, what to do, and which rule of another family finds the same.
+fn describe(
+    asked: &Asked<'_>,
+    why: &WhyUnbound<'_>,
+    claims: &[Unbound<'_>],
+) -> (String, String, Option<&'static str>) {
+    let observed = asked.audit.observed;
+    let kubectl = asked.audit.kubectl_anywhere();
+    let first = claims.first().map(|it| it.name.as_str()).unwrap_or_default();
+    let look = asked.kubectl().run("describe pvc", &[first]);
+    // The default class, or any.
+    let class = observed.classes().find(|(_, class)| class.is_default);
+    let class = class.or_else(|| observed.classes().next());
+    match (why, class) {
+        (WhyUnbound::Lost, _) => {
+            let restore = format!(
+                "restore the volume, or give up its data and delete the claim and \
+                                   its pod; {look} names the volume"
+            );
+            ("its volume does not exist any more".to_owned(), restore, None)
+        }
+        (WhyUnbound::NoClass(name), class) => {
+            let help = match class {
+                Some((like, class)) => format!(
+                    "create it, for example like {like}: `echo {} | {}`",
+                    quoted(&copy(&class.fields, name)),
+                    kubectl.line("create -f -", &[])
+                ),
+                None => "create it; the cluster has no storage class".to_owned(),
+            };
+            let reason = format!("the storage class {name} does not exist");
+            (reason, help, Some("storage-class-missing"))
+        }
+        (WhyUnbound::NoDefaultClass, class) => {
+            let help = match class {
+                Some((name, _)) => format!(
+                    "make one of them the default: {}",
+                    kubectl.run(
+                        "annotate storageclass",
+                        &[name, "storageclass.kubernetes.io/is-default-class=true", "--overwrite"],
+                    )
+                ),
+                None => "create a storage class and make it the default".to_owned(),
+            };
+            let reason = "it names no storage class, and no class is the default".to_owned();
+            (reason, help, Some("storage-class-missing"))
+        }
+        (WhyUnbound::Said(said), _) => {
+            (said.clone(), format!("remove the cause; {look} shows the latest attempts"), None)
+        }
+        (WhyUnbound::Unknown(class), _) => {
+            let class = class.and_then(|name| Some((name, observed.class(name)?)));
+            let reason = match class {
+                Some((name, class)) => {
+                    let provisioner = &class.provisioner;
+                    format!("{provisioner}, the provisioner of class {name}, has made no volume")
+                }
+                None => "no volume matches it".to_owned(),
+            };
+            let help = "see whether the provisioner runs, or create a volume that matches";
+            (reason, format!("{help}; {look} shows what it asks for"), None)
+        }
+    }
+}
+
+/// A storage class with these fields and this name, as JSON.
+fn copy(fields: &str, name: &str) -> String {
+    let mut class: serde_json::Value = serde_json::from_str(fields).unwrap_or_default();
+    class["metadata"] = serde_json::json!({"name": name});
+    class.to_string()
+}

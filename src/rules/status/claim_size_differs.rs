@@ -1,0 +1,105 @@
+//! Claims of a StatefulSet of another size than its claim templates.
+
+use std::cmp::Ordering;
+
+use super::{
+    read::names,
+    rule::{Asked, Check, Found, Report, Rule},
+};
+use crate::{
+    finding::{Meta, Mode, paths::CLAIM_TEMPLATES},
+    kubernetes::quantity::Quantity,
+    observed::State,
+    rollout::stateful_set::Settings,
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "claim-size-differs",
+        summary: "claims of a StatefulSet of another size than its claim template",
+        why: "\
+Claim templates are immutable, and are looked at only when a claim is created. So claims that somebody resized
+by hand are larger than the template, and the next replica gets the old, smaller size; and if a StatefulSet
+was created again with a larger template, its existing claims keep their size. Replicas with volumes of
+different sizes fill up at different times.
+
+It is a note. The size is what the claims request, not what their volumes have.
+
+Kubernetes: `getPersistentVolumeClaims` and `storageMatches`,
+pkg/controller/statefulset/stateful_set_utils.go; `ValidateStatefulSetUpdate`,
+pkg/apis/apps/validation/validation.go.",
+        bad: include_str!("examples/claim-size-differs.bad.yaml"),
+        good: include_str!("examples/claim-size-differs.good.yaml"),
+        mode: Mode::Audit,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["StatefulSet"],
+    check: Check::Set(check),
+};
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let State::StatefulSet(set) = &asked.set.state else { return };
+    let observed = asked.audit.observed;
+    let Some(settings) = Settings::of(asked.set.name(), &set.spec, asked.audit.cluster) else {
+        return;
+    };
+    for (index, template) in set.spec.volume_claim_templates.iter().flatten().enumerate() {
+        let name = template.metadata.name.as_deref().unwrap_or_default();
+        let resources = template.spec.as_ref().and_then(|spec| spec.resources.as_ref());
+        let requests = resources.and_then(|it| it.requests.as_ref());
+        let Some(size) = requests.and_then(|it| it.get("storage")) else { continue };
+        let Some(wanted) = Quantity::parse_resource(&size.0) else { continue };
+        let prefix = format!("{name}-{}-", asked.set.name());
+        let claims = settings.ordinals.clone().filter_map(|ordinal| {
+            let claim = format!("{prefix}{ordinal}");
+            let request = observed.claim(asked.set.namespace(), &claim)?.request.as_ref()?;
+            let has = Quantity::parse_resource(&request.0)?;
+            Some((claim, has.cmp(&wanted), &*request.0))
+        });
+        let differ: Vec<_> = claims.filter(|(_, ordering, _)| ordering.is_ne()).collect();
+        for (which, word) in [(Ordering::Less, "less"), (Ordering::Greater, "more")] {
+            let list: Vec<_> = differ.iter().filter(|(_, it, _)| *it == which).collect();
+            let Some((_, _, first)) = list.first() else { continue };
+            let all = names(list.iter().map(|(claim, ..)| claim.as_str()));
+            let message =
+                format!("{all} asks for {word} than the template: {first} against {}", size.0);
+            let message = if list.len() == 1 {
+                message
+            } else {
+                message.replacen(" asks for ", " ask for ", 1)
+            };
+            let help = match which {
+                Ordering::Less => {
+                    let patch = serde_json::json!({"spec": {"resources": {"requests": {
+                        "storage": size.0}}}});
+                    let patch = ["--type", "merge", "-p", &patch.to_string()].map(str::to_owned);
+                    let lines = list.iter().map(|(claim, ..)| {
+                        let patch = patch.iter().map(String::as_str);
+                        let words: Vec<&str> =
+                            std::iter::once(claim.as_str()).chain(patch).collect();
+                        asked.kubectl().line("patch pvc", &words)
+                    });
+                    let lines: Vec<_> = lines.take(MOST_COMMANDS).collect();
+                    format!(
+                        "if their storage class allows expansion, resize them: `{}`",
+                        lines.join(" && ")
+                    )
+                }
+                _ => {
+                    let words = [asked.set.name(), "--cascade=orphan"];
+                    let delete = asked.kubectl().run("delete statefulset", &words);
+                    format!(
+                        "set the template to {first}: run {delete}, which keeps the pods, and apply \
+                         the manifest with the new size"
+                    )
+                }
+            };
+            let path = CLAIM_TEMPLATES.index(index);
+            found.add(Report::new(&path, message, help));
+        }
+    }
+}
+
+/// How many commands are joined.
+const MOST_COMMANDS: usize = 5;

@@ -1,0 +1,116 @@
+//! Pods that the API server refuses to create.
+
+use super::{
+    daemons::Daemons,
+    read::{names, since},
+    refusal::Refusal,
+    replicas::Replicas,
+    rule::{Asked, Check, Found, Report, Rule},
+};
+use crate::{
+    finding::{Meta, Mode, paths::POD_SPEC},
+    kubernetes::pod_security::ENFORCE_LABEL,
+    observed::State,
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "creation-refused",
+        summary: "pods that the API server refuses to create",
+        why: "\
+The controllers create pods in their own name, so a refusal reaches nobody: the object was accepted, its
+status only counts fewer pods than desired, and the reason is in an event that is forgotten after an hour.
+Usual reasons are the Pod Security level of the namespace, a ResourceQuota, a ServiceAccount or PriorityClass
+that does not exist, and a webhook that denies the pod or does not answer.
+
+The rule quotes the latest FailedCreate event of the last hour, as long as pods are missing. What other rules
+say about the same cause (`pods-refused-by-pod-security`, `service-account-missing`,
+`priority-class-missing`) is then left out. The controller tries again by itself, after at most 17 minutes.
+
+Kubernetes: `syncNodes`, pkg/controller/daemon/daemon_controller.go; `recordPodEvent`,
+pkg/controller/statefulset/stateful_pod_control.go; `createPods`, pkg/controller/controller_utils.go.",
+        bad: include_str!("examples/creation-refused.bad.yaml"),
+        good: include_str!("examples/creation-refused.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["DaemonSet", "StatefulSet"],
+    check: Check::Set(check),
+};
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let Some(refusal) = Refusal::of(asked) else { return };
+    let Refusal { message, since: first, others } = &refusal;
+    let more = match others {
+        0 => String::new(),
+        1 => "; another refusal has other words".to_owned(),
+        count => format!("; {count} other refusals have other words"),
+    };
+    let text = format!("{} refused {}: {message}{more}", who(asked), since(*first));
+    let (help, instead_of) = advice(asked, message);
+    found.add(Report::new(&POD_SPEC, text, help).instead_of(instead_of));
+}
+
+/// Which pods are refused.
+fn who(asked: &Asked<'_>) -> String {
+    let nodes: Vec<&str> = match Daemons::of(asked) {
+        Some(daemons) => {
+            let lacking = daemons.wanted(asked).filter(|(_, pods)| pods.is_empty());
+            lacking.map(|(node, _)| node.place.name.as_str()).collect()
+        }
+        None => Vec::new(),
+    };
+    match (&asked.set.state, nodes.len()) {
+        (State::StatefulSet(_), _) => match Replicas::of(asked).and_then(|it| it.first_missing()) {
+            Some(pod) => format!("pod {pod} is"),
+            None => "pods are".to_owned(),
+        },
+        (State::DaemonSet(_), 0) => "pods are".to_owned(),
+        (State::DaemonSet(_), 1) => format!("the pod for node {} is", names(nodes)),
+        (State::DaemonSet(_), count) => {
+            format!("the pods for {count} nodes ({}) are", names(nodes))
+        }
+    }
+}
+
+/// What to do, and the rule of another family that finds the same cause.
+fn advice(asked: &Asked<'_>, message: &str) -> (String, Option<&'static str>) {
+    let kubectl = asked.kubectl();
+    let after = |before: &str| quoted_after(message, before);
+    if message.contains("violates PodSecurity") {
+        let level = asked.set.least_pod_security();
+        let label = format!("{ENFORCE_LABEL}={level}");
+        let words = ["namespace", asked.set.namespace(), &label, "--overwrite"];
+        let run = asked.audit.kubectl_anywhere().run("label", &words);
+        let help = format!("do without these, or let the namespace allow them: {run}");
+        return (help, Some("pods-refused-by-pod-security"));
+    }
+    if let Some(name) = after("serviceaccount \"") {
+        let run = kubectl.run("create serviceaccount", &[name]);
+        return (format!("create it: {run}"), Some("service-account-missing"));
+    }
+    if let Some(name) = after("no PriorityClass with name ") {
+        let classes = asked.audit.kubectl_anywhere().run("get priorityclasses", &[]);
+        let help = format!("name one that exists instead of {name}: {classes} lists them");
+        return (help, Some("priority-class-missing"));
+    }
+    if let Some(name) = after("exceeded quota: ") {
+        let run = kubectl.run("describe resourcequota", &[name]);
+        return (format!("raise the quota or remove other pods; {run} shows what is used"), None);
+    }
+    if let Some(name) = after("admission webhook \"").or_else(|| after("failed calling webhook \""))
+    {
+        let kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
+        let run = asked.audit.kubectl_anywhere().run(&format!("get {kinds}"), &[]);
+        return (format!("ask whoever runs the webhook {name}; {run} lists them all"), None);
+    }
+    let run = kubectl.run("describe", &[&asked.target()]);
+    (format!("change what is refused; {run} shows the latest attempts"), None)
+}
+
+/// The word after a text, up to a quotation mark, a comma or a space.
+fn quoted_after<'m>(message: &'m str, before: &str) -> Option<&'m str> {
+    let (_, rest) = message.split_once(before)?;
+    rest.split(['"', ',', ' ']).next().filter(|word| !word.is_empty())
+}

@@ -1,0 +1,96 @@
+//! A DaemonSet on its nodes.
+
+use std::collections::BTreeMap;
+
+use super::rule::Asked;
+use crate::{
+    observed::{DaemonSet, Node, Pod, State, TroubleKind},
+    rollout::node::{Placement, placements},
+};
+
+/// A DaemonSet, and what is known about each node and each pod.
+pub(super) struct Daemons<'a> {
+    pub(super) set: &'a DaemonSet,
+    /// Every node, whether it gets a pod, and its pods.
+    pub(super) nodes: Vec<(&'a Node, Placement, Vec<&'a Pod>)>,
+    /// The hash of the current template, if it is known.
+    hash: Option<&'a str>,
+}
+
+/// Why a node has no pod that works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lack {
+    /// It has none.
+    NoPod,
+    /// Its pod has no place on it.
+    Unschedulable,
+    /// Its pod has not become ready.
+    NotReady,
+}
+
+impl<'a> Daemons<'a> {
+    /// `None` for a StatefulSet, or if it is not known which nodes there are.
+    pub(super) fn of(asked: &Asked<'a>) -> Option<Self> {
+        let State::DaemonSet(set) = &asked.set.state else { return None };
+        let observed = asked.audit.observed;
+        if !observed.knows("Node", "") {
+            return None;
+        }
+        let mut pods: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+        for pod in observed.pods(asked.set) {
+            pods.entry(pod.node.as_deref().unwrap_or_default()).or_default().push(pod);
+        }
+        let placements =
+            placements(&set.spec.template.placing, observed.nodes().map(|it| &it.place));
+        let nodes = observed.nodes().zip(placements).map(|(node, placement)| {
+            let pods = pods.remove(node.place.name.as_str()).unwrap_or_default();
+            (node, placement, pods)
+        });
+        let newest = observed.revisions(asked.set).iter().max_by_key(|it| it.number);
+        let hash = newest.filter(|it| it.number.is_some()).map(|it| it.on_pods());
+        Some(Daemons { set, nodes: nodes.collect(), hash })
+    }
+
+    /// Whether a pod has the current template.
+    ///
+    /// Kubernetes: `IsPodUpdated`, pkg/controller/daemon/util/daemonset_util.go.
+    pub(super) fn is_updated(&self, pod: &Pod) -> bool {
+        self.hash.is_some_and(|hash| pod.is_of(hash))
+            || self.set.generation.as_deref().is_some_and(|it| pod.is_of_generation(it))
+    }
+
+    /// The nodes that should have a pod and have had the time to get one.
+    pub(super) fn wanted<'s>(
+        &'s self,
+        asked: &'s Asked<'a>,
+    ) -> impl Iterator<Item = (&'a Node, &'s [&'a Pod])> {
+        let is_new = |node: &Node| {
+            !asked.audit.is_long_ago(node.created) || !asked.audit.is_long_ago(asked.set.created)
+        };
+        let nodes = self.nodes.iter().filter(|(_, placement, _)| *placement == Placement::Runs);
+        nodes.filter(move |(node, ..)| !is_new(node)).map(|(node, _, pods)| (*node, &**pods))
+    }
+
+    /// What a node that is ready lacks, and since when, if it has lasted.
+    pub(super) fn lack(
+        &self,
+        asked: &Asked<'a>,
+        node: &Node,
+        pods: &[&'a Pod],
+    ) -> Option<(Lack, Option<&'a Pod>)> {
+        if pods.is_empty() {
+            return Some((Lack::NoPod, None));
+        }
+        // A pod that is being deleted makes room for the next, and one on a node that is not ready
+        // shares the fate of all pods there.
+        let mut pods = pods.iter().filter(|pod| pod.deleted.is_none());
+        let pod = pods.next().filter(|pod| !pod.ready.0 && pods.all(|it| !it.ready.0))?;
+        if node.not_ready.is_some() || !asked.audit.is_long_ago(pod.ready.1) {
+            return None;
+        }
+        let is_unschedulable =
+            pod.trouble.as_ref().is_some_and(|it| it.kind == TroubleKind::Unschedulable);
+        let lack = if is_unschedulable { Lack::Unschedulable } else { Lack::NotReady };
+        Some((lack, Some(pod)))
+    }
+}

@@ -1,0 +1,104 @@
+//! Pods of a DaemonSet on nodes that would not get one.
+
+use std::collections::BTreeMap;
+
+use super::{
+    daemons::Daemons,
+    read::{count, names, words},
+    rule::{Asked, Check, Found, Report, Rule},
+    toleration,
+};
+use crate::{
+    finding::{Meta, Mode, Path, paths::TOLERATIONS},
+    rollout::node::{Placement, WhyNot},
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "misscheduled",
+        summary: "pods of a DaemonSet on nodes that would not get one any more",
+        why: "\
+A node that gets a taint with the effect NoSchedule keeps the daemon pod that it has. The pod no longer counts
+as desired: it is not updated, not replaced when it ends, and missing once somebody deletes it. The status
+counts such pods in `numberMisscheduled`, and does not name them.
+
+A pod on a node that the template excludes in another way is deleted by the controller. It is reported if its
+deletion does not end, for example because its node is down. A count without such a pod is not reported: in
+1.33 the status can count one until the next change (kubernetes#132459).
+
+Kubernetes: `updateDaemonSetStatus` and `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go.",
+        bad: include_str!("examples/misscheduled.bad.yaml"),
+        good: include_str!("examples/misscheduled.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["DaemonSet"],
+    check: Check::Set(check),
+};
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let Some(daemons) = Daemons::of(asked) else { return };
+    if daemons.set.status.number_misscheduled < 1 {
+        return;
+    }
+    // Pods and their nodes: those that may stay, by the taint, and those that may not.
+    let mut kept: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    let mut lost = Vec::new();
+    for (node, placement, pods) in &daemons.nodes {
+        let named = pods.iter().map(|pod| (*pod, &*pod.name, node.place.name.as_str()));
+        for (pod, name, node) in named {
+            match placement {
+                Placement::Keeps(WhyNot::Taint(taint)) if pod.deleted.is_none() => {
+                    kept.entry(taint).or_default().push((name, node));
+                }
+                Placement::Loses(_)
+                    if pod.deleted.is_some_and(|it| asked.audit.is_long_ago(it)) =>
+                {
+                    lost.push((name, node));
+                }
+                _ => {}
+            }
+        }
+    }
+    for (taint, pods) in &kept {
+        found.add(stays(asked, &daemons, taint, pods));
+    }
+    if let Some((pod, node)) = lost.first() {
+        let list = names(lost.iter().map(|it| it.0));
+        let message = format!("{list} on {node} should be gone: the template excludes the node");
+        let force = asked.kubectl().run("delete pod", &[pod, "--force", "--grace-period=0"]);
+        let help = format!("repair the node or remove it; if it is powered off, run {force}");
+        found.add(Report::new(&NUMBER, message, help));
+    }
+}
+
+/// The report of pods that stay on nodes with this taint.
+fn stays(
+    asked: &Asked<'_>,
+    daemons: &Daemons<'_>,
+    taint: &str,
+    pods: &[(&str, &str)],
+) -> Report<'static> {
+    let message = format!(
+        "{} ({}) stays only until it ends: the template does not tolerate the taint {taint} of {}",
+        count(pods.len(), "pod"),
+        names(pods.iter().map(|it| it.0)),
+        names(pods.iter().map(|it| it.1)),
+    );
+    let message = match pods.len() {
+        1 => message,
+        _ => message.replace(" stays only until it ends", " stay only until they end"),
+    };
+    let tolerate = toleration::add(asked, &daemons.set.spec.template.placing, taint);
+    let list: Vec<&str> = pods.iter().map(|it| it.0).collect();
+    let (first, more) = words(&list);
+    let delete = asked.kubectl().run("delete pod", first);
+    let help = format!(
+        "to update and replace them too, run `{tolerate}`; to remove them, run {delete}{more}"
+    );
+    Report::new(&TOLERATIONS, message, help)
+}
+
+static STATUS: Path<'static> = Path::new("status");
+static NUMBER: Path<'static> = STATUS.child("numberMisscheduled");

@@ -1,0 +1,68 @@
+//! Nodes that a taint keeps a DaemonSet away from.
+
+use std::collections::BTreeMap;
+
+use super::{
+    daemons::Daemons,
+    read::{count, names},
+    rule::{Asked, Check, Found, Report, Rule},
+    toleration,
+};
+use crate::{
+    finding::{Meta, Mode, paths::TOLERATIONS},
+    rollout::node::{Placement, WhyNot},
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "node-not-wanted",
+        summary: "nodes without a pod of the DaemonSet, because of a taint",
+        why: "\
+A DaemonSet creates no pod for a node with a taint that its template does not tolerate, and says so nowhere:
+such a node does not count as desired, and the rollout is complete without it. The usual cases are the
+control plane, nodes that somebody tainted for other pods, and nodes that somebody is repairing. The nodes
+are grouped by the first taint that is not tolerated.
+
+It is a note, because it may be what is wanted, unless no node at all gets a pod: then it is a warning. Not
+reported are nodes that do not match the node selector or the affinity of the template: its author excluded
+them (`no-node-matches` reports it if they exclude all nodes). Nodes that still have a pod are reported by
+`misscheduled`.
+
+Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/daemon_controller.go.",
+        bad: include_str!("examples/node-not-wanted.bad.yaml"),
+        good: include_str!("examples/node-not-wanted.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["DaemonSet"],
+    check: Check::Set(check),
+};
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let Some(daemons) = Daemons::of(asked) else { return };
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (node, placement, pods) in &daemons.nodes {
+        if let Placement::Keeps(WhyNot::Taint(taint)) | Placement::Loses(WhyNot::Taint(taint)) =
+            placement
+            && pods.is_empty()
+            && asked.audit.is_long_ago(node.created)
+        {
+            groups.entry(taint).or_default().push(&node.place.name);
+        }
+    }
+    let Some((first, _)) = groups.iter().max_by_key(|(_, nodes)| nodes.len()) else { return };
+    let list = groups.iter().map(|(taint, nodes)| {
+        format!("{taint} on {} ({})", count(nodes.len(), "node"), names(nodes.iter().copied()))
+    });
+    let desired = daemons.set.status.desired_number_scheduled;
+    let who = if desired == 0 { "no node gets a pod" } else { "some nodes get no pod" };
+    let message = format!(
+        "{who}, because of taints that the template does not tolerate: {}",
+        list.collect::<Vec<_>>().join("; ")
+    );
+    let tolerate = toleration::add(asked, &daemons.set.spec.template.placing, first);
+    let help = format!("if these nodes are to have a pod, run `{tolerate}`");
+    let report = Report::new(&TOLERATIONS, message, help);
+    found.add(if desired == 0 { report } else { report.note() });
+}

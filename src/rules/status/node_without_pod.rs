@@ -1,0 +1,124 @@
+//! Nodes that should have a pod of a DaemonSet and have none that works.
+
+use std::collections::BTreeMap;
+
+use super::{
+    budget_eaten::eats_budget,
+    daemons::{Daemons, Lack},
+    read::{count, names, since},
+    refusal::Refusal,
+    rule::{Asked, Check, Found, Report, Rule},
+};
+use crate::{
+    finding::{Meta, Mode, Path},
+    observed::{Pod, TroubleKind},
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "node-without-pod",
+        summary: "nodes that should have a pod of the DaemonSet, and have none that works",
+        why: "\
+The status of a DaemonSet only counts: it does not say which node has no pod, nor why. This rule asks for each
+node what the controller asks (node name, node selector, affinity, taints, and the tolerations that every
+daemon pod gets), and then looks for the pod of that node. If there is one that has no place, the scheduler
+has said why; if its containers do not start, the kubelet has. The nodes are grouped by the reason.
+
+Not reported are nodes and DaemonSets that are younger than five minutes, pods that became unready less than
+five minutes ago, pods on nodes that are not ready (the fault is the node's), and pods that the API server
+refuses to create: those are `creation-refused`. A pod that holds up an update is `rollout-budget-eaten`.
+
+Kubernetes: `podsShouldBeOnNode` and `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",
+        bad: include_str!("examples/node-without-pod.bad.yaml"),
+        good: include_str!("examples/node-without-pod.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["DaemonSet"],
+    check: Check::Set(check),
+};
+
+/// Nodes with the same reason, and the first of their pods.
+#[derive(Default)]
+struct Group<'a> {
+    nodes: Vec<&'a str>,
+    pod: Option<&'a Pod>,
+    since: i64,
+}
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let observed = asked.audit.observed;
+    if asked.set.is_healthy() || !observed.knows("Pod", asked.set.namespace()) {
+        return;
+    }
+    let Some(daemons) = Daemons::of(asked) else { return };
+    let is_refused = Refusal::of(asked).is_some();
+    let eaten = eats_budget(asked, &daemons).is_some();
+    let mut groups: BTreeMap<(Lack, &str), Group<'_>> = BTreeMap::new();
+    for (node, pods) in daemons.wanted(asked) {
+        let Some((lack, pod)) = daemons.lack(asked, node, pods) else { continue };
+        let is_reported_elsewhere = match pod {
+            None => is_refused,
+            Some(pod) => eaten && daemons.is_updated(pod),
+        };
+        if is_reported_elsewhere {
+            continue;
+        }
+        let reason = pod.and_then(|pod| pod.trouble.as_deref()).map_or("", |it| &it.reason);
+        let group = groups.entry((lack, reason)).or_default();
+        group.nodes.push(&node.place.name);
+        group.pod = group.pod.or(pod);
+        group.since = group.pod.map_or(0, |pod| pod.ready.1);
+    }
+    for ((lack, _), group) in groups {
+        let nodes = format!(
+            "{} without a working pod: {}",
+            count(group.nodes.len(), "node"),
+            names(group.nodes.iter().copied())
+        );
+        let status = Path::new("status");
+        let (message, help) = match group.pod {
+            Some(pod) => {
+                let (why, when) = (asked.why(pod), since(group.since));
+                let is = if lack == Lack::Unschedulable { "is Pending" } else { "is not ready" };
+                (format!("{nodes}; {} {is} {when}: {why}", pod.name), advice(asked, &daemons, pod))
+            }
+            None => {
+                (format!("{nodes}; there is no pod, and no event that says why"), no_pod(asked))
+            }
+        };
+        found.add(Report::new(&status.child("numberAvailable"), message, help));
+    }
+}
+
+/// What to do about a node for which the controller has not created a pod.
+fn no_pod(asked: &Asked<'_>) -> String {
+    let describe = asked.kubectl().run("describe", &[&asked.target()]);
+    format!(
+        "see whether the controller of DaemonSets runs, which is in kube-controller-manager; \
+         {describe} shows what it did last"
+    )
+}
+
+fn advice(asked: &Asked<'_>, daemons: &Daemons<'_>, pod: &Pod) -> String {
+    let trouble = pod.trouble.as_deref();
+    match trouble.map(|it| it.kind) {
+        Some(TroubleKind::Unschedulable) => {
+            let lacks_room = trouble.is_some_and(|it| {
+                ["Insufficient", "Too many pods"].iter().any(|text| it.message.contains(text))
+            });
+            if lacks_room {
+                let priority = serde_json::json!({"spec": {"template": {"spec": {
+                    "priorityClassName": "system-node-critical"}}}});
+                let patch = asked.patch(&priority.to_string());
+                return format!(
+                    "make room on these nodes, or let the pod evict others of lower priority: `{patch}`"
+                );
+            }
+            let describe = asked.kubectl().run("describe pod", &[&pod.name]);
+            format!("remove what the scheduler names; {describe} shows the latest attempt")
+        }
+        _ => asked.look_or_undo(daemons.is_updated(pod), pod),
+    }
+}

@@ -1,0 +1,87 @@
+//! Pods of a StatefulSet whose deletion does not end.
+
+use super::{
+    read::since,
+    replicas::Replicas,
+    rule::{Asked, Check, Found, Report, Rule},
+};
+use crate::{
+    finding::{Meta, Mode, Path},
+    observed::Pod,
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "pod-stuck-terminating",
+        summary: "a pod of a StatefulSet whose deletion does not end",
+        why: "\
+A StatefulSet creates a pod again only when the one of the same name is gone, so that two pods never use one
+volume. The pod of a node that is down is not gone: only its kubelet could say that the containers have ended.
+So the pod stays Terminating until the node is back, is deleted from the cluster, or is marked with the taint
+`node.kubernetes.io/out-of-service`; then the pod is removed and its volumes are detached. Set this taint only
+when the node is powered off: two pods might otherwise write to one volume. The other reason is a finalizer
+that nobody removes.
+
+It is reported five minutes after the end of the grace period.
+
+Kubernetes: `gcTerminating` and `gcOrphaned`, pkg/controller/podgc/gc_controller.go; `processReplica`,
+pkg/controller/statefulset/stateful_set_control.go; \"Non-graceful node shutdown\" in the documentation.",
+        bad: include_str!("examples/pod-stuck-terminating.bad.yaml"),
+        good: include_str!("examples/pod-stuck-terminating.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["StatefulSet"],
+    check: Check::Set(check),
+};
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let Some(replicas) = Replicas::of(asked) else { return };
+    for pod in replicas.pods.values() {
+        let Some(deleted) = pod.deleted.filter(|it| asked.audit.is_long_ago(*it)) else { continue };
+        let (why, help) = explain(asked, pod);
+        let message = format!("{} should be gone {}: {why}", pod.name, since(deleted));
+        let status = Path::new("status");
+        found.add(Report::new(&status.child("readyReplicas"), message, help));
+    }
+}
+
+fn explain(asked: &Asked<'_>, pod: &Pod) -> (String, String) {
+    let observed = asked.audit.observed;
+    let force = asked.kubectl().run("delete pod", &[&pod.name, "--force", "--grace-period=0"]);
+    if let Some(finalizers) = &pod.finalizers {
+        let unpin = ["--type", "json", "-p", r#"[{"op":"remove","path":"/metadata/finalizers"}]"#];
+        let words = [[&*pod.name].as_slice(), &unpin].concat();
+        let remove = asked.kubectl().run("patch pod", &words);
+        return (
+            format!("it waits for its finalizers ({finalizers})"),
+            format!("see to what should remove them; if nothing does, run {remove}"),
+        );
+    }
+    let name = pod.node.as_deref().unwrap_or_default();
+    match observed.node(name) {
+        Some(node) if node.not_ready.is_some() => {
+            let out = format!("{OUT_OF_SERVICE}=nodeshutdown:NoExecute");
+            let taint = asked.audit.kubectl_anywhere().run("taint node", &[name, &out]);
+            (
+                format!(
+                    "its node {name} is not ready {}, so nobody can say that its containers have ended",
+                    since(node.not_ready.unwrap_or_default())
+                ),
+                format!("bring the node back; or, once it is powered off, run {taint}"),
+            )
+        }
+        None if observed.knows("Node", "") => (
+            format!("its node {name} does not exist"),
+            format!("make sure that the machine is powered off, and then run {force}"),
+        ),
+        _ => (
+            format!("the kubelet of {name} has not ended it"),
+            format!("look at the kubelet of {name}; if the containers have ended, run {force}"),
+        ),
+    }
+}
+
+/// The taint that says that a node is powered off.
+const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";

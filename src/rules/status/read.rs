@@ -1,0 +1,166 @@
+//! Words that the rules about status have in common.
+
+use jiff::Timestamp;
+
+use super::rule::{Asked, Audit};
+use crate::{
+    observed::{Pod, TroubleKind},
+    rules::command::Kubectl,
+};
+
+/// How many names are listed.
+const MOST_NAMES: usize = 5;
+/// How many objects a command names.
+const MOST_WORDS: usize = 20;
+
+/// Events of a pod that tell why it does not start.
+const WHY_NOT_STARTED: [&str; 4] =
+    ["FailedAttachVolume", "FailedMapVolume", "FailedMount", "FailedCreatePodSandBox"];
+
+impl<'a> Audit<'a> {
+    /// How kubectl reaches the objects of a namespace.
+    pub(super) const fn kubectl(&self, namespace: &'a str) -> Kubectl<'a> {
+        Kubectl { context: self.context, namespace: Some(namespace) }
+    }
+
+    /// How kubectl reaches objects that are in no namespace.
+    pub(super) const fn kubectl_anywhere(&self) -> Kubectl<'a> {
+        Kubectl { context: self.context, namespace: None }
+    }
+
+    /// Whether something has lasted for longer than one has to wait for it.
+    pub(super) fn is_long_ago(&self, since: i64) -> bool {
+        since + self.patience.as_secs() <= self.now.as_second()
+    }
+}
+
+impl<'a> Asked<'a> {
+    /// How kubectl reaches the objects in the set's namespace.
+    pub(super) fn kubectl(&self) -> Kubectl<'a> {
+        self.audit.kubectl(self.set.namespace())
+    }
+
+    /// `daemonset/agent`, as a word of kubectl.
+    pub(super) fn target(&self) -> String {
+        format!("{}/{}", self.set.kind().as_str().to_ascii_lowercase(), self.set.name())
+    }
+
+    /// The command that goes back to the previous template, if there is one.
+    pub(super) fn undo(&self) -> Option<String> {
+        let has_previous = self.audit.observed.revisions(self.set).len() > 1;
+        has_previous.then(|| self.kubectl().line("rollout undo", &[&self.target()]))
+    }
+
+    /// The command that merges this into the set.
+    pub(super) fn patch(&self, patch: &str) -> String {
+        self.kubectl().line("patch", &[&self.target(), "--type", "merge", "-p", patch])
+    }
+
+    /// The command that shows more about a pod that is not ready.
+    pub(super) fn look(&self, pod: &Pod) -> String {
+        match &pod.trouble {
+            Some(trouble) if &*trouble.reason == "CrashLoopBackOff" => {
+                self.kubectl().run("logs", &[&pod.name, "--previous", "--all-containers"])
+            }
+            _ => self.kubectl().run("describe pod", &[&pod.name]),
+        }
+    }
+
+    /// What to do about a pod whose containers do not start.
+    pub(super) fn look_or_undo(&self, is_updated: bool, pod: &Pod) -> String {
+        let look = self.look(pod);
+        match self.undo().filter(|_| is_updated) {
+            Some(undo) => {
+                format!("to go back to the previous template, run `{undo}`; {look} shows more")
+            }
+            None => format!("{look} shows more; correct the template and apply it"),
+        }
+    }
+
+    /// Why a pod is not ready.
+    pub(super) fn why(&self, pod: &Pod) -> String {
+        let observed = self.audit.observed;
+        let node = pod.node.as_deref().filter(|_| pod.is_bound);
+        if let Some(name) = node {
+            match observed.node(name).map(|node| node.not_ready) {
+                Some(Some(since)) => {
+                    return format!("its node {name} is not ready {}", self::since(since));
+                }
+                None if observed.knows("Node", "") => {
+                    return format!("its node {name} does not exist");
+                }
+                _ => {}
+            }
+        }
+        let Some(trouble) = pod.trouble.as_deref() else {
+            return "it runs, but not all of its containers are ready".to_owned();
+        };
+        let events = observed.events(self.set.namespace(), "Pod", &pod.name);
+        let mut said = &trouble.message;
+        if trouble.kind == TroubleKind::Waiting {
+            let tells = |it: &&crate::observed::Event| WHY_NOT_STARTED.contains(&&*it.reason);
+            if let Some(event) = events.iter().find(tells) {
+                return format!("{}: {}", event.reason, one_line(&event.message));
+            }
+        }
+        let empty = "".into();
+        if said.is_empty() {
+            said = events.first().map_or(&empty, |event| &event.message);
+        }
+        match &**said {
+            "" => trouble.reason.clone().into(),
+            said => format!("{}: {}", trouble.reason, one_line(said)),
+        }
+    }
+}
+
+/// `since 2026-11-22 06:10 UTC`. Not how long ago: the same finding has the same words each time.
+pub(super) fn since(seconds: i64) -> String {
+    match Timestamp::from_second(seconds) {
+        Ok(time) if seconds > 0 => format!("since {} UTC", time.strftime("%Y-%m-%d %H:%M")),
+        _ => "since an unknown time".to_owned(),
+    }
+}
+
+/// A text that somebody else wrote, in one line and without a full stop.
+pub(super) fn one_line(text: &str) -> String {
+    let words: Vec<_> = text.split_whitespace().collect();
+    words.join(" ").trim_end_matches('.').to_owned()
+}
+
+/// `a, b and 3 more`.
+pub(super) fn names<'n>(list: impl IntoIterator<Item = &'n str>) -> String {
+    let mut list = list.into_iter();
+    let mut text = list.by_ref().take(MOST_NAMES).collect::<Vec<_>>().join(", ");
+    match list.count() {
+        0 => {}
+        more => text.push_str(&format!(" and {more} more")),
+    }
+    text
+}
+
+/// The names for a command, and a remark if these are not all.
+pub(super) fn words<'n, 'l>(list: &'l [&'n str]) -> (&'l [&'n str], &'static str) {
+    match list.get(..MOST_WORDS) {
+        Some(first) if list.len() > MOST_WORDS => (first, " and so on for the others"),
+        _ => (list, ""),
+    }
+}
+
+/// `1 node` or `3 nodes`.
+pub(super) fn count(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_others_become_one_line() {
+        assert_eq!(one_line("a\n  b\u{85}c.\n"), "a b c");
+        assert_eq!(names(["a", "b"]), "a, b");
+        assert_eq!(names(["1", "2", "3", "4", "5", "6", "7"]), "1, 2, 3, 4, 5 and 2 more");
+        assert_eq!(since(1_795_327_800), "since 2026-11-22 06:10 UTC");
+    }
+}

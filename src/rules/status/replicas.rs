@@ -1,0 +1,59 @@
+//! The pods of a StatefulSet, by their ordinals.
+
+use std::collections::BTreeMap;
+
+use super::rule::Asked;
+use crate::{
+    observed::{Pod, State, StatefulSet},
+    rollout::stateful_set::{Settings, Strategy},
+};
+
+/// A StatefulSet with its pods.
+pub(super) struct Replicas<'a> {
+    pub(super) set: &'a StatefulSet,
+    pub(super) settings: Settings,
+    pub(super) pods: BTreeMap<i64, &'a Pod>,
+    name: &'a str,
+}
+
+impl<'a> Replicas<'a> {
+    /// `None` for a DaemonSet, or if it is not known which pods there are.
+    pub(super) fn of(asked: &Asked<'a>) -> Option<Self> {
+        let State::StatefulSet(set) = &asked.set.state else { return None };
+        let (observed, name) = (asked.audit.observed, asked.set.name());
+        let is_known = !asked.set.is_healthy() && observed.knows("Pod", asked.set.namespace());
+        let settings = Settings::of(name, &set.spec, asked.audit.cluster).filter(|_| is_known)?;
+        let pods = observed.pods(asked.set).iter();
+        let pods = pods.filter_map(|pod| Some((pod.ordinal(name)?, pod)));
+        Some(Replicas { set, settings, pods: pods.collect(), name })
+    }
+
+    /// The name of the pod with an ordinal.
+    pub(super) fn pod_name(&self, ordinal: i64) -> String {
+        format!("{}-{ordinal}", self.name)
+    }
+
+    /// The name of the first pod that does not exist.
+    pub(super) fn first_missing(&self) -> Option<String> {
+        let mut ordinals = self.settings.ordinals.clone();
+        Some(self.pod_name(ordinals.find(|ordinal| !self.pods.contains_key(ordinal))?))
+    }
+
+    /// The index below which pods keep the old template.
+    pub(super) const fn partition(&self) -> i64 {
+        match self.settings.strategy {
+            Strategy::RollingUpdate { partition, .. } => partition,
+            Strategy::OnDelete | Strategy::Recreate => 0,
+        }
+    }
+
+    /// The revision of the current template.
+    pub(super) fn update_revision(&self) -> &'a str {
+        self.set.status.update_revision.as_deref().unwrap_or_default()
+    }
+
+    /// Whether its template was changed, and not all pods have the new one.
+    pub(super) fn is_updating(&self) -> bool {
+        self.set.status.current_revision != self.set.status.update_revision
+    }
+}

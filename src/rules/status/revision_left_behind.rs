@@ -1,0 +1,96 @@
+//! Pods that have had an older template for days.
+
+use super::{
+    daemons::Daemons,
+    read::{count, names, since, words},
+    replicas::Replicas,
+    rule::{Asked, Check, Found, Report, Rule},
+};
+use crate::{
+    finding::{Meta, Mode, paths::UPDATE_STRATEGY},
+    observed::{Pod, State},
+    rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy},
+};
+
+/// How long pods may be left behind, in seconds.
+const DAYS: i64 = 7 * 24 * 3_600;
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "revision-left-behind",
+        summary: "pods that have had an older template for more than a week",
+        why: "\
+With the update strategy OnDelete, and below the partition of a StatefulSet, pods keep the old template until
+somebody acts. That is easily forgotten: everything is ready, and a pod that is lost comes back with the new
+template, or with the old one, at a time that nobody chose. The image with the old fault runs on.
+
+It is a note, given one week after the new template was made. If a template goes back to an earlier one, the
+time counts from when the earlier one was made first.
+
+Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go; `updateDaemonSet`,
+pkg/controller/daemon/daemon_controller.go.",
+        bad: include_str!("examples/revision-left-behind.bad.yaml"),
+        good: include_str!("examples/revision-left-behind.good.yaml"),
+        mode: Mode::Audit,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["DaemonSet", "StatefulSet"],
+    check: Check::Set(check),
+};
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let revisions = asked.audit.observed.revisions(asked.set);
+    let is_old = |made: i64| made > 0 && made + DAYS <= asked.audit.now.as_second();
+    let (old, made, partition): (Vec<&Pod>, _, _) = match &asked.set.state {
+        State::StatefulSet(_) => {
+            let Some(replicas) = Replicas::of(asked) else { return };
+            let (update, first) = (replicas.update_revision(), replicas.settings.ordinals.start);
+            let partition = match replicas.settings.strategy {
+                Strategy::OnDelete => None,
+                Strategy::RollingUpdate { partition, .. } if partition > 0 => Some(partition),
+                _ => return,
+            };
+            let stays = |ordinal: i64| partition.is_none_or(|it| ordinal - first < it);
+            let pods = replicas.pods.iter().filter(|(ordinal, _)| stays(**ordinal));
+            let old = pods.map(|(_, pod)| *pod).filter(|pod| !pod.is_of(update)).collect();
+            let made = revisions.iter().find(|it| &*it.name == update).map(|it| it.created);
+            (old, made, partition)
+        }
+        State::DaemonSet(_) => {
+            let Some(daemons) = Daemons::of(asked) else { return };
+            let settings = DaemonSettings::of(&daemons.set.spec);
+            if asked.set.is_healthy() || !settings.is_on_delete() {
+                return;
+            }
+            let pods = daemons.nodes.iter().flat_map(|(.., pods)| pods.iter().copied());
+            let old = pods.filter(|pod| !daemons.is_updated(pod)).collect();
+            (old, revisions.iter().map(|it| it.created).max(), None)
+        }
+    };
+    let Some(made) = made.filter(|made| is_old(*made) && !old.is_empty()) else { return };
+    let list: Vec<&str> = old.iter().map(|pod| &*pod.name).collect();
+    let why = match partition {
+        Some(partition) => format!("below the partition, {partition}, it is not updated"),
+        None => "with updateStrategy OnDelete nothing replaces it".to_owned(),
+    };
+    let message = format!(
+        "{} ({}) of an older template, though there has been another {}: {why}",
+        count(list.len(), "pod"),
+        names(list.iter().copied()),
+        since(made),
+    );
+    let help = match partition {
+        Some(_) => {
+            let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
+                "partition": 0}}}});
+            format!("to update them, run `{}`", asked.patch(&patch.to_string()))
+        }
+        None => {
+            let (first, more) = words(&list);
+            let delete = asked.kubectl().run("delete pod", first);
+            format!("delete them one after the other, or all with {delete}{more}")
+        }
+    };
+    found.add(Report::new(&UPDATE_STRATEGY, message, help));
+}

@@ -1,0 +1,69 @@
+//! Revisions that belong to no set any more.
+
+use std::collections::BTreeMap;
+
+use super::{
+    read::{count, names, words},
+    rule::{Audit, Check, Found, ObjectName, Report, Rule},
+};
+use crate::{
+    finding::{Meta, Mode, Path},
+    observed::Revision,
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "revision-orphan",
+        summary: "ControllerRevisions that no DaemonSet or StatefulSet owns",
+        why: "\
+Who deletes a DaemonSet or StatefulSet with `--cascade=orphan` keeps its pods and its ControllerRevisions.
+A new set with a selector that matches adopts both. If there is none, nobody ever deletes the revisions. A
+later set of that selector adopts them too, with templates that nobody remembers, and `kubectl rollout undo`
+may go back to one of them.
+
+One finding names all revisions of one former set, and is about the first of them.
+
+Kubernetes: `controlledHistories`, pkg/controller/daemon/update.go; `adoptOrphanRevisions`,
+pkg/controller/statefulset/stateful_set.go.",
+        bad: include_str!("examples/revision-orphan.bad.yaml"),
+        good: include_str!("examples/revision-orphan.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["ControllerRevision"],
+    check: Check::Others(check),
+};
+
+fn check(audit: &Audit<'_>, found: &mut Found) {
+    let mut groups: BTreeMap<(&str, &str), Vec<&Revision>> = BTreeMap::new();
+    for revision in audit.observed.orphans() {
+        if audit.is_long_ago(revision.created) {
+            let set = revision.name.rsplit_once('-').map_or(&*revision.name, |(set, _)| set);
+            groups.entry((&revision.namespace, set)).or_default().push(revision);
+        }
+    }
+    for ((namespace, set), mut revisions) in groups {
+        revisions.sort_by_key(|it| &it.name);
+        let Some(first) = revisions.first() else { continue };
+        let list: Vec<&str> = revisions.iter().map(|it| &*it.name).collect();
+        let message = format!(
+            "{} of a former set {set} without an owner: {}",
+            count(list.len(), "ControllerRevision"),
+            names(list.iter().copied())
+        );
+        let (those, more) = words(&list);
+        let delete = audit.kubectl(namespace).run("delete controllerrevision", those);
+        let help = format!("create the set again, which adopts them, or run {delete}{more}");
+        let about = ObjectName {
+            namespace: namespace.into(),
+            kind: "ControllerRevision",
+            name: first.name.clone(),
+            api_version: "apps/v1",
+            uid: first.uid.clone(),
+        };
+        let metadata = Path::new("metadata");
+        let path = metadata.child("ownerReferences");
+        found.add(Report::new(&path, message, help).about(about));
+    }
+}

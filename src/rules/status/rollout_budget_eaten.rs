@@ -1,0 +1,96 @@
+//! An update of a DaemonSet that does not go on, because too many pods are unavailable.
+
+use super::{
+    budget_eaten::{Eaten, eats_budget},
+    daemons::Daemons,
+    read::{names, since},
+    rule::{Asked, Check, Found, Report, Rule},
+};
+use crate::{
+    finding::{Meta, Mode, paths::ROLLING_UPDATE},
+    kubernetes::int_or_percent,
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "rollout-budget-eaten",
+        summary: "an update of a DaemonSet that waits for nodes or pods that do not recover",
+        why: "\
+A rolling update of a DaemonSet replaces available pods only as long as fewer than `maxUnavailable` are
+unavailable. Nodes that are not ready, and new pods that do not become ready, use this up: with the default of
+1, one dead node is enough, and the other nodes keep the old template. Nothing times out, and the status only
+says how many pods are updated. The rule names the nodes and pods that use up `maxUnavailable`.
+
+It is reported once as many nodes as `maxUnavailable` allows have been not ready, or their new pods not
+ready, for five minutes. A percentage for `maxUnavailable` grows with the cluster, and survives some dead
+nodes.
+
+Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.",
+        bad: include_str!("examples/rollout-budget-eaten.bad.yaml"),
+        good: include_str!("examples/rollout-budget-eaten.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["DaemonSet"],
+    check: Check::Set(check),
+};
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    if asked.set.is_healthy() || !asked.audit.observed.knows("Pod", asked.set.namespace()) {
+        return;
+    }
+    let Some(daemons) = Daemons::of(asked) else { return };
+    let Some(Eaten { budget, dead, broken: pods }) = eats_budget(asked, &daemons) else { return };
+    let mut who = Vec::new();
+    if let Some((node, _)) = dead.first() {
+        let list = names(dead.iter().map(|(node, _)| node.place.name.as_str()));
+        let when = since(node.not_ready.unwrap_or_default());
+        who.push(match dead.len() {
+            1 => format!("node {list} is not ready {when}"),
+            _ => format!("nodes {list} are not ready, the first {when}"),
+        });
+    }
+    if let Some(pod) = pods.first() {
+        let (why, when) = (asked.why(pod), since(pod.ready.1));
+        let others = match pods.len() {
+            1 => String::new(),
+            count => format!(" and {} other new pods", count - 1),
+        };
+        let node = pod.node.as_deref().unwrap_or_default();
+        who.push(format!("{}{others} on node {node} is not ready {when}: {why}", pod.name));
+    }
+    let message = format!("{}; {}", who.join("; "), budget.consequence());
+    let help = match pods.first() {
+        Some(pod) => asked.look_or_undo(true, pod),
+        None => {
+            let rolling = daemons.set.spec.update_strategy.as_ref();
+            let rolling = rolling.and_then(|it| it.rolling_update.as_ref());
+            let most = rolling.and_then(|it| it.max_unavailable.as_ref());
+            let percent = most.and_then(int_or_percent::percentage);
+            let raised = raised(percent, budget.desired, budget.allowed, dead.len());
+            let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
+                "maxUnavailable": raised}}}});
+            format!(
+                "repair or remove these nodes, or let the update go on beside them: `{}`",
+                asked.patch(&patch.to_string())
+            )
+        }
+    };
+    found.add(Report::new(&ROLLING_UPDATE.child("maxUnavailable"), message, help));
+}
+
+/// A `maxUnavailable` that allows as many pods beside the dead nodes as the present one allows
+/// without; in percent if it is in percent.
+fn raised(percent: Option<i64>, desired: i32, allowed: i64, dead: usize) -> serde_json::Value {
+    let count = allowed.saturating_add(i64::try_from(dead).unwrap_or(i64::MAX));
+    match percent {
+        Some(_) if desired > 0 => {
+            let desired = i64::from(desired);
+            // Rounded up, as the controller rounds up too.
+            let percent = count.saturating_mul(100).saturating_add(desired - 1) / desired;
+            format!("{}%", percent.min(100)).into()
+        }
+        _ => count.into(),
+    }
+}

@@ -1,0 +1,121 @@
+//! A StatefulSet that waits for a pod that does not become ready.
+
+use super::{
+    halt::Halt,
+    read::since,
+    replicas::Replicas,
+    rule::{Asked, Check, Found, Report, Rule},
+};
+use crate::{
+    finding::{Meta, Mode, Path},
+    observed::{Pod, TroubleKind},
+    rules::waiting,
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "rollout-stuck-at-ordinal",
+        summary: "a StatefulSet that waits for a pod that does not become ready",
+        why: "\
+A StatefulSet creates, updates and deletes its pods one after the other, and waits for each until it is
+available. There is no time limit: a pod that does not become ready holds up all others, and the status only
+counts. With podManagementPolicy OrderedReady it holds up the new template that would repair it too: a pod of
+an older template has to be deleted by hand. If the pod has the newest template, going back is not enough for
+the same reason, so the command goes back and deletes it.
+
+The rule names the first pod for which the controller waits, what the kubelet or the scheduler says about it,
+and since when. It is reported after five minutes. Not reported here are pods that wait for a claim
+(`claim-pending`), for a volume (`volume-elsewhere`) or for the end of their deletion
+(`pod-stuck-terminating`), and pods that the API server refuses to create (`creation-refused`).
+
+Kubernetes: `processReplica` and `updateStatefulSet`,
+pkg/controller/statefulset/stateful_set_control.go; \"Forced rollback\" in the documentation of
+StatefulSets.",
+        bad: include_str!("examples/rollout-stuck-at-ordinal.bad.yaml"),
+        good: include_str!("examples/rollout-stuck-at-ordinal.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["StatefulSet"],
+    check: Check::Set(check),
+};
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let Some(replicas) = Replicas::of(asked) else { return };
+    let Some(halt) = Halt::of(asked, &replicas) else { return };
+    let pod = halt.pod;
+    let who = format!("{} is not ready {}: {}", pod.name, since(pod.ready.1), asked.why(pod));
+    let is_ordered = replicas.settings.is_ordered;
+    let is_old = !pod.is_of(replicas.update_revision());
+    let message = match (is_ordered, is_old) {
+        (true, true) => waiting::ordered(&who),
+        (true, false) => format!("{who}; {}", held_up(&replicas, &halt)),
+        (false, _) if replicas.is_updating() => {
+            format!("{who}; the update waits for it before it replaces other pods")
+        }
+        (false, _) => who,
+    };
+    let help =
+        if is_old { release(asked, &replicas, &halt) } else { repair(asked, &replicas, pod) };
+    let status = Path::new("status");
+    found.add(Report::new(&status.child("readyReplicas"), message, help));
+}
+
+/// What waits for a pod of the current template.
+fn held_up(replicas: &Replicas<'_>, halt: &Halt<'_>) -> String {
+    let last = replicas.settings.ordinals.end - 1;
+    let missing = (halt.ordinal + 1..=last).filter(|it| !replicas.pods.contains_key(it)).count();
+    if replicas.is_updating() {
+        "with podManagementPolicy OrderedReady the other pods keep the old template".to_owned()
+    } else if missing > 0 {
+        format!(
+            "with podManagementPolicy OrderedReady the {missing} after it are not created before it \
+             is ready"
+        )
+    } else {
+        "with podManagementPolicy OrderedReady no new template is rolled out before it is ready"
+            .to_owned()
+    }
+}
+
+/// What to do about a broken pod that has an older template.
+fn release(asked: &Asked<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> String {
+    let delete = asked.kubectl().line("delete pod", &[&halt.pod.name]);
+    let (index, partition) =
+        (halt.ordinal - replicas.settings.ordinals.start, replicas.partition());
+    let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
+        "partition": index}}}});
+    let lower = format!("lower the partition with `{}`", asked.patch(&patch.to_string()));
+    match waiting::below_partition(index, partition, &lower, &format!("`{delete}`")) {
+        Some(below) => below,
+        None => format!("run `{delete}`: it comes back with the new template"),
+    }
+}
+
+/// What to do about a broken pod that has the current template.
+fn repair(asked: &Asked<'_>, replicas: &Replicas<'_>, pod: &Pod) -> String {
+    let delete = asked.kubectl().line("delete pod", &[&pod.name]);
+    if let Some(undo) = asked.undo().filter(|_| replicas.is_updating()) {
+        return match replicas.settings.is_ordered {
+            true => format!("to go back to the previous template, run `{undo} && {delete}`"),
+            false => format!("to go back to the previous template, run `{undo}`"),
+        };
+    }
+    let kind = pod.trouble.as_ref().map(|it| it.kind);
+    let node_is_down = pod.node.as_deref().and_then(|name| asked.audit.observed.node(name));
+    if let Some(node) = node_is_down.filter(|node| node.not_ready.is_some()) {
+        let describe = asked.audit.kubectl_anywhere().run("describe node", &[&node.place.name]);
+        return format!("repair or remove the node; {describe} shows more");
+    }
+    let look = asked.look(pod);
+    match kind {
+        Some(TroubleKind::Unschedulable) => {
+            format!("make room for it, or change what the scheduler names; {look} shows more")
+        }
+        _ => format!(
+            "{look} shows more; if the template is at fault, correct it, apply it and then run \
+             `{delete}`"
+        ),
+    }
+}

@@ -1,0 +1,81 @@
+//! A pod whose volume can only be used on nodes where it cannot run.
+
+use super::{
+    read::{names, since},
+    replicas::Replicas,
+    rule::{Asked, Check, Found, Report, Rule},
+    volumes::{Elsewhere, elsewhere},
+};
+use crate::{
+    finding::{Meta, Mode, paths::CLAIM_TEMPLATES},
+    observed::Pod,
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "volume-elsewhere",
+        summary: "a pod of a StatefulSet whose volume is bound to nodes that cannot run it",
+        why: "\
+A volume may be usable on some nodes only: a local disk on one, a disk of a cloud in one zone. A claim that is
+bound to it ties its pod to these nodes for good. If they are gone, not ready or cordoned, the pod stays
+Pending, and the message of the scheduler does not say which volume nor which nodes it means.
+
+The rule looks at pods of StatefulSets that the scheduler has found no node for, for five minutes, and
+compares the node affinity of their volumes with all nodes. It reports a volume that no node can use that is
+ready and not cordoned.
+
+Kubernetes: `FindPodVolumes` and `checkBoundClaims`,
+pkg/scheduler/framework/plugins/volumebinding/binder.go.",
+        bad: include_str!("examples/volume-elsewhere.bad.yaml"),
+        good: include_str!("examples/volume-elsewhere.good.yaml"),
+        mode: Mode::Warn,
+        since: "0.1.0",
+        adjustable: true,
+    },
+    kinds: &["StatefulSet"],
+    check: Check::Set(check),
+};
+
+fn check(asked: &Asked<'_>, found: &mut Found) {
+    let Some(replicas) = Replicas::of(asked) else { return };
+    for (ordinal, pod) in &replicas.pods {
+        if let Some(elsewhere) = elsewhere(asked, &replicas, *ordinal) {
+            let (message, help) = describe(asked, pod, &elsewhere);
+            found.add(Report::new(&CLAIM_TEMPLATES, message, help));
+        }
+    }
+}
+
+fn describe(asked: &Asked<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (String, String) {
+    let Elsewhere { claim, volume, nodes } = elsewhere;
+    let all = names(nodes.iter().map(|node| node.place.name.as_str()));
+    let cordoned = nodes.iter().find(|node| node.is_cordoned && node.not_ready.is_none());
+    let where_ = match (nodes.len(), cordoned) {
+        (0, _) => "on no node that exists".to_owned(),
+        (_, Some(_)) => format!("on {all} only, which cannot be used: cordoned"),
+        (_, None) => format!("on {all} only, which cannot be used: not ready"),
+    };
+    let message = format!(
+        "{} is Pending {}: its claim {claim} is bound to volume {volume}, which can be used {where_}",
+        pod.name,
+        since(pod.ready.1)
+    );
+    let kubectl = asked.kubectl();
+    // A claim that is in use is only gone when its pod is.
+    let give_up = format!(
+        "{} && {}",
+        kubectl.line("delete pvc", &[claim, "--wait=false"]),
+        kubectl.line("delete pod", &[&pod.name])
+    );
+    let help = match cordoned {
+        Some(node) => {
+            let uncordon = asked.audit.kubectl_anywhere().run("uncordon", &[&node.place.name]);
+            format!("let the node take pods again: {uncordon}")
+        }
+        None => format!(
+            "bring a node back that can use the volume; or, if its data may be lost, begin with an \
+             empty volume: `{give_up}`"
+        ),
+    };
+    (message, help)
+}

@@ -1,0 +1,46 @@
+//! Volumes that can only be used where no pod can run.
+
+use super::{replicas::Replicas, rule::Asked};
+use crate::{
+    kubernetes::node_selector,
+    observed::{Node, TroubleKind},
+};
+
+/// A bound claim of a pod, whose volume no node can use on which the pod can run.
+pub(super) struct Elsewhere<'a> {
+    pub(super) claim: String,
+    pub(super) volume: &'a str,
+    /// The nodes that could use the volume, if they were ready and not cordoned.
+    pub(super) nodes: Vec<&'a Node>,
+}
+
+/// Such a claim of a pod that the scheduler has no node for.
+///
+/// Kubernetes: `FindPodVolumes` and `checkBoundClaims`,
+/// pkg/scheduler/framework/plugins/volumebinding/binder.go.
+pub(super) fn elsewhere<'a>(
+    asked: &Asked<'a>,
+    replicas: &Replicas<'a>,
+    ordinal: i64,
+) -> Option<Elsewhere<'a>> {
+    let (observed, namespace) = (asked.audit.observed, asked.set.namespace());
+    let pod = replicas.pods.get(&ordinal).filter(|pod| asked.audit.is_long_ago(pod.ready.1))?;
+    pod.trouble.as_ref().filter(|it| it.kind == TroubleKind::Unschedulable)?;
+    if !observed.knows("Node", "") {
+        return None;
+    }
+    replicas.settings.claims_of(ordinal).find_map(|claim| {
+        let volume = observed.claim(namespace, &claim)?.volume.as_deref()?;
+        let required = observed.volume(volume)?.nodes.as_ref()?;
+        let can_use = |node: &&Node| {
+            let place = &node.place;
+            let label = |key: &str| place.labels.get(key).map(String::as_str);
+            let terms = &required.node_selector_terms;
+            terms.iter().any(|term| node_selector::matches(term, &place.name, label))
+        };
+        let nodes: Vec<&Node> = observed.nodes().filter(can_use).collect();
+        let is_usable = |node: &&Node| node.not_ready.is_none() && !node.is_cordoned;
+        let none = !nodes.iter().any(is_usable);
+        none.then_some(Elsewhere { claim, volume, nodes })
+    })
+}

@@ -1,0 +1,107 @@
+//! Rollouts that wait for pods that do not become available: what the rules that see an UPDATE and
+//! those that see a running cluster have in common.
+
+use k8s_openapi::api::apps::v1::DaemonSetStatus;
+
+use crate::{object::DaemonSetSpec, rollout::daemon_set::Settings};
+
+/// How many pods of a DaemonSet are unavailable, and how many may be while it is updated.
+///
+/// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go; `UnavailableCount`,
+/// pkg/controller/daemon/util/daemonset_util.go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Budget {
+    pub(super) desired: i32,
+    pub(super) unavailable: i32,
+    pub(super) allowed: i64,
+}
+
+impl Budget {
+    /// That of a DaemonSet. `None` if it is not updated by deleting pods, a few at a time.
+    pub(super) fn of<T>(spec: &DaemonSetSpec<T>, status: &DaemonSetStatus) -> Option<Self> {
+        let settings = Settings::of(spec);
+        let desired = status.desired_number_scheduled;
+        let budget = settings.budget(usize::try_from(desired).unwrap_or_default());
+        let allowed = budget.max_unavailable;
+        let unavailable = status.number_unavailable.unwrap_or_default();
+        let deletes = !settings.is_on_delete() && budget.max_surge == 0 && allowed > 0;
+        let allowed = i64::try_from(allowed).unwrap_or(i64::MAX);
+        deletes.then_some(Budget { desired, unavailable, allowed })
+    }
+
+    /// Whether available pods must wait for those that are not. If none is available, all are
+    /// replaced at once.
+    pub(super) fn is_used_up(&self) -> bool {
+        i64::from(self.unavailable) >= self.allowed && self.unavailable < self.desired
+    }
+
+    /// What that means.
+    pub(super) fn consequence(&self) -> String {
+        let Budget { desired, unavailable, allowed } = self;
+        format!(
+            "unavailable pods: {unavailable} of {desired}; maxUnavailable allows {allowed}, so the \
+             other pods keep the old template until those are available again"
+        )
+    }
+}
+
+/// What becomes of a new template of an ordered StatefulSet while pods are not ready. `who` says which
+/// are not.
+///
+/// Kubernetes: `processReplica`, pkg/controller/statefulset/stateful_set_control.go.
+pub(super) fn ordered(who: &str) -> String {
+    format!(
+        "{who}, and with podManagementPolicy OrderedReady the new template is not rolled out until \
+         every pod is ready, even if it is the fix"
+    )
+}
+
+/// Why deleting a broken pod of a StatefulSet would not help, if it is below the partition: it comes
+/// back with the old template. The partition is an index, not an ordinal. `lower` and `delete` say
+/// how.
+pub(super) fn below_partition(
+    index: i64,
+    partition: i64,
+    lower: &str,
+    delete: &str,
+) -> Option<String> {
+    (index < partition).then(|| {
+        format!(
+            "it is below the partition, {partition}, and comes back with the old template: repair \
+             it, or {lower} and then run {delete}"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_budget_is_used_up_by_some_pods_but_not_by_all() {
+        let budget = |strategy: serde_json::Value, desired: i32, unavailable: i32| {
+            let spec = json!({"updateStrategy": strategy});
+            let spec: DaemonSetSpec = serde_json::from_value(spec).unwrap();
+            let status = DaemonSetStatus {
+                desired_number_scheduled: desired,
+                number_unavailable: Some(unavailable),
+                ..DaemonSetStatus::default()
+            };
+            Budget::of(&spec, &status).map(|budget| budget.is_used_up())
+        };
+        let rolling = |most: serde_json::Value, surge: i32| {
+            let rolling = json!({"maxUnavailable": most, "maxSurge": surge});
+            json!({"type": "RollingUpdate", "rollingUpdate": rolling})
+        };
+        assert_eq!(budget(rolling(json!(1), 0), 10, 0), Some(false));
+        assert_eq!(budget(rolling(json!(1), 0), 10, 1), Some(true));
+        assert_eq!(budget(rolling(json!(1), 0), 1, 1), Some(false));
+        // 5 % of 288 is 14.4, and is rounded up.
+        assert_eq!(budget(rolling(json!("5%"), 0), 288, 14), Some(false));
+        assert_eq!(budget(rolling(json!("5%"), 0), 288, 20), Some(true));
+        assert_eq!(budget(rolling(json!(0), 1), 10, 1), None);
+        assert_eq!(budget(json!({"type": "OnDelete"}), 10, 1), None);
+    }
+}
