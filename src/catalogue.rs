@@ -4,7 +4,10 @@
 
 pub mod markdown;
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use crate::{
     finding::{Meta, nearest_of},
@@ -46,7 +49,13 @@ pub fn all() -> &'static [Rule] {
         for (meta, of) in api.into_iter().chain(ours).chain(inject) {
             kinds.entry(meta).or_default().extend(of);
         }
-        kinds.into_iter().map(|(meta, kinds)| Rule { meta, kinds }).collect()
+        let rules = kinds.into_iter().map(|(meta, mut kinds)| {
+            // A rule can also belong both to those that compare objects and to those about status.
+            let mut seen = BTreeSet::new();
+            kinds.retain(|kind| seen.insert(*kind));
+            Rule { meta, kinds }
+        });
+        rules.collect()
     });
     &ALL
 }

@@ -6,6 +6,7 @@
 //! Each object is reduced as soon as it is read, to a few hundred bytes at most. Of a set that is
 //! healthy by its status nothing else is kept.
 
+mod budget;
 mod claim;
 mod event;
 mod meta;
@@ -17,6 +18,7 @@ mod store;
 
 pub(crate) use self::set::{DaemonSet, State, StatefulSet};
 pub use self::{
+    budget::Budget,
     claim::{Claim, Class, Volume},
     event::Event,
     meta::Owner,

@@ -6,6 +6,7 @@ pub mod api_validation;
 pub mod bounds;
 mod command;
 pub mod cross_object;
+mod drains;
 pub mod status;
 pub mod trap;
 pub mod traps;

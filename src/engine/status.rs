@@ -43,9 +43,15 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
                 for set in sets.filter(|set| rule.kinds.contains(&set.kind().as_str())) {
                     let mut found = Found::of(&rule.meta);
                     check(&Asked { set, audit }, &mut found);
+                    let left_out = found.left_out();
                     for finding in found.into_vec() {
                         let about = finding.about.clone().unwrap_or_else(|| set.into());
                         add(finding, about, set.ignore(), cx, &mut verdicts);
+                    }
+                    if left_out > 0 {
+                        let own: &mut StatusVerdict = verdicts.entry(set.into()).or_default();
+                        let remark = format!("{}: and {left_out} more like these", rule.meta.id);
+                        own.verdict.remarks.push(remark);
                     }
                 }
             }

@@ -13,6 +13,9 @@ const DEFAULT: [&str; 2] = [
     "storageclass.beta.kubernetes.io/is-default-class",
 ];
 
+/// A namespace and a name.
+type Name = (Box<str>, Box<str>);
+
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug)]
 pub struct Claim {
@@ -104,7 +107,7 @@ type Fields = serde_json::Map<String, serde_json::Value>;
 
 impl Claim {
     /// Reads a claim, with its namespace and name.
-    pub(crate) fn read(json: &str) -> serde_json::Result<((Box<str>, Box<str>), Self)> {
+    pub(crate) fn read(json: &str) -> serde_json::Result<(Name, Self)> {
         let Raw { metadata, spec, status }: Raw<'_, ClaimSpec<'_>, ClaimStatus<'_>> =
             serde_json::from_str(json)?;
         let requests = spec.resources.and_then(|it| it.requests);

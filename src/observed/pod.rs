@@ -305,7 +305,8 @@ impl Status<'_> {
             Some((container, why, why.reason.as_deref()?))
         });
         let is_broken = |(.., reason): &(_, _, &str)| BROKEN.contains(reason);
-        let (container, why, reason) = waiting.clone().find(is_broken).or(waiting.last())?;
+        let (container, why, reason) =
+            waiting.clone().find(is_broken).or(waiting.clone().next_back())?;
         if !BROKEN.contains(&reason) {
             return trouble(TroubleKind::Waiting, reason, &text(&why.message));
         }

@@ -3,15 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    budget::Budget,
     claim::{Claim, Class, Volume},
     event::{About, Event},
     meta::Owner,
     node::Node,
     pod::Pod,
     revision::Revision,
-    set::Set,
+    set::{Set, State},
 };
-use crate::kubernetes::resource::Kind;
+use crate::{
+    kubernetes::resource::Kind,
+    rollout::node::{Placement, placements},
+};
 
 /// How many warnings are kept of one object: the latest.
 const MOST_EVENTS: usize = 8;
@@ -40,9 +44,12 @@ pub struct Observed {
     volumes: BTreeMap<Box<str>, Volume>,
     classes: BTreeMap<Box<str>, Class>,
     events: BTreeMap<About, Vec<Event>>,
-    revisions: BTreeMap<Owner, Vec<Revision>>,
-    /// Revisions of sets that no controller owns.
-    orphans: Vec<Revision>,
+    /// Those of a set by name.
+    revisions: BTreeMap<Owner, BTreeMap<Box<str>, Revision>>,
+    /// Revisions of sets that no controller owns, by namespace and name.
+    orphans: BTreeMap<(Box<str>, Box<str>), Revision>,
+    /// By namespace.
+    budgets: BTreeMap<Box<str>, Vec<Budget>>,
     /// By kind and namespace; `None` stands for all namespaces.
     forbidden: BTreeSet<(Box<str>, Option<Box<str>>)>,
 }
@@ -50,12 +57,14 @@ pub struct Observed {
 impl Observed {
     /// Adds an object of any kind; kinds that no rule needs are ignored. Needed are, in any order but
     /// the sets first:
-    /// - `DaemonSet` and `StatefulSet` (`apps/v1`) and `Node`, always and whole;
-    /// - `ControllerRevision` (`apps/v1`), always; its `data` is not read;
+    /// - `DaemonSet` and `StatefulSet` (`apps/v1`) and `Node`, always and whole, before the namespaces
+    ///   are asked for;
+    /// - `ControllerRevision` (`apps/v1`), always; its metadata is enough;
     /// - `PodDisruptionBudget` (`policy/v1`), always;
     /// - `PersistentVolumeClaim` of [`Observed::namespaces_with_claim_templates`];
     /// - `PersistentVolume` and `StorageClass` (`storage.k8s.io/v1`), if there are such namespaces;
-    /// - `Pod` and `Event` (`v1`, of type `Warning`) of [`Observed::namespaces_with_unhealthy_sets`].
+    /// - `Pod`, `Event` (`v1`, of type `Warning`) and whole `ControllerRevision` of
+    ///   [`Observed::namespaces_with_unhealthy_sets`].
     ///
     /// # Errors
     /// When the JSON is not an object of this kind.
@@ -70,9 +79,14 @@ impl Observed {
             ("apps/v1", "StatefulSet") => self.put(Set::stateful_set(json)?),
             ("apps/v1", "ControllerRevision") => match Revision::read(json)? {
                 (Some(owner), revision) if self.may_matter(&owner) => {
-                    self.revisions.entry(owner).or_default().push(revision);
+                    let all = self.revisions.entry(owner).or_default();
+                    all.insert(revision.name.clone(), revision);
                 }
-                (None, orphan) if orphan.is_of_set && !orphan.is_owned => self.orphans.push(orphan),
+                (None, orphan) if orphan.is_of_set && !orphan.is_owned => {
+                    let name = (orphan.namespace.clone(), orphan.name.clone());
+                    self.orphans.insert(name, orphan);
+                }
+
                 _ => {}
             },
             ("v1", "Node") => {
@@ -80,8 +94,9 @@ impl Observed {
                 self.nodes.insert(node.place.name.as_str().into(), node);
             }
             ("v1", "Pod") => {
+                // The status of a DaemonSet may be older than its nodes.
                 if let (Some(owner), pod) = Pod::read(json)?
-                    && self.may_matter(&owner)
+                    && (owner.kind == Kind::DaemonSet || self.may_matter(&owner))
                 {
                     self.pods.entry(owner).or_default().push(pod);
                 }
@@ -97,6 +112,10 @@ impl Observed {
             ("storage.k8s.io/v1", "StorageClass") => {
                 let (name, class) = Class::read(json)?;
                 self.classes.insert(name, class);
+            }
+            ("policy/v1", "PodDisruptionBudget") => {
+                let budget = Budget::read(json)?;
+                self.budgets.entry(budget.namespace.clone()).or_default().push(budget);
             }
             ("v1", "Event") => {
                 if let Some((about, event)) = Event::read(json)? {
@@ -155,13 +174,18 @@ impl Observed {
     }
 
     /// The revisions of a set that is not healthy.
-    pub fn revisions(&self, set: &Set) -> &[Revision] {
-        self.revisions.get(&owner(set)).map(Vec::as_slice).unwrap_or_default()
+    pub fn revisions(&self, set: &Set) -> impl Iterator<Item = &Revision> {
+        self.revisions.get(&owner(set)).into_iter().flat_map(BTreeMap::values)
     }
 
     /// The revisions of sets that no controller owns.
-    pub fn orphans(&self) -> &[Revision] {
-        &self.orphans
+    pub fn orphans(&self) -> impl Iterator<Item = &Revision> {
+        self.orphans.values()
+    }
+
+    /// The PodDisruptionBudgets of a namespace.
+    pub fn budgets(&self, namespace: &str) -> &[Budget] {
+        self.budgets.get(namespace).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// All nodes, in alphabetical order.
@@ -177,6 +201,19 @@ impl Observed {
     /// A claim by its name.
     pub fn claim(&self, namespace: &str, name: &str) -> Option<&Claim> {
         self.claims.get(&(namespace.into(), name.into()))
+    }
+
+    /// The claims of a namespace whose names begin with this.
+    pub fn claims<'a>(
+        &'a self,
+        namespace: &'a str,
+        prefix: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a Claim)> {
+        let from = (Box::from(namespace), Box::from(prefix));
+        let claims = self.claims.range(from..).map(|((at, name), claim)| (at, &**name, claim));
+        let claims =
+            claims.take_while(move |(at, name, _)| ***at == *namespace && name.starts_with(prefix));
+        claims.map(|(_, name, claim)| (name, claim))
     }
 
     /// A volume by its name.
@@ -203,7 +240,7 @@ impl Observed {
     /// The namespaces of which pods and events must be added, because a set in them is not healthy by
     /// its status, in alphabetical order.
     pub fn namespaces_with_unhealthy_sets(&self) -> Vec<&str> {
-        self.namespaces(|set| !set.is_healthy())
+        self.namespaces(|set| !self.is_healthy(set))
     }
 
     /// The namespaces of which claims must be added, in alphabetical order.
@@ -218,10 +255,26 @@ impl Observed {
         namespaces
     }
 
+    /// Whether a set is healthy by its status, and its status tells of the nodes as they are now. The
+    /// controller does not update the status of a DaemonSet when a node gets a taint that keeps only
+    /// new pods away.
+    ///
+    /// Kubernetes: `syncNodeUpdate`, pkg/controller/daemon/daemon_controller.go.
+    pub fn is_healthy(&self, set: &Set) -> bool {
+        let State::DaemonSet(daemons) = &set.state else { return set.is_healthy() };
+        let is_up_to_date = || {
+            let placements =
+                placements(&daemons.spec.template.placing, self.nodes().map(|node| &node.place));
+            let wanted = placements.iter().filter(|it| **it == Placement::Runs).count();
+            usize::try_from(daemons.status.desired_number_scheduled) == Ok(wanted)
+        };
+        set.is_healthy() && (!set.is_current() || !self.knows("Node", "") || is_up_to_date())
+    }
+
     /// How many sets are healthy by their status.
     pub fn healthy(&self) -> Healthy {
         let mut healthy = Healthy::default();
-        for set in self.sets().filter(|set| set.is_healthy()) {
+        for set in self.sets().filter(|set| set.is_current() && self.is_healthy(set)) {
             match set.kind() {
                 Kind::DaemonSet => healthy.daemon_sets += 1,
                 Kind::StatefulSet => healthy.stateful_sets += 1,

@@ -13,6 +13,7 @@ mod halt;
 mod misscheduled;
 mod node_not_wanted;
 mod node_without_pod;
+mod pdb_blocks_drain;
 mod pod_stuck_terminating;
 mod read;
 mod refusal;
@@ -37,6 +38,7 @@ pub static RULES: &[&Rule] = &[
     &misscheduled::RULE,
     &node_not_wanted::RULE,
     &node_without_pod::RULE,
+    &pdb_blocks_drain::RULE,
     &pod_stuck_terminating::RULE,
     &revision_left_behind::RULE,
     &revision_orphan::RULE,

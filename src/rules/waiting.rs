@@ -57,18 +57,13 @@ pub(super) fn ordered(who: &str) -> String {
 }
 
 /// Why deleting a broken pod of a StatefulSet would not help, if it is below the partition: it comes
-/// back with the old template. The partition is an index, not an ordinal. `lower` and `delete` say
-/// how.
-pub(super) fn below_partition(
-    index: i64,
-    partition: i64,
-    lower: &str,
-    delete: &str,
-) -> Option<String> {
+/// back with the old template. The partition is an index, not an ordinal. `lower` says how to lower it
+/// and delete the pod.
+pub(super) fn below_partition(index: i64, partition: i64, lower: &str) -> Option<String> {
     (index < partition).then(|| {
         format!(
             "it is below the partition, {partition}, and comes back with the old template: repair \
-             it, or {lower} and then run {delete}"
+             it, or {lower}"
         )
     })
 }

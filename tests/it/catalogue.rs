@@ -56,7 +56,7 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
         let object = Object::parse(support::resource(&json).unwrap(), &json).unwrap();
         return injected(&inject::template(&object, false, &Policy::default().injection));
     }
-    if status::RULES.iter().any(|rule| rule.meta == *meta) {
+    if yaml.starts_with("# Seen at ") {
         return support::status(yaml).into_iter().map(|found| found.rule).collect();
     }
     if !yaml.contains("kind: Pod\n") {

@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Value, json};
 use setguard::rules::status::RULES;
 
 use crate::support;
@@ -10,7 +12,7 @@ use crate::support;
 #[test]
 fn the_words_of_the_findings() {
     let mut out = String::new();
-    for rule in RULES {
+    for rule in RULES.iter().filter(|rule| rule.meta.bad.starts_with("# Seen at ")) {
         for found in support::status(rule.meta.bad) {
             writeln!(out, "{} {} {}\n  {}", found.mode, found.rule, found.field, found.text)
                 .unwrap();
@@ -36,4 +38,106 @@ fn each_cluster_has_the_findings_that_it_names() {
         }
     }
     insta::assert_snapshot!(out);
+}
+
+/// A cluster in which as much as possible is wrong, with so many pods, claims, volumes and nodes.
+fn in_trouble(count: usize) -> Vec<String> {
+    let since = "2026-11-22T11:00:00Z";
+    let owner = |kind: &str, name: &str| json!([{"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": true}]);
+    let set = |kind: &str, name: &str, spec: Value, status: Value| {
+        json!({"apiVersion": "apps/v1", "kind": kind,
+            "metadata": {"name": name, "namespace": "shop", "creationTimestamp": since},
+            "spec": spec, "status": status})
+    };
+    let claims = json!([{"metadata": {"name": "data"},
+        "spec": {"resources": {"requests": {"storage": "1Gi"}}}}]);
+    let mut objects = vec![
+        set(
+            "DaemonSet",
+            "agent",
+            json!({}),
+            json!({"desiredNumberScheduled": count, "numberUnavailable": count / 2,
+                "numberMisscheduled": count / 4}),
+        ),
+        set(
+            "StatefulSet",
+            "db",
+            json!({"replicas": count, "podManagementPolicy": "Parallel",
+                "volumeClaimTemplates": claims}),
+            json!({"replicas": count, "currentRevision": "db-1", "updateRevision": "db-2"}),
+        ),
+    ];
+    for i in 0..count {
+        let taints = match i % 4 {
+            0 => json!([{"key": format!("taint-{i}"), "effect": "NoSchedule"}]),
+            _ => json!([]),
+        };
+        let host = json!({"kubernetes.io/hostname": format!("node-{i}")});
+        objects.push(json!({"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": format!("node-{i}"), "labels": host, "creationTimestamp": since},
+            "spec": {"taints": taints, "unschedulable": true}}));
+        let waiting = json!({"reason": format!("CrashLoopBackOff{}", i % 7)});
+        let pod = |name: String, owner: Value, spec: Value, conditions: Value| {
+            json!({"apiVersion": "v1", "kind": "Pod",
+                "metadata": {"name": name, "namespace": "shop", "creationTimestamp": since,
+                    "labels": {"controller-revision-hash": "db-1"}, "ownerReferences": owner},
+                "spec": spec,
+                "status": {"conditions": conditions,
+                    "containerStatuses": [{"name": "a", "state": {"waiting": waiting}}]}})
+        };
+        let on = json!({"nodeName": format!("node-{i}")});
+        objects.push(pod(format!("agent-{i}"), owner("DaemonSet", "agent"), on, json!([])));
+        let nowhere = json!([{"type": "PodScheduled", "status": "False", "message": "volume"}]);
+        objects.push(pod(format!("db-{i}"), owner("StatefulSet", "db"), json!({}), nowhere));
+        let volume = format!("pv-{i}");
+        let phase = if i % 2 == 0 { "Bound" } else { "Pending" };
+        objects.push(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": format!("data-db-{i}"), "namespace": "shop",
+                "creationTimestamp": since},
+            "spec": {"volumeName": volume, "resources": {"requests": {"storage": "2Gi"}}},
+            "status": {"phase": phase}}));
+        let terms = json!([{"matchExpressions": [{"key": "kubernetes.io/hostname",
+            "operator": "In", "values": [format!("node-{i}")]}]}]);
+        objects.push(json!({"apiVersion": "v1", "kind": "PersistentVolume",
+            "metadata": {"name": volume},
+            "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}}));
+        for (kind, name) in [("DaemonSet", "agent"), ("StatefulSet", "db")] {
+            objects.push(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision",
+                "metadata": {"name": format!("{name}-{i}"), "namespace": "shop",
+                    "labels": {"controller-revision-hash": format!("{i}")},
+                    "ownerReferences": owner(kind, name)}, "revision": i}));
+        }
+        objects.push(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision",
+            "metadata": {"name": format!("gone-{i}"), "namespace": "shop",
+                "labels": {"controller-revision-hash": format!("{i}")}}}));
+    }
+    objects.iter().map(Value::to_string).collect()
+}
+
+/// Between 10 (n log n) and 64 (n²), for a cluster that is eight times as large.
+#[test]
+fn no_rule_about_status_is_slower_than_n_log_n() {
+    let cost = |count: usize| {
+        let objects = in_trouble(count);
+        let clock = || {
+            let time = clock_gettime(ClockId::ThreadCPUTime);
+            u128::try_from(time.tv_sec * 1_000_000_000 + time.tv_nsec).unwrap()
+        };
+        (0..4)
+            .map(|_| {
+                let start = clock();
+                let found = support::judge_status(
+                    &support::observe(&objects),
+                    "2026-11-22T12:00:00Z".parse().unwrap(),
+                );
+                assert!(found.len() > 5, "{found:?}");
+                let longest = found.iter().map(|found| found.text.len()).max();
+                assert!(longest < Some(6_000), "{longest:?}");
+                clock() - start
+            })
+            .min()
+            .unwrap()
+    };
+    let (short, long) = (cost(250), cost(2_000));
+    assert!(long < 24 * short, "{short} ns for 250 pods and nodes, {long} ns for 2,000");
 }

@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use jiff::civil::date;
+use jiff::{Timestamp, civil::date};
 use serde_json::Value;
 use setguard::{
     engine::verdict::Verdict,
@@ -197,7 +197,11 @@ pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
 pub fn status(text: &str) -> Vec<Found> {
     let now = text.lines().find_map(|line| line.strip_prefix("# Seen at "));
     let now = now.expect("a line `# Seen at TIME`").parse().unwrap();
-    let observed = observe(&to_json(text));
+    judge_status(&observe(&to_json(text)), now)
+}
+
+/// The same of a cluster that was seen at this time.
+pub fn judge_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
     let policy = Policy::default();
     let cx = Context {
         policy: &policy,
@@ -207,7 +211,7 @@ pub fn status(text: &str) -> Vec<Found> {
         view: None,
     };
     let (cluster, patience) = (&policy.cluster, Audit::PATIENCE);
-    let audit = Audit { observed: &observed, cluster, now, patience, context: None };
+    let audit = Audit { observed, cluster, now, patience, context: None };
     let verdicts = engine::status::evaluate_status(&audit, &cx);
     verdicts.values().flat_map(|it| &it.verdict.judged).map(flat).collect()
 }

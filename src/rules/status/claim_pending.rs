@@ -27,6 +27,9 @@ The rule looks at the claims of the templates of StatefulSets, and reports those
 five minutes. One that only waits for its pod to get a node, because the class has
 `volumeBindingMode: WaitForFirstConsumer`, is reported only if the scheduler says that volumes are the reason.
 
+Seen on a 1.36 control plane: a claim without a class stays Pending where no class is the default; when a
+class becomes the default, the claim gets it and is bound.
+
 Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_controller.go.",
         bad: include_str!("examples/claim-pending.bad.yaml"),
         good: include_str!("examples/claim-pending.good.yaml"),
@@ -125,6 +128,9 @@ fn describe(
 /// A storage class with these fields and this name, as JSON.
 fn copy(fields: &str, name: &str) -> String {
     let mut class: serde_json::Value = serde_json::from_str(fields).unwrap_or_default();
+    // The items of a list do not say of which kind they are.
+    class["apiVersion"] = "storage.k8s.io/v1".into();
+    class["kind"] = "StorageClass".into();
     class["metadata"] = serde_json::json!({"name": name});
     class.to_string()
 }

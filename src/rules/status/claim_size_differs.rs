@@ -51,9 +51,10 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         let Some(size) = requests.and_then(|it| it.get("storage")) else { continue };
         let Some(wanted) = Quantity::parse_resource(&size.0) else { continue };
         let prefix = format!("{name}-{}-", asked.set.name());
-        let claims = settings.ordinals.clone().filter_map(|ordinal| {
-            let claim = format!("{prefix}{ordinal}");
-            let request = observed.claim(asked.set.namespace(), &claim)?.request.as_ref()?;
+        let claims = observed.claims(asked.set.namespace(), &prefix);
+        let claims = claims.filter_map(|(claim, it)| {
+            let ordinal = claim.strip_prefix(&prefix)?.parse().ok()?;
+            let request = settings.ordinals.contains(&ordinal).then_some(it.request.as_ref()?)?;
             let has = Quantity::parse_resource(&request.0)?;
             Some((claim, has.cmp(&wanted), &*request.0))
         });
@@ -61,7 +62,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         for (which, word) in [(Ordering::Less, "less"), (Ordering::Greater, "more")] {
             let list: Vec<_> = differ.iter().filter(|(_, it, _)| *it == which).collect();
             let Some((_, _, first)) = list.first() else { continue };
-            let all = names(list.iter().map(|(claim, ..)| claim.as_str()));
+            let all = names(list.iter().map(|(claim, ..)| *claim));
             let message =
                 format!("{all} asks for {word} than the template: {first} against {}", size.0);
             let message = if list.len() == 1 {
@@ -76,8 +77,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
                     let patch = ["--type", "merge", "-p", &patch.to_string()].map(str::to_owned);
                     let lines = list.iter().map(|(claim, ..)| {
                         let patch = patch.iter().map(String::as_str);
-                        let words: Vec<&str> =
-                            std::iter::once(claim.as_str()).chain(patch).collect();
+                        let words: Vec<&str> = std::iter::once(*claim).chain(patch).collect();
                         asked.kubectl().line("patch pvc", &words)
                     });
                     let lines: Vec<_> = lines.take(MOST_COMMANDS).collect();

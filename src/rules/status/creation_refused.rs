@@ -27,6 +27,9 @@ The rule quotes the latest FailedCreate event of the last hour, as long as pods 
 say about the same cause (`pods-refused-by-pod-security`, `service-account-missing`,
 `priority-class-missing`) is then left out. The controller tries again by itself, after at most 17 minutes.
 
+Seen on a 1.36 control plane: DaemonSet with `hostNetwork: true` in a namespace that enforces `baseline`: 4
+desired, 0 current, and FailedCreate events, each with the name of another pod.
+
 Kubernetes: `syncNodes`, pkg/controller/daemon/daemon_controller.go; `recordPodEvent`,
 pkg/controller/statefulset/stateful_pod_control.go; `createPods`, pkg/controller/controller_utils.go.",
         bad: include_str!("examples/creation-refused.bad.yaml"),

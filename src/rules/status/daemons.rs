@@ -46,7 +46,7 @@ impl<'a> Daemons<'a> {
             let pods = pods.remove(node.place.name.as_str()).unwrap_or_default();
             (node, placement, pods)
         });
-        let newest = observed.revisions(asked.set).iter().max_by_key(|it| it.number);
+        let newest = observed.revisions(asked.set).max_by_key(|it| it.number);
         let hash = newest.filter(|it| it.number.is_some()).map(|it| it.on_pods());
         Some(Daemons { set, nodes: nodes.collect(), hash })
     }

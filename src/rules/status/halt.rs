@@ -1,5 +1,7 @@
 //! The pod for which a StatefulSet waits.
 
+use std::ops::Range;
+
 use super::{claims, refusal::Refusal, replicas::Replicas, rule::Asked, volumes};
 use crate::observed::Pod;
 
@@ -16,29 +18,25 @@ impl<'a> Halt<'a> {
     /// Kubernetes: `processReplica` and `updateStatefulSet`,
     /// pkg/controller/statefulset/stateful_set_control.go.
     pub(super) fn of(asked: &Asked<'a>, replicas: &Replicas<'a>) -> Option<Self> {
-        let is_ordered = replicas.settings.is_ordered;
-        let is_refused = Refusal::of(asked).is_some();
-        let mut ordinals: Vec<i64> = replicas.settings.ordinals.clone().collect();
-        if !is_ordered {
+        let elsewhere = volumes::elsewhere(asked, replicas);
+        let is_late = |(ordinal, pod): &(i64, &Pod)| {
+            let is_explained = pod.deleted.is_some()
+                || elsewhere.contains_key(ordinal)
+                || !claims::unbound(asked, replicas, *ordinal).is_empty();
+            !is_explained && asked.audit.is_long_ago(pod.ready.1)
+        };
+        let is_fine = |(_, pod): &(i64, &Pod)| pod.ready.0 && pod.deleted.is_none();
+        let Range { start, end } = replicas.settings.ordinals;
+        let mut pods = replicas.pods.range(start..end).map(|(ordinal, pod)| (*ordinal, *pod));
+        let halt = if replicas.settings.is_ordered {
+            let exist = (start..end).zip(pods).take_while(|(wanted, (at, _))| wanted == at);
+            exist.map(|(_, pod)| pod).find(|pod| !is_fine(pod)).filter(is_late)
+        } else if Refusal::of(asked).is_some() {
+            None
+        } else {
             // An update begins with the last pod.
-            ordinals.reverse();
-        }
-        for ordinal in ordinals {
-            let pod = replicas.pods.get(&ordinal).copied();
-            if let Some(pod) = pod.filter(|pod| !pod.ready.0 || pod.deleted.is_some()) {
-                let is_explained = pod.deleted.is_some()
-                    || !claims::unbound(asked, replicas, ordinal).is_empty()
-                    || volumes::elsewhere(asked, replicas, ordinal).is_some();
-                if !is_explained && asked.audit.is_long_ago(pod.ready.1) {
-                    return Some(Halt { ordinal, pod });
-                }
-            } else if pod.is_some() {
-                continue;
-            }
-            if is_ordered || is_refused {
-                return None;
-            }
-        }
-        None
+            pods.rfind(|pod| !is_fine(pod) && is_late(pod))
+        };
+        halt.map(|(ordinal, pod)| Halt { ordinal, pod })
     }
 }

@@ -20,13 +20,18 @@ pub(super) static RULE: Rule = Rule {
         why: "\
 A node that gets a taint with the effect NoSchedule keeps the daemon pod that it has. The pod no longer counts
 as desired: it is not updated, not replaced when it ends, and missing once somebody deletes it. The status
-counts such pods in `numberMisscheduled`, and does not name them.
+counts such pods in `numberMisscheduled`, and does not name them. It may count them late: a taint alone does
+not make the controller look at the DaemonSet again.
+
+Seen on a 1.36 control plane: a node with a daemon pod gets a taint with the effect NoSchedule; the pod stays,
+and the status says 1 desired and 0 misscheduled until something else changes.
 
 A pod on a node that the template excludes in another way is deleted by the controller. It is reported if its
 deletion does not end, for example because its node is down. A count without such a pod is not reported: in
 1.33 the status can count one until the next change (kubernetes#132459).
 
-Kubernetes: `updateDaemonSetStatus` and `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go.",
+Kubernetes: `updateDaemonSetStatus`, `podsShouldBeOnNode` and `syncNodeUpdate`,
+pkg/controller/daemon/daemon_controller.go.",
         bad: include_str!("examples/misscheduled.bad.yaml"),
         good: include_str!("examples/misscheduled.good.yaml"),
         mode: Mode::Warn,
@@ -38,10 +43,10 @@ Kubernetes: `updateDaemonSetStatus` and `podsShouldBeOnNode`, pkg/controller/dae
 };
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(daemons) = Daemons::of(asked) else { return };
-    if daemons.set.status.number_misscheduled < 1 {
+    if asked.audit.observed.pods(asked.set).is_empty() {
         return;
     }
+    let Some(daemons) = Daemons::of(asked) else { return };
     // Pods and their nodes: those that may stay, by the taint, and those that may not.
     let mut kept: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     let mut lost = Vec::new();

@@ -28,6 +28,8 @@ reported are nodes that do not match the node selector or the affinity of the te
 them (`no-node-matches` reports it if they exclude all nodes). Nodes that still have a pod are reported by
 `misscheduled`.
 
+Seen on a 1.36 control plane: four nodes, one of them with a taint; the DaemonSet has 3 of 3 pods.
+
 Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/daemon_controller.go.",
         bad: include_str!("examples/node-not-wanted.bad.yaml"),
         good: include_str!("examples/node-not-wanted.good.yaml"),

@@ -92,6 +92,14 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     }
 }
 
+/// Whether a pod would have no place even if the scheduler evicted all others: it says so of every
+/// node.
+fn is_too_large(message: &str) -> bool {
+    let nodes = message.strip_prefix("0/").and_then(|rest| rest.split_once(' '));
+    let all = nodes.map(|(all, _)| format!(": {all} Preemption is not helpful"));
+    all.is_some_and(|all| message.contains(&all))
+}
+
 /// What to do about a node for which the controller has not created a pod.
 fn no_pod(asked: &Asked<'_>) -> String {
     let describe = asked.kubectl().run("describe", &[&asked.target()]);
@@ -105,9 +113,11 @@ fn advice(asked: &Asked<'_>, daemons: &Daemons<'_>, pod: &Pod) -> String {
     let trouble = pod.trouble.as_deref();
     match trouble.map(|it| it.kind) {
         Some(TroubleKind::Unschedulable) => {
-            let lacks_room = trouble.is_some_and(|it| {
-                ["Insufficient", "Too many pods"].iter().any(|text| it.message.contains(text))
-            });
+            let message = trouble.map(|it| &*it.message).unwrap_or_default();
+
+            let lacks_room =
+                ["Insufficient", "Too many pods"].iter().any(|text| message.contains(text))
+                    && !is_too_large(message);
             if lacks_room {
                 let priority = serde_json::json!({"spec": {"template": {"spec": {
                     "priorityClassName": "system-node-critical"}}}});

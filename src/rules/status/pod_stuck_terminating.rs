@@ -1,7 +1,9 @@
 //! Pods of a StatefulSet whose deletion does not end.
 
+use std::collections::BTreeMap;
+
 use super::{
-    read::since,
+    read::{names, since, words},
     replicas::Replicas,
     rule::{Asked, Check, Found, Report, Rule},
 };
@@ -38,18 +40,30 @@ pkg/controller/statefulset/stateful_set_control.go; \"Non-graceful node shutdown
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
     let Some(replicas) = Replicas::of(asked) else { return };
+    // By node and finalizers.
+    let mut groups: BTreeMap<_, Vec<(i64, &Pod)>> = BTreeMap::new();
     for pod in replicas.pods.values() {
-        let Some(deleted) = pod.deleted.filter(|it| asked.audit.is_long_ago(*it)) else { continue };
-        let (why, help) = explain(asked, pod);
-        let message = format!("{} should be gone {}: {why}", pod.name, since(deleted));
+        if let Some(deleted) = pod.deleted.filter(|it| asked.audit.is_long_ago(*it)) {
+            let cause = (pod.node.as_deref(), pod.finalizers.as_deref());
+            groups.entry(cause).or_default().push((deleted, pod));
+        }
+    }
+    for pods in groups.values() {
+        let Some((deleted, first)) = pods.first() else { continue };
+        let list: Vec<&str> = pods.iter().map(|(_, pod)| &*pod.name).collect();
+        let (why, help) = explain(asked, first, &list);
+        let who = names(list.iter().copied());
+        let message = format!("{who} should be gone {}: {why}", since(*deleted));
         let status = Path::new("status");
         found.add(Report::new(&status.child("readyReplicas"), message, help));
     }
 }
 
-fn explain(asked: &Asked<'_>, pod: &Pod) -> (String, String) {
+fn explain(asked: &Asked<'_>, pod: &Pod, all: &[&str]) -> (String, String) {
     let observed = asked.audit.observed;
-    let force = asked.kubectl().run("delete pod", &[&pod.name, "--force", "--grace-period=0"]);
+    let (list, more) = words(all);
+    let force = [list, &["--force", "--grace-period=0"]].concat();
+    let force = asked.kubectl().run("delete pod", &force) + more;
     if let Some(finalizers) = &pod.finalizers {
         let unpin = ["--type", "json", "-p", r#"[{"op":"remove","path":"/metadata/finalizers"}]"#];
         let words = [[&*pod.name].as_slice(), &unpin].concat();

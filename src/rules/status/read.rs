@@ -47,7 +47,7 @@ impl<'a> Asked<'a> {
 
     /// The command that goes back to the previous template, if there is one.
     pub(super) fn undo(&self) -> Option<String> {
-        let has_previous = self.audit.observed.revisions(self.set).len() > 1;
+        let has_previous = self.audit.observed.revisions(self.set).nth(1).is_some();
         has_previous.then(|| self.kubectl().line("rollout undo", &[&self.target()]))
     }
 

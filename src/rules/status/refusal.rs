@@ -33,11 +33,26 @@ impl Refusal {
         let mut refusals =
             events.iter().filter(|it| &*it.reason == "FailedCreate" && recent(it.last));
         let latest = refusals.next().filter(|_| lacks)?;
-        let message = latest.message.strip_prefix("Error creating: ").unwrap_or(&latest.message);
-        let message = match message.split_once(" failed error: ") {
-            Some((_, message)) => message,
-            None => message,
-        };
-        Some(Refusal { message: one_line(message), since: latest.first, others: refusals.count() })
+        let message = reason(&latest.message);
+        let (same, others): (Vec<_>, Vec<_>) =
+            refusals.partition(|it| reason(&it.message) == message);
+        let mut words: Vec<_> = others.iter().map(|it| reason(&it.message)).collect();
+        words.sort_unstable();
+        words.dedup();
+        Some(Refusal {
+            message: one_line(message),
+            since: same.iter().map(|it| it.first).fold(latest.first, i64::min),
+            others: words.len(),
+        })
+    }
+}
+
+/// What the API server said, without the name of the pod, which for a DaemonSet is another each time.
+fn reason(message: &str) -> &str {
+    let message = message.strip_prefix("Error creating: ").unwrap_or(message);
+    let message = message.split_once(" failed error: ").map_or(message, |(_, rest)| rest);
+    match message.strip_prefix("pods \"").and_then(|rest| rest.split_once("\" is forbidden: ")) {
+        Some((_, reason)) => reason,
+        None => message,
     }
 }

@@ -40,7 +40,7 @@ pkg/controller/daemon/daemon_controller.go.",
 };
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
-    let revisions = asked.audit.observed.revisions(asked.set);
+    let mut revisions = asked.audit.observed.revisions(asked.set);
     let is_old = |made: i64| made > 0 && made + DAYS <= asked.audit.now.as_second();
     let (old, made, partition): (Vec<&Pod>, _, _) = match &asked.set.state {
         State::StatefulSet(_) => {
@@ -54,7 +54,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
             let stays = |ordinal: i64| partition.is_none_or(|it| ordinal - first < it);
             let pods = replicas.pods.iter().filter(|(ordinal, _)| stays(**ordinal));
             let old = pods.map(|(_, pod)| *pod).filter(|pod| !pod.is_of(update)).collect();
-            let made = revisions.iter().find(|it| &*it.name == update).map(|it| it.created);
+            let made = revisions.find(|it| &*it.name == update).map(|it| it.created);
             (old, made, partition)
         }
         State::DaemonSet(_) => {
@@ -65,7 +65,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
             }
             let pods = daemons.nodes.iter().flat_map(|(.., pods)| pods.iter().copied());
             let old = pods.filter(|pod| !daemons.is_updated(pod)).collect();
-            (old, revisions.iter().map(|it| it.created).max(), None)
+            (old, revisions.map(|it| it.created).max(), None)
         }
     };
     let Some(made) = made.filter(|made| is_old(*made) && !old.is_empty()) else { return };

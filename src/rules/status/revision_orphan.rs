@@ -21,6 +21,9 @@ A new set with a selector that matches adopts both. If there is none, nobody eve
 later set of that selector adopts them too, with templates that nobody remembers, and `kubectl rollout undo`
 may go back to one of them.
 
+Seen on a 1.36 control plane: a StatefulSet deleted with `--cascade=orphan`, and its pod deleted: the
+ControllerRevision stays.
+
 One finding names all revisions of one former set, and is about the first of them.
 
 Kubernetes: `controlledHistories`, pkg/controller/daemon/update.go; `adoptOrphanRevisions`,

@@ -25,6 +25,9 @@ It is reported once as many nodes as `maxUnavailable` allows have been not ready
 ready, for five minutes. A percentage for `maxUnavailable` grows with the cluster, and survives some dead
 nodes.
 
+Seen on a 1.36 control plane: four nodes, one of them dead, a new image: the pod on the dead node is deleted
+and stays Terminating, and no other pod is replaced until `maxUnavailable` is 2.
+
 Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.",
         bad: include_str!("examples/rollout-budget-eaten.bad.yaml"),
         good: include_str!("examples/rollout-budget-eaten.good.yaml"),

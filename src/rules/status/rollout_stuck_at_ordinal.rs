@@ -28,6 +28,9 @@ and since when. It is reported after five minutes. Not reported here are pods th
 (`claim-pending`), for a volume (`volume-elsewhere`) or for the end of their deletion
 (`pod-stuck-terminating`), and pods that the API server refuses to create (`creation-refused`).
 
+Seen on a 1.36 control plane: 3 replicas, then an image that cannot be pulled: the third pod gets it and stays
+unready, and the other two keep the old image. `kubectl rollout undo` and deleting the third pod repairs it.
+
 Kubernetes: `processReplica` and `updateStatefulSet`,
 pkg/controller/statefulset/stateful_set_control.go; \"Forced rollback\" in the documentation of
 StatefulSets.",
@@ -64,8 +67,9 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
 
 /// What waits for a pod of the current template.
 fn held_up(replicas: &Replicas<'_>, halt: &Halt<'_>) -> String {
-    let last = replicas.settings.ordinals.end - 1;
-    let missing = (halt.ordinal + 1..=last).filter(|it| !replicas.pods.contains_key(it)).count();
+    let after = halt.ordinal + 1..replicas.settings.ordinals.end;
+    let exist = i64::try_from(replicas.pods.range(after.clone()).count()).unwrap_or(i64::MAX);
+    let missing = (after.end - after.start).saturating_sub(exist);
     if replicas.is_updating() {
         "with podManagementPolicy OrderedReady the other pods keep the old template".to_owned()
     } else if missing > 0 {
@@ -86,8 +90,8 @@ fn release(asked: &Asked<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Strin
         (halt.ordinal - replicas.settings.ordinals.start, replicas.partition());
     let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
         "partition": index}}}});
-    let lower = format!("lower the partition with `{}`", asked.patch(&patch.to_string()));
-    match waiting::below_partition(index, partition, &lower, &format!("`{delete}`")) {
+    let lower = format!("lower the partition: `{} && {delete}`", asked.patch(&patch.to_string()));
+    match waiting::below_partition(index, partition, &lower) {
         Some(below) => below,
         None => format!("run `{delete}`: it comes back with the new template"),
     }

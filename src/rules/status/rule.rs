@@ -141,17 +141,26 @@ impl<'p> Report<'p> {
 pub struct Found {
     rule: &'static Meta,
     list: Vec<StatusFinding>,
+    left_out: usize,
 }
+
+/// How many findings of one rule are kept for one object.
+const MOST: usize = 10;
 
 impl Found {
     /// An empty list of findings of this rule.
     pub const fn of(rule: &'static Meta) -> Self {
-        Found { rule, list: Vec::new() }
+        Found { rule, list: Vec::new(), left_out: 0 }
     }
 
     /// Adds a finding.
     pub(super) fn add(&mut self, report: Report<'_>) {
         let Report { path, message, help, about, is_note, instead_of } = report;
+        // Those about other objects are one for each of these.
+        if about.is_none() && self.list.len() >= MOST {
+            self.left_out += 1;
+            return;
+        }
         let mut found = Findings::of(self.rule);
         found.report(path, Reason::Invalid, message, help);
         let finding = found.into_vec().pop();
@@ -161,6 +170,11 @@ impl Found {
             is_note,
             instead_of,
         }));
+    }
+
+    /// How many findings there was no room for.
+    pub const fn left_out(&self) -> usize {
+        self.left_out
     }
 
     /// All findings.

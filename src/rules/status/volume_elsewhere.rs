@@ -38,8 +38,8 @@ pkg/scheduler/framework/plugins/volumebinding/binder.go.",
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
     let Some(replicas) = Replicas::of(asked) else { return };
-    for (ordinal, pod) in &replicas.pods {
-        if let Some(elsewhere) = elsewhere(asked, &replicas, *ordinal) {
+    for (ordinal, elsewhere) in elsewhere(asked, &replicas) {
+        if let Some(pod) = replicas.pods.get(&ordinal) {
             let (message, help) = describe(asked, pod, &elsewhere);
             found.add(Report::new(&CLAIM_TEMPLATES, message, help));
         }

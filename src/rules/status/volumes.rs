@@ -1,9 +1,11 @@
 //! Volumes that can only be used where no pod can run.
 
+use std::collections::BTreeMap;
+
 use super::{replicas::Replicas, rule::Asked};
 use crate::{
     kubernetes::node_selector,
-    observed::{Node, TroubleKind},
+    observed::{Node, Pod, TroubleKind},
 };
 
 /// A bound claim of a pod, whose volume no node can use on which the pod can run.
@@ -14,23 +16,35 @@ pub(super) struct Elsewhere<'a> {
     pub(super) nodes: Vec<&'a Node>,
 }
 
-/// Such a claim of a pod that the scheduler has no node for.
+/// How many pods of a set are looked at, each with all nodes.
+const MOST_PODS: usize = 20;
+
+/// Such claims by the ordinals of their pods, of the first pods that the scheduler has no node for.
 ///
 /// Kubernetes: `FindPodVolumes` and `checkBoundClaims`,
 /// pkg/scheduler/framework/plugins/volumebinding/binder.go.
 pub(super) fn elsewhere<'a>(
     asked: &Asked<'a>,
     replicas: &Replicas<'a>,
-    ordinal: i64,
-) -> Option<Elsewhere<'a>> {
-    let (observed, namespace) = (asked.audit.observed, asked.set.namespace());
-    let pod = replicas.pods.get(&ordinal).filter(|pod| asked.audit.is_long_ago(pod.ready.1))?;
-    pod.trouble.as_ref().filter(|it| it.kind == TroubleKind::Unschedulable)?;
-    if !observed.knows("Node", "") {
-        return None;
+) -> BTreeMap<i64, Elsewhere<'a>> {
+    let is_unschedulable = |pod: &Pod| {
+        let trouble = pod.trouble.as_ref();
+        trouble.is_some_and(|it| it.kind == TroubleKind::Unschedulable)
+            && asked.audit.is_long_ago(pod.ready.1)
+    };
+    if !asked.audit.observed.knows("Node", "") {
+        return BTreeMap::new();
     }
+    let pods = replicas.pods.iter().filter(|(_, pod)| is_unschedulable(pod)).take(MOST_PODS);
+    let found =
+        pods.filter_map(|(ordinal, _)| Some((*ordinal, of_pod(asked, replicas, *ordinal)?)));
+    found.collect()
+}
+
+fn of_pod<'a>(asked: &Asked<'a>, replicas: &Replicas<'a>, ordinal: i64) -> Option<Elsewhere<'a>> {
+    let observed = asked.audit.observed;
     replicas.settings.claims_of(ordinal).find_map(|claim| {
-        let volume = observed.claim(namespace, &claim)?.volume.as_deref()?;
+        let volume = observed.claim(asked.set.namespace(), &claim)?.volume.as_deref()?;
         let required = observed.volume(volume)?.nodes.as_ref()?;
         let can_use = |node: &&Node| {
             let place = &node.place;

@@ -90,8 +90,8 @@ fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64)
     let pod = format!("{}-{ordinal}", object.name());
     let delete = read::kubectl("delete pod", object, &pod);
     let index = ordinal - start;
-    let lower = format!("lower the partition to {index} or less");
-    if let Some(below) = waiting::below_partition(index, partition, &lower, &delete) {
+    let lower = format!("lower the partition to {index} or less and then run {delete}");
+    if let Some(below) = waiting::below_partition(index, partition, &lower) {
         return format!(
             "see with {list} whether {pod} is the broken pod, as the status suggests; {below}"
         );

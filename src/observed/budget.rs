@@ -1,0 +1,101 @@
+//! PodDisruptionBudgets with their status.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use k8s_openapi::apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString};
+use serde::Deserialize;
+
+use super::{meta::Metadata, pod::LONGEST};
+use crate::{finding::shorten, kubernetes::selector};
+
+/// A PodDisruptionBudget.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    /// Its namespace.
+    pub namespace: Box<str>,
+    /// Its name.
+    pub name: Box<str>,
+    /// Whether a controller, such as an operator, owns it.
+    pub is_owned: bool,
+    /// How many of its pods must be available.
+    pub min_available: Option<IntOrString>,
+    /// How many of them may be unavailable.
+    pub max_unavailable: Option<IntOrString>,
+    /// How many pods it expects, and how many of them are healthy.
+    pub expected: i32,
+    /// How many of them are healthy.
+    pub healthy: i32,
+    /// How many evictions it allows now.
+    pub allowed: i32,
+    /// Why that cannot be computed, if it cannot.
+    pub failure: Option<Box<str>>,
+    selector: Option<LabelSelector>,
+}
+
+#[derive(Deserialize)]
+struct Raw<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a, Unread>,
+    #[serde(default)]
+    spec: Spec,
+    #[serde(borrow, default)]
+    status: Status<'a>,
+}
+
+#[derive(Default, Deserialize)]
+struct Unread {}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Spec {
+    selector: Option<LabelSelector>,
+    min_available: Option<IntOrString>,
+    max_unavailable: Option<IntOrString>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Status<'a> {
+    expected_pods: i32,
+    current_healthy: i32,
+    disruptions_allowed: i32,
+    #[serde(borrow)]
+    conditions: Option<Vec<Condition<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Condition<'a> {
+    #[serde(borrow)]
+    reason: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    message: Option<Cow<'a, str>>,
+}
+
+impl Budget {
+    pub(super) fn read(json: &str) -> serde_json::Result<Self> {
+        let Raw { metadata, spec, status } = serde_json::from_str(json)?;
+        let mut conditions = status.conditions.iter().flatten();
+        let failed = conditions.find(|it| it.reason.as_deref() == Some("SyncFailed"));
+        let said = |it: &Condition<'_>| {
+            shorten(it.message.as_deref().unwrap_or_default(), LONGEST).into_owned().into()
+        };
+        Ok(Budget {
+            namespace: metadata.namespace().into(),
+            name: metadata.name().into(),
+            is_owned: metadata.is_owned(),
+            min_available: spec.min_available,
+            max_unavailable: spec.max_unavailable,
+            expected: status.expected_pods,
+            healthy: status.current_healthy,
+            allowed: status.disruptions_allowed,
+            failure: failed.map(said),
+            selector: spec.selector,
+        })
+    }
+
+    /// Whether it protects pods with these labels.
+    pub(crate) fn selects(&self, labels: Option<&BTreeMap<String, String>>) -> bool {
+        let selector = self.selector.as_ref().filter(|it| selector::parses(it));
+        selector.is_some_and(|it| selector::matches_labels(it, labels))
+    }
+}
