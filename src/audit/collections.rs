@@ -115,8 +115,10 @@ pub(super) static AROUND: [Collection; 9] = [
 ];
 
 /// What matters to a set that is not healthy by its status.
-pub(super) static UNHEALTHY: [Collection; 2] = [
+pub(super) static UNHEALTHY: [Collection; 3] = [
     Collection::of("v1", "Pod", "pods"),
+    // Their numbers are not in the metadata.
+    Collection::of("apps/v1", "ControllerRevision", "controllerrevisions"),
     Collection { fields: Some("type=Warning"), ..Collection::of("v1", "Event", "events") },
 ];
 

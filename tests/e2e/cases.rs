@@ -14,6 +14,7 @@ mod outage;
 mod pairing;
 mod reinvocation;
 mod rollouts;
+mod status;
 mod view;
 mod warnings;
 
@@ -59,6 +60,7 @@ pub(crate) fn all() -> Vec<Case> {
         reinvocation::CASES,
         view::CASES,
         rollouts::CASES,
+        status::CASES,
         warnings::CASES,
     ]
     .concat()

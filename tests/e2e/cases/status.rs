@@ -1,0 +1,394 @@
+//! `setguard audit` says why a set has no pod or does not roll, and the commands that it prints
+//! repair that when they are followed to the letter.
+
+use std::{collections::BTreeMap, env, process::Command, thread, time::Duration};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::Case;
+use crate::{
+    harness::{
+        control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},
+        process::eventually,
+    },
+    namespace::Namespace,
+};
+
+pub(super) const CASES: &[Case] = &[Case {
+    needs: &[CONTROLLER_MANAGER, SCHEDULER],
+    ..Case::new("what-is-stuck-is-named-and-repaired", named_and_repaired)
+}];
+
+const CONTROLLERS: &[&str] = &[
+    "daemonset-controller",
+    "garbage-collector-controller",
+    "persistentvolume-binder-controller",
+    "persistentvolumeclaim-protection-controller",
+    "pod-garbage-collector-controller",
+    "statefulset-controller",
+];
+
+/// The namespace of most sets.
+const SHOP: &str = "shop";
+/// The node that goes down.
+const DOWN: &str = "down";
+
+/// What is found: the rule and the object, and what the message says about it.
+const EXPECTED: [(&str, &str, &str); 10] = [
+    ("claim-pending", "StatefulSet/claim", "claim data-claim-0 is Pending since"),
+    ("creation-refused", "DaemonSet/host", "host namespaces (hostNetwork=true)"),
+    ("node-not-wanted", "DaemonSet/tainted", "dedicated=gpu:NoSchedule on 1 node (gpu)"),
+    ("pod-stuck-terminating", "StatefulSet/lost", "its node down is not ready since"),
+    ("revision-orphan", "ControllerRevision/gone", "of a former set gone without an owner"),
+    ("rollout-budget-eaten", "DaemonSet/dead", "node down is not ready since"),
+    ("rollout-stuck-at-ordinal", "StatefulSet/image", "image-1 is not ready since"),
+    ("rollout-stuck-at-ordinal", "StatefulSet/mended", "even if it is the fix"),
+    ("selector-overlap", "DaemonSet/first", "selects the pods of DaemonSet twin"),
+    ("selector-overlap", "DaemonSet/twin", "selects the pods of DaemonSet first"),
+];
+
+fn named_and_repaired(shared: &Namespace<'_>) {
+    let plane = ControlPlane::start(&shared.control_plane.assets);
+    plane.start_controllers(CONTROLLERS);
+    plane.start_scheduler();
+    let cluster = Cluster { plane: &plane };
+    set_the_stage(&cluster);
+    eventually("all pods to run", || cluster.run_pods(&[], 16));
+    thread::sleep(Duration::from_secs(2));
+    let before = cluster.audit();
+    let early: Vec<_> = before.keys().filter(|it| it.0 != "node-not-wanted").collect();
+    let is_known = |it: &&&(String, String)| it.0 == "creation-refused";
+    assert!(early.iter().all(|it| is_known(&it)), "found before anything broke: {before:#?}");
+
+    break_things(&cluster);
+    let found = eventually("everything to be named", || {
+        let _ = cluster.run_pods(&[DOWN], 0);
+        let found = cluster.audit();
+        let is_named = |(rule, object, text): &(&str, &str, &str)| {
+            let key = ((*rule).to_owned(), (*object).to_owned());
+            found.get(&key).is_some_and(|message| message.contains(text))
+        };
+        let all = EXPECTED.iter().all(is_named);
+        if all && found.len() == EXPECTED.len() { Ok(found) } else { Err(format!("{found:#?}")) }
+    });
+
+    for ((rule, object), message) in &found {
+        // Nothing tells which of two overlapping sets has to go.
+        let command = message.split('`').nth(1).filter(|_| rule != "selector-overlap");
+        let command = command.unwrap_or("kubectl delete -n shop daemonset/twin --ignore-not-found");
+        cluster.follow(command, &format!("{rule} of {object}: {message}"));
+    }
+    eventually("everything to be repaired", || {
+        let _ = cluster.run_pods(&[DOWN], 0);
+        let mut left = cluster.audit();
+        left.retain(|key, _| found.contains_key(key));
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:#?}")) }
+    });
+}
+
+struct Cluster<'a> {
+    plane: &'a ControlPlane,
+}
+
+impl Cluster<'_> {
+    fn kubectl(&self, args: &[&str], stdin: &str) -> crate::harness::kubectl::Output {
+        self.plane.kubectl.run(args, stdin)
+    }
+
+    fn apply(&self, object: &Value) {
+        self.kubectl(&["apply", "-f", "-"], &object.to_string()).accepted();
+    }
+
+    fn patch_status(&self, object: &str, namespace: &str, status: &Value) {
+        let patch = json!({ "status": status }).to_string();
+        let strategic = ["--subresource=status", "--type=strategic", "-p", &patch];
+        let args = [["patch", object, "-n", namespace].as_slice(), &strategic].concat();
+        self.kubectl(&args, "").accepted();
+    }
+
+    /// The findings by rule and object, with the help. Pods need not be patient here.
+    fn audit(&self) -> BTreeMap<(String, String), String> {
+        let output = Command::new(env!("CARGO_BIN_EXE_setguard"))
+            .args(["audit", "--patience", "1s", "--format", "json", "--cluster-reports", "none"])
+            .env("KUBECONFIG", &self.plane.kubectl.kubeconfig)
+            .output()
+            .expect("setguard");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let report: Value = serde_json::from_slice(&output.stdout).expect(&said);
+        let findings = report["findings"].as_array().cloned().unwrap_or_default();
+        let found = findings.iter().map(|finding| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let (rule, kind) = (text(&finding["rule"]), text(&finding["object"]["kind"]));
+            let mut name = text(&finding["object"]["name"]);
+            if kind == "ControllerRevision" {
+                name.truncate(name.rfind('-').unwrap_or_default());
+            }
+            ((rule, format!("{kind}/{name}")), text(&finding["message"]))
+        });
+        found.collect()
+    }
+
+    /// Runs a command as a shell runs it.
+    fn follow(&self, command: &str, why: &str) {
+        let assets = self.plane.assets.display();
+        let path = format!("{assets}:{}", env::var("PATH").unwrap_or_default());
+        let output = Command::new("sh")
+            .args(["-c", command])
+            .env("PATH", path)
+            .env("KUBECONFIG", &self.plane.kubectl.kubeconfig)
+            .env("HOME", &self.plane.kubectl.home)
+            .output()
+            .expect("a shell");
+        assert!(output.status.success(), "{why}\n$ {command}\n{output:?}");
+    }
+
+    /// Does once what kubelets do, but not on these nodes. Images with `bad` in their names cannot be
+    /// pulled. Succeeds if so many pods are ready.
+    fn run_pods(&self, down: &[&str], wanted: usize) -> Result<(), String> {
+        let list = self.kubectl(&["get", "pods", "-A", "-o", "json"], "").json();
+        let mut ready = 0;
+        for pod in list["items"].as_array().into_iter().flatten() {
+            let text = |pointer: &str| pod.pointer(pointer).and_then(Value::as_str);
+            let node = text("/spec/nodeName").filter(|node| !down.contains(node));
+            let (Some(name), Some(namespace)) =
+                (text("/metadata/name").filter(|_| node.is_some()), text("/metadata/namespace"))
+            else {
+                continue;
+            };
+            if text("/metadata/deletionTimestamp").is_some() {
+                let now = ["--force", "--grace-period=0", "--ignore-not-found"];
+                let args = [["delete", "pod", name, "-n", namespace].as_slice(), &now].concat();
+                self.kubectl(&args, "");
+                continue;
+            }
+            if text("/status/startTime").is_none() {
+                let image = text("/spec/containers/0/image").unwrap_or_default();
+                let status = started(image);
+                self.patch_status(&format!("pod/{name}"), namespace, &status);
+            }
+            let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+            let mut conditions = conditions.filter(|it| it["type"] == "Ready");
+            ready += usize::from(conditions.any(|it| it["status"] == "True"));
+        }
+        let text = format!("{ready} of {wanted} pods are ready: {:#}", list["items"]);
+        if ready >= wanted { Ok(()) } else { Err(text) }
+    }
+}
+
+/// The status of a pod that was just started.
+fn started(image: &str) -> Value {
+    let now = Timestamp::now().to_string();
+    let is_bad = image.contains("bad");
+    let state = if is_bad {
+        let message = format!("Back-off pulling image \"{image}\"");
+        json!({ "waiting": { "reason": "ImagePullBackOff", "message": message } })
+    } else {
+        json!({ "running": { "startedAt": now } })
+    };
+    let is_ready = if is_bad { "False" } else { "True" };
+    json!({
+        "phase": if is_bad { "Pending" } else { "Running" },
+        "startTime": now,
+        "conditions": [{ "type": "Ready", "status": is_ready, "lastTransitionTime": now }],
+        "containerStatuses": [{
+            "name": "main", "image": image, "imageID": "", "ready": !is_bad, "restartCount": 0,
+            "state": state,
+        }],
+    })
+}
+
+fn set_the_stage(cluster: &Cluster<'_>) {
+    for (name, pool, taint) in [
+        ("n0", "main", None),
+        ("n1", "main", None),
+        ("gpu", "main", Some("gpu")),
+        ("d0", "edge", None),
+        ("d1", "edge", None),
+        (DOWN, "edge", None),
+    ] {
+        let room = json!({ "cpu": "4", "memory": "8Gi", "pods": "110" });
+        let ready = json!({ "type": "Ready", "status": "True" });
+        let labels = json!({ "pool": pool, "kubernetes.io/hostname": name });
+        let node = json!({
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": { "name": name, "labels": labels },
+            "status": { "allocatable": room, "capacity": room, "conditions": [ready] },
+        });
+        cluster.kubectl(&["create", "-f", "-"], &node.to_string()).accepted();
+        let taint =
+            taint.map(|it| json!({ "key": "dedicated", "value": it, "effect": "NoSchedule" }));
+        let taints = json!({ "spec": { "taints": Vec::from_iter(taint) } }).to_string();
+        cluster.kubectl(&["patch", "node", name, "--type=merge", "-p", &taints], "").accepted();
+    }
+    for (name, labels) in
+        [(SHOP, json!({})), ("secure", json!({ "pod-security.kubernetes.io/enforce": "baseline" }))]
+    {
+        let metadata = json!({ "name": name, "labels": labels });
+        cluster.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }));
+    }
+    // Nobody makes volumes of this class, but one exists.
+    cluster.apply(&json!({
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": { "name": "disk" },
+        "provisioner": "kubernetes.io/no-provisioner",
+    }));
+    cluster.apply(&json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": { "name": "disk-0" },
+        "spec": {
+            "capacity": { "storage": "1Gi" },
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "disk",
+            "hostPath": { "path": "/var/lib/disk-0" },
+        },
+    }));
+    for (name, replicas) in [("image", 2), ("mended", 2), ("gone", 1)] {
+        stateful_set(cluster, name, "main", replicas, "good:1");
+    }
+    stateful_set(cluster, "lost", "edge", 3, "good:1");
+    daemon_set(cluster, SHOP, "tainted", "main", &json!({}));
+    let gpu = json!({ "tolerations": [{ "key": "dedicated", "operator": "Exists" }] });
+    daemon_set(cluster, SHOP, "dead", "edge", &json!({}));
+    daemon_set(cluster, SHOP, "first", "main", &gpu);
+    let mut host = gpu;
+    host["hostNetwork"] = json!(true);
+    daemon_set(cluster, "secure", "host", "main", &host);
+}
+
+/// Things go wrong.
+fn break_things(cluster: &Cluster<'_>) {
+    let gpu = json!({ "tolerations": [{ "key": "dedicated", "operator": "Exists" }] });
+    let mut twin = daemon_set_of("twin", "main", &gpu);
+    twin["metadata"]["namespace"] = json!(SHOP);
+    twin["spec"]["selector"]["matchLabels"] = json!({ "app": "first" });
+    twin["spec"]["template"]["metadata"]["labels"] = json!({ "app": "first" });
+    cluster.apply(&twin);
+    for name in ["image", "mended"] {
+        stateful_set(cluster, name, "main", 2, "bad:2");
+    }
+    claims(cluster);
+    eventually("the bad images not to be pulled", || {
+        let _ = cluster.run_pods(&[], 0);
+        let args = ["get", "pods", "image-1", "mended-1", "-n", SHOP, "-o", "json"];
+        let pods = cluster.kubectl(&args, "");
+        if pods.stdout.matches("Back-off pulling").count() == 2 { Ok(()) } else { Err(pods) }
+    });
+    stateful_set(cluster, "mended", "main", 2, "good:3");
+    let orphan = ["delete", "statefulset", "gone", "-n", SHOP, "--cascade=orphan"];
+    cluster.kubectl(&orphan, "").accepted();
+    cluster.kubectl(&["delete", "pod", "gone-0", "-n", SHOP, "--wait=false"], "").accepted();
+
+    let now = Timestamp::now().to_string();
+    let down = json!({ "type": "Ready", "status": "Unknown", "lastTransitionTime": now });
+    cluster.patch_status("node/down", "default", &json!({ "conditions": [down] }));
+    let not_ready = json!({ "type": "Ready", "status": "False", "lastTransitionTime": now });
+    let args = ["get", "pods", "-n", SHOP, "--field-selector", "spec.nodeName=down", "-o", "name"];
+    let names = cluster.kubectl(&args, "").accepted().stdout;
+    for pod in names.lines() {
+        cluster.patch_status(pod, SHOP, &json!({ "conditions": [not_ready] }));
+        if pod.contains("lost-") {
+            let delete = ["delete", pod, "-n", SHOP, "--wait=false", "--grace-period=1"];
+            cluster.kubectl(&delete, "").accepted();
+        }
+    }
+    let mut dead = daemon_set_of("dead", "edge", &json!({}));
+    dead["metadata"]["namespace"] = json!(SHOP);
+    dead["spec"]["template"]["spec"]["containers"][0]["image"] = json!("good:2");
+    cluster.apply(&dead);
+}
+
+fn template(app: &str, pool: &str, image: &str) -> Value {
+    json!({
+        "metadata": { "labels": { "app": app } },
+        "spec": {
+            "nodeSelector": { "pool": pool },
+            "containers": [{
+                "name": "main",
+                "image": image,
+                "readinessProbe": { "tcpSocket": { "port": 80 } },
+            }],
+        },
+    })
+}
+
+fn daemon_set_of(name: &str, pool: &str, more: &Value) -> Value {
+    let mut template = template(name, pool, "good:1");
+    for (key, value) in more.as_object().into_iter().flatten() {
+        template["spec"][key] = value.clone();
+    }
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": { "name": name },
+        "spec": { "selector": { "matchLabels": { "app": name } }, "template": template },
+    })
+}
+
+fn daemon_set(cluster: &Cluster<'_>, namespace: &str, name: &str, pool: &str, more: &Value) {
+    let mut set = daemon_set_of(name, pool, more);
+    set["metadata"]["namespace"] = json!(namespace);
+    cluster.apply(&set);
+}
+
+fn stateful_set_of(name: &str, pool: &str, replicas: u8, image: &str) -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": { "name": name, "namespace": SHOP },
+        "spec": {
+            "serviceName": name,
+            "replicas": replicas,
+            "selector": { "matchLabels": { "app": name } },
+            "template": template(name, pool, image),
+        },
+    })
+}
+
+fn stateful_set(cluster: &Cluster<'_>, name: &str, pool: &str, replicas: u8, image: &str) {
+    let mut set = stateful_set_of(name, pool, replicas, image);
+    if name == "lost" {
+        // One on each node.
+        set["spec"]["template"]["spec"]["topologySpreadConstraints"] = json!([{
+            "labelSelector": { "matchLabels": { "app": name } },
+            "maxSkew": 1,
+            "nodeTaintsPolicy": "Honor",
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "DoNotSchedule",
+        }]);
+    }
+    service(cluster, name);
+    cluster.apply(&set);
+}
+
+/// A StatefulSet whose claims name no class, where none is the default.
+fn claims(cluster: &Cluster<'_>) {
+    let mut set = stateful_set_of("claim", "main", 1, "good:1");
+    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
+        json!([{ "name": "data", "mountPath": "/data" }]);
+    set["spec"]["volumeClaimTemplates"] = json!([{
+        "metadata": { "name": "data" },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": { "requests": { "storage": "1Gi" } },
+        },
+    }]);
+    service(cluster, "claim");
+    cluster.apply(&set);
+}
+
+fn service(cluster: &Cluster<'_>, name: &str) {
+    cluster.apply(&json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": { "name": name, "namespace": SHOP },
+        "spec": {
+            "clusterIP": "None",
+            "selector": { "app": name },
+            "ports": [{ "port": 80 }],
+        },
+    }));
+}
