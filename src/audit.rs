@@ -80,6 +80,9 @@ pub struct AuditArgs {
     /// For how long a pod may be missing or not ready before that is reported
     #[arg(long, value_name = "DURATION", default_value = "5m")]
     patience: SignedDuration,
+    /// Exit with 0 whatever is found, such as in a Job that only reports
+    #[arg(long)]
+    exit_zero: bool,
     /// Fail with 2 if something may not be read
     #[arg(long)]
     strict: bool,
@@ -144,7 +147,7 @@ async fn audit(args: &AuditArgs, policy: Policy) -> anyhow::Result<Exit> {
         Err(Unwritten::NotServed(why)) => seen.missing.notes.push(why),
         Err(Unwritten::Failed(why)) => seen.missing.failures.push(why),
     }
-    finish(seen, reports, metrics, &judge, args.strict)
+    finish(seen, reports, metrics, &judge, args)
 }
 
 /// Reports what was found.
@@ -153,14 +156,14 @@ fn finish(
     mut reports: Reports,
     metrics: Option<Metrics>,
     judge: &Judge<'_>,
-    strict: bool,
+    args: &AuditArgs,
 ) -> anyhow::Result<Exit> {
     let Seen { found, missing, .. } = seen;
     let mut exit = Exit::Clean;
     let mut summary = Summary { healthy: Some(found.healthy()), ..Summary::default() };
     missing.notes.iter().for_each(|note| reports.note(note));
     for note in missing.forbidden() {
-        if strict {
+        if args.strict {
             exit = Exit::Error;
             reports.failure(&note);
         } else {
@@ -187,5 +190,5 @@ fn finish(
         let ended = Timestamp::now();
         metrics.write(ended.duration_since(judge.now), ended)?;
     }
-    Ok(exit.and(summary.exit()))
+    Ok(if args.exit_zero { exit } else { exit.and(summary.exit()) })
 }

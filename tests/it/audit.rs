@@ -315,6 +315,8 @@ fn what_may_not_be_read_is_named_once_and_the_rest_is_done() {
     assert_eq!(notes, wanted);
     let report = cluster.json(1, &[]);
     assert_eq!(report["notes"].as_array().unwrap().len(), 2);
+    assert_eq!(cluster.json(0, &["--exit-zero"])["findings"], report["findings"]);
+    assert_eq!(cluster.run(&["--exit-zero", "--strict"]).code, 2, "this is no finding");
     let ran = cluster.run(&["--strict"]);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.starts_with("error: nodes cannot be read"), "{}", ran.stderr);

@@ -272,10 +272,19 @@ fn the_program_accepts_the_flags_in_the_deployment() {
         let [deployment] = of(objects, "Deployment")[..] else { panic!("{file}: one Deployment") };
         let args = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];
         let args = args.as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_setguard")).args(args).arg("--help").output().unwrap();
-        assert!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr));
+        accepts(file, args);
+        for job in of(objects, "CronJob") {
+            let pod = &job["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+            let args = pod["containers"][0]["args"].as_array().unwrap();
+            accepts(file, args.iter().map(|arg| arg.as_str().unwrap()));
+        }
     });
+}
+
+fn accepts<'a>(file: &str, args: impl Iterator<Item = &'a str>) {
+    let program = env!("CARGO_BIN_EXE_setguard");
+    let output = Command::new(program).args(args).arg("--help").output().unwrap();
+    assert!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

@@ -29,8 +29,12 @@ fn one_audit_runs_at_a_time_with_rights_of_its_own() {
     assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
     let container = &pod["containers"][0];
     assert_eq!(container["securityContext"]["capabilities"], json!({"drop": ["ALL"]}));
-    let args =
-        json!(["audit", "--cluster-reports=auto", "--policy=/etc/setguard/policy/policy.yaml"]);
+    let args = json!([
+        "audit",
+        "--cluster-reports=auto",
+        "--exit-zero",
+        "--policy=/etc/setguard/policy/policy.yaml"
+    ]);
     assert_eq!(container["args"], args);
     let accounts = of(&all, "ServiceAccount");
     assert!(accounts.iter().any(|it| it["metadata"]["name"] == "setguard-audit"));
