@@ -1,7 +1,13 @@
 //! `setguard audit` says why a set has no pod or does not roll, and the commands that it prints
 //! repair that when they are followed to the letter.
 
-use std::{collections::BTreeMap, env, process::Command, thread, time::Duration};
+use std::{
+    collections::BTreeMap,
+    env,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -129,17 +135,28 @@ impl Cluster<'_> {
         found.collect()
     }
 
-    /// Runs a command as a shell runs it.
+    /// Runs a command as a shell runs it. Meanwhile the kubelets work: kubectl waits until the pods
+    /// that it deletes are gone.
     fn follow(&self, command: &str, why: &str) {
         let assets = self.plane.assets.display();
         let path = format!("{assets}:{}", env::var("PATH").unwrap_or_default());
-        let output = Command::new("sh")
+        let mut shell = Command::new("sh")
             .args(["-c", command])
             .env("PATH", path)
             .env("KUBECONFIG", &self.plane.kubectl.kubeconfig)
             .env("HOME", &self.plane.kubectl.home)
-            .output()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .expect("a shell");
+        eventually("a printed command to end", || {
+            let _ = self.run_pods(&[DOWN], 0);
+            match shell.try_wait() {
+                Ok(Some(_)) => Ok(()),
+                other => Err(format!("{why}\n$ {command}\n{other:?}")),
+            }
+        });
+        let output = shell.wait_with_output().expect("its output");
         assert!(output.status.success(), "{why}\n$ {command}\n{output:?}");
     }
 
