@@ -309,6 +309,14 @@ impl Connection {
                 None => answer(stream, 404, &status(404, "no such namespace")),
             };
         }
+        if let ["", "apis", "apps", "v1", "namespaces", namespace, resource, name] = parts[..] {
+            let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
+            let found = self.world().objects.get(&key).cloned();
+            return match found {
+                Some(object) => answer(stream, 200, &object.to_string()),
+                None => answer(stream, 404, &status(404, "no such object")),
+            };
+        }
         let place = parts.iter().position(|part| *part == "namespaces");
         let namespace = place.and_then(|at| parts.get(at + 1)).map(|it| (*it).to_owned());
         let prefix = if parts[2] == "apps.kruise.io" { KRUISE } else { "" };

@@ -57,6 +57,8 @@ mod parity;
 mod pictures;
 mod pipeline;
 mod plan;
+#[cfg(feature = "server")]
+mod plan_live;
 mod pod_security;
 mod readings;
 mod release;

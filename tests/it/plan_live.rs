@@ -1,0 +1,124 @@
+//! `setguard plan --live`, against a stand-in for the API server.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::{
+    api_server::ApiServer,
+    cli::{Folder, Ran, setguard},
+};
+
+/// A cluster that has the StatefulSet shop/db with three pods, all of one revision.
+struct Cluster {
+    api_server: ApiServer,
+    folder: Folder,
+    kubeconfig: PathBuf,
+}
+
+fn set(image: &str) -> Value {
+    let labels = json!({"app": "db"});
+    json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {"name": "db", "namespace": "shop", "uid": "db"},
+        "spec": {
+            "replicas": 3, "serviceName": "db", "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "db", "image": image}]},
+            },
+        },
+    })
+}
+
+fn owned(kind: &str, name: &str, labels: &Value) -> Value {
+    let owner = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "db", "controller": true});
+    json!({"kind": kind, "metadata": {
+        "name": name, "namespace": "shop", "labels": labels, "ownerReferences": [owner]}})
+}
+
+impl Cluster {
+    /// With pods that are ready, or not.
+    fn new(ready: [bool; 3]) -> Self {
+        let api_server = ApiServer::start("36");
+        let folder = Folder::new([]);
+        let kubeconfig = api_server.kubeconfig(folder.0.path());
+        let mut stored = set("db:1");
+        let revision = "db-old";
+        stored["status"] = json!({
+            "replicas": 3, "currentRevision": revision, "updateRevision": revision});
+        api_server.apply("statefulsets", &stored);
+        let hash = json!({"controller-revision-hash": "db-old"});
+        let mut revision = owned("ControllerRevision", "db-old", &hash);
+        revision["data"] = json!({"spec": {"template": set("db:1")["spec"]["template"]}});
+        revision["revision"] = json!(1);
+        api_server.apply("controllerrevisions", &revision);
+        for (i, ready) in ready.into_iter().enumerate() {
+            let mut pod = owned("Pod", &format!("db-{i}"), &hash);
+            let status = if ready { "True" } else { "False" };
+            let waiting = json!({"waiting": {"reason": "CrashLoopBackOff"}});
+            pod["spec"] = json!({"nodeName": "n", "containers": [{"name": "db", "image": "db:1"}]});
+            pod["status"] = json!({
+                "phase": "Running",
+                "conditions": [{"type": "Ready", "status": status, "lastTransitionTime": "2026-01-01T00:00:00Z"}],
+                "containerStatuses": [{"name": "db", "image": "db:1", "imageID": "", "ready": ready, "restartCount": 0,
+                    "state": if ready { json!({}) } else { waiting }}],
+            });
+            api_server.apply("pods", &pod);
+        }
+        Cluster { api_server, folder, kubeconfig }
+    }
+
+    /// The plan for this manifest.
+    fn plan(&self, manifest: &Value) -> Ran {
+        self.folder.write("db.json", manifest.to_string().as_bytes());
+        let args = ["plan", "db.json", "--live", "--format", "json"];
+        let mut command = setguard(self.folder.0.path(), &args);
+        command.env("KUBECONFIG", &self.kubeconfig).output().unwrap().into()
+    }
+
+    /// The names of the pods that are deleted, in their order, and where the plan stops.
+    fn deleted(&self, manifest: &Value) -> (Vec<String>, Value) {
+        let ran = self.plan(manifest);
+        assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+        let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let object = &plan["objects"][0];
+        let steps = object["steps"].as_array().unwrap_or_else(|| panic!("{plan:#}"));
+        let deleted = steps.iter().filter(|step| step["action"] == "delete");
+        let names = deleted.map(|step| step["pod"].as_str().unwrap().to_owned()).collect();
+        (names, object["summary"]["stopsAt"].clone())
+    }
+}
+
+#[test]
+fn the_pods_of_the_cluster_are_replaced_in_order() {
+    let cluster = Cluster::new([true; 3]);
+    let (deleted, stops) = cluster.deleted(&set("db:2"));
+    assert_eq!(
+        (deleted, stops),
+        (["db-2", "db-1", "db-0"].map(str::to_owned).to_vec(), Value::Null)
+    );
+    assert_eq!(cluster.deleted(&set("db:1")).0, [""; 0], "nothing changes");
+    // It only reads.
+    let wrote = cluster
+        .api_server
+        .change(|world| world.heads.iter().find(|head| !head.starts_with("GET ")).cloned());
+    assert_eq!(wrote, None);
+}
+
+#[test]
+fn a_broken_pod_of_the_cluster_stops_the_rollout() {
+    let cluster = Cluster::new([true, false, true]);
+    let (deleted, stops) = cluster.deleted(&set("db:2"));
+    assert_eq!(deleted, [""; 0]);
+    assert_eq!(stops, "db-1");
+}
+
+#[test]
+fn what_may_not_be_read_is_an_error() {
+    let cluster = Cluster::new([true; 3]);
+    cluster.api_server.change(|world| world.forbidden = ["pods"].into());
+    let ran = cluster.plan(&set("db:2"));
+    assert_eq!(ran.code, 2, "{}", ran.stdout);
+    assert!(ran.stderr.contains("/pods"), "{}", ran.stderr);
+}
