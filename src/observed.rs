@@ -26,5 +26,5 @@ pub use self::{
     pod::{Pod, Trouble, TroubleKind},
     revision::Revision,
     set::Set,
-    store::{Healthy, Observed},
+    store::Observed,
 };

@@ -25,7 +25,7 @@ use std::{
 
 use anstream::{AutoStream, ColorChoice};
 use clap::{Args, ValueEnum, error::ErrorKind};
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
 
 use self::{
     forecast::{Change, Forecaster},
@@ -33,7 +33,7 @@ use self::{
 };
 use crate::{
     apply::Verb,
-    engine::{Context, Door, deadline::Deadline},
+    engine::{Context, Door},
     exit::Exit,
     policy::args::PolicyArgs,
     printable::Printable,
@@ -138,9 +138,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     if args.live {
         live::add(&mut input, args.context.as_deref())?;
     }
-    let today = now.to_zoned(TimeZone::UTC).date();
-    let (door, deadline) = (Door::Check, Deadline::NONE);
-    let context = Context { policy: &policy, door, today, deadline, view: None };
+    let context = Context::of_command(&policy, Door::Check, now);
     let forecaster = Forecaster::new(&input, context, args.verb, &args.never_ready);
     let forecasts = forecaster.all();
     if forecasts.iter().any(|forecast| forecast.change == Change::Refused) {

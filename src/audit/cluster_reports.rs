@@ -18,18 +18,16 @@ use serde::Deserialize;
 
 use self::{
     api::{Api, Key, OPEN_REPORTS, POLICY_REPORTS},
-    content::{HASH_ANNOTATION, MANAGER, Report},
+    content::{HASH_ANNOTATION, LABEL, Report},
 };
 use super::found::Found;
 use crate::live::{
     call::Problem,
-    reader::{List, Reader},
+    reader::{AT_ONCE, List, Reader},
 };
 
 /// The field manager of the reports.
 const FIELD_MANAGER: &str = "setguard-audit";
-/// How many reports are written at the same time.
-const AT_ONCE: usize = 2;
 
 /// Which reports are written to the cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -169,7 +167,8 @@ async fn existing(
         some => some.iter().map(|namespace| api.at(namespace).url_path).collect(),
     };
     for path in paths {
-        let list = List { path, is_bare: true, labels: Some(MANAGER), fields: None };
+        let labels = Some(format!("{}={}", LABEL.0, LABEL.1).into());
+        let list = List { path, is_bare: true, labels, fields: None };
         let mut wrong = None;
         let listed = reader.list(&list, |items, _| {
             for item in items {

@@ -44,7 +44,7 @@ impl Collection {
         List {
             path: self.path(namespace),
             is_bare: self.is_bare,
-            labels: self.labels,
+            labels: self.labels.map(Into::into),
             fields: self.fields,
         }
     }

@@ -2,12 +2,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "the time of the audit is read here")]
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::collections::Collection;
 use crate::{
-    engine::{self, Context, Door, deadline::Deadline, verdict::Verdict},
+    engine::{self, Context, Door, verdict::Verdict},
     inventory::item::Item,
     kubernetes::resource::Resource,
     object::{DecodeError, Object, Subject, storage::Storage},
@@ -57,13 +57,7 @@ impl<'a> Judge<'a> {
     }
 
     pub(super) fn context(&self) -> Context<'a> {
-        Context {
-            policy: self.policy,
-            door: Door::Audit,
-            today: self.now.to_zoned(TimeZone::UTC).date(),
-            deadline: Deadline::NONE,
-            view: None,
-        }
+        Context::of_command(self.policy, Door::Audit, self.now)
     }
 
     /// Judges a set alone.

@@ -19,14 +19,14 @@ use super::{
 };
 use crate::{
     inventory::{item::Item, kind::Kind, view::Freshness},
-    live::{call::Problem, reader::Reader},
+    live::{
+        call::Problem,
+        reader::{AT_ONCE, Reader},
+    },
     object::storage::Storage,
     observed::Observed,
     report::progress::Progress,
 };
-
-/// How many lists are read at the same time.
-const AT_ONCE: usize = 2;
 
 /// What is read, and how.
 pub(super) struct Scan<'a> {

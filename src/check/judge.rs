@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::Timestamp;
 
 use super::{ignores::Ignores, previous::Previous};
 use crate::{
     apply::{self, Verb},
-    engine::{self, Context, Door, deadline::Deadline, verdict::Verdict},
+    engine::{self, Context, Door, verdict::Verdict},
     finding::{Mode, Reason},
     inject::{self, Injection},
     inventory::{Inventory, item::Item},
@@ -66,7 +66,7 @@ pub(crate) struct Judge<'a> {
     previous: &'a Previous,
     verb: Verb,
     pub(super) strictness: Strictness,
-    today: Date,
+    now: Timestamp,
 }
 
 impl<'a> Judge<'a> {
@@ -77,8 +77,7 @@ impl<'a> Judge<'a> {
         beside: Surroundings,
         strictness: Strictness,
     ) -> Self {
-        let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-        Judge { beside, policy, previous, verb, strictness, today }
+        Judge { beside, policy, previous, verb, strictness, now: Timestamp::now() }
     }
 
     /// The comments of a document that exempt from warnings.
@@ -213,14 +212,8 @@ impl<'a> Judge<'a> {
         engine::evaluate_cross_object(inventory, &self.previous.inventory, &self.context())
     }
 
-    const fn context(&self) -> Context<'a> {
-        Context {
-            policy: self.policy,
-            door: Door::Check,
-            today: self.today,
-            deadline: Deadline::NONE,
-            view: None,
-        }
+    fn context(&self) -> Context<'a> {
+        Context::of_command(self.policy, Door::Check, self.now)
     }
 }
 

@@ -68,14 +68,12 @@ impl JudgedSource {
                 Ok(document) => {
                     let mut ignores = judge.ignores(&document);
                     let objects = DocumentObjects::of(document, source.is_named());
-                    others += objects.others;
+                    others += objects.others.len();
                     passed_over += objects.passed_over;
-                    contents.extend(
-                        objects.strays.into_iter().map(|problem| {
-                            Content::Unreadable(judge::syntax(problem, *is_template))
-                        }),
-                    );
-                    contents.extend(objects.related.iter().filter_map(|node| {
+                    contents.extend(objects.strays.iter().map(|problem| {
+                        Content::Unreadable(judge::syntax(problem.clone(), *is_template))
+                    }));
+                    contents.extend(objects.related().filter_map(|node| {
                         let mut item = Item::of_json(&node.to_json())?;
                         item.set_place(file.clone(), node.mark.line);
                         Some(Content::Related(item))

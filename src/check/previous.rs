@@ -30,7 +30,7 @@ impl Previous {
             match document {
                 Ok(document) => {
                     let objects = DocumentObjects::of(document, source.is_named());
-                    for node in objects.related {
+                    for node in objects.related() {
                         Item::of_json(&node.to_json()).map(|item| self.inventory.add(item));
                     }
                     for manifest in objects.manifests {

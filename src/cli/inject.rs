@@ -10,11 +10,11 @@ use std::{
 };
 
 use clap::Args;
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
 
 use self::stream::Preview;
 use crate::{
-    engine::{Context, Door, deadline::Deadline},
+    engine::{Context, Door},
     exit::Exit,
     manifests::{namespaces::Namespaces, source},
     policy::args::PolicyArgs,
@@ -58,9 +58,7 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let mut out = io::stdout().lock();
     let mut namespaces = Namespaces::default();
     let sources = source::scan_then_read(&args.paths, &mut |text| namespaces.add(text));
-    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-    let context =
-        Context { policy: &policy, door: Door::Check, today, deadline: Deadline::NONE, view: None };
+    let context = Context::of_command(&policy, Door::Check, Timestamp::now());
     let preview = Preview::new(user, &namespaces, context);
     for (i, source) in sources.enumerate() {
         let source = match source {

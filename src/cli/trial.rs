@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::Timestamp;
 
 use self::{
     api_server::{ApiServer, Outcome},
@@ -84,7 +84,7 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
         policy,
         namespaces,
         user,
-        today: today(),
+        now: Timestamp::now(),
     };
     for source in sources {
         let source = match source {
@@ -96,7 +96,7 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
             }
         };
         let name = source.name();
-        let objects = manifests::read(source.text());
+        let objects = manifests::read(source.text(), source.is_named());
         done.skipped += objects.skipped;
         if !objects.given.is_empty() || !objects.problems.is_empty() {
             writeln!(out, "\n{name}")?;
@@ -115,10 +115,6 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
     }
     done.print(&mut out)?;
     Ok(if done.count() == 0 { exit.and(Exit::Error) } else { exit })
-}
-
-fn today() -> Date {
-    Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
 /// What was done, for the last line.

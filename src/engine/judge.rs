@@ -1,6 +1,6 @@
 //! Judges one finding: modes, exceptions and ratcheting.
 
-use jiff::civil::Date;
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
     deadline::Deadline,
@@ -43,7 +43,13 @@ pub struct Context<'a> {
     pub view: Option<&'a View>,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// The context of a command: it has the time that it needs, and no view of a cluster.
+    pub(crate) fn of_command(policy: &'a Policy, door: Door, now: Timestamp) -> Self {
+        let today = TimeZone::UTC.to_datetime(now).date();
+        Context { policy, door, today, deadline: Deadline::NONE, view: None }
+    }
+
     pub(super) fn mode(&self, rule: &Meta) -> Mode {
         let mode = self.policy.mode(rule);
         match self.door {

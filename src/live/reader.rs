@@ -2,6 +2,7 @@
 //! server asks to wait.
 
 use std::{
+    borrow::Cow,
     cell::Cell,
     time::{Duration, Instant},
 };
@@ -26,8 +27,8 @@ use super::{
 const PAGE: u32 = 500;
 /// A larger page is asked for again, with a fifth of the objects.
 const LARGEST_PAGE: usize = 16 << 20;
-/// How many requests are under way at most.
-const AT_ONCE: usize = 2;
+/// How many requests are under way at most: more at once only wait.
+pub(crate) const AT_ONCE: usize = 2;
 /// How long an answer may take.
 const CALL: Duration = Duration::from_secs(60);
 /// How long it may take to connect.
@@ -65,7 +66,7 @@ pub(crate) struct List {
     /// Whether only the metadata of its objects is asked for.
     pub(crate) is_bare: bool,
     /// A selector of labels, and one of fields.
-    pub(crate) labels: Option<&'static str>,
+    pub(crate) labels: Option<Cow<'static, str>>,
     pub(crate) fields: Option<&'static str>,
 }
 
@@ -133,7 +134,7 @@ impl Reader {
     ) -> Result<(), Problem> {
         let request = core::Request::new(&list.path);
         let mut params = ListParams {
-            label_selector: list.labels.map(str::to_owned),
+            label_selector: list.labels.as_deref().map(str::to_owned),
             field_selector: list.fields.map(str::to_owned),
             limit: Some(PAGE),
             ..ListParams::default()

@@ -44,10 +44,8 @@ const ORIGIN_ANNOTATION: &str = "config.kubernetes.io/origin";
 pub(crate) struct DocumentObjects<'a> {
     /// Objects to judge.
     pub(crate) manifests: Vec<Manifest<'a>>,
-    /// Objects that are not judged themselves, but that rules need for judging others.
-    pub(crate) related: Vec<Node<'a>>,
-    /// How many objects are not judged.
-    pub(crate) others: usize,
+    /// Objects of other kinds.
+    pub(crate) others: Vec<ManifestObject<'a>>,
     /// What is no object, although it stands where one should be.
     pub(crate) strays: Vec<Problem>,
     /// How many parts are no objects and need not be.
@@ -67,6 +65,14 @@ impl<'a> DocumentObjects<'a> {
         }
         sorted.hand_out(document.problems);
         sorted
+    }
+
+    /// The objects that are not judged themselves, but that rules need for judging others.
+    pub(crate) fn related(&self) -> impl Iterator<Item = &Node<'a>> {
+        let is_of_interest = |object: &&ManifestObject<'_>| {
+            Item::is_of_interest(object.api_version(), object.kind())
+        };
+        self.others.iter().filter(is_of_interest).map(|object| &object.node)
     }
 
     /// Gives each problem with the text to the object that it is in. Problems of objects that are not
@@ -112,10 +118,7 @@ impl<'a> DocumentObjects<'a> {
             let problems = problem.into_iter().collect();
             self.manifests.push(Manifest { resource, node, problems, at, template });
         } else {
-            self.others += 1;
-            if Item::is_of_interest(api_version, kind) {
-                self.related.push(object.node);
-            }
+            self.others.push(object);
         }
     }
 }

@@ -7,6 +7,14 @@ use serde::Deserialize;
 /// Kubernetes: `GetPersistentVolumeClaimClass`, pkg/apis/core/helper/helpers.go.
 pub(crate) const OLD_CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
+/// The annotations of a StorageClass that make it the default, if their value is `true`.
+///
+/// Kubernetes: `IsDefaultAnnotation`, pkg/apis/storage/util/helpers.go.
+pub(crate) const DEFAULT_CLASS_ANNOTATIONS: [&str; 2] = [
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+];
+
 /// What is known about PersistentVolumeClaims and PersistentVolumes. The webhook knows nothing about
 /// them; `check` knows those of its input.
 #[derive(Clone, Debug, Default)]

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::metadata::Str;
 
 /// The user who sent the object.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct User<'a> {
     /// User name.
     #[serde(borrow, default)]
@@ -15,6 +15,21 @@ pub struct User<'a> {
     /// Groups.
     #[serde(borrow, default, deserialize_with = "groups")]
     pub groups: Option<Vec<Str<'a>>>,
+}
+
+impl<'a> User<'a> {
+    /// A user with the groups that the API server adds to every user, and to every service account.
+    ///
+    /// Kubernetes: `MakeGroupNames`, staging/src/k8s.io/apiserver/pkg/authentication/serviceaccount/util.go.
+    pub(crate) fn authenticated(username: &'a str) -> Self {
+        let mut groups = vec![Str("system:authenticated".into())];
+        let account = username.strip_prefix("system:serviceaccount:");
+        if let Some((namespace, _)) = account.and_then(|account| account.split_once(':')) {
+            groups.push(Str("system:serviceaccounts".into()));
+            groups.push(Str(format!("system:serviceaccounts:{namespace}").into()));
+        }
+        User { username: Str(username.into()), groups: Some(groups) }
+    }
 }
 
 /// The most groups that a user can have. The API server reads them from a token, a certificate or

@@ -1,11 +1,14 @@
 //! PodDisruptionBudgets with their status.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString};
 use serde::Deserialize;
 
-use super::{meta::Metadata, pod::LONGEST};
+use super::{
+    meta::{Condition, Metadata, Unread},
+    pod::LONGEST,
+};
 use crate::{finding::shorten, kubernetes::selector};
 
 /// A PodDisruptionBudget.
@@ -43,9 +46,6 @@ struct Raw<'a> {
 }
 
 #[derive(Default, Deserialize)]
-struct Unread {}
-
-#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Spec {
     selector: Option<LabelSelector>,
@@ -61,14 +61,6 @@ struct Status<'a> {
     disruptions_allowed: i32,
     #[serde(borrow)]
     conditions: Option<Vec<Condition<'a>>>,
-}
-
-#[derive(Deserialize)]
-struct Condition<'a> {
-    #[serde(borrow)]
-    reason: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    message: Option<Cow<'a, str>>,
 }
 
 impl Budget {

@@ -5,13 +5,8 @@ use std::{borrow::Cow, collections::BTreeMap};
 use k8s_openapi::{api::core::v1::NodeSelector, apimachinery::pkg::api::resource::Quantity};
 use serde::Deserialize;
 
-use super::meta::Metadata;
-
-/// The annotations that make a class the default.
-const DEFAULT: [&str; 2] = [
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-];
+use super::meta::{Metadata, Unread};
+use crate::object::storage::DEFAULT_CLASS_ANNOTATIONS;
 
 /// A namespace and a name.
 type Name = (Box<str>, Box<str>);
@@ -63,9 +58,6 @@ struct Raw<'a, S, T = Unread> {
     #[serde(default)]
     status: T,
 }
-
-#[derive(Default, Deserialize)]
-struct Unread {}
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -142,7 +134,7 @@ impl Class {
             value.and_then(|it| it.as_str()).unwrap_or_default().to_owned()
         };
         let class = Class {
-            is_default: DEFAULT.iter().any(is_true),
+            is_default: DEFAULT_CLASS_ANNOTATIONS.iter().any(is_true),
             waits_for_pod: text(fields.get("volumeBindingMode")) == "WaitForFirstConsumer",
             provisioner: text(fields.get("provisioner")).into(),
             fields: serde_json::to_string(&fields)?.into(),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
 use serde::Deserialize;
 
-use super::meta::Metadata;
+use super::meta::{Metadata, Unread};
 use crate::finding::shorten;
 
 /// The reasons that rules look for.
@@ -54,9 +54,6 @@ struct Raw<'a> {
     event_time: Option<MicroTime>,
     series: Option<Series>,
 }
-
-#[derive(Default, Deserialize)]
-struct Unread {}
 
 #[derive(Deserialize)]
 struct Involved<'a> {

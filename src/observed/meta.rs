@@ -26,6 +26,10 @@ pub(super) struct Metadata<'a, L> {
     deletion_timestamp: Option<Time>,
 }
 
+/// Stands for labels, or for any other object, of which nothing is read.
+#[derive(Default, Deserialize)]
+pub(super) struct Unread {}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OwnerReference<'a> {
@@ -36,6 +40,21 @@ struct OwnerReference<'a> {
     #[serde(borrow, default)]
     name: Cow<'a, str>,
     controller: Option<bool>,
+}
+
+/// A condition in the status of an object.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Condition<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) type_: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) status: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) reason: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) message: Option<Cow<'a, str>>,
+    pub(super) last_transition_time: Option<Time>,
 }
 
 /// A set, as the objects that it controls name it.

@@ -1,11 +1,11 @@
 //! A node.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
-use k8s_openapi::{api::core::v1::Taint, apimachinery::pkg::apis::meta::v1::Time};
+use k8s_openapi::api::core::v1::Taint;
 use serde::Deserialize;
 
-use super::meta::Metadata;
+use super::meta::{Condition, Metadata};
 use crate::rollout::node::Node as Place;
 
 /// A node, reduced to what matters for pods of sets.
@@ -43,16 +43,6 @@ struct Spec {
 struct Status<'a> {
     #[serde(borrow)]
     conditions: Option<Vec<Condition<'a>>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Condition<'a> {
-    #[serde(borrow, rename = "type")]
-    type_: Cow<'a, str>,
-    #[serde(borrow)]
-    status: Cow<'a, str>,
-    last_transition_time: Option<Time>,
 }
 
 impl Node {

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Deserialize;
 
-use super::meta::{Metadata, Owner};
+use super::meta::{Condition, Metadata, Owner};
 use crate::{finding::shorten, rollout::Health};
 
 /// The states of containers that do not start by themselves.
@@ -232,20 +231,6 @@ struct Status<'a> {
     init_container_statuses: Option<Vec<Container<'a>>>,
     #[serde(borrow)]
     container_statuses: Option<Vec<Container<'a>>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Condition<'a> {
-    #[serde(borrow, rename = "type")]
-    type_: Cow<'a, str>,
-    #[serde(borrow)]
-    status: Cow<'a, str>,
-    #[serde(borrow)]
-    reason: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    message: Option<Cow<'a, str>>,
-    last_transition_time: Option<Time>,
 }
 
 #[derive(Deserialize)]

@@ -20,15 +20,6 @@ use crate::{
 /// How many warnings are kept of one object: the latest.
 const MOST_EVENTS: usize = 8;
 
-/// How many sets are healthy by their status.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Healthy {
-    /// DaemonSets.
-    pub daemon_sets: usize,
-    /// StatefulSets.
-    pub stateful_sets: usize,
-}
-
 /// What a running cluster has, as far as the rules about status need it.
 ///
 /// DaemonSets and StatefulSets must be added before the objects around them: what belongs to a set
@@ -86,7 +77,6 @@ impl Observed {
                     let name = (orphan.namespace.clone(), orphan.name.clone());
                     self.orphans.insert(name, orphan);
                 }
-
                 _ => {}
             },
             ("v1", "Node") => {
@@ -269,18 +259,6 @@ impl Observed {
             usize::try_from(daemons.status.desired_number_scheduled) == Ok(wanted)
         };
         set.is_healthy() && (!set.is_current() || !self.knows("Node", "") || is_up_to_date())
-    }
-
-    /// How many sets are healthy by their status.
-    pub fn healthy(&self) -> Healthy {
-        let mut healthy = Healthy::default();
-        for set in self.sets().filter(|set| set.is_current() && self.is_healthy(set)) {
-            match set.kind() {
-                Kind::DaemonSet => healthy.daemon_sets += 1,
-                Kind::StatefulSet => healthy.stateful_sets += 1,
-            }
-        }
-        healthy
     }
 }
 

@@ -77,11 +77,7 @@ impl Fingerprint {
 
     /// The SHA-256 of the text, in hexadecimal digits, for formats that want an opaque word.
     pub(crate) fn digest(&self) -> String {
-        let mut digits = String::with_capacity(64);
-        for byte in Sha256::digest(self.0.as_bytes()) {
-            let _ = write!(digits, "{byte:02x}");
-        }
-        digits
+        hexadecimal(&Sha256::digest(self.0.as_bytes()))
     }
 }
 
@@ -89,6 +85,15 @@ impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// Bytes in hexadecimal digits.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
 }
 
 /// Numbers the findings of a run that would otherwise have the same fingerprint.

@@ -393,10 +393,9 @@ impl Connection {
             let version = world.version.to_string();
             json!({"kind": "List", "metadata": {"resourceVersion": version, "continue": next}, "items": items})
         };
-        // Long enough for another list to begin, if one did.
-        let sent = answer(stream, 200, &page.to_string());
+        // The client may begin its next list as soon as it has read the answer.
         self.world().listing.0 -= 1;
-        sent
+        answer(stream, 200, &page.to_string())
     }
 
     fn watch(&self, stream: &mut TcpStream, question: &Question) -> std::io::Result<()> {

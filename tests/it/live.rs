@@ -142,8 +142,12 @@ fn large_objects_are_asked_for_in_small_pages() {
     }
     let viewer = Viewer::of_workloads(&api_server);
     viewer.holds("DaemonSet", 60);
-    assert_eq!(api_server.asked("daemonsets?&limit=100"), 1);
-    assert_eq!(api_server.asked("daemonsets?&limit=10&"), 5);
+    // A list that takes too long, on a busy machine, begins anew.
+    let world = api_server.world();
+    let last = world.requests.rsplit(|uri| uri.contains("daemonsets?&limit=100")).next();
+    let small = last.into_iter().flatten().filter(|uri| uri.contains("daemonsets?&limit=10&"));
+    assert_eq!(small.count(), 5);
+    assert!(world.requests.iter().any(|uri| uri.contains("daemonsets?&limit=100")));
 }
 
 #[test]

@@ -90,3 +90,18 @@ fn nothing_to_try_and_what_cannot_be_read_are_errors() {
     let output = tried("kind: DaemonSet\napiVersion: apps/v1\n", &[]);
     assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
 }
+
+#[test]
+fn what_check_does_not_accept_as_an_object_is_named_with_its_line() {
+    let misspelt = "apiVersion: apps/v1\nkind: Daemonset\nmetadata: {name: a}\n";
+    let twice = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: b}\nmetadata: {name: c}\n";
+    let output = tried(&format!("{misspelt}---\nkind: DaemonSet\nspec: {{}}\n---\n{twice}"), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    let printed = printed(&output);
+    let wanted = [
+        "  error: <stdin>:2:7: ",
+        "  error: <stdin>:5:1: this is no Kubernetes object: it has no apiVersion",
+        "strict decoding error: metadata: ",
+    ];
+    wanted.iter().for_each(|text| assert!(printed.contains(text), "{text}: {printed}"));
+}

@@ -1,7 +1,7 @@
 //! What a report in the cluster contains: no time, and nothing else that changes while the findings do
 //! not.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -9,13 +9,15 @@ use sha2::{Digest as _, Sha256};
 use super::api::{Api, Key};
 use crate::{
     audit::found::Entry,
-    report::diagnostic::{Diagnostic, Severity},
+    report::{
+        diagnostic::{Diagnostic, Severity},
+        fingerprint::hexadecimal,
+    },
     rules::status::rule::ObjectName,
 };
 
-/// The label of our reports, and a selector for it.
+/// The label of our reports.
 pub(super) const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "setguard");
-pub(super) const MANAGER: &str = "app.kubernetes.io/managed-by=setguard";
 /// The annotation with the hash of a report without it.
 pub(super) const HASH_ANNOTATION: &str = "setguard.io/report-hash";
 /// More findings are only counted: etcd takes no object of more than 1.5 MiB.
@@ -122,10 +124,8 @@ impl<'a> Report<'a> {
             results: results.into_iter().take(MOST_RESULTS).collect(),
         };
         let text = serde_json::to_vec(&report).unwrap_or_default();
-        let digits = Sha256::digest(text).iter().take(16).fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
+        let mut digits = hexadecimal(&Sha256::digest(text));
+        digits.truncate(32);
         report.metadata.annotations.insert(HASH_ANNOTATION, digits);
         Some(report)
     }

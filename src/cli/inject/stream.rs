@@ -11,7 +11,7 @@ use crate::{
     inject::{self, Injection, pod::Pod},
     kubernetes::resource::Resource,
     manifests::{id::ObjectId, namespaces::Namespaces, objects},
-    object::{self, DecodeError, Str, User, weight::Weight},
+    object::{self, DecodeError, User, weight::Weight},
     yaml::{self, Problem},
 };
 
@@ -41,8 +41,7 @@ struct Change {
 
 impl<'a> Preview<'a> {
     pub(super) fn new(user: &'a str, namespaces: &'a Namespaces, context: Context<'a>) -> Self {
-        let user = User { username: Str(user.into()), groups: Some(groups(user)) };
-        Preview { user, namespaces, context }
+        Preview { user: User::authenticated(user), namespaces, context }
     }
 
     /// Prints every document of a stream as YAML. Denials and warnings go to `notes`.
@@ -147,17 +146,4 @@ fn to_yaml(value: &Value) -> io::Result<String> {
     }
     let quoted = serde_saphyr::ser_options! { prefer_block_scalars: false };
     serde_saphyr::to_string_with_options(value, quoted).map_err(io::Error::other)
-}
-
-/// The groups that the API server adds to every user, and to every service account.
-///
-/// Kubernetes: `MakeGroupNames`, staging/src/k8s.io/apiserver/pkg/authentication/serviceaccount/util.go.
-fn groups(user: &str) -> Vec<Str<'static>> {
-    let mut groups = vec![Str("system:authenticated".into())];
-    let account = user.strip_prefix("system:serviceaccount:");
-    if let Some((namespace, _)) = account.and_then(|account| account.split_once(':')) {
-        groups.push(Str("system:serviceaccounts".into()));
-        groups.push(Str(format!("system:serviceaccounts:{namespace}").into()));
-    }
-    groups
 }

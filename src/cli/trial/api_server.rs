@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use jiff::civil::Date;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     admission::Endpoint,
-    engine::{self, Context, Door, deadline::Deadline},
+    engine::{self, Context, Door},
     kubernetes::resource::{Kind, Resource},
     manifests::namespaces::Namespaces,
     object::{Object, Subject},
@@ -30,14 +30,15 @@ pub(super) struct ApiServer {
     pub(super) namespaces: Namespaces,
     /// Who creates the pods of the input.
     pub(super) user: String,
-    pub(super) today: Date,
+    pub(super) now: Timestamp,
 }
 
 /// What became of an object.
 #[derive(Debug)]
 pub(super) struct Outcome {
     kind: &'static str,
-    /// As kubectl writes it: `daemonset.apps/agent`.
+    /// As kubectl writes it: `daemonset.apps`.
+    resource: String,
     name: String,
     warnings: Vec<String>,
     refusal: Option<Refusal>,
@@ -94,7 +95,7 @@ impl ApiServer {
         }
         match given.what {
             What::Pod => {
-                let asking = Asking { resource: None, user: &self.user, number: 0 };
+                let asking = Asking { resource: None, user: &self.user };
                 let call = self.webhook.call(Endpoint::Mutate, asking, &object).await?;
                 outcome.injected = outcome.mutated(call, &mut object)?;
             }
@@ -112,7 +113,7 @@ impl ApiServer {
         mut object: Value,
         outcome: &mut Outcome,
     ) -> anyhow::Result<()> {
-        let asking = Asking { resource: Some(resource), user: "kubernetes-admin", number: 0 };
+        let asking = Asking { resource: Some(resource), user: "kubernetes-admin" };
         let is_daemon = resource.kind == Kind::DaemonSet;
         let endpoints = [
             Some(Endpoint::Mutate),
@@ -139,7 +140,7 @@ impl ApiServer {
             && outcome.refusal.is_none()
             && let Some(mut pod) = daemon_pod::of(&object)
         {
-            let asking = Asking { resource: None, user: daemon_pod::CONTROLLER, number: 0 };
+            let asking = Asking { resource: None, user: daemon_pod::CONTROLLER };
             let call = self.webhook.call(Endpoint::Mutate, asking, &pod).await?;
             outcome.into_pod = outcome.mutated(call, &mut pod)?;
         }
@@ -153,9 +154,7 @@ impl ApiServer {
             Ok(object) => object,
             Err(error) => return vec![error.to_string()],
         };
-        let (policy, today) = (&self.policy, self.today);
-        let (door, deadline) = (Door::Check, Deadline::NONE);
-        let context = Context { policy, door, today, deadline, view: None };
+        let context = Context::of_command(&self.policy, Door::Check, self.now);
         let verdict = engine::evaluate(&Subject::create(object), &context);
         let of_api = verdict.denials().map(|judged| &judged.finding);
         let of_api = of_api.filter(|finding| METAS.contains(&finding.rule));
@@ -176,7 +175,8 @@ impl Outcome {
         };
         Outcome {
             kind,
-            name: format!("{resource}/{name}"),
+            resource,
+            name: name.to_owned(),
             warnings: Vec::new(),
             refusal: None,
             injected: Vec::new(),
@@ -209,19 +209,19 @@ impl Outcome {
 
     /// Prints it as kubectl would, and what kubectl does not see.
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let Outcome { kind, resource, name, .. } = self;
         for warning in &self.warnings {
             writeln!(out, "  Warning: {warning}")?;
         }
         match &self.refusal {
-            None => writeln!(out, "  {} created", self.name)?,
+            None => writeln!(out, "  {resource}/{name} created")?,
             Some(Refusal { by, causes }) => {
-                let name = self.name.split_once('/').map_or("", |(_, name)| name);
                 match by {
                     By::Decoder => {
                         write!(out, "  Error from server (BadRequest): strict decoding error:")?;
                     }
                     By::ApiServer | By::Setguard => {
-                        write!(out, "  The {} \"{name}\" is invalid:", self.kind)?;
+                        write!(out, "  The {kind} \"{name}\" is invalid:")?;
                     }
                 }
                 match causes.as_slice() {

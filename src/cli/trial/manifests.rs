@@ -2,7 +2,7 @@
 
 use crate::{
     kubernetes::resource::Resource,
-    manifests::objects::ManifestObject,
+    manifests::document::DocumentObjects,
     object::schema,
     yaml::{self, Problem},
 };
@@ -34,28 +34,34 @@ pub(super) struct Objects {
     pub(super) skipped: usize,
 }
 
-/// Reads a text.
-pub(super) fn read(text: &str) -> Objects {
+/// Reads a text. `is_named` is false for a file that is read only because it is in a folder.
+pub(super) fn read(text: &str, is_named: bool) -> Objects {
     let mut objects = Objects::default();
     for document in yaml::documents(text) {
-        let root = match document {
-            Ok(document) => document.root,
+        let document = match document {
+            Ok(document) => DocumentObjects::of(document, is_named),
             Err(problem) => {
                 objects.problems.push(problem);
                 continue;
             }
         };
-        for object in ManifestObject::all(root) {
-            let (api_version, kind) = (object.api_version(), object.kind());
-            if let Some(resource) = Resource::of(api_version, kind) {
-                let reading = schema::read(&object.node, resource);
-                let json = reading.json(&object.node);
-                let what = What::Set(resource);
-                objects.given.push(Given { what, json, problems: reading.problems });
-            } else if (api_version, kind) == ("v1", "Pod") {
+        objects.problems.extend(document.strays);
+        for manifest in document.manifests {
+            let mut problems = manifest.problems;
+            let Some(resource) = manifest.resource else {
+                objects.problems.append(&mut problems);
+                continue;
+            };
+            let reading = schema::read(&manifest.node, resource);
+            let json = reading.json(&manifest.node);
+            problems.extend(reading.problems);
+            objects.given.push(Given { what: What::Set(resource), json, problems });
+        }
+        for object in document.others {
+            if (object.api_version(), object.kind()) == ("v1", "Pod") {
                 let json = object.node.to_json();
                 objects.given.push(Given { what: What::Pod, json, problems: Vec::new() });
-            } else if !kind.is_empty() {
+            } else {
                 objects.skipped += 1;
             }
         }

@@ -5,7 +5,7 @@ use json_patch::Patch;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::kubernetes::resource::Resource;
+use crate::{kubernetes::resource::Resource, object::User};
 
 /// Who asks for what.
 #[derive(Clone, Copy, Debug)]
@@ -13,32 +13,26 @@ pub(super) struct Asking<'a> {
     /// A DaemonSet or StatefulSet; a Pod if there is none.
     pub(super) resource: Option<&'a Resource>,
     pub(super) user: &'a str,
-    /// Distinguishes it from the others of this run.
-    pub(super) number: usize,
 }
 
-/// The body of a request to create an object.
-pub(super) fn body(asking: Asking<'_>, object: &Value) -> Vec<u8> {
+/// The body of a request to create an object. The number distinguishes it from the others of this run.
+pub(super) fn body(asking: Asking<'_>, number: usize, object: &Value) -> Vec<u8> {
     let (group, version, kind, plural) = asking.resource.map_or(("", "v1", "Pod", "pods"), |it| {
         (it.group, it.version, it.kind.as_str(), it.plural)
     });
     let metadata = &object["metadata"];
     let gvk = json!({"group": group, "version": version, "kind": kind});
     let gvr = json!({"group": group, "version": version, "resource": plural});
-    let mut groups = vec!["system:authenticated"];
-    if asking.user.starts_with("system:serviceaccount:") {
-        groups.push("system:serviceaccounts");
-    }
     let review = json!({
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
         "request": {
-            "uid": format!("00000000-0000-4000-8000-{:012}", asking.number),
+            "uid": format!("00000000-0000-4000-8000-{:012}", number),
             "kind": gvk, "resource": gvr, "requestKind": gvk, "requestResource": gvr,
             "name": metadata["name"].as_str().unwrap_or_default(),
             "namespace": metadata["namespace"].as_str().unwrap_or("default"),
             "operation": "CREATE",
-            "userInfo": {"username": asking.user, "groups": groups},
+            "userInfo": User::authenticated(asking.user),
             "object": object,
             "oldObject": null,
             "dryRun": false,

@@ -76,7 +76,7 @@ impl Webhook {
         object: &Value,
     ) -> anyhow::Result<Call> {
         self.calls += 1;
-        let body = review::body(Asking { number: self.calls, ..asking }, object);
+        let body = review::body(asking, self.calls, object);
         let path = endpoint.path();
         let request = Request::post(format!("https://{HOST}{path}?timeout=10s"))
             .header(CONTENT_TYPE, "application/json")

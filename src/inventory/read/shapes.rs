@@ -16,15 +16,8 @@ use crate::{
         nodes::{Claim, Nodes},
     },
     kubernetes::pod_security::{ENFORCE_LABEL, VERSION_LABEL},
+    object::storage::DEFAULT_CLASS_ANNOTATIONS,
 };
-
-/// The annotations of a default StorageClass.
-///
-/// Kubernetes: `IsDefaultAnnotation`, pkg/apis/storage/util/helpers.go.
-const DEFAULT_CLASS: [&str; 2] = [
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-];
 
 /// The metadata that rules need of every object.
 #[derive(Default, Deserialize)]
@@ -187,7 +180,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
         Kind::StorageClass => {
             let annotations = marks(json)?.annotations.unwrap_or_default();
             let is = |name: &&str| annotations.get(*name).is_some_and(|value| value == "true");
-            let is_default = DEFAULT_CLASS.iter().any(is);
+            let is_default = DEFAULT_CLASS_ANNOTATIONS.iter().any(is);
             Some((metadata(json)?, if is_default { Role::DefaultClass } else { Role::Named }))
         }
     }

@@ -114,7 +114,6 @@ fn advice(asked: &Asked<'_>, daemons: &Daemons<'_>, pod: &Pod) -> String {
     match trouble.map(|it| it.kind) {
         Some(TroubleKind::Unschedulable) => {
             let message = trouble.map(|it| &*it.message).unwrap_or_default();
-
             let lacks_room =
                 ["Insufficient", "Too many pods"].iter().any(|text| message.contains(text))
                     && !is_too_large(message);
