@@ -105,3 +105,18 @@ fn what_check_does_not_accept_as_an_object_is_named_with_its_line() {
     ];
     wanted.iter().for_each(|text| assert!(printed.contains(text), "{text}: {printed}"));
 }
+
+#[test]
+fn an_object_that_cannot_be_read_does_not_end_the_run() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: 5\n";
+    let note = "x".repeat(3 << 20);
+    let large = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: b, annotations: {{note: {note}}}}}\nspec: {{}}\n"
+    );
+    let good = "apiVersion: v1\nkind: Pod\nmetadata: {name: c}\nspec: {}\n";
+    let output = tried(&[pod, &large, good].join("---\n"), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let printed = printed(&output);
+    let wanted = ["Error from server (BadRequest)", "a Pod: invalid type", "  pod/c created\n"];
+    wanted.iter().for_each(|text| assert!(printed.contains(text), "{text}: {printed}"));
+}

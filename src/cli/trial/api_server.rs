@@ -14,9 +14,10 @@ use super::{
 use crate::{
     admission::Endpoint,
     engine::{self, Context, Door},
+    inject::pod::Pod,
     kubernetes::resource::{Kind, Resource},
     manifests::namespaces::Namespaces,
-    object::{Object, Subject},
+    object::{DecodeError, Object, Subject},
     policy::Policy,
     rules::api_validation::meta::METAS,
 };
@@ -63,6 +64,8 @@ enum By {
     /// The API server, by its own validation.
     ApiServer,
     Setguard,
+    /// The API server, because it gets no answer that it accepts and `failurePolicy` is `Fail`.
+    FailurePolicy,
 }
 
 impl By {
@@ -71,6 +74,9 @@ impl By {
             By::Decoder => "by the API server, which cannot read it",
             By::ApiServer => "by the API server, so the validating webhook is not asked",
             By::Setguard => "by setguard",
+            By::FailurePolicy => {
+                "by the API server, because the webhook does not answer as it must"
+            }
         }
     }
 }
@@ -95,6 +101,11 @@ impl ApiServer {
         }
         match given.what {
             What::Pod => {
+                if let Err(error @ DecodeError::Json { .. }) = Pod::parse(&given.json) {
+                    let causes = vec![error.to_string()];
+                    outcome.refusal = Some(Refusal { by: By::Decoder, causes });
+                    return Ok(outcome);
+                }
                 let asking = Asking { resource: None, user: &self.user };
                 let call = self.webhook.call(Endpoint::Mutate, asking, &object).await?;
                 outcome.injected = outcome.mutated(call, &mut object)?;
@@ -191,10 +202,17 @@ impl Outcome {
 
     /// Takes the warnings and the denial of an answer.
     fn heard(&mut self, call: Call) {
-        let answer = &call.answer;
-        self.warnings.extend(answer.warnings.iter().cloned());
-        if !answer.allowed {
-            self.refusal = Some(Refusal { by: By::Setguard, causes: answer.causes() });
+        match &call.answer {
+            Ok(answer) => {
+                self.warnings.extend(answer.warnings.iter().cloned());
+                if !answer.allowed {
+                    self.refusal = Some(Refusal { by: By::Setguard, causes: answer.causes() });
+                }
+            }
+            Err(why) => {
+                let causes = vec![why.clone()];
+                self.refusal = Some(Refusal { by: By::FailurePolicy, causes });
+            }
         }
         self.calls.push(call);
     }
@@ -202,7 +220,7 @@ impl Outcome {
     /// Takes the answer of a mutating webhook and applies its patch. Returns what that has added.
     fn mutated(&mut self, call: Call, object: &mut Value) -> anyhow::Result<Vec<String>> {
         let before = object.clone();
-        let operations = call.answer.patch(object)?;
+        let operations = call.answer.as_ref().map_or(Ok(0), |answer| answer.patch(object))?;
         self.heard(call);
         Ok(if operations == 0 { Vec::new() } else { added(&before, object) })
     }
@@ -219,6 +237,12 @@ impl Outcome {
                 match by {
                     By::Decoder => {
                         write!(out, "  Error from server (BadRequest): strict decoding error:")?;
+                    }
+                    By::FailurePolicy => {
+                        write!(
+                            out,
+                            "  Error from server (InternalError): failed calling webhook:"
+                        )?;
                     }
                     By::ApiServer | By::Setguard => {
                         write!(out, "  The {kind} \"{name}\" is invalid:")?;

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{
     Request, StatusCode,
@@ -41,7 +41,8 @@ pub(super) struct Webhook {
 pub(super) struct Call {
     pub(super) endpoint: Endpoint,
     pub(super) took: Duration,
-    pub(super) answer: Answer,
+    /// Or why there is no answer that an API server accepts.
+    pub(super) answer: Result<Answer, String>,
 }
 
 impl Webhook {
@@ -68,7 +69,7 @@ impl Webhook {
     /// Asks for an object to be created.
     ///
     /// # Errors
-    /// When there is no answer, or it is none that an API server accepts.
+    /// When there is no connection any more.
     pub(super) async fn call(
         &mut self,
         endpoint: Endpoint,
@@ -86,10 +87,12 @@ impl Webhook {
         let status = response.status();
         let body = response.into_body().collect().await?.to_bytes();
         let took = started.elapsed();
-        if status != StatusCode::OK {
-            bail!("{path} answered {status}: {}", String::from_utf8_lossy(&body).trim_end());
-        }
-        Ok(Call { endpoint, took, answer: Answer::read(&body)? })
+        let answer = if status == StatusCode::OK {
+            Answer::read(&body).map_err(|error| format!("{path} gave no AdmissionReview: {error}"))
+        } else {
+            Err(format!("{path} answered {status}: {}", String::from_utf8_lossy(&body).trim_end()))
+        };
+        Ok(Call { endpoint, took, answer })
     }
 }
 
