@@ -6,7 +6,7 @@ default:
 
 # Format the code
 fmt:
-    cargo fmt
+    cargo fmt --all
 
 # Type-check everything, and the core without the server
 check:
@@ -16,6 +16,7 @@ check:
 # Lint, warnings denied
 clippy:
     cargo clippy --locked --all-targets -- -D warnings
+    cargo clippy --locked --package paired-controller -- -D warnings
     cargo clippy --locked --lib --no-default-features -- -D warnings
 
 # Run the tests; arguments are passed to cargo, as in `just test --test it catalogue`
@@ -28,7 +29,7 @@ doc:
 
 # Licences, duplicate and unwanted crates, sources (needs cargo-deny)
 deny:
-    cargo deny --offline check bans licenses sources
+    cargo deny --offline --workspace check bans licenses sources
 
 # Write docs/rules.md and all other files that are generated from the code
 generate:

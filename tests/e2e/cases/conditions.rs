@@ -116,7 +116,7 @@ async fn compare_all(client: &Client, namespaces: [&str; 2]) -> Tally {
         VARIANTS[i % VARIANTS.len()](&mut object);
         let old = case.old(&bases);
         let [ours, theirs] = namespaces.map(|name| answer(client, name, &object, old.as_ref()));
-        let (Some(ours), Some(theirs)) = futures::join!(ours, theirs) else { continue };
+        let (Some(ours), Some(theirs)) = tokio::join!(ours, theirs) else { continue };
         assert_eq!(ours, theirs, "{}: the second has been sent to /mutate", case.id);
         tally.creates += usize::from(old.is_none());
         tally.updates += usize::from(old.is_some());

@@ -1,4 +1,4 @@
-//! The example controller, as `cargo run --example paired_controller` would start it.
+//! The example controller, as `cargo run --package paired-controller` would start it.
 
 use std::{
     env,
@@ -13,9 +13,8 @@ pub(crate) fn start_paired_controller(kubeconfig: &Path, logs: &Path) -> Process
     Process::start_with(&program(), &[], &[("KUBECONFIG", kubeconfig.as_os_str())], logs)
 }
 
-/// Builds the example and returns its path. Cargo does not give tests the paths of examples, but
-/// puts them next to the folder of the tests. `cargo test --test e2e` does not build examples, so
-/// they are built here; that does nothing if they are up to date.
+/// Builds the example and returns its path. It is another package, which `cargo test` does not build;
+/// its program is put next to the folder of the tests.
 fn program() -> PathBuf {
     let test = env::current_exe().expect("this test's path");
     let folder = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
@@ -25,11 +24,11 @@ fn program() -> PathBuf {
             Some(name) => name,
         };
         let status = Command::new(cargo)
-            .args(["build", "--quiet", "--example", "paired_controller", "--profile", profile])
+            .args(["build", "--quiet", "--package", "paired-controller", "--profile", profile])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .status()
             .expect("cargo starts");
         assert!(status.success(), "the example does not build");
     }
-    folder.join("examples/paired_controller")
+    folder.join("paired-controller")
 }

@@ -16,8 +16,8 @@ use kube::{
     Api, Client, ResourceExt,
     api::{
         ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
+        WatchEvent, WatchParams,
     },
-    runtime::watcher,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -36,17 +36,21 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// When each set's pods and claims changed last. The key is the set's name.
 pub(crate) type Activity = Arc<Mutex<BTreeMap<String, Instant>>>;
 
-/// Watches pods and claims for as long as the runtime lives.
+/// Watches pods for as long as the runtime lives.
 pub(crate) fn watch(client: &Client, activity: &Activity) {
+    use WatchEvent::{Added, Deleted, Modified};
     let pods: Api<Pod> = Api::namespaced(client.clone(), "default");
-    let (seen, config) = (activity.clone(), watcher::Config::default());
+    let (seen, params) = (activity.clone(), WatchParams::default());
     tokio::spawn(async move {
-        let mut stream = watcher(pods, config).boxed();
-        while let Ok(event) = stream.try_next().await {
-            if let Some(watcher::Event::Apply(pod) | watcher::Event::Delete(pod)) = event
-                && let Some(set) = pod.labels().get("app")
-            {
-                seen.lock().expect("a lock").insert(set.clone(), Instant::now());
+        // The API server ends each watch after some minutes. The next begins with what there is.
+        while let Ok(changes) = pods.watch(&params, "0").await {
+            let mut changes = changes.boxed();
+            while let Ok(Some(change)) = changes.try_next().await {
+                if let Added(pod) | Modified(pod) | Deleted(pod) = change
+                    && let Some(set) = pod.labels().get("app")
+                {
+                    seen.lock().expect("a lock").insert(set.clone(), Instant::now());
+                }
             }
         }
     });

@@ -6,7 +6,7 @@
 //! pins the pod to that node and adds a daemon's tolerations, and the scheduler places the pod.
 //!
 //! ```sh
-//! cargo run --example paired_controller
+//! cargo run --package paired-controller
 //! ```
 //!
 //! It uses the current kubeconfig context (or the service account, in a cluster). Its user must be
