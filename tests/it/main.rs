@@ -25,6 +25,7 @@ mod chart;
 mod cli;
 mod conformance;
 mod corpus;
+mod crates;
 mod created_pods;
 mod cross_object;
 #[cfg(feature = "server")]
