@@ -7,6 +7,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -133,7 +134,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// All modules that are files, by names such as `engine::verdict`.
-fn modules() -> BTreeMap<String, Module> {
+static MODULES: LazyLock<BTreeMap<String, Module>> = LazyLock::new(read_modules);
+
+fn read_modules() -> BTreeMap<String, Module> {
     let source = source();
     let mut parsed = BTreeMap::new();
     for file in files(&source) {
@@ -198,9 +201,9 @@ fn a_room_imports_only_rooms_below_it() {
     let floors = floors();
     let floor = |room: &str| floors.iter().position(|rooms| rooms.iter().any(|it| it == room));
     let mut wrong = Vec::new();
-    for (name, module) in modules() {
-        let own = floor(room(&name)).unwrap_or_else(|| panic!("{name} is not on the map"));
-        for import in module.imports.iter().filter(|import| room(import) != room(&name)) {
+    for (name, module) in &*MODULES {
+        let own = floor(room(name)).unwrap_or_else(|| panic!("{name} is not on the map"));
+        for import in module.imports.iter().filter(|import| room(import) != room(name)) {
             if floor(room(import)).is_none_or(|other| other <= own) {
                 wrong.push(format!("{name} imports {import}"));
             }
@@ -215,8 +218,8 @@ fn a_room_imports_only_rooms_below_it() {
 fn each_room_lists_what_it_imports() {
     let order: Vec<String> = floors().into_iter().flatten().collect();
     let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (name, module) in modules() {
-        let own = room(&name).to_owned();
+    for (name, module) in &*MODULES {
+        let own = room(name).to_owned();
         let others = module.imports.iter().map(|import| room(import).to_owned());
         let others: Vec<_> = others.filter(|other| *other != own).collect();
         imports.entry(own).or_default().extend(others);
@@ -236,10 +239,9 @@ fn each_room_lists_what_it_imports() {
 
 #[test]
 fn no_files_import_each_other_in_a_cycle() {
-    let modules = modules();
     // A file that imports none of the remaining files is in no cycle. Remove such files until
     // nothing changes.
-    let mut left: BTreeMap<&str, BTreeSet<&str>> = modules
+    let mut left: BTreeMap<&str, BTreeSet<&str>> = MODULES
         .iter()
         .map(|(name, module)| (name.as_str(), module.imports.iter().map(String::as_str).collect()))
         .collect();
@@ -261,7 +263,7 @@ fn no_files_import_each_other_in_a_cycle() {
 
 #[test]
 fn families_of_rules_do_not_import_each_other() {
-    for (name, module) in modules() {
+    for (name, module) in &*MODULES {
         let ["crate", "rules", family, ..] =
             module.path.iter().map(String::as_str).collect::<Vec<_>>()[..]
         else {
@@ -273,6 +275,22 @@ fn families_of_rules_do_not_import_each_other() {
             let other =
                 ["api_validation", "traps", "cross_object", "status"].into_iter().find(is_other);
             assert!(other.is_none(), "{name} imports {import}");
+        }
+    }
+}
+
+/// Rust would compile and run such a block as a test, and Cargo.toml turns that off, to save the time
+/// of looking for them.
+#[test]
+fn no_comment_has_a_block_of_rust() {
+    for file in files(&source()) {
+        let text = fs::read_to_string(&file).unwrap();
+        let comments = text.lines().map(str::trim_start).filter_map(|line| {
+            line.strip_prefix("//!").or_else(|| line.strip_prefix("///")).map(str::trim)
+        });
+        let fences: Vec<_> = comments.filter_map(|line| line.strip_prefix("```")).collect();
+        for fence in fences.iter().step_by(2) {
+            assert!(["json", "text", "yaml"].contains(fence), "{fence:?} in {}", file.display());
         }
     }
 }
