@@ -19,9 +19,15 @@ use crate::support;
 
 /// A view of a cluster that has these objects.
 pub fn view<'a>(objects: impl IntoIterator<Item = &'a Value>) -> View {
+    let json: Vec<String> = objects.into_iter().map(Value::to_string).collect();
+    view_of_json(&json)
+}
+
+/// The same of objects in JSON.
+pub fn view_of_json(objects: &[String]) -> View {
     let mut view = View::default();
     for object in objects {
-        let item = Item::of_json(&object.to_string());
+        let item = Item::of_json(object);
         view.inventory.put(item.unwrap_or_else(|| panic!("{object:.300}")));
     }
     for kind in Kind::ALL {
