@@ -62,10 +62,9 @@ fn cluster() -> Cluster {
 }
 
 /// What the API server refuses in an update.
-fn refusals(new: &str, old: &str, resource: &'static Resource) -> Vec<String> {
-    let subject = Subject::update(Object::parse(resource, new).unwrap(), old);
+fn refusals(subject: &Subject<'_>) -> Vec<String> {
     let mut found = Findings::of(&API_VALIDATION);
-    api_validation::validate(&subject, &cluster(), &mut found);
+    api_validation::validate(subject, &cluster(), &mut found);
     found.into_vec().into_iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
 }
 
@@ -140,8 +139,7 @@ fn what_changes_is_what_raises_the_generation() {
         let same_template = !subject.template_changes(&cluster());
         // The selector, which a DaemonSet cannot change, is the same in all pairs.
         let can_be_refused = pair.kind == "StatefulSet";
-        let is_refused =
-            || can_be_refused && refusals(&new, &old, resource).iter().any(is_immutable);
+        let is_refused = || can_be_refused && refusals(&subject).iter().any(is_immutable);
         let ours = match (same_spec, same_template) {
             _ if is_refused() => "refused",
             (true, true) => "same",
@@ -153,10 +151,12 @@ fn what_changes_is_what_raises_the_generation() {
             continue;
         }
         // A rule that asks whether the template changed says the same.
-        let asked = pair.verdict != "refused" && !pair.path.starts_with("/spec/updateStrategy");
+        if pair.verdict == "refused" || pair.path.starts_with("/spec/updateStrategy") {
+            continue;
+        }
         let verdict = engine::evaluate(&subject, &cx);
         let said = verdict.judged.iter().any(|judged| judged.finding.rule.id == "on-delete-change");
-        if asked && said == same_template {
+        if said == same_template {
             mismatches.push(format!("on-delete-change: {said}; {line}"));
         }
     }
@@ -196,16 +196,18 @@ impl Applied {
             .iter()
             .map(|outcome| schema::normalize(&outcome.to_json(), resource).unwrap())
             .collect();
-        let refusals = objects
+        let refusals: Vec<_> = objects
             .iter()
-            .map(|object| refusals(object, &old, resource))
-            .find(|refusals| !refusals.is_empty());
+            .map(|object| {
+                let object = Object::parse(resource, object).unwrap();
+                refusals(&Subject::update(object, &old))
+            })
+            .collect();
+        let allowed = objects.iter().zip(&refusals).filter(|(_, refusals)| refusals.is_empty());
+        let last = allowed.map(|(object, _)| object).next_back().unwrap_or(&objects[0]);
+        let refusals = refusals.into_iter().find(|refusals| !refusals.is_empty());
         // If the server refuses the second object, kubectl prints a warning, and the first stays.
         let refusals = refusals.filter(|_| self.refused.is_some() || objects.len() == 1);
-        let last = objects
-            .iter()
-            .rfind(|object| self::refusals(object, &old, resource).is_empty())
-            .unwrap_or(&objects[0]);
         match (&self.refused, &self.result) {
             (Some(error), _) => {
                 let refusals = refusals.unwrap_or_default();

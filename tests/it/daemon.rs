@@ -28,12 +28,15 @@ pub const DEADLINE: Duration = Duration::from_secs(60);
 /// Calls `ask` until it returns a value.
 pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + DEADLINE;
+    // What takes long is asked for less and less often: the answers cost time too.
+    let mut pause = Duration::from_millis(2);
     loop {
         if let Some(answer) = ask() {
             return answer;
         }
         assert!(Instant::now() < end, "{what} did not happen");
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep(pause);
+        pause = (2 * pause).min(Duration::from_millis(50));
     }
 }
 
@@ -204,18 +207,30 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Reads one answer and not a byte more.
+    /// Reads the answer to the only request.
     pub fn read(stream: &mut impl Read) -> Self {
+        // Byte by byte, it would take longer than the server does.
+        let mut read_more = |bytes: &mut Vec<u8>| {
+            let mut chunk = [0; 4 << 10];
+            let count = stream.read(&mut chunk).unwrap();
+            assert_ne!(count, 0, "closed after {:?}", String::from_utf8_lossy(bytes));
+            bytes.extend_from_slice(&chunk[..count]);
+        };
         let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            stream.read_exact(&mut byte).unwrap();
-            head.push(byte[0]);
-        }
+        let end = loop {
+            if let Some(at) = head.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+                break at + 4;
+            }
+            read_more(&mut head);
+        };
+        let mut body = head.split_off(end);
         let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-        let mut body = vec![0; length.unwrap().parse().unwrap()];
-        stream.read_exact(&mut body).unwrap();
+        let length: usize = length.unwrap().parse().unwrap();
+        while body.len() < length {
+            read_more(&mut body);
+        }
+        assert_eq!(body.len(), length, "more than one answer");
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         Reply { status, head, body: String::from_utf8(body).unwrap() }
     }
