@@ -2,7 +2,12 @@
 
 use std::{fmt::Write as _, path::Path, process::Command};
 
+#[cfg(feature = "server")]
+use serde_json::Value;
+
 use crate::folder::Ran;
+#[cfg(feature = "server")]
+use crate::{api_server::ApiServer, support};
 
 /// Where a terminal breaks a line.
 const COLUMNS: usize = 100;
@@ -117,14 +122,13 @@ fn svg(title: &str, rows: &[Row]) -> String {
     out + "</svg>\n"
 }
 
-/// Runs a command in a folder of the examples, as somebody at a terminal, and draws it.
-fn picture(folder: &str, command: &str) -> String {
+/// Runs a command in a folder, as somebody at a terminal, and draws it.
+fn picture(folder: &Path, command: &str, more: &[(&str, &Path)]) -> String {
     let mut words = command.split(' ');
     assert_eq!(words.next(), Some("setguard"));
     let mut program = Command::new(env!("CARGO_BIN_EXE_setguard"));
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
-    program.args(words).current_dir(examples.join(folder));
-    program.env_clear().env("CLICOLOR_FORCE", "1");
+    program.args(words).current_dir(folder);
+    program.env_clear().env("CLICOLOR_FORCE", "1").envs(more.iter().copied());
     let ran = Ran::from(program.output().unwrap());
     assert_eq!(ran.stderr, "", "{command}");
     let mut all = rows(&format!("$ {command}\n\n{}", ran.stdout.trim_end()));
@@ -132,14 +136,42 @@ fn picture(folder: &str, command: &str) -> String {
     svg(command, &all)
 }
 
+/// The same in a folder of the examples.
+fn of_examples(folder: &str, command: &str) -> String {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    picture(&examples.join(folder), command, &[])
+}
+
+/// An audit of a cluster in which two things went wrong long ago.
+#[cfg(feature = "server")]
+fn audit() -> Option<String> {
+    let api_server = ApiServer::start("36");
+    for json in support::to_json(include_str!("../fixtures/pictures/cluster.yaml")) {
+        let object: Value = serde_json::from_str(&json).unwrap();
+        let kind = object["kind"].as_str().unwrap();
+        api_server.apply(&format!("{}s", kind.to_lowercase()), &object);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = api_server.kubeconfig(folder.path());
+    Some(picture(folder.path(), "setguard audit", &[("KUBECONFIG", &kubeconfig)]))
+}
+
+#[cfg(not(feature = "server"))]
+fn audit() -> Option<String> {
+    None
+}
+
 /// The pictures, by their files.
 pub(crate) fn all() -> Vec<(&'static str, String)> {
     let check = "setguard check refused-surge-alone.yaml trap-partition-covers-all.yaml";
     let plan = "setguard plan after/ --against before/";
-    vec![
-        ("docs/pictures/check.svg", picture("manifests", check)),
-        ("docs/pictures/plan.svg", picture("plan", plan)),
+    [
+        ("docs/pictures/check.svg", of_examples("manifests", check)),
+        ("docs/pictures/plan.svg", of_examples("plan", plan)),
     ]
+    .into_iter()
+    .chain(audit().map(|drawn| ("docs/pictures/audit.svg", drawn)))
+    .collect()
 }
 
 #[test]

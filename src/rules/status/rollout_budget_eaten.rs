@@ -74,10 +74,12 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
             let raised = raised(percent, budget.desired, budget.allowed, dead.len());
             let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
                 "maxUnavailable": raised}}}});
-            format!(
-                "repair or remove these nodes, or let the update go on beside them: `{}`",
-                asked.patch(&patch.to_string())
-            )
+            let (these, them) = match dead.len() {
+                1 => ("the node", "it"),
+                _ => ("these nodes", "them"),
+            };
+            let patch = asked.patch(&patch.to_string());
+            format!("repair or remove {these}, or let the update go on beside {them}: `{patch}`")
         }
     };
     found.add(Report::new(&ROLLING_UPDATE.child("maxUnavailable"), message, help));
