@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString};
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
     meta::{Condition, Metadata, Unread},
@@ -20,11 +20,14 @@ pub struct Budget {
     pub name: Box<str>,
     /// Whether a controller, such as an operator, owns it.
     pub is_owned: bool,
+    /// Whether its status tells of it as it is now: it was computed from this spec, and no pod is being
+    /// evicted.
+    pub is_current: bool,
     /// How many of its pods must be available.
     pub min_available: Option<IntOrString>,
     /// How many of them may be unavailable.
     pub max_unavailable: Option<IntOrString>,
-    /// How many pods it expects, and how many of them are healthy.
+    /// How many pods it expects.
     pub expected: i32,
     /// How many of them are healthy.
     pub healthy: i32,
@@ -56,6 +59,9 @@ struct Spec {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Status<'a> {
+    observed_generation: i64,
+    #[serde(borrow)]
+    disrupted_pods: Option<BTreeMap<Cow<'a, str>, IgnoredAny>>,
     expected_pods: i32,
     current_healthy: i32,
     disruptions_allowed: i32,
@@ -75,6 +81,8 @@ impl Budget {
             namespace: metadata.namespace().into(),
             name: metadata.name().into(),
             is_owned: metadata.is_owned(),
+            is_current: status.observed_generation >= metadata.generation
+                && status.disrupted_pods.is_none_or(|pods| pods.is_empty()),
             min_available: spec.min_available,
             max_unavailable: spec.max_unavailable,
             expected: status.expected_pods,
@@ -89,5 +97,11 @@ impl Budget {
     pub(crate) fn selects(&self, labels: Option<&BTreeMap<String, String>>) -> bool {
         let selector = self.selector.as_ref().filter(|it| selector::parses(it));
         selector.is_some_and(|it| selector::matches_labels(it, labels))
+    }
+
+    /// Whether it protects only pods with this label.
+    pub(crate) fn asks_for(&self, key: &str, value: &str) -> bool {
+        let labels = self.selector.as_ref().and_then(|it| it.match_labels.as_ref());
+        labels.and_then(|it| it.get(key)).is_some_and(|it| it == value)
     }
 }

@@ -42,6 +42,8 @@ pub struct Class {
     pub is_default: bool,
     /// Whether a volume is only chosen once a pod needs it.
     pub waits_for_pod: bool,
+    /// Whether its volumes can be made larger.
+    pub allows_expansion: bool,
     /// Who makes its volumes.
     pub provisioner: Box<str>,
     /// The class as JSON, without its metadata.
@@ -136,6 +138,7 @@ impl Class {
         let class = Class {
             is_default: DEFAULT_CLASS_ANNOTATIONS.iter().any(is_true),
             waits_for_pod: text(fields.get("volumeBindingMode")) == "WaitForFirstConsumer",
+            allows_expansion: fields.get("allowVolumeExpansion").is_some_and(|it| it == true),
             provisioner: text(fields.get("provisioner")).into(),
             fields: serde_json::to_string(&fields)?.into(),
         };

@@ -9,12 +9,13 @@ use super::meta::{Metadata, Unread};
 use crate::finding::shorten;
 
 /// The reasons that rules look for.
-const REASONS: [&str; 8] = [
+const REASONS: [&str; 9] = [
     "FailedAttachVolume",
     "FailedBinding",
     "FailedCreate",
     "FailedCreatePodSandBox",
     "FailedDaemonPod",
+    "FailedDelete",
     "FailedMapVolume",
     "FailedMount",
     "ProvisioningFailed",

@@ -17,6 +17,7 @@ pub(super) struct Metadata<'a, L> {
     name: Option<Cow<'a, str>>,
     #[serde(borrow)]
     uid: Option<Cow<'a, str>>,
+    pub(super) generation: i64,
     pub(super) labels: Option<L>,
     #[serde(borrow)]
     owner_references: Option<Vec<OwnerReference<'a>>>,

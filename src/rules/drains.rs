@@ -28,7 +28,11 @@ them when a node is to be emptied. Nor is one that is known to select the pods o
 unless it is `maxUnavailable: 0`.
 
 In a running cluster it is also reported if the status of the PodDisruptionBudget allows no eviction although
-all pods are healthy, or if what it allows cannot be computed (`SyncFailed`).
+all pods are healthy, also those of other controllers, or if what it allows cannot be computed (`SyncFailed`).
+
+Seen on a 1.36 control plane: `minAvailable: 3` for two StatefulSets with 2 and 1 pods, all ready: no
+disruption allowed. `maxUnavailable: 1` for a StatefulSet and a DaemonSet: SyncFailed, \"daemonsets.apps does
+not implement the scale subresource\".
 
 Kubernetes: `getExpectedPodCount`, pkg/controller/disruption/disruption.go.",
     bad: include_str!("cross_object/examples/pdb-blocks-drain.bad.yaml"),

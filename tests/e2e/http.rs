@@ -1,4 +1,4 @@
-//! Plain HTTP requests, for probes and metrics.
+//! Plain HTTP requests, for probes, metrics and etcd.
 
 use std::{
     io::{Read as _, Write as _},
@@ -11,5 +11,15 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> String {
     let Ok(mut stream) = TcpStream::connect(address) else { return answer };
     let _ = write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let _ = stream.read_to_string(&mut answer);
+    answer
+}
+
+/// The response to a POST of JSON; in one piece, as HTTP/1.0 asks for.
+pub(crate) fn post(address: SocketAddr, path: &str, body: &str) -> String {
+    let mut answer = String::new();
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    let head = format!("POST {path} HTTP/1.0\r\nHost: x\r\nContent-Length: {}", body.len());
+    write!(stream, "{head}\r\n\r\n{body}").expect("a request");
+    stream.read_to_string(&mut answer).expect("an answer");
     answer
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     finding::{Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::quantity::Quantity,
-    observed::State,
+    observed::{Claim, State},
     rollout::stateful_set::Settings,
 };
 
@@ -23,7 +23,10 @@ by hand are larger than the template, and the next replica gets the old, smaller
 was created again with a larger template, its existing claims keep their size. Replicas with volumes of
 different sizes fill up at different times.
 
-It is a note. The size is what the claims request, not what their volumes have.
+It is a note. The size is what bound claims request, not what their volumes have.
+
+Seen on a 1.36 control plane: a claim resized with `kubectl patch`, and a StatefulSet that was deleted with
+`--cascade=orphan` and created again with a larger template.
 
 Kubernetes: `getPersistentVolumeClaims` and `storageMatches`,
 pkg/controller/statefulset/stateful_set_utils.go; `ValidateStatefulSetUpdate`,
@@ -52,17 +55,18 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         let Some(wanted) = Quantity::parse_resource(&size.0) else { continue };
         let prefix = format!("{name}-{}-", asked.set.name());
         let claims = observed.claims(asked.set.namespace(), &prefix);
-        let claims = claims.filter_map(|(claim, it)| {
+        // Those that are not bound cannot be resized, and have rules of their own.
+        let claims = claims.filter(|(_, it)| &*it.phase == "Bound").filter_map(|(claim, it)| {
             let ordinal = claim.strip_prefix(&prefix)?.parse().ok()?;
             let request = settings.ordinals.contains(&ordinal).then_some(it.request.as_ref()?)?;
             let has = Quantity::parse_resource(&request.0)?;
-            Some((claim, has.cmp(&wanted), &*request.0))
+            Some(Sized { name: claim, claim: it, ordering: has.cmp(&wanted), request: &request.0 })
         });
-        let differ: Vec<_> = claims.filter(|(_, ordering, _)| ordering.is_ne()).collect();
+        let differ: Vec<_> = claims.filter(|it| it.ordering.is_ne()).collect();
         for (which, word) in [(Ordering::Less, "less"), (Ordering::Greater, "more")] {
-            let list: Vec<_> = differ.iter().filter(|(_, it, _)| *it == which).collect();
-            let Some((_, _, first)) = list.first() else { continue };
-            let all = names(list.iter().map(|(claim, ..)| *claim));
+            let list: Vec<_> = differ.iter().filter(|it| it.ordering == which).collect();
+            let Some(Sized { request: first, .. }) = list.first() else { continue };
+            let all = names(list.iter().map(|it| it.name));
             let message =
                 format!("{all} asks for {word} than the template: {first} against {}", size.0);
             let message = if list.len() == 1 {
@@ -71,21 +75,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
                 message.replacen(" asks for ", " ask for ", 1)
             };
             let help = match which {
-                Ordering::Less => {
-                    let patch = serde_json::json!({"spec": {"resources": {"requests": {
-                        "storage": size.0}}}});
-                    let patch = ["--type", "merge", "-p", &patch.to_string()].map(str::to_owned);
-                    let lines = list.iter().map(|(claim, ..)| {
-                        let patch = patch.iter().map(String::as_str);
-                        let words: Vec<&str> = std::iter::once(*claim).chain(patch).collect();
-                        asked.kubectl().line("patch pvc", &words)
-                    });
-                    let lines: Vec<_> = lines.take(MOST_COMMANDS).collect();
-                    format!(
-                        "if their storage class allows expansion, resize them: `{}`",
-                        lines.join(" && ")
-                    )
-                }
+                Ordering::Less => resize(asked, &list, &size.0),
                 _ => {
                     let words = [asked.set.name(), "--cascade=orphan"];
                     let delete = asked.kubectl().run("delete statefulset", &words);
@@ -98,6 +88,42 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
             let path = CLAIM_TEMPLATES.index(index);
             found.add(Report::new(&path, message, help));
         }
+    }
+}
+
+/// A claim, how what it requests compares with the template, and how much that is.
+struct Sized<'a> {
+    name: &'a str,
+    claim: &'a Claim,
+    ordering: Ordering,
+    request: &'a str,
+}
+
+/// How to make claims as large as the template.
+fn resize(asked: &Asked<'_>, list: &[&Sized<'_>], size: &str) -> String {
+    let patch = serde_json::json!({"spec": {"resources": {"requests": {"storage": size}}}});
+    let patch = patch.to_string();
+    let lines = list
+        .iter()
+        .map(|it| asked.kubectl().line("patch pvc", &[it.name, "--type", "merge", "-p", &patch]));
+    let lines = lines.take(MOST_COMMANDS).collect::<Vec<_>>().join(" && ");
+    let more = if list.len() > MOST_COMMANDS { " and so on for the others" } else { "" };
+    let observed = asked.audit.observed;
+    let rigid = list
+        .iter()
+        .filter_map(|it| it.claim.class.as_deref())
+        .find(|class| observed.class(class).is_some_and(|class| !class.allows_expansion));
+    match rigid {
+        Some(class) => {
+            let allow = ["--type", "merge", "-p", r#"{"allowVolumeExpansion":true}"#];
+            let allow = [&[class], allow.as_slice()].concat();
+            let allow = asked.audit.kubectl_anywhere().line("patch storageclass", &allow);
+            format!(
+                "their storage class {class} does not allow expansion; if its driver is able to do it, \
+                 allow it and resize them: `{allow} && {lines}`{more}"
+            )
+        }
+        None => format!("if their storage class allows expansion, resize them: `{lines}`{more}"),
     }
 }
 

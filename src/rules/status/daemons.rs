@@ -59,6 +59,11 @@ impl<'a> Daemons<'a> {
             || self.set.generation.as_deref().is_some_and(|it| pod.is_of_generation(it))
     }
 
+    /// Whether it is known which pods have the current template.
+    pub(super) const fn knows_revision(&self) -> bool {
+        self.hash.is_some()
+    }
+
     /// The nodes that should have a pod and have had the time to get one.
     pub(super) fn wanted<'s>(
         &'s self,

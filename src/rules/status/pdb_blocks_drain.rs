@@ -1,51 +1,84 @@
 //! A PodDisruptionBudget that allows no eviction although all pods are healthy.
 
+use std::collections::BTreeMap;
+
 use super::{
     read::one_line,
     rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
     finding::paths::SPEC,
-    observed::{Budget, State},
+    observed::{Budget, State, StatefulSet},
     rules::drains,
 };
 
 pub(super) static RULE: Rule =
     Rule { meta: drains::META, kinds: &["StatefulSet"], check: Check::Set(check) };
 
-/// What the spec of the PodDisruptionBudget tells is left to the rule that compares objects.
 fn check(asked: &Asked<'_>, found: &mut Found) {
     let State::StatefulSet(set) = &asked.set.state else { return };
-    let replicas = i64::from(set.spec.replicas.unwrap_or(1));
     let budgets = asked.audit.observed.budgets(asked.set.namespace());
-    let is_stuck = |budget: &&Budget| {
-        let (least, most) = (budget.min_available.as_ref(), budget.max_unavailable.as_ref());
-        let is_full = budget.expected > 0 && budget.healthy >= budget.expected;
-        budget.allowed == 0
-            && !budget.is_owned
-            && (is_full || budget.failure.is_some())
-            && drains::wanted(least, most, replicas).is_none()
-    };
-    let mut stuck = budgets.iter().filter(is_stuck);
+    let mut stuck = budgets.iter().filter(|budget| is_stuck(budget, set));
     let Some(budget) = stuck.find(|budget| budget.selects(asked.set.pod_labels())) else { return };
     let Budget { name, expected, .. } = budget;
-    let patch = r#"{"spec":{"minAvailable":null,"maxUnavailable":1}}"#;
-    let spare = [&**name, "--type", "merge", "-p", patch];
     let (why, help) = match &budget.failure {
         Some(failure) => (
             format!("what it allows cannot be computed: {}", one_line(failure)),
-            format!(
-                "let it select only pods of controllers that have a scale; {} shows what it selects",
-                asked.kubectl().run("describe pdb", &[name])
-            ),
+            let_it_select_these(asked, set, budget),
         ),
-        None => (
-            format!("all of its {expected} pods are healthy, and it wants as many"),
-            format!("let it spare a pod: {}", asked.kubectl().run("patch pdb", &spare)),
-        ),
+        None => {
+            let patch = r#"{"spec":{"minAvailable":null,"maxUnavailable":1}}"#;
+            let spare = [&**name, "--type", "merge", "-p", patch];
+            (
+                format!("all of its {expected} pods are healthy, and it wants as many"),
+                format!("let it spare a pod: {}", asked.kubectl().run("patch pdb", &spare)),
+            )
+        }
     };
     let message = format!(
         "its PodDisruptionBudget {name} allows no eviction, so a drain of their nodes never ends: {why}"
     );
-    found.add(Report::new(&SPEC.child("replicas"), message, help));
+    // What compares objects knows no pods of others.
+    let path = SPEC.child("replicas");
+    found.add(Report::new(&path, message, help).instead_of(Some(RULE.meta.id)));
+}
+
+/// Whether it allows no eviction, and will allow none. That its spec wants all pods of the set is left
+/// to the rule that compares objects, if it protects no others: that one cannot count those.
+fn is_stuck(budget: &Budget, set: &StatefulSet) -> bool {
+    // A failure leaves the generation as it was.
+    let is_current = budget.is_current || budget.failure.is_some();
+    if budget.allowed > 0 || budget.is_owned || !is_current {
+        return false;
+    }
+    let replicas = set.spec.replicas.unwrap_or(1);
+    let is_wanted = || {
+        let (least, most) = (budget.min_available.as_ref(), budget.max_unavailable.as_ref());
+        drains::wanted(least, most, replicas.into()).is_some()
+    };
+    // With fewer pods than replicas, it allows more once all are there.
+    let is_full = replicas > 0 && budget.expected >= replicas && budget.healthy >= budget.expected;
+    let has_others = budget.expected > replicas && budget.max_unavailable.is_none();
+    (is_full || budget.failure.is_some()) && (has_others || !is_wanted())
+}
+
+/// How to leave out the pods of controllers without a scale.
+fn let_it_select_these(asked: &Asked<'_>, set: &StatefulSet, budget: &Budget) -> String {
+    let own = set.spec.selector.as_ref().and_then(|it| it.match_labels.as_ref());
+    let more: BTreeMap<_, _> =
+        own.into_iter().flatten().filter(|(key, value)| !budget.asks_for(key, value)).collect();
+    let kubectl = asked.kubectl();
+    if more.is_empty() {
+        let describe = kubectl.run("describe pdb", &[&budget.name]);
+        return format!(
+            "let it select only pods of controllers that have a scale; {describe} shows what it selects"
+        );
+    }
+    let patch = serde_json::json!({"spec": {"selector": {"matchLabels": more}}}).to_string();
+    let narrow = kubectl.run("patch pdb", &[&budget.name, "--type", "merge", "-p", &patch]);
+    format!(
+        "pods of controllers without a scale need a budget with a number as minAvailable; let this one \
+         select only the pods of {}: {narrow}",
+        asked.target()
+    )
 }

@@ -1,7 +1,7 @@
-//! Pods that the API server refuses to create.
+//! Pods that the API server refuses to create or to delete.
 
 use super::{read::one_line, rule::Asked};
-use crate::observed::State;
+use crate::observed::{Event, State};
 
 /// For how long a warning counts, in seconds. The controller tries again after 1,000 seconds at most,
 /// and the API server forgets events after an hour.
@@ -26,12 +26,7 @@ impl Refusal {
             }
             State::StatefulSet(it) => it.status.replicas < it.spec.replicas.unwrap_or(1),
         };
-        let set = asked.set;
-        let events = asked.audit.observed.events(set.namespace(), set.kind().as_str(), set.name());
-        let now = asked.audit.now.as_second();
-        let recent = |last: i64| last + LATEST > now;
-        let mut refusals =
-            events.iter().filter(|it| &*it.reason == "FailedCreate" && recent(it.last));
+        let mut refusals = latest(asked, "FailedCreate");
         let latest = refusals.next().filter(|_| lacks)?;
         let message = reason(&latest.message);
         let (same, others): (Vec<_>, Vec<_>) =
@@ -47,9 +42,24 @@ impl Refusal {
     }
 }
 
+/// The latest refusal of the last hour to let the controller of a set delete a pod.
+pub(super) fn refused_deletion(asked: &Asked<'_>) -> Option<String> {
+    let latest = latest(asked, "FailedDelete").next()?;
+    Some(one_line(reason(&latest.message)))
+}
+
+/// The events of the last hour about a set with this reason, the latest first.
+fn latest<'a>(asked: &Asked<'a>, reason: &'static str) -> impl Iterator<Item = &'a Event> {
+    let set = asked.set;
+    let events = asked.audit.observed.events(set.namespace(), set.kind().as_str(), set.name());
+    let now = asked.audit.now.as_second();
+    events.iter().filter(move |it| &*it.reason == reason && it.last + LATEST > now)
+}
+
 /// What the API server said, without the name of the pod, which for a DaemonSet is another each time.
 fn reason(message: &str) -> &str {
-    let message = message.strip_prefix("Error creating: ").unwrap_or(message);
+    let starts = ["Error creating: ", "Error deleting: "];
+    let message = starts.iter().find_map(|it| message.strip_prefix(it)).unwrap_or(message);
     let message = message.split_once(" failed error: ").map_or(message, |(_, rest)| rest);
     match message.strip_prefix("pods \"").and_then(|rest| rest.split_once("\" is forbidden: ")) {
         Some((_, reason)) => reason,

@@ -24,8 +24,11 @@ With the update strategy OnDelete, and below the partition of a StatefulSet, pod
 somebody acts. That is easily forgotten: everything is ready, and a pod that is lost comes back with the new
 template, or with the old one, at a time that nobody chose. The image with the old fault runs on.
 
-It is a note, given one week after the new template was made. If a template goes back to an earlier one, the
-time counts from when the earlier one was made first.
+It is a note, given one week after the newest template was made. No object tells when a set has gone back to an
+earlier one, so the time counts from the newest then too.
+
+Seen on a 1.36 control plane, with a week added to what etcd had stored: pods of a DaemonSet and of a
+StatefulSet with OnDelete, and the pod below a partition.
 
 Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go; `updateDaemonSet`,
 pkg/controller/daemon/daemon_controller.go.",
@@ -40,9 +43,8 @@ pkg/controller/daemon/daemon_controller.go.",
 };
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
-    let mut revisions = asked.audit.observed.revisions(asked.set);
     let is_old = |made: i64| made > 0 && made + DAYS <= asked.audit.now.as_second();
-    let (old, made, partition): (Vec<&Pod>, _, _) = match &asked.set.state {
+    let (old, partition): (Vec<&Pod>, _) = match &asked.set.state {
         State::StatefulSet(_) => {
             let Some(replicas) = Replicas::of(asked) else { return };
             let (update, first) = (replicas.update_revision(), replicas.settings.ordinals.start);
@@ -54,8 +56,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
             let stays = |ordinal: i64| partition.is_none_or(|it| ordinal - first < it);
             let pods = replicas.pods.iter().filter(|(ordinal, _)| stays(**ordinal));
             let old = pods.map(|(_, pod)| *pod).filter(|pod| !pod.is_of(update)).collect();
-            let made = revisions.find(|it| &*it.name == update).map(|it| it.created);
-            (old, made, partition)
+            (old, partition)
         }
         State::DaemonSet(_) => {
             let Some(daemons) = Daemons::of(asked) else { return };
@@ -65,9 +66,11 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
             }
             let pods = daemons.nodes.iter().flat_map(|(.., pods)| pods.iter().copied());
             let old = pods.filter(|pod| !daemons.is_updated(pod)).collect();
-            (old, revisions.map(|it| it.created).max(), None)
+            (old, None)
         }
     };
+    // Since then the template can only have gone back to an earlier one.
+    let made = asked.audit.observed.revisions(asked.set).map(|it| it.created).max();
     let Some(made) = made.filter(|made| is_old(*made) && !old.is_empty()) else { return };
     let list: Vec<&str> = old.iter().map(|pod| &*pod.name).collect();
     let why = match partition {

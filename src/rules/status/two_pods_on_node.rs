@@ -3,6 +3,7 @@
 use super::{
     daemons::Daemons,
     read::{count, names, words},
+    refusal::refused_deletion,
     rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
@@ -16,14 +17,20 @@ pub(super) static RULE: Rule = Rule {
         id: "two-pods-on-node",
         summary: "nodes with two pods of the DaemonSet, or more",
         why: "\
-A DaemonSet has one pod on each node, or for a moment two, if its update strategy has `maxSurge`. The
-controller deletes the younger ones of several. If two have been there for five minutes, it does not get
-through: it does not run, or its deletions are refused. Two daemons on one node often fight for a port, a
-socket or a lock. The status counts nodes, so it shows nothing.
+A DaemonSet has one pod on each node, or for a moment two, if its update strategy has `maxSurge`: the old pod,
+until the new one is available. The controller deletes the others, the younger ones first. If one has been
+there for five minutes, it does not get through: it does not run, or its deletions are refused, which the
+finding then quotes. Two daemons on one node often fight for a port, a socket or a lock, and the update counts
+the node as unavailable. The status counts nodes, so it shows nothing.
 
-Looked at are DaemonSets that are not healthy by their status, and pods that are not being deleted.
+Looked at are the pods of namespaces in which some set is not healthy by its status.
 
-Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go.",
+Seen on a 1.36 control plane: a DaemonSet with `maxSurge: 1` gets a new image while a policy denies deletions by
+its controller: both pods stay and are ready, and `updatedNumberScheduled` is 0. With `maxSurge: 0` after that,
+the same.
+
+Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go; `rollingUpdate`,
+pkg/controller/daemon/update.go.",
         bad: include_str!("examples/two-pods-on-node.bad.yaml"),
         good: include_str!("examples/two-pods-on-node.good.yaml"),
         mode: Mode::Warn,
@@ -35,34 +42,73 @@ Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go.",
 };
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(daemons) = Daemons::of(asked).filter(|_| !asked.set.is_healthy()) else { return };
-    let surges = Settings::of(&daemons.set.spec).budget(1).max_surge > 0;
-    let most = if surges { 2 } else { 1 };
+    if asked.audit.observed.pods(asked.set).is_empty() {
+        return;
+    }
+    let Some(daemons) = Daemons::of(asked) else { return };
     let (mut nodes, mut excess): (Vec<&str>, Vec<&str>) = Default::default();
     for (node, _, pods) in &daemons.nodes {
         let is_there = |pod: &&&Pod| pod.deleted.is_none() && !pod.has_ended;
-        let mut pods: Vec<&&Pod> = pods.iter().filter(is_there).collect();
+        let mut pods: Vec<&Pod> = pods.iter().filter(is_there).copied().collect();
         pods.sort_by_key(|pod| (pod.created, &pod.name));
-        let mut younger = pods.iter().skip(most).peekable();
-        if younger.peek().is_some_and(|pod| asked.audit.is_long_ago(pod.created)) {
+        let before = excess.len();
+        excess.extend(extra(asked, &daemons, &pods).map(|pod| &*pod.name));
+        if excess.len() > before {
             nodes.push(&node.place.name);
-            excess.extend(younger.map(|pod| &*pod.name));
         }
     }
     if nodes.is_empty() {
         return;
     }
+    let why = refused_deletion(asked).map(|why| format!("; their deletion is refused: {why}"));
     let message = format!(
-        "{} with more than {most} of its pods ({}): {} should not be there",
+        "{} with more than one of its pods ({}): {} should not be there{}",
         count(nodes.len(), "node"),
         names(nodes.iter().copied()),
         names(excess.iter().copied()),
+        why.as_deref().unwrap_or_default()
     );
     let (first, more) = words(&excess);
     let delete = asked.kubectl().run("delete pod", first);
-    let help = format!(
-        "run {delete}{more}; if they come back, see why the controller does not delete them"
-    );
+    let help = match why {
+        Some(_) => format!("let the controller delete pods; until then, run {delete}{more}"),
+        None => format!(
+            "run {delete}{more}; if they come back, see why the controller does not delete them"
+        ),
+    };
     let status = Path::new("status");
     found.add(Report::new(&status.child("currentNumberScheduled"), message, help));
+}
+
+/// The pods that the controller should have deleted of those on a node, of which the oldest is the first.
+///
+/// Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go.
+fn extra<'p>(
+    asked: &Asked<'_>,
+    daemons: &Daemons<'_>,
+    pods: &[&'p Pod],
+) -> impl Iterator<Item = &'p Pod> {
+    let surges = Settings::of(&daemons.set.spec).budget(1).max_surge > 0;
+    let mut keep = Vec::from_iter(pods.first());
+    if surges {
+        // Without their revisions, they may be one of each.
+        let (new, old): (Vec<&&Pod>, Vec<&&Pod>) =
+            pods.iter().partition(|pod| daemons.is_updated(pod));
+        keep = match (new.first(), old.first()) {
+            _ if !daemons.knows_revision() => pods.iter().take(2).collect(),
+            (Some(new), Some(old)) if is_through(asked, daemons, new, old) => vec![*new],
+            (new, old) => new.into_iter().chain(old).copied().collect(),
+        };
+    }
+    let is_extra = |pod: &&&Pod| !keep.iter().any(|kept| kept.name == pod.name);
+    let is_late = move |pod: &&Pod| asked.audit.is_long_ago(pod.created);
+    pods.iter().filter(is_extra).copied().filter(is_late).collect::<Vec<_>>().into_iter()
+}
+
+/// Whether the old pod of a surge is no longer needed, and has not been for long.
+fn is_through(asked: &Asked<'_>, daemons: &Daemons<'_>, new: &Pod, old: &Pod) -> bool {
+    let min_ready: i64 = daemons.set.spec.min_ready_seconds.unwrap_or_default().into();
+    let is_available = new.ready.0 && asked.audit.is_long_ago(new.ready.1 + min_ready.max(0));
+    let is_useless = !old.ready.0 && asked.audit.is_long_ago(old.ready.1.max(new.created));
+    is_available || is_useless
 }

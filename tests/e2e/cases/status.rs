@@ -1,17 +1,15 @@
 //! `setguard audit` says why a set has no pod or does not roll, and the commands that it prints
 //! repair that when they are followed to the letter.
 
-use std::{
-    collections::BTreeMap,
-    env,
-    process::{Command, Stdio},
-    thread,
-    time::Duration,
-};
+mod cluster;
+mod seldom;
+
+use std::{thread, time::Duration};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use self::cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of};
 use super::Case;
 use crate::{
     harness::{
@@ -21,10 +19,16 @@ use crate::{
     namespace::Namespace,
 };
 
-pub(super) const CASES: &[Case] = &[Case {
-    needs: &[CONTROLLER_MANAGER, SCHEDULER],
-    ..Case::new("what-is-stuck-is-named-and-repaired", named_and_repaired)
-}];
+pub(super) const CASES: &[Case] = &[
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER],
+        ..Case::new("what-is-stuck-is-named-and-repaired", named_and_repaired)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER],
+        ..Case::new("what-is-seldom-seen-is-named-and-repaired", seldom::named_and_repaired)
+    },
+];
 
 const CONTROLLERS: &[&str] = &[
     "daemonset-controller",
@@ -35,8 +39,6 @@ const CONTROLLERS: &[&str] = &[
     "statefulset-controller",
 ];
 
-/// The namespace of most sets.
-const SHOP: &str = "shop";
 /// The node that goes down.
 const DOWN: &str = "down";
 
@@ -58,7 +60,7 @@ fn named_and_repaired(shared: &Namespace<'_>) {
     let plane = ControlPlane::start(&shared.control_plane.assets);
     plane.start_controllers(CONTROLLERS);
     plane.start_scheduler();
-    let cluster = Cluster { plane: &plane };
+    let cluster = Cluster { plane: &plane, down: &[DOWN] };
     set_the_stage(&cluster);
     eventually("all pods to run", || cluster.run_pods(&[], 16));
     thread::sleep(Duration::from_secs(2));
@@ -93,128 +95,6 @@ fn named_and_repaired(shared: &Namespace<'_>) {
     });
 }
 
-struct Cluster<'a> {
-    plane: &'a ControlPlane,
-}
-
-impl Cluster<'_> {
-    fn kubectl(&self, args: &[&str], stdin: &str) -> crate::harness::kubectl::Output {
-        self.plane.kubectl.run(args, stdin)
-    }
-
-    fn apply(&self, object: &Value) {
-        self.kubectl(&["apply", "-f", "-"], &object.to_string()).accepted();
-    }
-
-    fn patch_status(&self, object: &str, namespace: &str, status: &Value) {
-        let patch = json!({ "status": status }).to_string();
-        let strategic = ["--subresource=status", "--type=strategic", "-p", &patch];
-        let args = [["patch", object, "-n", namespace].as_slice(), &strategic].concat();
-        self.kubectl(&args, "").accepted();
-    }
-
-    /// The findings by rule and object, with the help. Pods need not be patient here.
-    fn audit(&self) -> BTreeMap<(String, String), String> {
-        let output = Command::new(env!("CARGO_BIN_EXE_setguard"))
-            .args(["audit", "--patience", "1s", "--format", "json", "--cluster-reports", "none"])
-            .env("KUBECONFIG", &self.plane.kubectl.kubeconfig)
-            .output()
-            .expect("setguard");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let report: Value = serde_json::from_slice(&output.stdout).expect(&said);
-        let findings = report["findings"].as_array().cloned().unwrap_or_default();
-        let found = findings.iter().map(|finding| {
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            let (rule, kind) = (text(&finding["rule"]), text(&finding["object"]["kind"]));
-            let mut name = text(&finding["object"]["name"]);
-            if kind == "ControllerRevision" {
-                name.truncate(name.rfind('-').unwrap_or_default());
-            }
-            ((rule, format!("{kind}/{name}")), text(&finding["message"]))
-        });
-        found.collect()
-    }
-
-    /// Runs a command as a shell runs it. Meanwhile the kubelets work: kubectl waits until the pods
-    /// that it deletes are gone.
-    fn follow(&self, command: &str, why: &str) {
-        let assets = self.plane.assets.display();
-        let path = format!("{assets}:{}", env::var("PATH").unwrap_or_default());
-        let mut shell = Command::new("sh")
-            .args(["-c", command])
-            .env("PATH", path)
-            .env("KUBECONFIG", &self.plane.kubectl.kubeconfig)
-            .env("HOME", &self.plane.kubectl.home)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("a shell");
-        eventually("a printed command to end", || {
-            let _ = self.run_pods(&[DOWN], 0);
-            match shell.try_wait() {
-                Ok(Some(_)) => Ok(()),
-                other => Err(format!("{why}\n$ {command}\n{other:?}")),
-            }
-        });
-        let output = shell.wait_with_output().expect("its output");
-        assert!(output.status.success(), "{why}\n$ {command}\n{output:?}");
-    }
-
-    /// Does once what kubelets do, but not on these nodes. Images with `bad` in their names cannot be
-    /// pulled. Succeeds if so many pods are ready.
-    fn run_pods(&self, down: &[&str], wanted: usize) -> Result<(), String> {
-        let list = self.kubectl(&["get", "pods", "-A", "-o", "json"], "").json();
-        let mut ready = 0;
-        for pod in list["items"].as_array().into_iter().flatten() {
-            let text = |pointer: &str| pod.pointer(pointer).and_then(Value::as_str);
-            let node = text("/spec/nodeName").filter(|node| !down.contains(node));
-            let (Some(name), Some(namespace)) =
-                (text("/metadata/name").filter(|_| node.is_some()), text("/metadata/namespace"))
-            else {
-                continue;
-            };
-            if text("/metadata/deletionTimestamp").is_some() {
-                let now = ["--force", "--grace-period=0", "--ignore-not-found"];
-                let args = [["delete", "pod", name, "-n", namespace].as_slice(), &now].concat();
-                self.kubectl(&args, "");
-                continue;
-            }
-            if text("/status/startTime").is_none() {
-                let image = text("/spec/containers/0/image").unwrap_or_default();
-                let status = started(image);
-                self.patch_status(&format!("pod/{name}"), namespace, &status);
-            }
-            let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
-            let mut conditions = conditions.filter(|it| it["type"] == "Ready");
-            ready += usize::from(conditions.any(|it| it["status"] == "True"));
-        }
-        let text = format!("{ready} of {wanted} pods are ready: {:#}", list["items"]);
-        if ready >= wanted { Ok(()) } else { Err(text) }
-    }
-}
-
-/// The status of a pod that was just started.
-fn started(image: &str) -> Value {
-    let now = Timestamp::now().to_string();
-    let is_bad = image.contains("bad");
-    let state = if is_bad {
-        let message = format!("Back-off pulling image \"{image}\"");
-        json!({ "waiting": { "reason": "ImagePullBackOff", "message": message } })
-    } else {
-        json!({ "running": { "startedAt": now } })
-    };
-    let is_ready = if is_bad { "False" } else { "True" };
-    json!({
-        "phase": if is_bad { "Pending" } else { "Running" },
-        "startTime": now,
-        "conditions": [{ "type": "Ready", "status": is_ready, "lastTransitionTime": now }],
-        "containerStatuses": [{
-            "name": "main", "image": image, "imageID": "", "ready": !is_bad, "restartCount": 0,
-            "state": state,
-        }],
-    })
-}
-
 fn set_the_stage(cluster: &Cluster<'_>) {
     for (name, pool, taint) in [
         ("n0", "main", None),
@@ -224,20 +104,7 @@ fn set_the_stage(cluster: &Cluster<'_>) {
         ("d1", "edge", None),
         (DOWN, "edge", None),
     ] {
-        let room = json!({ "cpu": "4", "memory": "8Gi", "pods": "110" });
-        let ready = json!({ "type": "Ready", "status": "True" });
-        let labels = json!({ "pool": pool, "kubernetes.io/hostname": name });
-        let node = json!({
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": { "name": name, "labels": labels },
-            "status": { "allocatable": room, "capacity": room, "conditions": [ready] },
-        });
-        cluster.kubectl(&["create", "-f", "-"], &node.to_string()).accepted();
-        let taint =
-            taint.map(|it| json!({ "key": "dedicated", "value": it, "effect": "NoSchedule" }));
-        let taints = json!({ "spec": { "taints": Vec::from_iter(taint) } }).to_string();
-        cluster.kubectl(&["patch", "node", name, "--type=merge", "-p", &taints], "").accepted();
+        cluster.node(name, pool, taint);
     }
     for (name, labels) in
         [(SHOP, json!({})), ("secure", json!({ "pod-security.kubernetes.io/enforce": "baseline" }))]
@@ -318,51 +185,10 @@ fn break_things(cluster: &Cluster<'_>) {
     cluster.apply(&dead);
 }
 
-fn template(app: &str, pool: &str, image: &str) -> Value {
-    json!({
-        "metadata": { "labels": { "app": app } },
-        "spec": {
-            "nodeSelector": { "pool": pool },
-            "containers": [{
-                "name": "main",
-                "image": image,
-                "readinessProbe": { "tcpSocket": { "port": 80 } },
-            }],
-        },
-    })
-}
-
-fn daemon_set_of(name: &str, pool: &str, more: &Value) -> Value {
-    let mut template = template(name, pool, "good:1");
-    for (key, value) in more.as_object().into_iter().flatten() {
-        template["spec"][key] = value.clone();
-    }
-    json!({
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": { "name": name },
-        "spec": { "selector": { "matchLabels": { "app": name } }, "template": template },
-    })
-}
-
 fn daemon_set(cluster: &Cluster<'_>, namespace: &str, name: &str, pool: &str, more: &Value) {
     let mut set = daemon_set_of(name, pool, more);
     set["metadata"]["namespace"] = json!(namespace);
     cluster.apply(&set);
-}
-
-fn stateful_set_of(name: &str, pool: &str, replicas: u8, image: &str) -> Value {
-    json!({
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": { "name": name, "namespace": SHOP },
-        "spec": {
-            "serviceName": name,
-            "replicas": replicas,
-            "selector": { "matchLabels": { "app": name } },
-            "template": template(name, pool, image),
-        },
-    })
 }
 
 fn stateful_set(cluster: &Cluster<'_>, name: &str, pool: &str, replicas: u8, image: &str) {
@@ -377,7 +203,7 @@ fn stateful_set(cluster: &Cluster<'_>, name: &str, pool: &str, replicas: u8, ima
             "whenUnsatisfiable": "DoNotSchedule",
         }]);
     }
-    service(cluster, name);
+    cluster.service(name);
     cluster.apply(&set);
 }
 
@@ -393,19 +219,6 @@ fn claims(cluster: &Cluster<'_>) {
             "resources": { "requests": { "storage": "1Gi" } },
         },
     }]);
-    service(cluster, "claim");
+    cluster.service("claim");
     cluster.apply(&set);
-}
-
-fn service(cluster: &Cluster<'_>, name: &str) {
-    cluster.apply(&json!({
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": { "name": name, "namespace": SHOP },
-        "spec": {
-            "clusterIP": "None",
-            "selector": { "app": name },
-            "ports": [{ "port": 80 }],
-        },
-    }));
 }

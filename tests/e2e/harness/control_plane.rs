@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     sync::Mutex,
 };
@@ -52,11 +53,16 @@ impl ControlPlane {
     /// # Panics
     /// With the end of the log, if one of them does not start.
     pub(crate) fn start(assets: &Path) -> Self {
-        Self::start_with_gates(assets, &[])
+        Self::start_with(assets, &[])
     }
 
     /// The same, with these feature gates, such as `A=true`.
     pub(crate) fn start_with_gates(assets: &Path, gates: &[&str]) -> Self {
+        Self::start_with(assets, &[&format!("--feature-gates={}", gates.join(","))])
+    }
+
+    /// The same, with these additional flags of kube-apiserver.
+    pub(crate) fn start_with(assets: &Path, more: &[&str]) -> Self {
         let folder = tempfile::Builder::new().prefix("setguard-e2e-").tempdir().expect("a folder");
         let [etcd_port, peer_port, port] = free_ports();
         write_keys(folder.path());
@@ -71,7 +77,7 @@ impl ControlPlane {
         let assets = assets.to_owned();
         let mut control_plane =
             ControlPlane { kubectl, port, assets, processes, etcd_port, folder };
-        control_plane.start_api_server(&[&format!("--feature-gates={}", gates.join(","))]);
+        control_plane.start_api_server(more);
         control_plane
     }
 
@@ -88,6 +94,11 @@ impl ControlPlane {
     /// Kills kube-apiserver, the newest program.
     pub(crate) fn stop_api_server(&mut self) {
         drop(self.processes.get_mut().expect("an unpoisoned lock").remove(0));
+    }
+
+    /// Where etcd listens.
+    pub(crate) const fn etcd(&self) -> SocketAddr {
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.etcd_port)
     }
 
     /// A folder for files of the tests.

@@ -1,0 +1,216 @@
+//! A cluster with controllers, scheduler and a stand-in for the kubelets, and `setguard audit` of it.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    process::{Command, Stdio},
+};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::harness::{control_plane::ControlPlane, kubectl::Output, process::eventually};
+
+/// The namespace of most sets.
+pub(super) const SHOP: &str = "shop";
+
+/// A control plane of its own, with a stand-in for the kubelets.
+pub(super) struct Cluster<'a> {
+    pub(super) plane: &'a ControlPlane,
+    /// Nodes that are down while commands are followed.
+    pub(super) down: &'a [&'a str],
+}
+
+impl Cluster<'_> {
+    pub(super) fn kubectl(&self, args: &[&str], stdin: &str) -> Output {
+        self.plane.kubectl.run(args, stdin)
+    }
+
+    pub(super) fn apply(&self, object: &Value) {
+        self.kubectl(&["apply", "-f", "-"], &object.to_string()).accepted();
+    }
+
+    pub(super) fn patch_status(&self, object: &str, namespace: &str, status: &Value) {
+        let patch = json!({ "status": status }).to_string();
+        let strategic = ["--subresource=status", "--type=strategic", "-p", &patch];
+        let args = [["patch", object, "-n", namespace].as_slice(), &strategic].concat();
+        self.kubectl(&args, "").accepted();
+    }
+
+    /// The findings by rule and object, with the help. Pods need not be patient here.
+    pub(super) fn audit(&self) -> BTreeMap<(String, String), String> {
+        let output = Command::new(env!("CARGO_BIN_EXE_setguard"))
+            .args(["audit", "--patience", "1s", "--format", "json", "--cluster-reports", "none"])
+            .env("KUBECONFIG", &self.plane.kubectl.kubeconfig)
+            .output()
+            .expect("setguard");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let report: Value = serde_json::from_slice(&output.stdout).expect(&said);
+        let findings = report["findings"].as_array().cloned().unwrap_or_default();
+        let found = findings.iter().map(|finding| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let (rule, kind) = (text(&finding["rule"]), text(&finding["object"]["kind"]));
+            let mut name = text(&finding["object"]["name"]);
+            if kind == "ControllerRevision" {
+                name.truncate(name.rfind('-').unwrap_or_default());
+            }
+            ((rule, format!("{kind}/{name}")), text(&finding["message"]))
+        });
+        found.collect()
+    }
+
+    /// Runs a command as a shell runs it. Meanwhile the kubelets work: kubectl waits until the pods
+    /// that it deletes are gone.
+    pub(super) fn follow(&self, command: &str, why: &str) {
+        let assets = self.plane.assets.display();
+        let path = format!("{assets}:{}", env::var("PATH").unwrap_or_default());
+        let mut shell = Command::new("sh")
+            .args(["-c", command])
+            .env("PATH", path)
+            .env("KUBECONFIG", &self.plane.kubectl.kubeconfig)
+            .env("HOME", &self.plane.kubectl.home)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        eventually("a printed command to end", || {
+            let _ = self.run_pods(self.down, 0);
+            match shell.try_wait() {
+                Ok(Some(_)) => Ok(()),
+                other => Err(format!("{why}\n$ {command}\n{other:?}")),
+            }
+        });
+        let output = shell.wait_with_output().expect("its output");
+        assert!(output.status.success(), "{why}\n$ {command}\n{output:?}");
+    }
+
+    /// Does once what kubelets do, but not on these nodes. Images with `bad` in their names cannot be
+    /// pulled. Succeeds if so many pods are ready.
+    pub(super) fn run_pods(&self, down: &[&str], wanted: usize) -> Result<(), String> {
+        let list = self.kubectl(&["get", "pods", "-A", "-o", "json"], "").json();
+        let mut ready = 0;
+        for pod in list["items"].as_array().into_iter().flatten() {
+            let text = |pointer: &str| pod.pointer(pointer).and_then(Value::as_str);
+            let node = text("/spec/nodeName").filter(|node| !down.contains(node));
+            let (Some(name), Some(namespace)) =
+                (text("/metadata/name").filter(|_| node.is_some()), text("/metadata/namespace"))
+            else {
+                continue;
+            };
+            if text("/metadata/deletionTimestamp").is_some() {
+                let now = ["--force", "--grace-period=0", "--ignore-not-found"];
+                let args = [["delete", "pod", name, "-n", namespace].as_slice(), &now].concat();
+                self.kubectl(&args, "");
+                continue;
+            }
+            if text("/status/startTime").is_none() {
+                let image = text("/spec/containers/0/image").unwrap_or_default();
+                let status = started(image);
+                self.patch_status(&format!("pod/{name}"), namespace, &status);
+            }
+            let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+            let mut conditions = conditions.filter(|it| it["type"] == "Ready");
+            ready += usize::from(conditions.any(|it| it["status"] == "True"));
+        }
+        let text = format!("{ready} of {wanted} pods are ready: {:#}", list["items"]);
+        if ready >= wanted { Ok(()) } else { Err(text) }
+    }
+
+    /// Creates a node of a pool, with a taint of this value.
+    pub(super) fn node(&self, name: &str, pool: &str, taint: Option<&str>) {
+        let room = json!({ "cpu": "4", "memory": "8Gi", "pods": "110" });
+        let ready = json!({ "type": "Ready", "status": "True" });
+        let labels = json!({ "pool": pool, "kubernetes.io/hostname": name });
+        let node = json!({
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": { "name": name, "labels": labels },
+            "status": { "allocatable": room, "capacity": room, "conditions": [ready] },
+        });
+        self.kubectl(&["create", "-f", "-"], &node.to_string()).accepted();
+        let taint =
+            taint.map(|it| json!({ "key": "dedicated", "value": it, "effect": "NoSchedule" }));
+        let taints = json!({ "spec": { "taints": Vec::from_iter(taint) } }).to_string();
+        self.kubectl(&["patch", "node", name, "--type=merge", "-p", &taints], "").accepted();
+    }
+
+    /// The Service of a StatefulSet.
+    pub(super) fn service(&self, name: &str) {
+        self.apply(&json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": { "name": name, "namespace": SHOP },
+            "spec": {
+                "clusterIP": "None",
+                "selector": { "app": name },
+                "ports": [{ "port": 80 }],
+            },
+        }));
+    }
+}
+
+/// The status of a pod that was just started.
+fn started(image: &str) -> Value {
+    let now = Timestamp::now().to_string();
+    let is_bad = image.contains("bad");
+    let state = if is_bad {
+        let message = format!("Back-off pulling image \"{image}\"");
+        json!({ "waiting": { "reason": "ImagePullBackOff", "message": message } })
+    } else {
+        json!({ "running": { "startedAt": now } })
+    };
+    let is_ready = if is_bad { "False" } else { "True" };
+    json!({
+        "phase": if is_bad { "Pending" } else { "Running" },
+        "startTime": now,
+        "conditions": [{ "type": "Ready", "status": is_ready, "lastTransitionTime": now }],
+        "containerStatuses": [{
+            "name": "main", "image": image, "imageID": "", "ready": !is_bad, "restartCount": 0,
+            "state": state,
+        }],
+    })
+}
+
+/// A pod template.
+fn template(app: &str, pool: &str, image: &str) -> Value {
+    json!({
+        "metadata": { "labels": { "app": app } },
+        "spec": {
+            "nodeSelector": { "pool": pool },
+            "containers": [{
+                "name": "main",
+                "image": image,
+                "readinessProbe": { "tcpSocket": { "port": 80 } },
+            }],
+        },
+    })
+}
+
+/// A DaemonSet on a pool of nodes, with these fields in its pods.
+pub(super) fn daemon_set_of(name: &str, pool: &str, more: &Value) -> Value {
+    let mut template = template(name, pool, "good:1");
+    for (key, value) in more.as_object().into_iter().flatten() {
+        template["spec"][key] = value.clone();
+    }
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": { "name": name },
+        "spec": { "selector": { "matchLabels": { "app": name } }, "template": template },
+    })
+}
+
+/// A StatefulSet on a pool of nodes.
+pub(super) fn stateful_set_of(name: &str, pool: &str, replicas: u8, image: &str) -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": { "name": name, "namespace": SHOP },
+        "spec": {
+            "serviceName": name,
+            "replicas": replicas,
+            "selector": { "matchLabels": { "app": name } },
+            "template": template(name, pool, image),
+        },
+    })
+}

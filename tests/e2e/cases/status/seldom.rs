@@ -1,0 +1,311 @@
+//! States that are seldom seen, each brought about with a trick, which its function names.
+
+use jiff::{Span, Timestamp};
+use serde_json::{Value, json};
+
+use super::{
+    CONTROLLERS,
+    cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of},
+};
+use crate::{
+    etcd,
+    harness::{control_plane::ControlPlane, process::eventually},
+    namespace::Namespace,
+};
+
+/// The user that deletes the pods of DaemonSets.
+const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
+
+/// What is found: the rule and the object, and what the message says about it.
+const EXPECTED: [(&str, &str, &str); 11] = [
+    ("claim-size-differs", "StatefulSet/bigger", "data-bigger-0 asks for less than the template"),
+    ("claim-size-differs", "StatefulSet/grown", "data-grown-0 asks for more than the template"),
+    ("pdb-blocks-drain", "StatefulSet/guarded", "all of its 3 pods are healthy"),
+    ("pdb-blocks-drain", "StatefulSet/index", "all of its 3 pods are healthy"),
+    ("pdb-blocks-drain", "StatefulSet/helped", "does not implement the scale subresource"),
+    ("pdb-without-scale", "DaemonSet/helper", "its PodDisruptionBudget team has maxUnavailable"),
+    ("revision-left-behind", "DaemonSet/by-hand", "with updateStrategy OnDelete nothing replaces"),
+    ("revision-left-behind", "StatefulSet/canary", "1 pod (canary-0) of an older template"),
+    ("revision-left-behind", "StatefulSet/manual", "2 pods (manual-0, manual-1) of an older"),
+    ("two-pods-on-node", "DaemonSet/surge", "1 node with more than one of its pods (edge)"),
+    ("two-pods-on-node", "DaemonSet/twice", "binding 'keep' denied request: not now"),
+];
+
+pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
+    let plane = ControlPlane::start_with(&shared.control_plane.assets, &[etcd::JSON]);
+    let controllers = [CONTROLLERS, &["disruption-controller"]].concat();
+    plane.start_controllers(&controllers);
+    plane.start_scheduler();
+    let cluster = Cluster { plane: &plane, down: &[] };
+    set_the_stage(&cluster);
+    eventually("all pods to run, and nothing to be found", || {
+        cluster.run_pods(&[], PODS)?;
+        let found = cluster.audit();
+        if found.is_empty() { Ok(()) } else { Err(format!("{found:#?}")) }
+    });
+
+    surge_without_end(&cluster);
+    claims(&cluster);
+    old_revisions(&cluster);
+    budgets(&cluster);
+    let found = eventually("everything to be named", || {
+        let _ = cluster.run_pods(&[], 0);
+        let found = cluster.audit();
+        let is_named = |(rule, object, text): &(&str, &str, &str)| {
+            let key = ((*rule).to_owned(), (*object).to_owned());
+            found.get(&key).is_some_and(|message| message.contains(text))
+        };
+        let all = EXPECTED.iter().all(is_named);
+        if all && found.len() == EXPECTED.len() { Ok(found) } else { Err(format!("{found:#?}")) }
+    });
+    let status = ["-o", "jsonpath={.status.numberReady}/{.status.updatedNumberScheduled}"];
+    for name in ["surge", "twice"] {
+        let get = ["get", "daemonset", name, "-n", SHOP];
+        let shown = cluster.kubectl(&[&get, status.as_slice()].concat(), "").accepted().stdout;
+        assert_eq!(shown, "1/", "{name}: one ready, none updated, and nothing of the second pod");
+    }
+
+    for ((rule, object), message) in &found {
+        if rule == "pdb-without-scale" {
+            // What the StatefulSet beside it says repairs this too.
+            continue;
+        }
+        let command = message.split('`').nth(1).expect("a command");
+        cluster.follow(command, &format!("{rule} of {object}: {message}"));
+        if object == "StatefulSet/grown" {
+            assert!(message.contains("and apply the manifest with the new size"), "{message}");
+            with_claims(&cluster, "grown", "disk", "2Gi");
+        }
+    }
+    eventually("everything to be repaired", || {
+        let _ = cluster.run_pods(&[], 0);
+        let left = cluster.audit();
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:#?}")) }
+    });
+}
+
+/// How many pods run at first.
+const PODS: usize = 15;
+
+fn set_the_stage(cluster: &Cluster<'_>) {
+    cluster.node("n0", "main", None);
+    cluster.node("n1", "main", None);
+    cluster.node("edge", "edge", None);
+    cluster
+        .apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": SHOP } }));
+    for (class, expands) in [("disk", true), ("rigid", false)] {
+        cluster.apply(&json!({
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": { "name": class },
+            "provisioner": "kubernetes.io/no-provisioner",
+            "allowVolumeExpansion": expands,
+        }));
+        cluster.apply(&json!({
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": { "name": format!("{class}-0") },
+            "spec": {
+                "capacity": { "storage": "1Gi" },
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": class,
+                "hostPath": { "path": format!("/var/lib/{class}-0") },
+            },
+        }));
+    }
+    for name in ["surge", "twice"] {
+        daemon_set(cluster, name, "edge", "good:1", &surge());
+    }
+    with_claims(cluster, "grown", "disk", "1Gi");
+    with_claims(cluster, "bigger", "rigid", "1Gi");
+    for (name, strategy) in [("canary", partition()), ("manual", on_delete())] {
+        stateful_set(
+            cluster,
+            name,
+            2,
+            "good:1",
+            &json!({ "spec": { "updateStrategy": strategy } }),
+        );
+    }
+    daemon_set(cluster, "by-hand", "main", "good:1", &on_delete());
+    for (name, replicas) in [("guarded", 2), ("index", 1)] {
+        stateful_set(cluster, name, replicas, "good:1", &labelled("store"));
+    }
+    stateful_set(cluster, "helped", 1, "good:1", &labelled("team"));
+    let mut helper = daemon_set_of("helper", "edge", &json!({}));
+    merge(&mut helper, &labelled("team"));
+    helper["metadata"]["namespace"] = json!(SHOP);
+    cluster.apply(&helper);
+}
+
+/// The trick: a policy denies it to the controller to delete the old pods of two surges. One of the
+/// sets is then to do without a surge.
+fn surge_without_end(cluster: &Cluster<'_>) {
+    let admission = "admissionregistration.k8s.io/v1";
+    cluster.apply(&json!({
+        "apiVersion": admission,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": { "name": "keep" },
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": { "resourceRules": [{
+                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"],
+                "resources": ["pods"],
+            }] },
+            "matchConditions": [{
+                "name": "surges",
+                "expression": format!(
+                    "request.userInfo.username == '{DAEMON_SET_CONTROLLER}' && \
+                     oldObject.metadata.labels['app'] in ['surge', 'twice']"
+                ),
+            }],
+            "validations": [{ "expression": "false", "message": "not now" }],
+        },
+    }));
+    cluster.apply(&json!({
+        "apiVersion": admission,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": { "name": "keep" },
+        "spec": { "policyName": "keep", "validationActions": ["Deny"] },
+    }));
+    let all = ["delete", "pods", "-n", SHOP, "-l", "app=surge", "--dry-run=server"];
+    let as_controller = [all.as_slice(), &["--as", DAEMON_SET_CONTROLLER]].concat();
+    eventually("the controller to be refused", || {
+        let output = cluster.kubectl(&as_controller, "");
+        if output.stderr.contains("not now") { Ok(()) } else { Err(output) }
+    });
+    for name in ["surge", "twice"] {
+        daemon_set(cluster, name, "edge", "good:2", &surge());
+    }
+    eventually("two pods of each on the node", || {
+        let _ = cluster.run_pods(&[], 0);
+        let args = ["get", "pods", "-n", SHOP, "-l", "app in (surge, twice)", "-o", "name"];
+        let pods = cluster.kubectl(&args, "").accepted().stdout;
+        if pods.lines().count() == 4 { Ok(()) } else { Err(pods) }
+    });
+    daemon_set(
+        cluster,
+        "twice",
+        "edge",
+        "good:2",
+        &json!({ "rollingUpdate": { "maxUnavailable": 1 } }),
+    );
+}
+
+/// Somebody makes a claim larger; and somebody creates a set again, with larger claims.
+fn claims(cluster: &Cluster<'_>) {
+    let larger =
+        json!({ "spec": { "resources": { "requests": { "storage": "2Gi" } } } }).to_string();
+    let args = ["patch", "pvc", "data-grown-0", "-n", SHOP, "--type=merge", "-p", &larger];
+    cluster.kubectl(&args, "").accepted();
+    let args = ["delete", "statefulset", "bigger", "-n", SHOP, "--cascade=orphan"];
+    cluster.kubectl(&args, "").accepted();
+    with_claims(cluster, "bigger", "rigid", "2Gi");
+}
+
+/// New templates that do not reach all pods; and then eight days pass. The trick: what etcd has stored
+/// is changed.
+fn old_revisions(cluster: &Cluster<'_>) {
+    for (name, strategy) in [("canary", partition()), ("manual", on_delete())] {
+        stateful_set(
+            cluster,
+            name,
+            2,
+            "good:2",
+            &json!({ "spec": { "updateStrategy": strategy } }),
+        );
+    }
+    daemon_set(cluster, "by-hand", "main", "good:2", &on_delete());
+    let revisions = eventually("a second revision of each", || {
+        let _ = cluster.run_pods(&[], 0);
+        let args = ["get", "controllerrevisions", "-n", SHOP, "-o", "name"];
+        let names = cluster.kubectl(&args, "").accepted().stdout;
+        let of = |set: &str| names.matches(&format!("/{set}-")).count();
+        let all = ["by-hand", "canary", "manual"].iter().all(|set| of(set) == 2);
+        if all { Ok(names) } else { Err(names) }
+    });
+    let then = Timestamp::now() - Span::new().hours(8 * 24);
+    for name in revisions.lines().filter_map(|it| it.strip_prefix("controllerrevision.apps/")) {
+        let key = format!("/registry/controllerrevisions/{SHOP}/{name}");
+        etcd::rewrite(cluster.plane, &key, |revision| {
+            let time = then.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+            revision["metadata"]["creationTimestamp"] = json!(time);
+        });
+    }
+}
+
+/// One budget that wants all pods of two sets, and one of which a DaemonSet has pods too.
+fn budgets(cluster: &Cluster<'_>) {
+    for (name, wants) in
+        [("store", json!({ "minAvailable": 3 })), ("team", json!({ "maxUnavailable": 1 }))]
+    {
+        let mut budget = json!({
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": { "name": name, "namespace": SHOP },
+            "spec": { "selector": { "matchLabels": { "part-of": name } } },
+        });
+        merge(&mut budget["spec"], &wants);
+        cluster.apply(&budget);
+    }
+}
+
+fn surge() -> Value {
+    json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } })
+}
+
+fn on_delete() -> Value {
+    json!({ "type": "OnDelete" })
+}
+
+fn partition() -> Value {
+    json!({ "rollingUpdate": { "partition": 1 } })
+}
+
+/// Pods with this label.
+fn labelled(part_of: &str) -> Value {
+    json!({ "spec": { "template": { "metadata": { "labels": { "part-of": part_of } } } } })
+}
+
+/// Puts these fields into an object.
+fn merge(object: &mut Value, more: &Value) {
+    match more {
+        Value::Object(fields) => {
+            fields.iter().for_each(|(key, value)| merge(&mut object[key.as_str()], value));
+        }
+        value => *object = value.clone(),
+    }
+}
+
+fn daemon_set(cluster: &Cluster<'_>, name: &str, pool: &str, image: &str, strategy: &Value) {
+    let mut set = daemon_set_of(name, pool, &json!({}));
+    set["metadata"]["namespace"] = json!(SHOP);
+    set["spec"]["updateStrategy"] = strategy.clone();
+    set["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
+    cluster.apply(&set);
+}
+
+fn stateful_set(cluster: &Cluster<'_>, name: &str, replicas: u8, image: &str, more: &Value) {
+    let mut set = stateful_set_of(name, "main", replicas, image);
+    merge(&mut set, more);
+    cluster.service(name);
+    cluster.apply(&set);
+}
+
+/// A StatefulSet with one pod, which has a claim.
+fn with_claims(cluster: &Cluster<'_>, name: &str, class: &str, size: &str) {
+    let claim = json!({
+        "metadata": { "name": "data" },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": class,
+            "resources": { "requests": { "storage": size } },
+        },
+    });
+    let mut set = stateful_set_of(name, "main", 1, "good:1");
+    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
+        json!([{ "name": "data", "mountPath": "/data" }]);
+    set["spec"]["volumeClaimTemplates"] = json!([claim]);
+    cluster.service(name);
+    cluster.apply(&set);
+}
