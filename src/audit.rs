@@ -12,11 +12,18 @@ mod judge;
 mod metrics;
 mod scan;
 
-use std::{cell::RefCell, io::Write as _, path::PathBuf, rc::Rc};
+use std::{
+    cell::RefCell, convert::Infallible, io::Write as _, path::PathBuf, process::ExitCode, rc::Rc,
+    time::Duration,
+};
 
 use anyhow::bail;
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
+use tokio::{
+    signal::unix::{self, SignalKind},
+    time::sleep,
+};
 
 use self::{
     cluster_reports::{ClusterReports, Unwritten},
@@ -40,6 +47,9 @@ use crate::{
     rules::status::rule::Audit,
 };
 
+/// How often the bar moves while nothing comes.
+const TICK: Duration = Duration::from_millis(200);
+
 /// Check a running cluster: what is wrong with its DaemonSets and StatefulSets, and why
 ///
 /// Reads the cluster with the kubeconfig, or as a pod of the cluster, and changes nothing unless
@@ -53,6 +63,7 @@ Exit codes:
   1  something is wrong that would be denied
   2  wrong usage, an invalid policy, no cluster, or an answer that cannot be read; with --strict also
      if something may not be read
+  130, 143  a signal has ended it
 
 Examples:
   setguard audit
@@ -60,6 +71,9 @@ Examples:
   setguard audit --format json --policy policy.yaml
   setguard audit --output sarif=cluster.sarif --output junit=cluster.xml")]
 pub struct AuditArgs {
+    /// Audit all namespaces, as without -n
+    #[arg(short = 'A', long, conflicts_with = "namespaces")]
+    all_namespaces: bool,
     /// Audit only this namespace. May be given more than once; without it all namespaces are audited
     #[arg(short, long = "namespace", value_name = "NAMESPACE", value_parser = namespace)]
     namespaces: Vec<String>,
@@ -93,17 +107,46 @@ pub struct AuditArgs {
 /// # Errors
 /// When the policy or a feature gate is invalid, the cluster cannot be reached, or the report cannot
 /// be written.
-pub fn run(args: &AuditArgs) -> anyhow::Result<Exit> {
-    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error) };
+pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
+    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error.into()) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(audit(args, policy))
+    runtime.block_on(async {
+        let progress = Rc::new(RefCell::new(Progress::reading()));
+        tokio::select! {
+            done = audit(args, policy, progress.clone()) => done.map(Into::into),
+            never = tick(&progress) => match never {},
+            // What was prepared is removed, and so is the bar.
+            code = signal() => code.map(ExitCode::from),
+        }
+    })
 }
 
-async fn audit(args: &AuditArgs, policy: Policy) -> anyhow::Result<Exit> {
+/// Shows that the audit goes on while it waits.
+async fn tick(progress: &RefCell<Progress>) -> Infallible {
+    loop {
+        sleep(TICK).await;
+        progress.borrow_mut().tick();
+    }
+}
+
+/// Waits for a signal to end: the exit code that shells report for a process that it has killed.
+async fn signal() -> anyhow::Result<u8> {
+    let mut interrupt = unix::signal(SignalKind::interrupt())?;
+    let mut terminate = unix::signal(SignalKind::terminate())?;
+    Ok(tokio::select! {
+        _ = interrupt.recv() => 128 + 2,
+        _ = terminate.recv() => 128 + 15,
+    })
+}
+
+async fn audit(
+    args: &AuditArgs,
+    policy: Policy,
+    progress: Rc<RefCell<Progress>>,
+) -> anyhow::Result<Exit> {
     let reports = Reports::open(&args.output, &Repository::find(), &policy)?;
     let metrics = args.metrics_file.as_deref().map(|path| Metrics::create(path, &policy));
     let metrics = metrics.transpose()?;
-    let progress = Rc::new(RefCell::new(Progress::new("reading")));
     let bar = progress.clone();
     let on_busy = move || {
         let say = || writeln!(Printable::new(anstream::stderr()), "note: {THROTTLED}");
@@ -124,7 +167,11 @@ async fn audit(args: &AuditArgs, policy: Policy) -> anyhow::Result<Exit> {
         seen.missing.forbidden().chain(seen.missing.failures.iter().cloned()).for_each(|why| {
             let _ = writeln!(Printable::new(anstream::stderr()), "error: {why}");
         });
-        bail!("neither DaemonSets nor StatefulSets can be read; name namespaces with -n");
+        let advice = match seen.missing.is_forbidden() && namespaces.is_empty() {
+            true => "; name namespaces with -n",
+            false => "",
+        };
+        bail!("neither DaemonSets nor StatefulSets can be read{advice}");
     }
     let audit = Audit {
         observed: &seen.observed,
@@ -174,6 +221,7 @@ fn finish(
         exit = Exit::Error;
         reports.failure(failure);
     }
+    summary.is_incomplete = missing.is_incomplete();
     let mut occurrences = Occurrences::default();
     for mut object in found.worst_first() {
         for diagnostic in &mut object.diagnostics {

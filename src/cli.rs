@@ -100,7 +100,7 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => diff::run(&args).map(Into::into),
         Command::Plan(args) => plan::run(&args).map(Into::into),
         #[cfg(feature = "server")]
-        Command::Audit(args) => audit::run(&args).map(Into::into),
+        Command::Audit(args) => audit::run(&args),
         Command::Inject(args) => inject::run(&args).map(Into::into),
         #[cfg(feature = "server")]
         Command::Try(args) => trial::run(&args).map(Into::into),

@@ -9,7 +9,11 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{cluster::Cluster, harness::process::Process, numbers::memory};
+use crate::{
+    cluster::Cluster,
+    harness::process::Process,
+    numbers::{memory, processor_seconds},
+};
 
 /// Measures and prints the results.
 pub(crate) fn measure() {
@@ -28,8 +32,9 @@ fn run(name: &str, unhealthy: usize) {
     let variables = [("KUBECONFIG", kubeconfig.as_os_str())];
     let mut process =
         Process::start_with(program, &["audit", "--format=json"], &variables, folder.path());
-    let mut peak = 0.0_f64;
+    let (mut peak, mut processor) = (0.0_f64, 0.0_f64);
     let status = loop {
+        processor = processor.max(processor_seconds(process.id()));
         peak = peak.max(memory(process.id(), "VmHWM").unwrap_or_default());
         if let Some(status) = process.ended() {
             break status;
@@ -46,7 +51,8 @@ fn run(name: &str, unhealthy: usize) {
     let pods = sent.get("pods").copied().unwrap_or(0);
     assert!(unhealthy > 0 || pods == 0, "no pod may be read when all is healthy");
     println!(
-        "{name:22} {seconds:.1} s  {peak:.1} MiB at most, {} MiB read, of which {} MiB pods",
+        "{name:22} {processor:.1} s of processor in {seconds:.1} s  {peak:.1} MiB at most, {} MiB read, \
+         of which {} MiB pods",
         sent.values().sum::<usize>() >> 20,
         pods >> 20
     );

@@ -18,6 +18,8 @@ use crate::reviews;
 
 /// How many namespaces the objects are spread over.
 const NAMESPACES: usize = 200;
+/// How many sets of each kind the pods belong to: so many that owner and pod are in one namespace.
+const OWNERS: usize = 12 * NAMESPACES;
 
 /// What the API server of a cluster sends.
 #[derive(Clone)]
@@ -162,10 +164,11 @@ impl Cluster {
         }
         let number = |key| value(key).and_then(|it| it.parse::<usize>().ok());
         let namespace = path.split_once("/namespaces/").and_then(|(_, rest)| rest.split_once('/'));
-        let page = match namespace {
-            Some((namespace, _)) => kind.page_of(namespace),
-            None => kind.page(number("continue").unwrap_or(0), number("limit")),
+        let indices = match namespace {
+            Some((namespace, _)) => kind.indices_in(namespace),
+            None => (0..kind.count).collect(),
         };
+        let page = kind.page(&indices, number("continue").unwrap_or(0), number("limit"));
         *self.sent.lock().expect("an unpoisoned lock").entry(kind.plural).or_default() +=
             page.len();
         whole(&mut stream, &page)
@@ -178,26 +181,38 @@ impl Kind {
             0 => "default".to_owned(),
             i => format!("team-{i}"),
         };
-        let name = format!("{}-{i}", self.plural);
-        let is_healthy = self.unhealthy == 0 || !i.is_multiple_of(self.unhealthy);
-        let ready = if is_healthy { "3" } else { "2" };
+        // The pods of a namespace belong to the sets there.
+        let (of, number) = (i % OWNERS, i / OWNERS);
+        let (kind, owner) = match number % 2 {
+            0 => ("DaemonSet", format!("daemonsets-{of}")),
+            _ => ("StatefulSet", format!("statefulsets-{of}")),
+        };
+        let name = match self.plural {
+            "pods" => format!("{owner}-{}", number / 2),
+            plural => format!("{plural}-{i}"),
+        };
+        // One in each block, and in another namespace each time.
+        let is_unhealthy =
+            self.unhealthy > 0 && i % self.unhealthy == i / self.unhealthy % self.unhealthy;
+        let ready = if is_unhealthy { "2" } else { "3" };
         let object = self.template.replace("@NAMESPACE@", &namespace).replace("@NAME@", &name);
+        let object = object.replace("@OWNER@", &owner).replace("@OWNER-KIND@", kind);
         object.replace("\"@READY@\"", ready)
     }
 
-    /// The objects of a namespace.
-    fn page_of(&self, namespace: &str) -> String {
+    /// The indices of the objects in a namespace.
+    fn indices_in(&self, namespace: &str) -> Vec<usize> {
         let number = namespace.strip_prefix("team-").map_or(Ok(0), str::parse);
         let first = number.unwrap_or(self.count);
-        let objects = (first..self.count).step_by(NAMESPACES).map(|i| self.object(i));
-        let objects: Vec<String> = objects.collect();
-        format!("{{\"metadata\":{{}},\"items\":[{}]}}", objects.join(","))
+        (first..self.count).step_by(NAMESPACES).collect()
     }
 
-    fn page(&self, first: usize, limit: Option<usize>) -> String {
-        let end = self.count.min(first + limit.unwrap_or(self.count));
-        let objects: Vec<String> = (first..end).map(|i| self.object(i)).collect();
-        let next = if end < self.count { end.to_string() } else { String::new() };
+    fn page(&self, indices: &[usize], first: usize, limit: Option<usize>) -> String {
+        let rest = indices.get(first..).unwrap_or_default();
+        let here = rest.get(..limit.unwrap_or(rest.len())).unwrap_or(rest);
+        let objects: Vec<String> = here.iter().map(|i| self.object(*i)).collect();
+        let end = first + here.len();
+        let next = if end < indices.len() { end.to_string() } else { String::new() };
         let metadata = json!({"resourceVersion": "1000000", "continue": next});
         format!("{{\"metadata\":{metadata},\"items\":[{}]}}", objects.join(","))
     }
@@ -263,6 +278,10 @@ fn pod() -> Value {
     let template = pod["spec"]["template"]["spec"].take();
     pod["spec"] = template;
     pod["spec"]["nodeName"] = "nodes-1".into();
+    pod["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "apps/v1", "kind": "@OWNER-KIND@", "name": "@OWNER@", "controller": true,
+        "uid": "44c1b2fb-1f6b-4f3d-8f21-fd0793541649",
+    }]);
     pod["status"] = json!({
         "phase": "Running", "podIP": "10.1.0.7", "qosClass": "Burstable",
         "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T09:21:30Z"}],

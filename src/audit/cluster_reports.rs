@@ -170,7 +170,7 @@ async fn existing(
         let labels = Some(format!("{}={}", LABEL.0, LABEL.1).into());
         let list = List { path, is_bare: true, labels, fields: None };
         let mut wrong = None;
-        let listed = reader.list(&list, |items, _| {
+        let listed = reader.list(&list, |items| {
             for item in items {
                 match serde_json::from_str(item.get()) {
                     Ok(Existing { metadata: Metadata { name, namespace, mut annotations } }) => {

@@ -139,19 +139,20 @@ impl Scan<'_> {
         namespace: Option<&str>,
         add: impl Fn(&mut Seen, &str) -> Result<(), String>,
     ) {
-        let (mut done, mut known) = (0, 0);
-        let on_page = |items: &[&RawValue], remaining: usize| {
+        let name = collection.name();
+        let now = match namespace {
+            Some(namespace) => format!("{name} in {namespace}"),
+            None => name,
+        };
+        self.seen.borrow().progress.borrow().says(now);
+        let on_page = |items: &[&RawValue]| {
             let mut seen = self.seen.borrow_mut();
-            let total = done + items.len() + remaining;
             for item in items {
                 if let Err(failure) = add(&mut seen, item.get()) {
                     seen.missing.failures.push(failure);
                 }
             }
-            let mut progress = seen.progress.borrow_mut();
-            progress.add_steps(total.saturating_sub(known));
-            progress.advance_by(items.len());
-            (done, known) = (done + items.len(), known.max(total));
+            seen.progress.borrow_mut().advance_by(items.len());
         };
         let listed = self.reader.list(&collection.list(namespace), on_page).await;
         let mut seen = self.seen.borrow_mut();
@@ -243,6 +244,12 @@ impl Seen {
                 let (namespaces, _) = forbidden.or_insert_with(|| (vec![], why.clone()));
                 namespaces.extend(namespace.map(str::to_owned));
             }
+            // The same for each list that follows.
+            Problem::Unreachable(why) => {
+                if !self.missing.failures.contains(why) {
+                    self.missing.failures.push(why.clone());
+                }
+            }
             problem => {
                 let place = namespace.map(|it| format!(" in namespace {it}")).unwrap_or_default();
                 self.missing.failures.push(format!("{name}{place}: {problem}"));
@@ -273,6 +280,16 @@ impl Missing {
             };
             format!("{name} cannot be read{place}, so the rules about them are silent: {why}")
         })
+    }
+
+    /// Whether something must not be read.
+    pub(super) fn is_forbidden(&self) -> bool {
+        !self.forbidden.is_empty()
+    }
+
+    /// Whether the cluster could not be read to its end.
+    pub(super) fn is_incomplete(&self) -> bool {
+        !self.failures.is_empty()
     }
 
     /// Whether all sets were read.

@@ -1,6 +1,6 @@
 //! Calls of the API server, with limits for time and size.
 
-use std::{io, time::Duration};
+use std::{error::Error, io, time::Duration};
 
 use futures::{Stream, TryStreamExt as _};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -48,6 +48,9 @@ pub(crate) enum Problem {
     /// The answer is larger than the limit.
     #[error("the answer is too large")]
     TooLarge,
+    /// The API server cannot be reached, or does not answer in time.
+    #[error("{0}")]
+    Unreachable(String),
     /// Anything else.
     #[error("{0}")]
     Failed(String),
@@ -80,7 +83,10 @@ async fn send<E: Into<anyhow::Error>>(
 ) -> Result<Body, Problem> {
     let request = request.map_err(Problem::failed)?.map(Body::from);
     let response = timeout(limit, client.send(request)).await;
-    let response = response.map_err(|_| slow(limit))?.map_err(Problem::failed)?;
+    let response = response.map_err(|_| slow(limit))?.map_err(|error| match error {
+        kube::Error::Service(error) => Problem::Unreachable(cause(&*error)),
+        error => Problem::failed(error),
+    })?;
     let code = response.status().as_u16();
     if response.status().is_success() {
         return Ok(response.into_body());
@@ -111,7 +117,7 @@ pub(super) async fn text<E: Into<anyhow::Error>>(
         if error.is::<LengthLimitError>() {
             Problem::TooLarge
         } else {
-            Problem::Failed(format!("the answer broke off: {error}"))
+            Problem::Failed(format!("the answer broke off: {}", cause(&*error)))
         }
     })?;
     String::from_utf8(body.to_bytes().into()).map_err(Problem::failed)
@@ -129,5 +135,15 @@ pub(super) async fn lines<E: Into<anyhow::Error>>(
 }
 
 fn slow(limit: Duration) -> Problem {
-    Problem::Failed(format!("no answer within {limit:?}"))
+    Problem::Unreachable(format!("no answer within {limit:?}"))
+}
+
+/// The innermost cause of an error, which is the one that tells something: those around it say that a
+/// request failed.
+fn cause(error: &(dyn Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
 }

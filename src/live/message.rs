@@ -23,8 +23,6 @@ pub(super) struct PageMeta {
     pub(super) resource_version: Option<String>,
     #[serde(rename = "continue")]
     pub(super) next: Option<String>,
-    /// How many objects follow, if the API server knows it.
-    pub(super) remaining_item_count: Option<usize>,
 }
 
 /// An event of a watch.

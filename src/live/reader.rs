@@ -3,16 +3,22 @@
 
 use std::{
     borrow::Cow,
-    cell::Cell,
+    cell::{Cell, RefCell},
+    error::Error as _,
     time::{Duration, Instant},
 };
 
-use anyhow::Context as _;
+use anyhow::anyhow;
 use hyper::{
     Request,
     header::{HeaderValue, USER_AGENT},
 };
-use kube::{Client, Config, api::ListParams, config::KubeConfigOptions, core};
+use kube::{
+    Client, Config,
+    api::ListParams,
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
+    core,
+};
 use serde_json::value::RawValue;
 use tokio::{sync::Semaphore, time::sleep};
 
@@ -51,6 +57,10 @@ pub(crate) type Call = Result<Request<Vec<u8>>, core::request::Error>;
 /// A client for commands that run once. It is for one thread.
 pub(crate) struct Reader {
     client: Client,
+    /// Where the API server is.
+    url: String,
+    /// Why it can no longer be reached. It is then not asked again.
+    lost: RefCell<Option<String>>,
     turns: Semaphore,
     /// No request is sent before.
     not_before: Cell<Option<Instant>>,
@@ -81,20 +91,15 @@ impl Reader {
         command: &str,
         on_busy: impl FnOnce() + 'static,
     ) -> anyhow::Result<Self> {
-        let mut config = match context {
-            None => Config::infer().await.context("no usable kubeconfig")?,
-            Some(name) => {
-                let context = Some(name.to_owned());
-                let options = KubeConfigOptions { context, ..KubeConfigOptions::default() };
-                Config::from_kubeconfig(&options).await.context("no usable kubeconfig")?
-            }
-        };
+        let mut config = configuration(context).await?;
         let agent = format!("setguard-{command}/{}", env!("CARGO_PKG_VERSION"));
         config.headers.push((USER_AGENT, HeaderValue::try_from(agent)?));
         // It would repeat a request fifteen times.
         config.default_retry = false;
         config.connect_timeout = Some(CONNECT);
         Ok(Reader {
+            url: config.cluster_url.to_string().trim_end_matches('/').to_owned(),
+            lost: RefCell::new(None),
             client: Client::try_from(config)?,
             turns: Semaphore::new(AT_ONCE),
             not_before: Cell::new(None),
@@ -125,12 +130,12 @@ impl Reader {
         self.call(request, LARGEST_PAGE).await
     }
 
-    /// Lists page by page. `on_page` gets the JSON of the objects, without `apiVersion` and `kind`, and
-    /// how many follow if the API server says so. It may get an object again, newer.
+    /// Lists page by page. `on_page` gets the JSON of the objects, without `apiVersion` and `kind`. It may
+    /// get an object again, newer.
     pub(crate) async fn list(
         &self,
         list: &List,
-        mut on_page: impl FnMut(&[&RawValue], usize),
+        mut on_page: impl FnMut(&[&RawValue]),
     ) -> Result<(), Problem> {
         let request = core::Request::new(&list.path);
         let mut params = ListParams {
@@ -160,8 +165,7 @@ impl Reader {
                 Err(problem) => return Err(problem),
             };
             let page: Page<'_> = serde_json::from_str(&text).map_err(Problem::failed)?;
-            let remaining = page.metadata.remaining_item_count.unwrap_or(0);
-            on_page(&page.items.unwrap_or_default(), remaining);
+            on_page(&page.items.unwrap_or_default());
             params.continue_token = page.metadata.next.filter(|next| !next.is_empty());
             if params.continue_token.is_none() {
                 return Ok(());
@@ -176,6 +180,9 @@ impl Reader {
         let mut tries = 1;
         loop {
             self.wait().await;
+            if let Some(why) = self.lost.borrow().clone() {
+                return Err(Problem::Unreachable(why));
+            }
             let request = Ok::<_, core::request::Error>(request.clone());
             let pause = match call::text(&self.client, request, CALL, most).await {
                 Err(Problem::Busy { pause, .. }) if tries < TRIES_WHILE_BUSY => {
@@ -184,7 +191,12 @@ impl Reader {
                     }
                     pause.unwrap_or(PAUSE)
                 }
-                Err(Problem::Failed(_)) if tries < TRIES => PAUSE * tries,
+                Err(Problem::Failed(_) | Problem::Unreachable(_)) if tries < TRIES => PAUSE * tries,
+                Err(Problem::Unreachable(why)) => {
+                    let why = format!("the API server {} does not answer: {why}", self.url);
+                    self.lost.replace(Some(why.clone()));
+                    return Err(Problem::Unreachable(why));
+                }
                 outcome => return outcome,
             };
             tries += 1;
@@ -200,4 +212,26 @@ impl Reader {
             sleep(pause.max(Duration::from_millis(1))).await;
         }
     }
+}
+
+/// How to reach the cluster: with this context of the kubeconfig, with its current one, or as a pod.
+async fn configuration(context: Option<&str>) -> anyhow::Result<Config> {
+    const UNUSABLE: &str = "no usable kubeconfig";
+    let Some(name) = context else {
+        // The error tells of both ways, and names its cause twice.
+        return Config::infer().await.map_err(|error| match error.source() {
+            Some(source) => anyhow!("{UNUSABLE}: {source}; and this is no pod of a cluster"),
+            None => anyhow!("{UNUSABLE}: {error}"),
+        });
+    };
+    let options =
+        KubeConfigOptions { context: Some(name.to_owned()), ..KubeConfigOptions::default() };
+    Config::from_kubeconfig(&options).await.map_err(|error| match (error, Kubeconfig::read()) {
+        (KubeconfigError::LoadContext(_), Ok(read)) => {
+            let known: Vec<_> = read.contexts.into_iter().map(|it| it.name).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            anyhow!("{UNUSABLE}: it has no context {name:?}; its contexts are: {known}")
+        }
+        (error, _) => anyhow!("{UNUSABLE}: {error}"),
+    })
 }

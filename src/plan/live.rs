@@ -102,7 +102,7 @@ impl Cluster {
     ) -> anyhow::Result<()> {
         let list = List { path: path.to_owned(), ..List::default() };
         let mut wrong = None;
-        let listed = self.reader.list(&list, |items, _| {
+        let listed = self.reader.list(&list, |items| {
             for item in items {
                 let read = add_one(input, api_version, kind, item.get(), namespace);
                 wrong = wrong.take().or(read.err());

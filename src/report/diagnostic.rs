@@ -165,6 +165,8 @@ pub(crate) struct Summary {
     pub(crate) hidden: Hidden,
     /// Which sets have neither an error nor a warning, if the objects are those of a cluster.
     pub(crate) healthy: Option<Healthy>,
+    /// Whether not all of the cluster could be read.
+    pub(crate) is_incomplete: bool,
 }
 
 /// How many sets are healthy.
@@ -234,6 +236,7 @@ impl fmt::Display for Summary {
             passed_over,
             hidden,
             healthy,
+            is_incomplete,
         } = self;
         let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
         if let Some(Healthy { daemon_sets, stateful_sets }) = healthy {
@@ -241,7 +244,11 @@ impl fmt::Display for Summary {
             writeln!(f, "{denied} with errors, {warned} with warnings")?;
             let (daemon_sets, stateful_sets) =
                 (count(daemon_sets, "DaemonSet"), count(stateful_sets, "StatefulSet"));
-            return write!(f, "healthy: {daemon_sets}, {stateful_sets}");
+            write!(f, "healthy: {daemon_sets}, {stateful_sets}")?;
+            return match is_incomplete {
+                true => write!(f, "\nnot everything could be read, so this is not all"),
+                false => Ok(()),
+            };
         }
         write!(f, "{} judged in {}", count(objects, "object"), count(files, "file"))?;
         write!(f, ": {denied} denied, {warned} warned")?;

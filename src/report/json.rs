@@ -20,9 +20,12 @@ struct ReportV1<'a> {
     findings: Vec<FindingV1<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<RemarkV1<'a>>,
-    /// What could not be read of a cluster.
+    /// What may not be read of a cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: &'a Vec<String>,
+    /// What could not be read of a cluster for another reason.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    failures: &'a [String],
 }
 
 #[derive(Debug, Serialize)]
@@ -168,13 +171,16 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         let file = file.map(|file| file.name.as_str());
         Some(RemarkV1 { file, object: (&object.id).into(), message })
     });
+    let is_audit = collected.summary.healthy.is_some();
     let report = ReportV1 {
         api_version: "setguard.io/v1",
-        kind: if collected.summary.healthy.is_some() { "AuditReport" } else { "CheckReport" },
+        kind: if is_audit { "AuditReport" } else { "CheckReport" },
         summary: collected.summary.into(),
         findings: collected.findings.iter().map(|it| FindingV1::new(collected, it)).collect(),
         remarks: remarks.collect(),
         notes: &collected.notes,
+        // A file that could not be read is counted in the summary.
+        failures: if is_audit { &collected.failures } else { &[] },
     };
     let mut out = Printable::new(out);
     serde_json::to_writer_pretty(&mut out, &report)?;

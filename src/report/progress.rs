@@ -23,13 +23,27 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Begins to wait while this is done. No pipeline has a bar, not even one with a terminal.
+    /// Begins to wait while this is done, in a number of steps that is set later. No pipeline has a
+    /// bar, not even one with a terminal.
     pub(crate) fn new(doing: &str) -> Self {
-        let is_watched = io::stderr().is_terminal() && env::var_os("CI").is_none();
+        Progress::with(&format!("{doing} {{bar:40}} {{percent}}%"))
+    }
+
+    /// Begins to wait while objects are read, of which nobody knows how many there are.
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
+    pub(crate) fn reading() -> Self {
+        let progress = Progress::with("{spinner} {human_pos} objects read; now {wide_msg}");
+        progress.says("waiting for the API server".to_owned());
+        progress
+    }
+
+    fn with(template: &str) -> Self {
+        let is_dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let is_watched = io::stderr().is_terminal() && env::var_os("CI").is_none() && !is_dumb;
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template(&format!("{doing} {{bar:40}} {{percent}}%"))
-        {
-            bar.set_style(style);
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            // For terminals without Unicode too. The last one is shown at the end.
+            bar.set_style(style.tick_chars("|/-\\ "));
         }
         Progress { bar, since: is_watched.then(Instant::now) }
     }
@@ -39,10 +53,10 @@ impl Progress {
         self.bar.set_length(steps as u64);
     }
 
-    /// Adds steps to those that there are.
+    /// Says what is done now.
     #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
-    pub(crate) fn add_steps(&self, steps: usize) {
-        self.bar.inc_length(steps as u64);
+    pub(crate) fn says(&self, doing: String) {
+        self.bar.set_message(doing);
     }
 
     /// One more step is done.
@@ -52,10 +66,23 @@ impl Progress {
 
     /// So many more steps are done.
     pub(crate) fn advance_by(&mut self, steps: usize) {
+        self.appear();
+        self.bar.inc(steps as u64);
+    }
+
+    /// Shows that something is still going on.
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
+    pub(crate) fn tick(&mut self) {
+        if !self.bar.is_finished() {
+            self.appear();
+            self.bar.tick();
+        }
+    }
+
+    fn appear(&mut self) {
         if self.since.take_if(|since| since.elapsed() > PATIENCE).is_some() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-        self.bar.inc(steps as u64);
     }
 
     /// Removes the bar.

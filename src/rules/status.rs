@@ -15,6 +15,7 @@ mod node_not_wanted;
 mod node_without_pod;
 mod pdb_blocks_drain;
 mod pod_stuck_terminating;
+mod quota;
 mod read;
 mod refusal;
 mod replicas;

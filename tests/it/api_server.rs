@@ -47,6 +47,8 @@ pub struct World {
     pub compacted: u64,
     /// Nothing is answered, and nothing is closed.
     pub silent: bool,
+    /// A list of this resource is not answered, and nothing is after that: connections end.
+    pub dies_at: Option<&'static str>,
     /// Lists after their first page wait as long as this is set.
     pub hold_pages: bool,
     /// What is sent instead of any list or watch.
@@ -92,6 +94,7 @@ impl ApiServer {
             forbidden: BTreeSet::new(),
             compacted: 0,
             silent: false,
+            dies_at: None,
             hold_pages: false,
             garbage: None,
             metrics: None,
@@ -266,6 +269,13 @@ impl Connection {
             return;
         }
         let (path, query) = uri.split_once('?').unwrap_or((&uri, ""));
+        {
+            let mut world = self.world();
+            if world.dies_at.is_some_and(|resource| path.ends_with(resource)) {
+                world.dies_at = Some("");
+                return;
+            }
+        }
         // The client may be gone.
         let _ = match path {
             "/version" => self.version(&mut stream),

@@ -1,5 +1,7 @@
 //! `setguard audit`, against a stand-in for the API server.
 
+mod breaks;
+
 use std::{fs, path::PathBuf};
 
 use serde_json::{Value, json};

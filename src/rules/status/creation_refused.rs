@@ -2,6 +2,7 @@
 
 use super::{
     daemons::Daemons,
+    quota,
     read::{names, since},
     refusal::Refusal,
     replicas::Replicas,
@@ -98,9 +99,8 @@ fn advice(asked: &Asked<'_>, message: &str) -> (String, Option<&'static str>) {
         let help = format!("name one that exists instead of {name}: {classes} lists them");
         return (help, Some("priority-class-missing"));
     }
-    if let Some(name) = after("exceeded quota: ") {
-        let run = kubectl.run("describe resourcequota", &[name]);
-        return (format!("raise the quota or remove other pods; {run} shows what is used"), None);
+    if let Some(name) = quota::exceeded(message) {
+        return (more_room(asked, name, message), None);
     }
     if let Some(name) = after("admission webhook \"").or_else(|| after("failed calling webhook \""))
     {
@@ -110,6 +110,25 @@ fn advice(asked: &Asked<'_>, message: &str) -> (String, Option<&'static str>) {
     }
     let run = kubectl.run("describe", &[&asked.target()]);
     (format!("change what is refused; {run} shows the latest attempts"), None)
+}
+
+/// What to do about a quota.
+fn more_room(asked: &Asked<'_>, quota: &str, message: &str) -> String {
+    let missing = match &asked.set.state {
+        State::DaemonSet(it) => {
+            it.status.desired_number_scheduled - it.status.current_number_scheduled
+        }
+        State::StatefulSet(it) => it.spec.replicas.unwrap_or(1) - it.status.replicas,
+    };
+    let kubectl = asked.kubectl();
+    let raised = quota::raised(message, usize::try_from(missing).unwrap_or_default());
+    let Some(hard) = raised else {
+        let run = kubectl.run("describe resourcequota", &[quota]);
+        return format!("raise the quota or remove other pods; {run} shows what is used");
+    };
+    let patch = serde_json::json!({"spec": {"hard": hard}}).to_string();
+    let run = kubectl.run("patch resourcequota", &[quota, "--type", "merge", "-p", &patch]);
+    format!("remove other pods, or raise the quota for all pods that are missing: {run}")
 }
 
 /// The word after a text, up to a quotation mark, a comma or a space.

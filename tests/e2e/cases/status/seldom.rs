@@ -17,9 +17,10 @@ use crate::{
 const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
 
 /// What is found: the rule and the object, and what the message says about it.
-const EXPECTED: [(&str, &str, &str); 11] = [
+const EXPECTED: [(&str, &str, &str); 12] = [
     ("claim-size-differs", "StatefulSet/bigger", "data-bigger-0 asks for less than the template"),
     ("claim-size-differs", "StatefulSet/grown", "data-grown-0 asks for more than the template"),
+    ("creation-refused", "DaemonSet/crowd", "exceeded quota: small, requested: pods=1"),
     ("pdb-blocks-drain", "StatefulSet/guarded", "all of its 3 pods are healthy"),
     ("pdb-blocks-drain", "StatefulSet/index", "all of its 3 pods are healthy"),
     ("pdb-blocks-drain", "StatefulSet/helped", "does not implement the scale subresource"),
@@ -33,7 +34,8 @@ const EXPECTED: [(&str, &str, &str); 11] = [
 
 pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
     let plane = ControlPlane::start_with(&shared.control_plane.assets, &[etcd::JSON]);
-    let controllers = [CONTROLLERS, &["disruption-controller"]].concat();
+    let controllers =
+        [CONTROLLERS, &["disruption-controller", "resourcequota-controller"]].concat();
     plane.start_controllers(&controllers);
     plane.start_scheduler();
     let cluster = Cluster { plane: &plane, down: &[] };
@@ -48,6 +50,7 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
     claims(&cluster);
     old_revisions(&cluster);
     budgets(&cluster);
+    quota(&cluster);
     let found = eventually("everything to be named", || {
         let _ = cluster.run_pods(&[], 0);
         let found = cluster.audit();
@@ -248,6 +251,27 @@ fn budgets(cluster: &Cluster<'_>) {
         merge(&mut budget["spec"], &wants);
         cluster.apply(&budget);
     }
+}
+
+/// A DaemonSet on two nodes, with a quota of one pod.
+fn quota(cluster: &Cluster<'_>) {
+    let small = json!({ "name": "small" });
+    cluster.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": small }));
+    cluster.apply(&json!({
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": { "name": "small", "namespace": "small" },
+        "spec": { "hard": { "pods": "1" } },
+    }));
+    eventually("the quota to be counted", || {
+        let path = "jsonpath={.status.used.pods}";
+        let args = ["get", "resourcequota", "small", "-n", "small", "-o", path];
+        let output = cluster.kubectl(&args, "");
+        if output.stdout == "0" { Ok(()) } else { Err(output) }
+    });
+    let mut crowd = daemon_set_of("crowd", "main", &json!({}));
+    crowd["metadata"]["namespace"] = json!("small");
+    cluster.apply(&crowd);
 }
 
 fn surge() -> Value {

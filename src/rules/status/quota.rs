@@ -1,0 +1,60 @@
+//! A ResourceQuota that pods exceed, as the API server tells of it.
+
+use std::collections::BTreeMap;
+
+use crate::kubernetes::quantity::Quantity;
+
+/// For at most so many pods a limit is computed.
+const MOST: usize = 1_000;
+
+/// The name of the quota in the message of a refusal.
+pub(super) fn exceeded(message: &str) -> Option<&str> {
+    between(message, "exceeded quota: ", ",")
+}
+
+/// The limits with which so many more pods would have room, by resource. `None` if the message says
+/// something else.
+///
+/// Kubernetes: `CheckRequest`, k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
+pub(super) fn raised(message: &str, pods: usize) -> Option<BTreeMap<&str, String>> {
+    let requested = amounts(between(message, ", requested: ", ", used: ")?)?;
+    let used = amounts(between(message, ", used: ", ", limited: ")?)?;
+    let raised = requested.into_iter().map(|(resource, amount)| {
+        let mut limit = used.get(resource)?.clone();
+        (0..pods.clamp(1, MOST)).for_each(|_| limit.add(&amount));
+        Some((resource, limit.to_text().into_owned()))
+    });
+    raised.collect()
+}
+
+/// `cpu=1,pods=2`.
+fn amounts(text: &str) -> Option<BTreeMap<&str, Quantity<'_>>> {
+    let pairs = text.split(',').map(|pair| {
+        let (resource, amount) = pair.split_once('=')?;
+        Some((resource, Quantity::parse_resource(amount)?))
+    });
+    pairs.collect()
+}
+
+fn between<'m>(message: &'m str, before: &str, after: &str) -> Option<&'m str> {
+    let (_, rest) = message.split_once(before)?;
+    rest.split_once(after).map(|(text, _)| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_raised_for_all_pods_that_are_missing() {
+        let message = "exceeded quota: small.b, requested: pods=1,requests.memory=64Mi, used: \
+                       pods=3,requests.memory=192Mi, limited: pods=3,requests.memory=200Mi";
+        assert_eq!(exceeded(message), Some("small.b"));
+        let raised = raised(message, 2).unwrap();
+        assert_eq!(raised["pods"], "5");
+        assert_eq!(raised["requests.memory"], "320Mi");
+        for other in ["", "exceeded quota: a", ", requested: pods, used: pods=1, limited: "] {
+            assert_eq!(super::raised(other, 1), None, "{other}");
+        }
+    }
+}
