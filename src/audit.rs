@@ -92,7 +92,7 @@ pub struct AuditArgs {
     #[arg(long, value_name = "FILE")]
     metrics_file: Option<PathBuf>,
     /// For how long a pod may be missing or not ready before that is reported
-    #[arg(long, value_name = "DURATION", default_value = "5m")]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = patience)]
     patience: SignedDuration,
     /// Exit with 0 whatever is found, such as in a Job that only reports
     #[arg(long)]
@@ -100,6 +100,15 @@ pub struct AuditArgs {
     /// Fail with 2 if something may not be read
     #[arg(long)]
     strict: bool,
+}
+
+/// A duration that is not negative, such as `90s`.
+fn patience(text: &str) -> Result<SignedDuration, String> {
+    let patience: SignedDuration = text.parse().map_err(|_| "not a duration such as 90s or 5m")?;
+    if patience.is_negative() {
+        return Err("it cannot be negative".to_owned());
+    }
+    Ok(patience)
 }
 
 /// `setguard audit`.
@@ -221,7 +230,7 @@ fn finish(
         exit = Exit::Error;
         reports.failure(failure);
     }
-    summary.is_incomplete = missing.is_incomplete();
+    summary.is_incomplete = missing.is_incomplete;
     let mut occurrences = Occurrences::default();
     for mut object in found.worst_first() {
         for diagnostic in &mut object.diagnostics {

@@ -60,6 +60,8 @@ pub(super) struct Missing {
     /// What went wrong.
     pub(super) failures: Vec<String>,
     kinds: BTreeSet<&'static str>,
+    /// Whether something of the cluster could not be read that may be read.
+    pub(super) is_incomplete: bool,
 }
 
 /// Reads everything that the rules need, and judges all sets alone and together.
@@ -259,6 +261,7 @@ impl Seen {
 
     /// Everything was read that can be.
     fn finish(&mut self, namespaces: &[String]) {
+        self.missing.is_incomplete = !self.missing.failures.is_empty();
         let read = SETS.iter().chain(&AROUND).chain([&NAMESPACES]);
         let read = read.filter(|collection| !self.missing.kinds.contains(collection.kind));
         for kind in read.filter_map(|it| Kind::of(it.api_version, it.kind)) {
@@ -285,11 +288,6 @@ impl Missing {
     /// Whether something must not be read.
     pub(super) fn is_forbidden(&self) -> bool {
         !self.forbidden.is_empty()
-    }
-
-    /// Whether the cluster could not be read to its end.
-    pub(super) fn is_incomplete(&self) -> bool {
-        !self.failures.is_empty()
     }
 
     /// Whether all sets were read.

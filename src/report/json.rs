@@ -23,7 +23,7 @@ struct ReportV1<'a> {
     /// What may not be read of a cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: &'a Vec<String>,
-    /// What could not be read of a cluster for another reason.
+    /// What could not be read of a cluster for another reason, or not written to it.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     failures: &'a [String],
 }

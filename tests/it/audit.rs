@@ -552,6 +552,7 @@ fn reports_are_those_that_the_cluster_has() {
     let ran = forbidding.run(&["--cluster-reports", "auto"]);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("reports cannot be written to the cluster: 403"), "{}", ran.stderr);
+    assert!(!ran.stdout.contains("not everything could be read"), "{}", ran.stdout);
 }
 
 #[test]

@@ -60,12 +60,17 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
             let ordinal = claim.strip_prefix(&prefix)?.parse().ok()?;
             let request = settings.ordinals.contains(&ordinal).then_some(it.request.as_ref()?)?;
             let has = Quantity::parse_resource(&request.0)?;
-            Some(Sized { name: claim, claim: it, ordering: has.cmp(&wanted), request: &request.0 })
+            Some(OtherSize {
+                name: claim,
+                claim: it,
+                ordering: has.cmp(&wanted),
+                request: &request.0,
+            })
         });
         let differ: Vec<_> = claims.filter(|it| it.ordering.is_ne()).collect();
         for (which, word) in [(Ordering::Less, "less"), (Ordering::Greater, "more")] {
             let list: Vec<_> = differ.iter().filter(|it| it.ordering == which).collect();
-            let Some(Sized { request: first, .. }) = list.first() else { continue };
+            let Some(OtherSize { request: first, .. }) = list.first() else { continue };
             let all = names(list.iter().map(|it| it.name));
             let message =
                 format!("{all} asks for {word} than the template: {first} against {}", size.0);
@@ -92,7 +97,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
 }
 
 /// A claim, how what it requests compares with the template, and how much that is.
-struct Sized<'a> {
+struct OtherSize<'a> {
     name: &'a str,
     claim: &'a Claim,
     ordering: Ordering,
@@ -100,7 +105,7 @@ struct Sized<'a> {
 }
 
 /// How to make claims as large as the template.
-fn resize(asked: &Asked<'_>, list: &[&Sized<'_>], size: &str) -> String {
+fn resize(asked: &Asked<'_>, list: &[&OtherSize<'_>], size: &str) -> String {
     let patch = serde_json::json!({"spec": {"resources": {"requests": {"storage": size}}}});
     let patch = patch.to_string();
     let lines = list

@@ -80,7 +80,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     found.add(Report::new(&status.child("currentNumberScheduled"), message, help));
 }
 
-/// The pods that the controller should have deleted of those on a node, of which the oldest is the first.
+/// Which pods of those on a node, the oldest first, the controller should have deleted.
 ///
 /// Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go.
 fn extra<'p>(

@@ -74,6 +74,16 @@ fn all_namespaces_can_be_said_as_to_kubectl() {
     assert_eq!(cluster.run(&["-A", "-n", "shop"]).code, 2, "both cannot be meant");
 }
 
+#[test]
+fn patience_is_a_duration() {
+    let cluster = mixed();
+    assert_eq!(cluster.run(&["--patience", "90s"]).code, 1);
+    for wrong in ["--patience=5x", "--patience=-5m"] {
+        let ran = cluster.run(&[wrong]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{wrong}");
+    }
+}
+
 /// An audit with a terminal before it, which is interrupted while it waits.
 #[cfg(target_os = "linux")]
 #[test]
