@@ -24,8 +24,8 @@ With the update strategy OnDelete, and below the partition of a StatefulSet, pod
 somebody acts. That is easily forgotten: everything is ready, and a pod that is lost comes back with the new
 template, or with the old one, at a time that nobody chose. The image with the old fault runs on.
 
-It is a note, given one week after the newest template was made. No object tells when a set has gone back to an
-earlier one, so the time counts from the newest then too.
+It is a note, given one week after the newest template was made. No object tells when a set has gone back to
+an earlier one, so the time counts from the newest then too.
 
 Seen on a 1.36 control plane, with a week added to what etcd had stored: pods of a DaemonSet and of a
 StatefulSet with OnDelete, and the pod below a partition.

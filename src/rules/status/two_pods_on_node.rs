@@ -25,9 +25,9 @@ the node as unavailable. The status counts nodes, so it shows nothing.
 
 Looked at are the pods of namespaces in which some set is not healthy by its status.
 
-Seen on a 1.36 control plane: a DaemonSet with `maxSurge: 1` gets a new image while a policy denies deletions by
-its controller: both pods stay and are ready, and `updatedNumberScheduled` is 0. With `maxSurge: 0` after that,
-the same.
+Seen on a 1.36 control plane: a DaemonSet with `maxSurge: 1` gets a new image while a policy denies deletions
+by its controller: both pods stay and are ready, and `updatedNumberScheduled` is 0. With `maxSurge: 0` after
+that, the same.
 
 Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go; `rollingUpdate`,
 pkg/controller/daemon/update.go.",
