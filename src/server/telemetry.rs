@@ -16,8 +16,8 @@ use crate::printable::Printable;
 const QUEUE: usize = 4096;
 
 /// How long the log's thread lets lines come together. One that waited for each line would have to be
-/// woken for each request.
-const PAUSE: Duration = Duration::from_millis(2);
+/// woken for each request. Nobody notices that a line is this late.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The longest text that the log's thread collects, in bytes.
 const BATCH: usize = 64 << 10;
