@@ -7,6 +7,7 @@
 //! object of an UPDATE is read only when a rule needs it; its pod template, which is most of it, is
 //! read only when a rule needs the template.
 
+mod decode;
 pub mod defaults;
 pub(crate) mod dropped;
 mod kruise;
@@ -25,6 +26,8 @@ use crate::kubernetes::{
 };
 use std::cell::{Cell, OnceCell};
 
+pub use decode::DecodeError;
+pub(crate) use decode::{Raw, decode};
 use k8s_openapi::{
     api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
@@ -35,7 +38,6 @@ use serde_json::value::RawValue;
 pub use spec::{DaemonSetSpec, StatefulSetSpec, Unread};
 use storage::Storage;
 pub use user::User;
-use weight::Weight;
 
 /// The spec, by kind.
 #[derive(Clone, Debug)]
@@ -61,57 +63,13 @@ pub struct Object<'a, T = PodTemplateSpec> {
     pub status: Option<&'a RawValue>,
 }
 
-/// The object does not decode as the expected resource.
-#[derive(Debug, thiserror::Error)]
-pub enum DecodeError {
-    /// Not JSON, or a field of the wrong type.
-    #[error("the object cannot be read as a {kind}: {source}")]
-    Json {
-        /// The expected kind.
-        kind: &'static str,
-        /// The parser's error.
-        source: serde_json::Error,
-    },
-    /// It is too heavy to be read; see [`weight`].
-    #[error("the object is too large to judge")]
-    TooHeavy(Box<Weight>),
-    /// It is of another kind.
-    #[error("expected {expected}, got apiVersion {api_version:?}, kind {kind:?}")]
-    Kind {
-        /// The expected resource, such as `an apps/v1 DaemonSet`.
-        expected: String,
-        /// The `apiVersion` of the object.
-        api_version: String,
-        /// The `kind` of the object.
-        kind: String,
-    },
-}
-
-/// Reads the JSON of an object of this kind, unless it is too heavy.
-pub(crate) fn decode<'a, T: Deserialize<'a>>(
-    kind: &'static str,
-    json: &'a str,
-) -> Result<T, DecodeError> {
-    let wrong = |source| DecodeError::Json { kind, source };
-    if let Some(weight) = weight::too_heavy(json).map_err(wrong)? {
-        return Err(DecodeError::TooHeavy(Box::new(weight)));
+/// The additional fields of an object, if its resource is one of OpenKruise's.
+fn kruise(resource: &Resource, json: &str) -> Result<Option<KruiseSpec>, DecodeError> {
+    if !resource.is_kruise() {
+        return Ok(None);
     }
-    serde_json::from_str(json).map_err(wrong)
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Raw<'a, S> {
-    #[serde(borrow, default)]
-    api_version: Option<Str<'a>>,
-    #[serde(borrow, default)]
-    kind: Option<Str<'a>>,
-    #[serde(borrow, default)]
-    metadata: Option<Metadata<'a>>,
-    #[serde(default = "Option::default")]
-    spec: Option<S>,
-    #[serde(borrow, default)]
-    status: Option<&'a RawValue>,
+    let raw: Raw<'_, KruiseSpec> = decode(resource.kind.as_str(), json)?;
+    Ok(Some(raw.spec.unwrap_or_default()))
 }
 
 impl<'a> Object<'a> {
@@ -120,50 +78,68 @@ impl<'a> Object<'a> {
     /// # Errors
     /// When the JSON does not decode or is of another kind.
     pub fn parse(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
-        let mut object = Self::parse_as(resource, json)?;
-        defaults::template(match &mut object.workload {
+        Ok(Self::parse_as(resource, json)?.with_template_defaults())
+    }
+
+    /// Sets the defaults of its template, the only ones that it lacks.
+    pub(crate) fn with_template_defaults(mut self) -> Self {
+        defaults::template(match &mut self.workload {
             Workload::DaemonSet(spec) => &mut spec.template,
             Workload::StatefulSet(spec) => &mut spec.template,
         });
-        Ok(object)
+        self
     }
 }
 
 impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
     /// Reads an object and sets all defaults except those of its template.
     fn parse_as(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
+        let kind = resource.kind.as_str();
         match resource.kind {
             Kind::DaemonSet => {
-                Self::read(resource, json, |mut spec: Box<DaemonSetSpec<T>>, own| {
-                    own.into_iter().for_each(|own| defaults::kruise_daemon_set(&mut spec, own));
-                    defaults::daemon_set(&mut spec);
-                    Workload::DaemonSet(spec)
-                })
+                let raw = decode(kind, json)?;
+                Self::of_daemon_set(resource, raw, kruise(resource, json)?)
             }
             Kind::StatefulSet => {
-                Self::read(resource, json, |mut spec: Box<StatefulSetSpec<T>>, own| {
-                    // OpenKruise has this field in `rollingUpdate`, and drops it here.
-                    spec.min_ready_seconds.take_if(|_| own.is_some());
-                    defaults::stateful_set(&mut spec);
-                    Workload::StatefulSet(spec)
-                })
+                let raw = decode(kind, json)?;
+                Self::of_stateful_set(resource, raw, kruise(resource, json)?)
             }
         }
     }
 
-    fn read<S: Deserialize<'a> + Default>(
+    /// A DaemonSet that has been read, with all defaults except those of its template.
+    pub(crate) fn of_daemon_set(
         resource: &'static Resource,
-        json: &'a str,
+        raw: Raw<'a, Box<DaemonSetSpec<T>>>,
+        kruise: Option<KruiseSpec>,
+    ) -> Result<Self, DecodeError> {
+        Self::check(resource, raw, kruise, |mut spec, own| {
+            own.into_iter().for_each(|own| defaults::kruise_daemon_set(&mut spec, own));
+            defaults::daemon_set(&mut spec);
+            Workload::DaemonSet(spec)
+        })
+    }
+
+    /// The same for a StatefulSet.
+    pub(crate) fn of_stateful_set(
+        resource: &'static Resource,
+        raw: Raw<'a, Box<StatefulSetSpec<T>>>,
+        kruise: Option<KruiseSpec>,
+    ) -> Result<Self, DecodeError> {
+        Self::check(resource, raw, kruise, |mut spec, own| {
+            // OpenKruise has this field in `rollingUpdate`, and drops it here.
+            spec.min_ready_seconds.take_if(|_| own.is_some());
+            defaults::stateful_set(&mut spec);
+            Workload::StatefulSet(spec)
+        })
+    }
+
+    fn check<S: Default>(
+        resource: &'static Resource,
+        raw: Raw<'a, S>,
+        kruise: Option<KruiseSpec>,
         workload: impl FnOnce(S, Option<&KruiseSpec>) -> Workload<T>,
     ) -> Result<Self, DecodeError> {
-        let kind = resource.kind.as_str();
-        let raw: Raw<'a, S> = decode(kind, json)?;
-        let kruise = if resource.is_kruise() {
-            let raw: Raw<'a, KruiseSpec> = decode(kind, json)?;
-            Some(raw.spec.unwrap_or_default())
-        } else {
-            None
-        };
         let api_version = raw.api_version.unwrap_or_default();
         let kind = raw.kind.unwrap_or_default();
         if Resource::of(&api_version, &kind) != Some(resource) {
@@ -234,6 +210,7 @@ pub struct Subject<'a> {
 
 #[derive(Debug)]
 struct Old<'a> {
+    /// Its JSON; empty if it was read with the review.
     json: &'a str,
     parsed: OnceCell<Option<Object<'a, Unread<'a>>>>,
     template: OnceCell<Option<PodTemplateSpec>>,
@@ -261,6 +238,12 @@ impl<'a> Subject<'a> {
             storage: None,
             lacks_storage: Cell::new(false),
         }
+    }
+
+    /// An object that replaces an old one, which has been read except for its template.
+    pub(crate) fn update_of(object: Object<'a>, old: Object<'a, Unread<'a>>) -> Self {
+        let old = Old { json: "", parsed: OnceCell::from(Some(old)), template: OnceCell::new() };
+        Subject { is_update: true, old: Some(old), ..Subject::create(object) }
     }
 
     /// The same, beside these claims and volumes.
@@ -330,13 +313,26 @@ impl<'a> Subject<'a> {
 
     /// The old object as the subject, for ratcheting: the same operation, without an old object.
     pub(crate) fn old_alone(&self) -> Option<Subject<'a>> {
-        let object = Object::parse(self.object.resource, self.old.as_ref()?.json).ok()?;
+        let (old, template) = (self.old()?, self.old_template()?);
+        let template = template.clone();
+        let object = Object {
+            resource: old.resource,
+            metadata: old.metadata.clone(),
+            workload: match old.workload.clone() {
+                Workload::DaemonSet(spec) => {
+                    Workload::DaemonSet(Box::new(spec.with_template(template)))
+                }
+                Workload::StatefulSet(spec) => {
+                    Workload::StatefulSet(Box::new(spec.with_template(template)))
+                }
+            },
+            kruise: old.kruise.clone(),
+            status: old.status,
+        };
         Some(Subject {
             is_update: self.is_update,
-            object,
-            old: None,
             storage: self.storage,
-            lacks_storage: Cell::new(false),
+            ..Subject::create(object)
         })
     }
 

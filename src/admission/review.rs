@@ -94,10 +94,13 @@ impl Operation {
     }
 }
 
-/// The `request` of an AdmissionReview.
+/// The `request` of an AdmissionReview. Its objects are raw, or read already.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Request<'a> {
+#[serde(
+    rename_all = "camelCase",
+    bound(deserialize = "New: Deserialize<'de>, Old: Deserialize<'de>")
+)]
+pub struct Request<'a, New = &'a RawValue, Old = &'a RawValue> {
     /// The id that the answer must repeat.
     #[serde(borrow, default)]
     pub uid: Str<'a>,
@@ -119,12 +122,12 @@ pub struct Request<'a> {
     /// The user who sent the request.
     #[serde(borrow, default)]
     pub user_info: User<'a>,
-    /// The object, raw.
-    #[serde(borrow, default)]
-    pub object: Option<&'a RawValue>,
-    /// The old object, raw.
-    #[serde(borrow, default)]
-    pub old_object: Option<&'a RawValue>,
+    /// The object.
+    #[serde(default = "Option::default")]
+    pub object: Option<New>,
+    /// The old object.
+    #[serde(default = "Option::default")]
+    pub old_object: Option<Old>,
     /// Whether nothing will be stored.
     #[serde(default)]
     pub dry_run: Option<bool>,
@@ -134,18 +137,21 @@ pub struct Request<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Envelope<'a> {
+#[serde(
+    rename_all = "camelCase",
+    bound(deserialize = "New: Deserialize<'de>, Old: Deserialize<'de>")
+)]
+struct Envelope<'a, New, Old> {
     #[serde(borrow, default)]
     api_version: Str<'a>,
     #[serde(borrow, default)]
     kind: Str<'a>,
-    #[serde(borrow, default)]
-    request: Option<Request<'a>>,
+    #[serde(borrow, default = "Option::default")]
+    request: Option<Request<'a, New, Old>>,
 }
 
 impl<'a> Request<'a> {
-    /// Reads the request of an AdmissionReview.
+    /// Reads the request of an AdmissionReview, and leaves its objects raw.
     ///
     /// # Errors
     /// When the body is not an `admission.k8s.io/v1` AdmissionReview with a request and a uid.
@@ -154,7 +160,17 @@ impl<'a> Request<'a> {
             return Err(Rejection::Empty);
         }
         let text = std::str::from_utf8(body).map_err(|e| Rejection::NotUtf8(e.valid_up_to()))?;
-        let envelope: Envelope<'a> = serde_json::from_str(text)?;
+        Request::read(text)
+    }
+}
+
+impl<'a, New: Deserialize<'a>, Old: Deserialize<'a>> Request<'a, New, Old> {
+    /// As [`parse`](Request::parse), but reads the objects too.
+    ///
+    /// # Errors
+    /// As with `parse`, and when an object cannot be read.
+    pub(super) fn read(text: &'a str) -> Result<Self, Rejection> {
+        let envelope: Envelope<'a, New, Old> = serde_json::from_str(text)?;
         if &*envelope.api_version != API_VERSION || &*envelope.kind != KIND {
             return Err(Rejection::Version {
                 api_version: envelope.api_version.0.into_owned(),
@@ -166,5 +182,25 @@ impl<'a> Request<'a> {
             return Err(Rejection::NoUid);
         }
         Ok(request)
+    }
+
+    /// The request without its objects, and its objects.
+    pub(super) fn split(self) -> (Request<'a>, Option<New>, Option<Old>) {
+        let Request { uid, kind, sub_resource, name, namespace, operation, user_info, .. } = self;
+        let Request { object, old_object, dry_run, normalized, .. } = self;
+        let request = Request {
+            uid,
+            kind,
+            sub_resource,
+            name,
+            namespace,
+            operation,
+            user_info,
+            object: None,
+            old_object: None,
+            dry_run,
+            normalized,
+        };
+        (request, object, old_object)
     }
 }

@@ -70,6 +70,38 @@ pub struct StatefulSetSpec<T = PodTemplateSpec> {
     pub volume_claim_templates: Option<Vec<PersistentVolumeClaim>>,
 }
 
+impl<T> DaemonSetSpec<T> {
+    /// The same with this template.
+    pub(super) fn with_template<U>(self, template: U) -> DaemonSetSpec<U> {
+        DaemonSetSpec {
+            min_ready_seconds: self.min_ready_seconds,
+            revision_history_limit: self.revision_history_limit,
+            selector: self.selector,
+            template,
+            update_strategy: self.update_strategy,
+        }
+    }
+}
+
+impl<T> StatefulSetSpec<T> {
+    /// The same with this template.
+    pub(super) fn with_template<U>(self, template: U) -> StatefulSetSpec<U> {
+        StatefulSetSpec {
+            min_ready_seconds: self.min_ready_seconds,
+            ordinals: self.ordinals,
+            persistent_volume_claim_retention_policy: self.persistent_volume_claim_retention_policy,
+            pod_management_policy: self.pod_management_policy,
+            replicas: self.replicas,
+            revision_history_limit: self.revision_history_limit,
+            selector: self.selector,
+            service_name: self.service_name,
+            template,
+            update_strategy: self.update_strategy,
+            volume_claim_templates: self.volume_claim_templates,
+        }
+    }
+}
+
 /// A claim template. The API server ignores its `apiVersion` and `kind`; the type of k8s-openapi does
 /// not.
 #[derive(Deserialize)]

@@ -54,6 +54,7 @@ mod live;
 #[cfg(all(feature = "server", target_os = "linux"))]
 mod memory;
 mod mutations;
+mod one_pass;
 mod parity;
 mod pictures;
 mod pipeline;

@@ -1,0 +1,63 @@
+//! From JSON to types, unless that would take too much memory.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{
+    metadata::{Metadata, Str},
+    weight::{self, Weight},
+};
+
+/// The object does not decode as the expected resource.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// Not JSON, or a field of the wrong type.
+    #[error("the object cannot be read as a {kind}: {source}")]
+    Json {
+        /// The expected kind.
+        kind: &'static str,
+        /// The parser's error.
+        source: serde_json::Error,
+    },
+    /// It is too heavy to be read; see [`weight`].
+    #[error("the object is too large to judge")]
+    TooHeavy(Box<Weight>),
+    /// It is of another kind.
+    #[error("expected {expected}, got apiVersion {api_version:?}, kind {kind:?}")]
+    Kind {
+        /// The expected resource, such as `an apps/v1 DaemonSet`.
+        expected: String,
+        /// The `apiVersion` of the object.
+        api_version: String,
+        /// The `kind` of the object.
+        kind: String,
+    },
+}
+
+/// Reads the JSON of an object of this kind, unless it is too heavy.
+pub(crate) fn decode<'a, T: Deserialize<'a>>(
+    kind: &'static str,
+    json: &'a str,
+) -> Result<T, DecodeError> {
+    let wrong = |source| DecodeError::Json { kind, source };
+    if let Some(weight) = weight::too_heavy(json).map_err(wrong)? {
+        return Err(DecodeError::TooHeavy(Box::new(weight)));
+    }
+    serde_json::from_str(json).map_err(wrong)
+}
+
+/// An object as its JSON has it: nothing is known of it but the type of its spec.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Raw<'a, S> {
+    #[serde(borrow, default)]
+    pub(super) api_version: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    pub(super) kind: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    pub(super) metadata: Option<Metadata<'a>>,
+    #[serde(default = "Option::default")]
+    pub(super) spec: Option<S>,
+    #[serde(borrow, default)]
+    pub(super) status: Option<&'a RawValue>,
+}
