@@ -6,7 +6,8 @@
 //! Each step belongs to a *wave*. The steps of one wave do not wait for each other; a later wave
 //! waits until the pods of the earlier one are available, or until the pods that it deletes are
 //! gone. A pod that is deleted to be replaced is created again as soon as it is gone, so this
-//! alone begins no new wave.
+//! alone begins no new wave. With `Recreate` all new pods wait until all old ones are gone, so there
+//! it does.
 //!
 //! Everything that takes time takes none here, except `minReadySeconds`: the duration of a rollout
 //! is a lower bound.
@@ -19,7 +20,7 @@ mod timeline;
 use std::rc::Rc;
 
 /// The template that a pod was made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Revision {
     /// An earlier template.
     Old,

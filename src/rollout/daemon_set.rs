@@ -6,7 +6,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeSet, rc::Rc};
+use std::{collections::BTreeSet, iter, mem, rc::Rc};
 
 pub use self::settings::{Budget, Settings, surges};
 use super::{
@@ -26,6 +26,9 @@ pub struct Place {
     pub new: Option<Health>,
     /// Whether the pod of the new template was created before the other one, as after a rollback.
     pub new_is_older: bool,
+    /// How many more pods of old templates it has, as after a change in the middle of a rollout with
+    /// `maxSurge`. They are younger than the other one.
+    pub excess: usize,
 }
 
 /// What the controller does, starting from this state of the nodes.
@@ -73,7 +76,9 @@ struct Simulation<'a> {
     groups: [BTreeSet<usize>; GROUPS],
     /// Nodes that get no new pod, and whose deleted pods are not gone yet.
     leaving: BTreeSet<usize>,
-    timeline: Timeline<usize>,
+    timeline: Timeline<(usize, Revision)>,
+    /// A node for each pod that is in excess there.
+    excess: Vec<usize>,
     /// The nodes among which the controller has begun to choose at random.
     candidates: Option<Rc<[usize]>>,
     /// Nodes that should have a pod, and had an available one.
@@ -94,6 +99,11 @@ impl<'a> Simulation<'a> {
             groups: Default::default(),
             leaving: BTreeSet::new(),
             timeline: Timeline::new(settings.min_ready_seconds),
+            excess: places
+                .iter()
+                .enumerate()
+                .flat_map(|(index, place)| iter::repeat_n(index, place.excess))
+                .collect(),
             candidates: None,
             lasting: places
                 .iter()
@@ -105,8 +115,10 @@ impl<'a> Simulation<'a> {
         };
         for index in 0..simulation.places.len() {
             if let Some(place) = simulation.places.get(index).copied() {
-                for health in [place.old, place.new].into_iter().flatten() {
-                    simulation.timeline.add(index, health);
+                for (health, revision) in [(place.old, Revision::Old), (place.new, Revision::New)] {
+                    if let Some(health) = health {
+                        simulation.timeline.add((index, revision), health);
+                    }
                 }
                 simulation.down += usize::from(simulation.is_down(index));
                 simulation.group_mut(simulation.group_of(place)).insert(index);
@@ -135,11 +147,10 @@ impl<'a> Simulation<'a> {
             if changes.is_empty() {
                 break;
             }
-            for (index, health) in changes {
-                self.change(index, |place| {
-                    // Old pods do not start, so only one of the two waits for its time.
-                    let pod = if is_waiting(place.new) { &mut place.new } else { &mut place.old };
-                    *pod = Some(health);
+            for ((index, revision), health) in changes {
+                self.change(index, |place| match revision {
+                    Revision::Old => place.old = Some(health),
+                    Revision::New => place.new = Some(health),
                 });
             }
         }
@@ -161,6 +172,8 @@ impl<'a> Simulation<'a> {
     /// Kubernetes: `manage` and `podsShouldBeOnNode`.
     fn manage(&mut self) {
         self.create_on(Group::Empty);
+        let excess = mem::take(&mut self.excess);
+        self.steps(Action::Delete, Revision::Old, &excess, false);
         for index in self.take(Group::Forbidden) {
             self.delete(index, Revision::Old);
             self.delete(index, Revision::New);
@@ -285,7 +298,7 @@ impl<'a> Simulation<'a> {
     fn put(&mut self, index: usize) {
         let health = if self.never_ready.all_new { Health::Broken } else { Health::Starting };
         self.change(index, |place| place.new = Some(health));
-        self.timeline.add(index, health);
+        self.timeline.add((index, Revision::New), health);
     }
 
     fn forget(&mut self, index: usize, revision: Revision) {
@@ -297,7 +310,7 @@ impl<'a> Simulation<'a> {
             };
         });
         if let Some(health) = gone {
-            self.timeline.remove(index, health);
+            self.timeline.remove((index, revision), health);
         }
         let place = self.places.get(index);
         if place.is_some_and(|it| !it.runs && it.old.is_none() && it.new.is_none()) {
@@ -381,8 +394,4 @@ impl<'a> Simulation<'a> {
         });
         self.course
     }
-}
-
-const fn is_waiting(health: Option<Health>) -> bool {
-    matches!(health, Some(Health::Starting | Health::Ready(_)))
 }

@@ -100,6 +100,10 @@ impl<'a> Simulation<'a> {
             // Within a wave nothing becomes available.
             while self.sync() {
                 self.course.at_most_unavailable = self.course.at_most_unavailable.max(self.down);
+                // Each new pod waits until all old ones are gone.
+                if self.settings.strategy == Strategy::Recreate && !self.terminating.is_empty() {
+                    break;
+                }
                 self.end_pods(|ordinals, ordinal| ordinals.contains(&ordinal));
                 if self.settings.is_ordered && !self.terminating.is_empty() {
                     break;
@@ -163,12 +167,16 @@ impl<'a> Simulation<'a> {
 
     /// Deletes all old pods. Returns whether there still are any.
     ///
+    /// The claims of those that there should not be stay, whatever the retention policy says: the
+    /// controller makes a pod the owner of its claims later in its round than here.
+    ///
     /// Kubernetes: `recreateDeleteAndWait`.
     fn delete_old(&mut self) -> bool {
         let old = self.pods.iter().filter(|(_, pod)| pod.revision == Revision::Old);
         let old: Vec<_> = old.map(|(ordinal, _)| *ordinal).collect();
         for ordinal in &old {
             if !self.terminating.contains(ordinal) {
+                self.condemned.remove(ordinal);
                 self.delete(*ordinal);
             }
         }
@@ -178,7 +186,8 @@ impl<'a> Simulation<'a> {
     /// A rollout is complete when all pods are of the new revision. From then on missing pods are
     /// made from it, whatever the partition.
     ///
-    /// Kubernetes: `completeRollingUpdate`, pkg/controller/statefulset/stateful_set_utils.go.
+    /// Kubernetes: `completeRollingUpdate`, since 1.37 `completeUpdate`,
+    /// pkg/controller/statefulset/stateful_set_utils.go.
     fn complete(&mut self) {
         let is_rolling = self.settings.strategy != Strategy::OnDelete;
         let is_complete = self.unavailable.is_empty() && self.outdated.is_empty();
@@ -231,8 +240,11 @@ impl<'a> Simulation<'a> {
         let is_available = |ordinal: &i64| {
             self.pods.get(ordinal).is_some_and(|pod| self.settings.suffices(pod.health))
         };
-        let first_unavailable = self.condemned.iter().find(|it| !is_available(it));
-        if is_available(&last) || first_unavailable == Some(&last) {
+        let is_healthy = |ordinal: &i64| {
+            self.pods.get(ordinal).is_some_and(|pod| self.settings.is_healthy(pod.health))
+        };
+        let first_unhealthy = self.condemned.iter().find(|it| !is_healthy(it));
+        if is_available(&last) || first_unhealthy == Some(&last) {
             self.delete(last);
         }
         true

@@ -40,7 +40,7 @@ impl Forecaster<'_> {
         let known =
             self.input.world.revision(&id.namespace, Kind::DaemonSet, &id.name, &spec.template);
         let all_new = self.never_ready.iter().any(|pod| pod == "new");
-        let mut live: HashMap<&str, [Option<(Health, &Pod)>; 2]> = HashMap::new();
+        let mut live: HashMap<&str, OnNode<'_>> = HashMap::new();
         for pod in pods.unwrap_or_default() {
             let is_new = if template_changes {
                 known.is_some_and(|revision| pod.is_of(revision))
@@ -55,20 +55,18 @@ impl Forecaster<'_> {
                 health => health,
             };
             let on = live.entry(pod.node.as_deref().unwrap_or_default()).or_default();
-            on[usize::from(is_new)] = Some((health, pod));
+            on.add(is_new, health, pod);
         }
         let names: Vec<_> = nodes.iter().map(|node| node.name.as_str()).collect();
         let on = |index: usize| {
             let known = names.get(index).and_then(|name| live.get(name)).copied();
             if pods.is_some() {
-                let [old, new] = known.unwrap_or_default();
-                let age = |pod: Option<(Health, &'_ Pod)>| {
-                    pod.map(|(_, pod)| (pod.created, pod.name.clone()))
-                };
+                let OnNode { old, new, excess } = known.unwrap_or_default();
                 return Place {
                     old: old.map(|(health, _)| health),
                     new: new.map(|(health, _)| health),
-                    new_is_older: age(new) < age(old),
+                    new_is_older: new.map(age) < old.map(age),
+                    excess,
                     ..Place::default()
                 };
             }
@@ -132,6 +130,39 @@ impl Forecaster<'_> {
         forecast.kept = kept;
         forecast.nodes.clone_from(nodes);
     }
+}
+
+/// The pods on a node.
+#[derive(Clone, Copy, Default)]
+struct OnNode<'a> {
+    /// The oldest one of an old template.
+    old: Option<(Health, &'a Pod)>,
+    /// The one of the new template.
+    new: Option<(Health, &'a Pod)>,
+    /// How many others there are of old templates.
+    excess: usize,
+}
+
+impl<'a> OnNode<'a> {
+    fn add(&mut self, is_new: bool, health: Health, pod: &'a Pod) {
+        let added = (health, pod);
+        if is_new {
+            self.new = Some(added);
+            return;
+        }
+        self.excess += usize::from(self.old.is_some());
+        self.old = match self.old {
+            Some(other) if age(other) < age(added) => Some(other),
+            _ => Some(added),
+        };
+    }
+}
+
+/// Older pods come first.
+///
+/// Kubernetes: `podByCreationTimestampAndPhase`, pkg/controller/daemon/daemon_controller.go.
+fn age<'a>((_, pod): (Health, &'a Pod)) -> (i64, &'a str) {
+    (pod.created, &pod.name)
 }
 
 fn describe(settings: &Settings, nodes: Option<usize>) -> Vec<String> {

@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
 use super::{Change, Forecast, Forecaster};
 use crate::{
-    kubernetes::resource::Kind,
+    kubernetes::{cluster::STATEFUL_SET_RECREATE_STRATEGY, resource::Kind},
     manifests::id::ObjectId,
     object::{Object, StatefulSetSpec, Workload},
     rollout::{
@@ -33,6 +33,16 @@ impl Forecaster<'_> {
             forecast.notes.push(note.to_owned());
             return;
         };
+        if settings.strategy == Strategy::Recreate
+            && !cluster.enabled(STATEFUL_SET_RECREATE_STRATEGY)
+        {
+            let note = format!(
+                "nothing happens, whatever changes: the controller leaves a set with the update \
+                 strategy Recreate alone while the feature gate {STATEFUL_SET_RECREATE_STRATEGY} is off"
+            );
+            forecast.notes.push(note);
+            return;
+        }
         forecast.is_ordered = settings.is_ordered;
         forecast.min_ready_seconds = spec.min_ready_seconds.unwrap_or(0).into();
         forecast.settings = describe(&settings, spec);

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::object::{DaemonSetSpec, defaults};
 
-const RUNS: Place = Place { runs: true, keeps: true, old: None, new: None, new_is_older: false };
+const RUNS: Place =
+    Place { runs: true, keeps: true, old: None, new: None, new_is_older: false, excess: 0 };
 const OLD: Place = Place { old: Some(Health::Available), ..RUNS };
 
 fn settings(strategy: &Value) -> Settings {
@@ -112,4 +113,20 @@ fn it_stops_when_the_budget_is_used_up() {
 fn ten_thousand_nodes_are_no_problem() {
     let update = course(&rolling(&json!(1), &json!(0)), vec![OLD; 10_000]);
     assert_eq!((update.waves, update.steps.len()), (10_000, 20_000));
+}
+
+#[test]
+fn of_several_old_pods_on_a_node_the_oldest_stays_until_it_has_its_turn() {
+    let crowded = Place { excess: 1, ..OLD };
+    let settings = rolling(&json!(1), &json!(0));
+    assert_eq!(text(&course(&settings, vec![crowded])), "1 -0 -0 +0");
+    let surging = rolling(&json!(0), &json!(1));
+    assert_eq!(text(&course(&surging, vec![crowded])), "1 -0 +0 | 2 -0");
+}
+
+#[test]
+fn an_old_pod_that_becomes_available_does_not_make_the_new_one_available() {
+    let waiting = Place { old: Some(Health::Ready(-5)), ..RUNS };
+    let update = course(&rolling(&json!(0), &json!(1)), vec![waiting]);
+    assert_eq!((text(&update).as_str(), update.at_least_seconds), ("1 +0 | 2 -0", 10));
 }

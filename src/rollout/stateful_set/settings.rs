@@ -11,9 +11,13 @@ use crate::{
     object::StatefulSetSpec,
 };
 
-/// Since this release an update of parallel pods waits until they are available; before, until they
-/// were ready.
-const UPDATES_WAIT_FOR_AVAILABLE: Version = Version { minor: 34 };
+/// Since this release a pod that is ready but not available is no more healthy than others that are
+/// not available. Before, an update of parallel pods waited only until they were ready, and ordered
+/// pods that there should not be were not deleted between being ready and being available.
+///
+/// Kubernetes: `isHealthy`, which became `isUnavailable`,
+/// pkg/controller/statefulset/stateful_set_utils.go.
+const READY_IS_NOT_HEALTHY: Version = Version { minor: 34 };
 
 /// Since this release parallel pods that are not available anyway are replaced first, whatever
 /// `maxUnavailable` is.
@@ -30,8 +34,8 @@ pub struct Settings {
     pub is_ordered: bool,
     /// How long a pod must be ready to count as available.
     pub min_ready_seconds: i64,
-    /// Whether a pod need only be ready, and not available.
-    ready_is_enough: bool,
+    /// Whether a pod that is ready, but not available, is healthy.
+    ready_is_healthy: bool,
     /// Whether old pods that are not available are replaced first.
     pub(super) unavailable_first: bool,
     /// The beginnings of the names of the claims of a pod; its ordinal follows.
@@ -84,8 +88,7 @@ impl Settings {
                 Some(_) => return None,
             },
             is_ordered,
-            // Ordered pods have always had to be available.
-            ready_is_enough: !is_ordered && !cluster.has(UPDATES_WAIT_FOR_AVAILABLE),
+            ready_is_healthy: !cluster.has(READY_IS_NOT_HEALTHY),
             min_ready_seconds: spec.min_ready_seconds.unwrap_or(0).into(),
             unavailable_first: !is_ordered && cluster.has(REPLACES_UNAVAILABLE_FIRST),
             claims: claims.collect(),
@@ -93,11 +96,22 @@ impl Settings {
         })
     }
 
-    /// Whether the controller need not wait for a pod in this state.
+    /// Whether the controller need not wait for a pod in this state. Ordered pods have always had to
+    /// be available.
     pub(super) fn suffices(&self, health: Health) -> bool {
         match health {
             Health::Available => true,
-            Health::Ready(_) => self.ready_is_enough,
+            Health::Ready(_) => !self.is_ordered && self.ready_is_healthy,
+            Health::Starting | Health::Broken | Health::Ended => false,
+        }
+    }
+
+    /// Whether a pod in this state is no reason to delete it before the others that there should not
+    /// be.
+    pub(super) fn is_healthy(&self, health: Health) -> bool {
+        match health {
+            Health::Available => true,
+            Health::Ready(_) => self.ready_is_healthy,
             Health::Starting | Health::Broken | Health::Ended => false,
         }
     }

@@ -9,9 +9,14 @@ use crate::{
 };
 
 fn settings(spec: Value, gates: &str) -> Settings {
+    settings_in(36, spec, gates)
+}
+
+/// In a minor release.
+fn settings_in(minor: u32, spec: Value, gates: &str) -> Settings {
     let mut spec: StatefulSetSpec = serde_json::from_value(spec).unwrap();
     defaults::stateful_set(&mut spec);
-    let mut cluster = Cluster::new(Version { minor: 36 }, std::collections::BTreeMap::new());
+    let mut cluster = Cluster::new(Version { minor }, std::collections::BTreeMap::new());
     for gate in gates.split_whitespace() {
         cluster.set_gate(gate, true);
     }
@@ -165,19 +170,41 @@ fn a_broken_pod_holds_up_its_own_repair_only_if_pods_are_ordered() {
 #[test]
 fn recreate_deletes_all_old_pods_before_it_creates_new_ones() {
     let spec = |policy: &str| json!({"replicas": 2, "podManagementPolicy": policy, "updateStrategy": {"type": "Recreate"}});
-    assert_eq!(steps(spec("Parallel"), 0..2), "1 -0 -1 +0 +1");
+    assert_eq!(steps(spec("Parallel"), 0..2), "1 -0 -1 | 2 +0 +1");
+    assert_eq!(steps(spec("Parallel"), 0..1), "1 -0 | 2 +0 +1");
     assert_eq!(steps(spec("OrderedReady"), 0..3), "1 -0 -1 -2 | 2 +0 | 3 +1");
+}
+
+#[test]
+fn recreate_leaves_the_claims_of_old_pods() {
+    let spec = json!({"replicas": 1, "updateStrategy": {"type": "Recreate"},
+        "persistentVolumeClaimRetentionPolicy": {"whenScaled": "Delete"},
+        "volumeClaimTemplates": [{"metadata": {"name": "data"}}]});
+    assert_eq!(steps(spec.clone(), 0..2), "1 -0 -1 | 2 +0");
+    let settings = settings(spec, "");
+    let mut state = old(0..2, &settings);
+    state.pods.values_mut().for_each(|pod| pod.revision = Revision::New);
+    let course = simulate(&settings, state, &NeverReady::default());
+    assert_eq!(text(&course), "1 -1(data-db-1)", "the template is the same");
+}
+
+#[test]
+fn until_1_33_ordered_pods_that_are_ready_are_not_deleted_before_they_are_available() {
+    let spec = json!({"replicas": 0, "minReadySeconds": 30});
+    for (minor, seconds) in [(33, 30), (34, 0)] {
+        let settings = settings_in(minor, spec.clone(), "");
+        let mut state = old(0..2, &settings);
+        state.pods.values_mut().for_each(|pod| pod.health = Health::Ready(0));
+        let course = simulate(&settings, state, &NeverReady::default());
+        assert_eq!((text(&course).as_str(), course.at_least_seconds), ("1 -1 | 2 -0", seconds));
+    }
 }
 
 #[test]
 fn since_1_37_parallel_pods_that_are_down_are_replaced_first() {
     let spec = json!({"replicas": 3, "podManagementPolicy": "Parallel"});
     for (minor, expected) in [(36, ""), (37, "1 -1 -0 +0 +1 | 2 -2 +2")] {
-        let mut spec: StatefulSetSpec = serde_json::from_value(spec.clone()).unwrap();
-        defaults::stateful_set(&mut spec);
-        let mut cluster = Cluster::new(Version { minor }, std::collections::BTreeMap::new());
-        cluster.set_gate("MaxUnavailableStatefulSet", true);
-        let settings = Settings::of("db", &spec, &cluster).unwrap();
+        let settings = settings_in(minor, spec.clone(), "MaxUnavailableStatefulSet");
         let mut state = old(0..3, &settings);
         for ordinal in [0, 1] {
             state.pods.insert(ordinal, Pod { revision: Revision::Old, health: Health::Broken });

@@ -28,17 +28,49 @@ use crate::{
 };
 
 pub(super) const CASES: &[Case] = &[
-    Case {
-        needs: &[CONTROLLER_MANAGER],
-        ..Case::new("plans-come-true", |shared| plans_come_true(shared, &[], 1))
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER],
-        ..Case::new("plans-come-true-with-max-unavailable", |shared| {
-            plans_come_true(shared, &["MaxUnavailableStatefulSet=true"], 2);
-        })
-    },
+    case("plans-come-true", |shared| {
+        let changes = |seed| {
+            [scenario::stateful_sets(seed, 80, "sts-"), scenario::daemon_sets(seed, 80, "ds-")]
+        };
+        plans_come_true(shared, &["MaxUnavailableStatefulSet=false"], 1, changes);
+    }),
+    case("plans-come-true-with-max-unavailable", |shared| {
+        let changes = |seed| {
+            [scenario::stateful_sets(seed, 80, "sts-"), scenario::daemon_sets(seed, 10, "ds-")]
+        };
+        plans_come_true(shared, &["MaxUnavailableStatefulSet=true"], 2, changes);
+    }),
+    case("plans-come-true-slowly", |shared| {
+        plans_come_true(shared, &["MaxUnavailableStatefulSet=false"], 3, slow_changes);
+    }),
+    case("plans-come-true-slowly-with-max-unavailable", |shared| {
+        plans_come_true(shared, &["MaxUnavailableStatefulSet=true"], 4, slow_changes);
+    }),
+    case("plans-come-true-by-recreating", |shared| {
+        if shared.control_plane.minor() < RECREATE {
+            eprintln!("this release does not know Recreate");
+            return;
+        }
+        let gates = ["MaxUnavailableStatefulSet=true", "StatefulSetRecreateStrategy=true"];
+        plans_come_true(shared, &gates, 5, |seed| {
+            let sets = scenario::recreating(scenario::stateful_sets(seed, 60, "sts-"));
+            let (fast, slow) = sets.split_at(40);
+            [fast.to_vec(), scenario::slowly(slow.to_vec())]
+        });
+    }),
 ];
+
+/// Since 1.37 a StatefulSet may have the update strategy `Recreate`.
+const RECREATE: u32 = 37;
+
+const fn case(name: &'static str, run: fn(&Namespace<'_>)) -> Case {
+    Case { needs: &[CONTROLLER_MANAGER], ..Case::new(name, run) }
+}
+
+fn slow_changes(seed: u64) -> [Vec<Scenario>; 2] {
+    [scenario::stateful_sets(seed, 60, "sts-"), scenario::daemon_sets(seed, 20, "ds-")]
+        .map(scenario::slowly)
+}
 
 const CONTROLLERS: &[&str] = &[
     "daemonset-controller",
@@ -55,14 +87,20 @@ const RECORD: &str = "SETGUARD_RECORD_TRACES";
 /// The environment variable with another seed than that of the fixtures.
 const SEED: &str = "SETGUARD_TRACE_SEED";
 
-fn plans_come_true(shared: &Namespace<'_>, gates: &[&str], number: u64) {
+/// Makes changes, and compares what the controllers do with what was planned. A case's number makes its
+/// changes differ from those of the others.
+fn plans_come_true(
+    shared: &Namespace<'_>,
+    gates: &[&str],
+    number: u64,
+    changes: impl FnOnce(u64) -> [Vec<Scenario>; 2],
+) {
     let assets = &shared.control_plane.assets;
     let control_plane = ControlPlane::start_with_gates(assets, gates);
     control_plane.start_controllers_with_gates(CONTROLLERS, gates);
     let seed = env::var(SEED).ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_122);
     let seed: u64 = seed + number * 1_000_003;
-    let mut scenarios = scenario::stateful_sets(seed, 80, "sts-");
-    scenarios.extend(scenario::daemon_sets(seed, if gates.is_empty() { 80 } else { 10 }, "ds-"));
+    let scenarios = changes(seed).concat();
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let traces = runtime.expect("a runtime").block_on(record(&control_plane, gates, &scenarios));
@@ -102,13 +140,15 @@ async fn record(plane: &ControlPlane, gates: &[&str], scenarios: &[Scenario]) ->
         nodes.patch(&name, &PatchParams::default(), &patch).await.expect("a node");
     }
     let all = json!({"apiVersion": "v1", "kind": "List", "items": scenario::nodes()});
-    let flags: Vec<_> = gates.iter().map(|gate| format!("--feature-gates={gate}")).collect();
-    let flags: Vec<_> = flags.iter().map(String::as_str).collect();
+    let flags = [
+        format!("--kube-version=1.{}", plane.minor()),
+        format!("--feature-gates={}", gates.join(",")),
+    ];
     let activity: Activity = Arc::new(Mutex::new(BTreeMap::new()));
     lockstep::watch(&client, &activity);
     let run = |scenario| {
         let (client, activity, flags, all) = (client.clone(), &activity, &flags, all.clone());
-        async move { Lockstep::new(client, activity, scenario).run(flags, all, planned).await }
+        async move { Lockstep::new(client, activity, scenario).run(flags.to_vec(), all, planned).await }
     };
     stream::iter(scenarios).map(run).buffered(AT_ONCE).collect().await
 }

@@ -101,6 +101,13 @@ impl ControlPlane {
         SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.etcd_port)
     }
 
+    /// The minor release of the API server: 36 for 1.36.
+    pub(crate) fn minor(&self) -> u32 {
+        let version = self.kubectl.run(&["get", "--raw", "/version"], "").json();
+        let minor = version["minor"].as_str().expect("a minor version");
+        minor.trim_end_matches('+').parse().expect("a number")
+    }
+
     /// A folder for files of the tests.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()

@@ -32,6 +32,13 @@ use crate::{
 const QUIET: Duration = Duration::from_millis(1500);
 /// How long it may take to do what the plan says that it will do.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The same after pods became ready: most controllers then do nothing yet.
+const LITTLE_PATIENCE: Duration = Duration::from_secs(4);
+/// Since when available pods have been ready: longer than any `minReadySeconds`.
+const LONG_AGO: &str = "1900-01-01T00:00:00Z";
+/// Since when pods have been ready that are not available yet: if they became ready before the last
+/// change, and if they did after it.
+const NOT_LONG_AGO: [&str; 2] = ["2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"];
 
 /// When each set's pods and claims changed last. The key is the set's name.
 pub(crate) type Activity = Arc<Mutex<BTreeMap<String, Instant>>>;
@@ -94,12 +101,10 @@ impl<'a> Lockstep<'a> {
     /// were planned: it is only used to know how long to wait.
     pub(crate) async fn run(
         mut self,
-        flags: &[&str],
+        mut flags: Vec<String>,
         nodes: Value,
         planned: impl FnOnce(&Trace) -> Vec<usize>,
     ) -> Trace {
-        let mut flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
-        flags.push("--kube-version=1.36".to_owned());
         flags.extend(self.scenario.never_ready.iter().map(|it| format!("--never-ready={it}")));
         let mut trace = Trace {
             name: self.scenario.name.clone(),
@@ -132,13 +137,20 @@ impl<'a> Lockstep<'a> {
         let mut after = After::Change;
         let mut done = 0;
         loop {
-            let events = self.round(done < all).await;
+            let patience = match after {
+                _ if done >= all => Duration::ZERO,
+                After::Ready => LITTLE_PATIENCE,
+                After::Change | After::Gone | After::Available => PATIENCE,
+            };
+            let events = self.round(patience).await;
             done += events.len();
             if !events.is_empty() {
                 trace.rounds.push(Round { after, events });
             }
             after = if self.end_pods().await {
                 After::Gone
+            } else if self.is_slow() && self.make_ready(true).await {
+                After::Ready
             } else if self.make_available(true).await {
                 After::Available
             } else {
@@ -170,7 +182,7 @@ impl<'a> Lockstep<'a> {
             self.make_available(false).await;
             sleep(Duration::from_millis(300)).await;
         }
-        self.round(false).await;
+        self.round(Duration::ZERO).await;
     }
 
     async fn is_settled(&self) -> bool {
@@ -194,11 +206,18 @@ impl<'a> Lockstep<'a> {
     /// Lets a change be rolled out for some rounds.
     async fn go_on_for(&mut self, rounds: usize) {
         for left in (0..rounds).rev() {
-            self.round(true).await;
+            self.round(PATIENCE).await;
             while self.end_pods().await {
-                self.round(true).await;
+                self.round(PATIENCE).await;
             }
-            if left == 0 || !self.make_available(true).await {
+            let is_over = if left == 0 {
+                true
+            } else if self.is_slow() && left == 1 {
+                !self.make_ready(true).await
+            } else {
+                !self.make_available(true).await
+            };
+            if is_over {
                 break;
             }
         }
@@ -232,16 +251,15 @@ impl<'a> Lockstep<'a> {
         json!({"apiVersion": "v1", "kind": "List", "items": items})
     }
 
-    /// Waits until the controller waits, and returns what it did.
-    async fn round(&mut self, expects_more: bool) -> BTreeSet<Event> {
+    /// Waits until the controller waits, and returns what it did. It gets this time to begin.
+    async fn round(&mut self, patience: Duration) -> BTreeSet<Event> {
         let start = Instant::now();
         loop {
             sleep(Duration::from_millis(300)).await;
             let last = self.activity.lock().expect("a lock").get(&self.scenario.name).copied();
             let is_quiet = last.is_none_or(|last| last.elapsed() > QUIET);
             let is_observed = self.is_observed().await;
-            let is_patient =
-                expects_more && start.elapsed() < PATIENCE && last.is_none_or(|it| it < start);
+            let is_patient = start.elapsed() < patience && last.is_none_or(|it| it < start);
             if is_quiet && is_observed && !is_patient && start.elapsed() > QUIET {
                 break;
             }
@@ -338,35 +356,58 @@ impl<'a> Lockstep<'a> {
         any
     }
 
-    /// Makes the pods available that are not. Returns whether there were any.
-    async fn make_available(&self, heeds_never: bool) -> bool {
+    /// Whether pods are ready for a while before they are available.
+    fn is_slow(&self) -> bool {
+        self.scenario.new["spec"]["minReadySeconds"].as_i64().is_some_and(|it| it > 0)
+    }
+
+    /// Makes the pods ready that are not, but not available. Returns whether there were any.
+    async fn make_ready(&self, heeds_never: bool) -> bool {
         let mut any = false;
         for pod in self.list().await {
-            let status = pod.status.as_ref();
-            let conditions = status.and_then(|it| it.conditions.as_deref()).unwrap_or_default();
-            let is_ready = conditions.iter().any(|it| it.type_ == "Ready" && it.status == "True");
-            let never = heeds_never && self.is_never_ready(&pod);
-            if heeds_never && self.is_broken(&pod) {
-                if !self.is_last {
-                    self.break_it(&pod).await;
-                }
-                continue;
+            if ready_since(&pod).is_none() && self.may_start(&pod, heeds_never).await {
+                any = true;
+                self.set_ready(&pod, NOT_LONG_AGO[usize::from(self.is_last)]).await;
             }
-            if is_ready || never || pod.metadata.deletion_timestamp.is_some() {
-                continue;
-            }
-            any = true;
-            // So long ago that it is available whatever minReadySeconds is.
-            let patch = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready",
-                "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}]}});
-            let patch = Patch::Merge(&patch);
-            let params = PatchParams::default();
-            self.pods.patch_status(&pod.name_any(), &params, &patch).await.expect("a status");
-        }
-        if any {
-            self.touch();
         }
         any
+    }
+
+    /// Makes the pods available that are not; if they have been ready for different times, those that
+    /// were first. Returns whether there were any.
+    async fn make_available(&self, heeds_never: bool) -> bool {
+        let mut waiting = Vec::new();
+        for pod in self.list().await {
+            let since = ready_since(&pod);
+            if since.as_deref() != Some(LONG_AGO) && self.may_start(&pod, heeds_never).await {
+                waiting.push((since, pod));
+            }
+        }
+        let first = waiting.iter().map(|(since, _)| since).min().cloned();
+        for (_, pod) in waiting.iter().filter(|(since, _)| Some(since) == first.as_ref()) {
+            self.set_ready(pod, LONG_AGO).await;
+        }
+        !waiting.is_empty()
+    }
+
+    async fn set_ready(&self, pod: &Pod, since: &str) {
+        let patch = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready",
+            "status": "True", "lastTransitionTime": since}]}});
+        let (patch, params) = (Patch::Merge(&patch), PatchParams::default());
+        self.pods.patch_status(&pod.name_any(), &params, &patch).await.expect("a status");
+        self.touch();
+    }
+
+    /// Whether a pod becomes ready some time. Breaks it if it is one of those that are to break.
+    async fn may_start(&self, pod: &Pod, heeds_never: bool) -> bool {
+        if heeds_never && self.is_broken(pod) {
+            if !self.is_last {
+                self.break_it(pod).await;
+            }
+            return false;
+        }
+        let never = heeds_never && self.is_never_ready(pod);
+        !never && pod.metadata.deletion_timestamp.is_none()
     }
 
     /// Whether the pod is of the change in between, and that does not work.
@@ -427,6 +468,13 @@ impl<'a> Lockstep<'a> {
         };
         claims.iter().filter(|claim| is_orphaned(claim)).map(ResourceExt::name_any).collect()
     }
+}
+
+/// Since when a pod has been ready; `None` if it is not.
+fn ready_since(pod: &Pod) -> Option<String> {
+    let conditions = pod.status.as_ref()?.conditions.as_deref()?;
+    let ready = conditions.iter().find(|it| it.type_ == "Ready" && it.status == "True")?;
+    Some(ready.last_transition_time.as_ref()?.0.to_string())
 }
 
 fn image(pod: &Pod) -> Option<String> {

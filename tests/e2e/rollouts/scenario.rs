@@ -110,6 +110,29 @@ fn stateful_set(dice: &mut Dice, name: String) -> Scenario {
     Scenario { name, old, new, between, never_ready }
 }
 
+/// The same changes, but pods have to be ready for 63 years to be available.
+pub(crate) fn slowly(mut scenarios: Vec<Scenario>) -> Vec<Scenario> {
+    for scenario in &mut scenarios {
+        let between = scenario.between.as_mut().map(|between| &mut between.object);
+        for object in between.into_iter().chain([&mut scenario.new]) {
+            object["spec"]["minReadySeconds"] = json!(2_000_000_000);
+        }
+    }
+    scenarios
+}
+
+/// The same changes with the update strategy `Recreate`. Every third is made over another such change.
+pub(crate) fn recreating(mut scenarios: Vec<Scenario>) -> Vec<Scenario> {
+    let strategy = json!({"type": "Recreate"});
+    for (i, scenario) in scenarios.iter_mut().enumerate() {
+        scenario.new["spec"]["updateStrategy"] = strategy.clone();
+        if let Some(between) = scenario.between.as_mut().filter(|_| i % 3 == 0) {
+            between.object["spec"]["updateStrategy"] = strategy.clone();
+        }
+    }
+    scenarios
+}
+
 /// Two changes of three change the template. Templates with the same image are the same.
 fn new_image(name: &str) -> &'static str {
     if name.bytes().map(usize::from).sum::<usize>() % 3 == 0 { "old" } else { "new" }
