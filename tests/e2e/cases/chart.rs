@@ -6,6 +6,7 @@
 mod arming;
 mod clouds;
 mod conflicts;
+mod flux;
 mod load;
 mod release;
 mod switch;
@@ -55,6 +56,10 @@ pub(super) const CASES: &[Case] = &[
     Case {
         needs: &[CONTROLLER_MANAGER, HELM],
         ..Case::new("the-chart-brings-the-quota-of-its-priority-class", clouds::quota)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM, flux::CONTROLLER, flux::CRDS],
+        ..Case::new("the-chart-is-installed-by-flux", flux::flux)
     },
 ];
 

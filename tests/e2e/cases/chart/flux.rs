@@ -1,0 +1,261 @@
+//! The chart, installed by Flux's helm-controller.
+//!
+//! source-controller, which packages charts, is played by the test: the package is at a URL, and the
+//! status of a HelmChart names it.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    path::Path,
+    process::Command,
+    thread,
+};
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{CONTROLLERS, KINDS, Site, arming, everything, judges, load::Load, values};
+use crate::{
+    harness::{
+        control_plane::ControlPlane,
+        process::{Process, eventually},
+    },
+    helm,
+    kubelet::Kubelet,
+    namespace::Namespace,
+    node,
+    service::Service,
+};
+
+/// The controller of HelmReleases.
+pub(super) const CONTROLLER: &str = "helm-controller";
+/// A file with Flux's CRDs: that of HelmReleases and those of all sources.
+pub(super) const CRDS: &str = "flux-crds.yaml";
+
+/// What the controller logs when it sees drift.
+const DRIFT: &str = "detected changes in cluster state";
+
+const RELEASE: &str = "helmrelease/guard";
+
+pub(super) fn flux(shared: &Namespace<'_>) {
+    let assets = &shared.control_plane.assets;
+    let control_plane = ControlPlane::start(assets);
+    control_plane.start_controllers(CONTROLLERS);
+    control_plane.start_scheduler();
+    let own = Namespace::create(&control_plane, "guards");
+    let shop = Namespace::create(&control_plane, "shop");
+    let load = Namespace::create(&control_plane, "load");
+    for node in ["node-a", "node-b"] {
+        node::create(&own, node, None);
+    }
+    let crds = fs::read_to_string(assets.join(CRDS)).expect("Flux's CRDs");
+    own.kubectl(&["apply", "--server-side", "-f", "-"], &crds).accepted();
+    own.kubectl(&["wait", "--for=condition=Established", "crd", "--all"], "").accepted();
+    let controller = start(&control_plane);
+    chart(&own);
+    let before = everything(&own);
+
+    let service = Service::start();
+    let url = format!("https://127.0.0.1:{}", service.port);
+    let kubelet = Kubelet::start(&own, "webhook", service);
+    let site = Site { own: &own, shop, load, kubelet, url };
+
+    let mut values = values(&site.url);
+    let load = Load::start(&site);
+    apply(&own, &values);
+    wait(&own, &controller);
+    arming::wait(&site.shop);
+    load.assert_none_failed();
+    judges(&site);
+
+    // What setguard has written is no drift, in several rounds.
+    let written = |kind: &str| {
+        let stored = own.read(&format!("{kind}/{}", super::NAME));
+        json!([stored["metadata"]["ownerReferences"], stored["webhooks"]])
+    };
+    let stored = KINDS.map(written);
+    for kind in &stored {
+        assert!(kind[0].is_array(), "Helm installed it, so the namespace owns it: {kind}");
+        assert!(kind[1][0]["rules"].is_array(), "{kind}");
+    }
+    for round in 0..3 {
+        reconcile(&own, &format!("round-{round}"));
+    }
+    assert_eq!(KINDS.map(written), stored);
+    let log = || fs::read_to_string(&controller.log).expect("a log");
+    assert!(!log().contains(DRIFT), "{}", log());
+
+    // The patch of docs/emergency.md is drift, unless the release is suspended.
+    let policy = || {
+        own.read(&format!("{}/{}", KINDS[0], super::NAME))["webhooks"][0]["failurePolicy"].take()
+    };
+    let patch = || {
+        let patch =
+            r#"[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]"#;
+        own.kubectl(&["patch", KINDS[0], super::NAME, "--type=json", "--patch", patch], "")
+            .accepted();
+    };
+    patch();
+    reconcile(&own, "patched");
+    eventually("the patch to be undone", || match policy() {
+        policy if policy == "Fail" => Ok(()),
+        other => Err(other),
+    });
+    assert!(log().contains(DRIFT), "{}", log());
+    own.kubectl(&["patch", RELEASE, "--type=merge", r#"--patch={"spec":{"suspend":true}}"#], "")
+        .accepted();
+    patch();
+    own.kubectl(
+        &["annotate", RELEASE, "--overwrite", "reconcile.fluxcd.io/requestedAt=suspended"],
+        "",
+    )
+    .accepted();
+
+    // An upgrade, over that patch: Flux takes the field back.
+    let load = Load::start(&site);
+    values["podAnnotations"] = json!({ "e2e": "another" });
+    let pods = site.kubelet.ready();
+    assert_eq!(policy(), "Ignore", "while the release is suspended");
+    apply(&own, &values);
+    own.kubectl(&["patch", RELEASE, "--type=merge", r#"--patch={"spec":{"suspend":false}}"#], "")
+        .accepted();
+    wait(&own, &controller);
+    eventually("two new pods", || {
+        let now = site.kubelet.ready();
+        let others = now.iter().all(|pod| !pods.contains(pod));
+        if others && now.len() == 2 { Ok(()) } else { Err(format!("{now:?}")) }
+    });
+    eventually("the patch to be undone", || match policy() {
+        policy if policy == "Fail" => Ok(()),
+        other => Err(other),
+    });
+    load.assert_none_failed();
+    arming::wait(&site.shop);
+
+    let load = Load::start(&site);
+    own.kubectl(&["delete", RELEASE], "").accepted();
+    load.assert_none_failed();
+    eventually("all objects to be deleted", || {
+        let after = everything(&own);
+        let left: Vec<_> = after.difference(&before).collect();
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+    });
+    assert_eq!(site.kubelet.complaints(), [""; 0]);
+}
+
+fn start(control_plane: &ControlPlane) -> Process {
+    let kubeconfig = control_plane.kubectl.kubeconfig.as_os_str();
+    let args = [
+        "--watch-all-namespaces",
+        "--enable-leader-election=false",
+        "--metrics-addr=127.0.0.1:0",
+        "--health-addr=127.0.0.1:0",
+    ];
+    let home = control_plane.kubectl.home.as_os_str();
+    let variables =
+        [("KUBECONFIG", kubeconfig), ("HOME", home), ("RUNTIME_NAMESPACE", OsStr::new("default"))];
+    let program = control_plane.assets.join(CONTROLLER);
+    Process::start_with(&program, &args, &variables, control_plane.folder())
+}
+
+/// Packages the chart, serves it, and makes a HelmChart that says where.
+fn chart(own: &Namespace<'_>) {
+    let folder = own.control_plane.folder().join("packages");
+    fs::create_dir(&folder).expect("a folder");
+    let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard");
+    let mut package = Command::new(helm::find().expect("helm was found before"));
+    let package = package.arg("package").arg(chart).arg("--destination").arg(&folder).output();
+    let package = package.expect("helm runs");
+    assert!(package.status.success(), "{package:?}");
+    let file = fs::read_dir(&folder).expect("a folder").flatten().next().expect("a package");
+    let bytes = fs::read(file.path()).expect("a package");
+    let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let (size, port) = (bytes.len(), serve(bytes));
+    let object = json!({
+        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "HelmChart",
+        "metadata": { "name": "setguard" },
+        "spec": { "chart": "charts/setguard", "interval": "1h",
+            "sourceRef": { "kind": "GitRepository", "name": "setguard" } },
+    });
+    own.apply(&object).accepted();
+    let now = "2026-01-01T00:00:00Z";
+    let status = json!({ "status": {
+        "observedGeneration": 1,
+        "artifact": {
+            "url": format!("http://127.0.0.1:{port}/setguard.tgz"), "path": "setguard.tgz",
+            "revision": "0.1.0", "digest": format!("sha256:{digest}"), "size": size,
+            "lastUpdateTime": now,
+        },
+        "conditions": [{ "type": "Ready", "status": "True", "reason": "Packaged",
+            "message": "packaged", "lastTransitionTime": now, "observedGeneration": 1 }],
+    }});
+    let patch = format!("--patch={status}");
+    let args = ["patch", "helmchart/setguard", "--subresource=status", "--type=merge", &patch];
+    own.kubectl(&args, "").accepted();
+}
+
+/// Answers every request with these bytes. Returns the port.
+fn serve(bytes: Vec<u8>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("its address").port();
+    thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            // The request is small enough to come at once.
+            let _ = client.read(&mut [0; 4096]);
+            let length = bytes.len();
+            let _ = write!(
+                client,
+                "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+            );
+            let _ = client.write_all(&bytes);
+        }
+    });
+    port
+}
+
+/// Writes the HelmRelease of docs/gitops.md.
+fn apply(own: &Namespace<'_>, values: &Value) {
+    let release = json!({
+        "apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease",
+        "metadata": { "name": "guard" },
+        "spec": {
+            "interval": "1h",
+            "chartRef": { "kind": "HelmChart", "name": "setguard" },
+            "install": { "crds": "Skip" },
+            "upgrade": { "cleanupOnFail": true },
+            "driftDetection": { "mode": "enabled" },
+            "values": values,
+        },
+    });
+    own.apply(&release).accepted();
+}
+
+/// Waits until the release is ready.
+fn wait(own: &Namespace<'_>, controller: &Process) {
+    eventually("the release to be ready", || {
+        let release = own.read(RELEASE);
+        let conditions = release["status"]["conditions"].as_array();
+        let ready = conditions.into_iter().flatten().find(|it| it["type"] == "Ready");
+        let is_new = release["status"]["observedGeneration"] == release["metadata"]["generation"];
+        match ready {
+            Some(ready) if ready["status"] == "True" && is_new => Ok(()),
+            _ => Err(format!(
+                "{}\n{}",
+                release["status"]["conditions"],
+                fs::read_to_string(&controller.log).unwrap_or_default()
+            )),
+        }
+    });
+}
+
+/// What `flux reconcile` does.
+fn reconcile(own: &Namespace<'_>, token: &str) {
+    let request = format!("reconcile.fluxcd.io/requestedAt={token}");
+    own.kubectl(&["annotate", RELEASE, "--overwrite", &request], "").accepted();
+    eventually("the request to be handled", || {
+        let handled = own.read(RELEASE)["status"]["lastHandledReconcileAt"].take();
+        if handled == token { Ok(()) } else { Err(handled) }
+    });
+}
