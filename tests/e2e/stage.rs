@@ -42,8 +42,8 @@ impl Stage {
         }
         let policy =
             concat!("--policy=", env!("CARGO_MANIFEST_DIR"), "/examples/pairing/policy.yaml");
-        let flags = [policy, "--kube-version=1.36"];
-        let (webhook, configurations) = Webhook::start(control_plane.folder(), &flags);
+        let release = format!("--kube-version=1.{}", control_plane.minor());
+        let (webhook, configurations) = Webhook::start(control_plane.folder(), &[policy, &release]);
         control_plane.kubectl.run(&["apply", "-f", "-"], &configurations).silently();
         wait_for_webhooks(&Namespace { control_plane: &control_plane, name: "default" });
         Stage { _webhook: webhook, control_plane }

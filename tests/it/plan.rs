@@ -121,6 +121,24 @@ fn a_rollout_stops_at_a_pod_that_never_becomes_ready() {
     insta::assert_snapshot!(shown(&before, &after, "--never-ready db-1"));
 }
 
+/// A set that was stored with `Recreate` keeps it without its gate, but has no rollouts.
+#[test]
+fn recreate_without_its_gate_does_nothing() {
+    let recreate = "  updateStrategy: {type: Recreate}\n";
+    let stored = |image| {
+        let set = stateful_set("db", 2, image, recreate);
+        set.replace("namespace: shop", "namespace: shop, uid: u1")
+    };
+    let shown = |gate: &str| {
+        let flags =
+            format!("--kube-version 1.37 --feature-gates StatefulSetRecreateStrategy={gate}");
+        shown(&stored("db:1"), &stored("db:2"), &flags)
+    };
+    let (on, off) = (shown("true"), shown("false"));
+    assert!(on.contains("1. db-0 deleted; back in wave 2"), "{on}");
+    assert!(off.contains("nothing happens") && !off.contains("deleted"), "{off}");
+}
+
 #[test]
 fn several_objects_come_and_go() {
     let parallel = "  podManagementPolicy: Parallel\n";

@@ -34,7 +34,10 @@ fn nothing_is_lost(namespace: &Namespace<'_>) {
         compare_all(&client::of(kubeconfig).await, [namespace.name, ASKED]).await
     });
     assert!(tally.creates > 300 && tally.updates > 300, "{tally:?}");
-    assert!(tally.patched > 10 && tally.ignored > 50 && tally.immutable > 20, "{tally:?}");
+    assert!(tally.patched > 10 && tally.immutable > 20, "{tally:?}");
+    // Since 1.37 the API server no longer drops maxUnavailable.
+    let drops = control_plane.minor() < 37;
+    assert!(if drops { tally.ignored > 50 } else { tally.ignored == 0 }, "{tally:?}");
 
     let metrics = control_plane.kubectl.run(&["get", "--raw", "/metrics"], "").accepted().stdout;
     let sum = |metric: &str, webhook: &str| -> f64 {

@@ -29,6 +29,12 @@ fn max_unavailable(namespace: &Namespace<'_>) {
     set["spec"]["podManagementPolicy"] = json!("Parallel");
     set["spec"]["replicas"] = json!(6);
     set["spec"]["updateStrategy"] = json!({ "rollingUpdate": { "maxUnavailable": 3 } });
+    if namespace.control_plane.minor() >= 37 {
+        namespace.apply(&set).silently();
+        let stored = namespace.read("statefulset/web");
+        assert_eq!(stored["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"], 3);
+        return;
+    }
     namespace.apply(&set).with_warning("max-unavailable-ignored");
     let stored = namespace.read("statefulset/web");
     assert_eq!(
@@ -38,14 +44,18 @@ fn max_unavailable(namespace: &Namespace<'_>) {
     );
 }
 
-/// The API server rejects the change without naming the field; setguard names it and the remedy.
+/// The API server rejects the change, until 1.36 without naming the field; setguard names it and the
+/// remedy.
 fn immutable(namespace: &Namespace<'_>) {
     namespace.apply(&stateful_set("web")).silently();
     let mut set = stateful_set("web");
     set["spec"]["serviceName"] = json!("another");
     let warning = "Warning: immutable-field: spec.serviceName: ";
     let mut remedy = String::new();
-    let forbidden = "spec: Forbidden: updates to statefulset spec";
+    let forbidden = match namespace.control_plane.minor() {
+        ..=36 => "spec: Forbidden: updates to statefulset spec",
+        37.. => "spec.serviceName: Invalid value: \"another\": field is immutable",
+    };
     for flags in [&[][..], &["--dry-run=server"], &["--server-side", "--force-conflicts"]] {
         let args = [&["apply", "-f", "-"], flags].concat();
         let output = namespace.kubectl(&args, &set.to_string()).refused(&[warning, forbidden]);
