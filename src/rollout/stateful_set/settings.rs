@@ -13,7 +13,7 @@ use crate::{
 
 /// Since this release a pod that is ready but not available is no more healthy than others that are
 /// not available. Before, an update of parallel pods waited only until they were ready, and ordered
-/// pods that there should not be were not deleted between being ready and being available.
+/// pods that there should not be were never deleted between being ready and being available.
 ///
 /// Kubernetes: `isHealthy`, which became `isUnavailable`,
 /// pkg/controller/statefulset/stateful_set_utils.go.
