@@ -15,6 +15,8 @@ use crate::{
 pub enum Phase {
     /// Only before the API server drops or refuses it: in `/mutate`, as a warning, and in `check`.
     Before {
+        /// The operations at which it can find something: `CREATE`, `UPDATE`.
+        operations: &'static [&'static str],
         /// Selects the writes that the API server sends to `/mutate` for this trap, in CEL. It is
         /// true for every write in which the trap can find something, and for few others. An error
         /// counts as false, so it must not fail, whatever an object of the built-in kinds has.

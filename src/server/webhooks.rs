@@ -3,7 +3,7 @@
 //! One list, [`registrations`], is the source of the configurations that `serve` prints for a first
 //! try and of those in the Helm chart, which reads `charts/setguard/files/webhook-rules.yaml`.
 
-use std::{collections::BTreeMap, iter};
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::{
     ByteString,
@@ -20,7 +20,7 @@ use crate::{
     kubernetes::resource::{Kind, RESOURCES, Resource},
     object::marks::CONTROL_PLANE_LABEL,
     rules::{
-        trap::{OpenKruise, Phase},
+        trap::{OpenKruise, Phase, Trap},
         traps::TRAPS,
     },
 };
@@ -36,29 +36,42 @@ const DAEMON_PODS: &str = "(has(object.metadata.annotations) && 'setguard.io/nod
 /// old object, because a client may write anything into the new one.
 const NOT_BEING_DELETED: &str = "oldObject == null || !has(oldObject.metadata.deletionTimestamp)";
 
-/// Selects the DaemonSets and StatefulSets for which `/mutate` has a patch or a warning, so that all
-/// others are sent to setguard once, to be validated. See `inject::template` for the label; each
-/// trap says itself what it needs to see.
-fn asks_for_something() -> String {
-    let label = format!(
-        "object.metadata.?labels[?'{CONTROL_PLANE_LABEL}'].orValue('') == 'true' && \
-         request.kind.kind == '{}'",
-        Kind::DaemonSet
-    );
-    let traps = TRAPS.iter().filter_map(|trap| {
-        let Phase::Before { sent_if } = trap.phase else { return None };
-        let mut conditions = Vec::new();
-        if trap.openkruise == OpenKruise::DoesNotApply {
-            conditions.push("request.kind.group == 'apps'".to_owned());
-        }
-        if let [kind] = trap.kinds() {
-            conditions.push(format!("request.kind.kind == '{kind}'"));
-        }
-        conditions.push(format!("({sent_if})"));
-        Some(conditions.join(" && "))
+/// The traps that see an object in `/mutate`, each with the operations it looks at and the condition
+/// under which it can find something.
+fn traps_before() -> impl Iterator<Item = (&'static Trap, &'static [&'static str], &'static str)> {
+    TRAPS.iter().filter_map(|trap| match trap.phase {
+        Phase::Before { operations, sent_if } => Some((*trap, operations, sent_if)),
+        Phase::After => None,
+    })
+}
+
+/// Selects the DaemonSets and StatefulSets for which `/mutate` has a warning, so that all others are
+/// sent to setguard once, to be validated. Each trap says itself what it needs to see.
+fn could_be_warned_of() -> String {
+    let conditions = traps_before().map(|(trap, _, sent_if)| match trap.kinds() {
+        [kind] => format!("(request.kind.kind == '{kind}' && ({sent_if}))"),
+        _ => format!("({sent_if})"),
     });
-    let all: Vec<String> = iter::once(label).chain(traps).map(|one| format!("({one})")).collect();
-    all.join(" || ")
+    conditions.collect::<Vec<_>>().join(" || ")
+}
+
+/// The writes at which one of those traps looks.
+///
+/// As few as possible: for a condition the API server converts the request and its objects, which
+/// takes it longer than to evaluate the condition. Rules and selectors cost next to nothing.
+fn looked_at_before() -> Vec<RuleWithOperations> {
+    let rule_of = |r: &Resource| {
+        let is_built_in = r.group == "apps";
+        let traps = traps_before().filter(|(trap, ..)| {
+            let applies = is_built_in || trap.openkruise != OpenKruise::DoesNotApply;
+            applies && trap.kinds().contains(&r.kind.as_str())
+        });
+        let operations: BTreeSet<&str> =
+            traps.flat_map(|(_, operations, _)| operations).copied().collect();
+        let operations: Vec<&str> = operations.into_iter().collect();
+        (!operations.is_empty()).then(|| rule(r.group, r.version, r.plural, &operations))
+    };
+    RESOURCES.iter().filter_map(rule_of).collect()
 }
 
 /// The part of an entry in a webhook configuration that the code determines. The client config,
@@ -81,10 +94,13 @@ pub struct Registration {
     /// The labels that select its namespaces; if empty, it applies to all namespaces.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub namespace_labels: BTreeMap<&'static str, &'static str>,
+    /// The labels that select its objects; if empty, it applies to all of them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub object_labels: BTreeMap<&'static str, &'static str>,
 }
 
 /// All registrations: the validating one, then the mutating ones.
-pub fn registrations() -> [Registration; 4] {
+pub fn registrations() -> [Registration; 5] {
     let new = |key, name, endpoint: Endpoint, rules, only: &[&MatchCondition]| Registration {
         key,
         name,
@@ -92,17 +108,19 @@ pub fn registrations() -> [Registration; 4] {
         rules,
         match_conditions: only.iter().copied().cloned().collect(),
         namespace_labels: BTreeMap::new(),
+        object_labels: BTreeMap::new(),
     };
     let condition = |name: &str, expression: &str| MatchCondition {
         name: name.to_owned(),
         expression: expression.to_owned(),
     };
     let alive = condition("not-being-deleted", NOT_BEING_DELETED);
-    let asks = condition("asks-for-something", &asks_for_something());
+    let warned = condition("could-be-warned-of", &could_be_warned_of());
     let daemons = condition("daemon-pods", DAEMON_PODS);
     let pods = vec![rule("", "v1", "pods", &["CREATE"])];
     let daemon_sets = RESOURCES.iter().filter(|r| r.kind == Kind::DaemonSet);
-    let daemon_sets = daemon_sets.map(workload).collect();
+    let daemon_sets: Vec<_> = daemon_sets.map(workload).collect();
+    let label = BTreeMap::from([(CONTROL_PLANE_LABEL, "true")]);
     [
         new("validate", "validate.setguard.io", Endpoint::Validate, workloads(), &[&alive]),
         new("pods", "pods.mutate.setguard.io", Endpoint::Mutate, pods, &[&daemons]),
@@ -110,11 +128,22 @@ pub fn registrations() -> [Registration; 4] {
             "workloads",
             "workloads.mutate.setguard.io",
             Endpoint::Mutate,
-            workloads(),
-            &[&alive, &asks],
+            looked_at_before(),
+            &[&alive, &warned],
         ),
+        // What is injected into a template. See `inject::template` for the label.
         Registration {
-            namespace_labels: BTreeMap::from([(CONTROL_PLANE_LABEL, "true")]),
+            object_labels: label.clone(),
+            ..new(
+                "labelled",
+                "labelled.mutate.setguard.io",
+                Endpoint::Mutate,
+                daemon_sets.clone(),
+                &[&alive],
+            )
+        },
+        Registration {
+            namespace_labels: label,
             ..new(
                 "controlPlane",
                 "control-plane.mutate.setguard.io",
@@ -236,10 +265,6 @@ fn mutating(at: &At<'_>) -> MutatingWebhookConfiguration {
 }
 
 fn mutating_webhook(at: &At<'_>, registration: Registration) -> MutatingWebhook {
-    let labels = registration.namespace_labels.into_iter();
-    let labels: BTreeMap<String, String> =
-        labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let selector = LabelSelector { match_expressions: None, match_labels: Some(labels) };
     MutatingWebhook {
         admission_review_versions: vec!["v1".to_owned()],
         client_config: at.client_config(registration.path),
@@ -247,14 +272,21 @@ fn mutating_webhook(at: &At<'_>, registration: Registration) -> MutatingWebhook 
         match_conditions: Some(registration.match_conditions),
         match_policy: Some("Equivalent".to_owned()),
         name: registration.name.to_owned(),
-        namespace_selector: Some(selector)
-            .filter(|selector| selector.match_labels.as_ref().is_some_and(|l| !l.is_empty())),
+        namespace_selector: selector(&registration.namespace_labels),
+        object_selector: selector(&registration.object_labels),
         reinvocation_policy: Some("IfNeeded".to_owned()),
         rules: Some(registration.rules),
         side_effects: "None".to_owned(),
         timeout_seconds: Some(5),
         ..MutatingWebhook::default()
     }
+}
+
+/// A selector of these labels; `None`, which selects all, if there are none.
+fn selector(labels: &BTreeMap<&str, &str>) -> Option<LabelSelector> {
+    let owned = labels.iter().map(|(&key, &value)| (key.to_owned(), value.to_owned()));
+    let match_labels = Some(owned.collect());
+    (!labels.is_empty()).then_some(LabelSelector { match_expressions: None, match_labels })
 }
 
 #[cfg(test)]
@@ -274,13 +306,20 @@ mod tests {
         assert_eq!(documents[1], serde_json::to_value(mutating(&at)).unwrap());
         assert_eq!(documents.len(), 2);
         // Each trap that needs to see the object before it is validated is in the condition.
-        let asks = documents[1]["webhooks"][1]["matchConditions"][1]["expression"].as_str();
-        for trap in TRAPS {
-            if let Phase::Before { sent_if } = trap.phase {
-                assert!(asks.unwrap().contains(sent_if), "{}", trap.meta.id);
-            }
+        let warned = documents[1]["webhooks"][1]["matchConditions"][1]["expression"].as_str();
+        for (trap, _, sent_if) in traps_before() {
+            assert!(warned.unwrap().contains(sent_if), "{}", trap.meta.id);
         }
-        let webhook = &documents[1]["webhooks"][2];
+        // The API server evaluates no condition for the creation of a DaemonSet without the label.
+        let webhooks = documents[1]["webhooks"].as_array().unwrap();
+        for webhook in webhooks.iter().filter(|webhook| webhook.get("objectSelector").is_none()) {
+            let mut rules = webhook["rules"].as_array().unwrap().iter();
+            let creates = rules.any(|rule| {
+                rule["resources"][0] == "daemonsets" && rule["operations"][0] == "CREATE"
+            });
+            assert!(!creates || webhook.get("namespaceSelector").is_some(), "{webhook}");
+        }
+        let webhook = &webhooks[3];
         assert_eq!(webhook["clientConfig"]["url"], "https://[::1]:8443/mutate/control-plane");
         assert_eq!(
             webhook["namespaceSelector"]["matchLabels"]["setguard.io/control-plane"],

@@ -181,6 +181,9 @@ fn each_registration_in_the_code_is_in_the_webhook_configurations() {
         for (key, value) in registration.namespace_labels {
             assert_eq!(webhook["namespaceSelector"]["matchLabels"][key], value);
         }
+        for (key, value) in registration.object_labels {
+            assert_eq!(webhook["objectSelector"]["matchLabels"][key], value);
+        }
         let policy = if registration.path == "/validate" { "Fail" } else { "Ignore" };
         assert_eq!(webhook["failurePolicy"], policy, "{}", registration.name);
     }
@@ -195,7 +198,9 @@ fn each_registration_in_the_code_is_in_the_webhook_configurations() {
         let asked = webhooks.iter().filter(|w| selects(&w["namespaceSelector"], &labels));
         asked.map(|webhook| webhook["name"].as_str().unwrap()).collect()
     };
-    let mutating = ["pods.mutate.setguard.io", "workloads.mutate.setguard.io"];
+    let mutating =
+        ["pods", "workloads", "labelled"].map(|name| format!("{name}.mutate.setguard.io"));
+    let mutating = mutating.each_ref().map(String::as_str);
     assert_eq!(asked("shop"), [&["validate.setguard.io"], &mutating[..]].concat());
     assert_eq!(asked("kube-system"), [&["system.validate.setguard.io"], &mutating[..]].concat());
     assert!(asked("guards").is_empty(), "its own namespace");

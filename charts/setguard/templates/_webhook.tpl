@@ -112,7 +112,11 @@ One entry of a webhook configuration.
       {{- toYaml . | nindent 6 }}
     {{- end }}
   {{- end }}
-  {{- with $values.objectSelector }}
+  {{- $objects := deepCopy $values.objectSelector }}
+  {{- with .registration.objectLabels }}
+  {{- $_ := set $objects "matchLabels" (merge (dict) . (default dict $objects.matchLabels)) }}
+  {{- end }}
+  {{- with $objects }}
   objectSelector:
     {{- toYaml . | nindent 4 }}
   {{- end }}

@@ -37,6 +37,7 @@ pkg/registry/apps/daemonset/strategy.go.",
         adjustable: true,
     },
     phase: Phase::Before {
+        operations: &["UPDATE"],
         sent_if: "oldObject != null && (object.spec.?selector != oldObject.spec.?selector || \
              object.spec.?serviceName != oldObject.spec.?serviceName || \
              object.spec.?podManagementPolicy != oldObject.spec.?podManagementPolicy || \

@@ -31,6 +31,7 @@ Kubernetes: `dropStatefulSetDisabledFields`, pkg/registry/apps/statefulset/strat
         adjustable: true,
     },
     phase: Phase::Before {
+        operations: &["CREATE", "UPDATE"],
         sent_if: "object.spec.?updateStrategy.?rollingUpdate.?maxUnavailable.orValue(1) != 1",
     },
     openkruise: OpenKruise::DoesNotApply,
