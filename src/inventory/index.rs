@@ -5,7 +5,11 @@
 
 use std::{hash::BuildHasher as _, hash::RandomState, slice, sync::Arc};
 
-use super::{kind::Kind, labels::Bucket, shards::Shards};
+use super::{
+    kind::Kind,
+    labels::Bucket,
+    shards::{Shards, grow_little},
+};
 
 /// What objects are filed under.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -42,18 +46,16 @@ pub(super) enum Selecting {
     Budgets,
 }
 
-/// The objects under a key, sorted.
-#[derive(Clone, Debug)]
-enum Ids {
-    One(u32),
-    Many(Arc<Vec<u32>>),
-}
-
 /// Objects, by their keys.
+///
+/// Most keys have one object. A table that can hold one or many takes half as much again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     hasher: RandomState,
-    lists: Shards<Ids>,
+    /// The object of a key that has one.
+    single: Shards<u32>,
+    /// The objects of a key that has several, or had, sorted.
+    several: Shards<Arc<Vec<u32>>>,
     /// The ids in all lists.
     listed: usize,
 }
@@ -61,50 +63,55 @@ pub(super) struct Index {
 impl Index {
     /// The objects under a key, in ascending order.
     pub(super) fn get(&self, key: Key<'_>) -> &[u32] {
-        match self.lists.get(self.hasher.hash_one(key)) {
-            None => &[],
-            Some(Ids::One(id)) => slice::from_ref(id),
-            Some(Ids::Many(ids)) => ids,
+        self.of_hash(self.hasher.hash_one(key))
+    }
+
+    fn of_hash(&self, hash: u64) -> &[u32] {
+        match self.single.get(hash) {
+            Some(id) => slice::from_ref(id),
+            None => self.several.get(hash).map_or(&[], |ids| ids),
         }
     }
 
     pub(super) fn insert(&mut self, key: Key<'_>, id: u32) {
         let hash = self.hasher.hash_one(key);
-        match self.lists.get_or_insert(hash, || Ids::One(id)) {
-            None => {}
-            Some(Ids::One(first)) if *first == id => {}
-            Some(list @ Ids::One(_)) => {
-                if let Ids::One(first) = *list {
-                    *list = Ids::Many(Arc::new(vec![id.min(first), id.max(first)]));
-                    self.listed += 2;
-                }
-            }
-            Some(Ids::Many(ids)) => {
-                if let Err(place) = ids.binary_search(&id) {
-                    Arc::make_mut(ids).insert(place, id);
-                    self.listed += 1;
-                }
-            }
+        let known = self.of_hash(hash);
+        let Err(place) = known.binary_search(&id) else { return };
+        if known.is_empty() {
+            self.single.insert(hash, id);
+            return;
+        }
+        if let Some(first) = self.single.remove(hash) {
+            self.several.insert(hash, Arc::new(vec![first]));
+            self.listed += 1;
+        }
+        if let Some(ids) = self.several.get_or_insert(hash, Arc::default) {
+            let ids = Arc::make_mut(ids);
+            grow_little(ids);
+            ids.insert(place, id);
+            self.listed += 1;
         }
     }
 
     pub(super) fn remove(&mut self, key: Key<'_>, id: u32) {
-        // A key that it does not have must not cost a copy.
-        let Ok(place) = self.get(key).binary_search(&id) else { return };
         let hash = self.hasher.hash_one(key);
-        let list = self.lists.get_or_insert(hash, || Ids::One(id));
-        if let Some(Ids::Many(ids)) = list
-            && ids.len() > 1
-        {
+        // A key that it does not have must not cost a copy.
+        let known = self.of_hash(hash);
+        let Ok(place) = known.binary_search(&id) else { return };
+        let is_last = known.len() == 1;
+        if self.single.remove(hash).is_some() {
+            return;
+        }
+        self.listed -= 1;
+        if is_last {
+            self.several.remove(hash);
+        } else if let Some(ids) = self.several.get_or_insert(hash, Arc::default) {
             Arc::make_mut(ids).remove(place);
-            self.listed -= 1;
-        } else {
-            self.lists.remove(hash);
         }
     }
 
     /// About how many bytes it takes.
     pub(super) fn bytes(&self) -> usize {
-        self.lists.bytes() + self.listed * size_of::<u32>()
+        self.single.bytes() + self.several.bytes() + self.listed * size_of::<u32>()
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use self::shapes::Metadata;
 use super::{
-    item::{Controller, Item, Ports, Role},
+    item::{Controller, Item, Ports, Role, Weight},
     judged::Judged,
     kind::Kind,
     labels::{Labels, Selector},
@@ -65,6 +65,7 @@ fn item(kind: Kind, metadata: Metadata, role: Role) -> Item {
         name: name.or(metadata.generate_name).unwrap_or_default().into(),
         role,
         place: None,
+        weight: Weight::default(),
     }
 }
 
@@ -96,6 +97,7 @@ fn object(object: &Object<'_>) -> Item {
         name: object.name().into(),
         role: Role::Controller(controller),
         place: None,
+        weight: Weight::default(),
     }
 }
 

@@ -37,10 +37,7 @@ impl<V: Clone> Shards<V> {
     ) -> Option<&mut V> {
         let shard = self.shard_mut(key)?;
         let place = find(shard, key).unwrap_or_else(|place| {
-            // Growing by doubling would leave much of it empty.
-            if shard.len() == shard.capacity() {
-                shard.reserve_exact(shard.len() / 8 + 4);
-            }
+            grow_little(shard);
             shard.insert(place, (key, default()));
             place
         });
@@ -68,6 +65,13 @@ impl<V: Clone> Shards<V> {
 
     fn shard_mut(&mut self, key: u64) -> Option<&mut Shard<V>> {
         Arc::make_mut(&mut self.0).get_mut(shard_of(key)).map(Arc::make_mut)
+    }
+}
+
+/// Makes room for one more. Growing by doubling would leave much of it empty.
+pub(super) fn grow_little<T>(list: &mut Vec<T>) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(list.len() / 8 + 4);
     }
 }
 

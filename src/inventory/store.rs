@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     file,
     index::{Index, Key},
-    item::{Item, Role},
+    item::{Item, Role, Weight},
     kind::Kind,
     labels::{Bucket, Label, split},
     shards::Shards,
@@ -14,20 +14,12 @@ use super::{
 /// Objects, in the order in which they were added, with indexes.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
-    items: Shards<Held>,
+    items: Shards<Arc<Item>>,
     pub(super) index: Index,
     /// The id of the next object. Ids are never used again.
     next: u32,
     /// What all items take, without the indexes.
     bytes: usize,
-}
-
-/// An object of an inventory.
-#[derive(Clone, Debug)]
-struct Held {
-    item: Arc<Item>,
-    /// About how many bytes it takes, without what it shares with objects that were there before.
-    bytes: u32,
 }
 
 impl Inventory {
@@ -122,7 +114,7 @@ impl Inventory {
     }
 
     pub(crate) fn item(&self, id: u32) -> Option<&Item> {
-        self.items.get(spread(id)).map(|held| &*held.item)
+        self.items.get(spread(id)).map(|item| &**item)
     }
 
     /// The ids of the objects of a kind.
@@ -152,13 +144,13 @@ impl Inventory {
                 self.index.insert(Key::Filed(selecting, &item.namespace, bucket), id);
             }
         }
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        self.items.insert(spread(id), Held { item: Arc::new(item), bytes });
+        item.weight = Weight(u32::try_from(bytes).unwrap_or(u32::MAX));
+        self.items.insert(spread(id), Arc::new(item));
     }
 
     pub(super) fn remove_id(&mut self, id: u32) -> bool {
-        let Some(Held { item, bytes }) = self.items.remove(spread(id)) else { return false };
-        self.bytes = self.bytes.saturating_sub(bytes as usize);
+        let Some(item) = self.items.remove(spread(id)) else { return false };
+        self.bytes = self.bytes.saturating_sub(item.weight.0 as usize);
         file::keys(&item, &mut |key| self.index.remove(key, id));
         if let Some((selecting, selector)) = file::selects(&item) {
             // It was filed in one of these places; which of them was best then is not known.
