@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     Arguments,
     client::{self, Connection},
-    external::External,
+    external::{self, External},
     harness::{
         control_plane::{ADMIN_TOKEN, ASSETS, ControlPlane},
         process::{Process, eventually, free_ports},
@@ -36,7 +36,7 @@ enum Calls {
     Setguard(bool, bool),
     /// One that has no effect.
     Empty,
-    /// Another program's, which denies a DaemonSet with the name `bad`.
+    /// Another program's, one of whose rules denies the DaemonSet with the name `bad` too.
     External,
 }
 
@@ -57,7 +57,10 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figure> {
     let control_plane = ControlPlane::start(Path::new(&assets));
     let (_webhook, configurations) = Webhook::start(control_plane.folder(), &[]);
     let (_bare, empty) = empty(control_plane.folder());
-    let externals = External::start_all(&control_plane);
+    let externals: Vec<External> = external::named()
+        .iter()
+        .map(|(name, program)| External::start(&control_plane, name, program))
+        .collect();
     let mut api = Api::connect(&control_plane);
     println!("\ndry-run create of a DaemonSet: {} rounds of {REQUESTS} in turn", arguments.rounds);
 
@@ -98,7 +101,7 @@ fn states(configurations: &str, empty: &Value, externals: &[External]) -> Vec<St
     ];
     for external in externals {
         let configurations = external.configurations.clone();
-        states.push(state(&external.name, configurations, Calls::External));
+        states.push(state(external.name, configurations, Calls::External));
     }
     states
 }

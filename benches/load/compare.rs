@@ -4,7 +4,7 @@ use crate::{Arguments, api_server, check, throughput::Figures};
 
 /// Measures at the API server and `check`, and prints all as a table, with what was measured under
 /// load.
-pub(crate) fn measure(arguments: &Arguments, throughput: &Figures) {
+pub(crate) fn measure(arguments: &Arguments, throughput: &[Figures]) {
     let figures = api_server::measure(arguments);
     let check = check::measure();
     println!("\n| what | setguard | beside |\n|---|---|---|");
@@ -27,13 +27,23 @@ pub(crate) fn measure(arguments: &Arguments, throughput: &Figures) {
             both.p50 - validating.p50
         );
     }
-    let [ours, bare] = throughput.per_second;
-    let [our_time, bare_time] = throughput.processor;
+    let [ours, others @ ..] = throughput else { return };
+    let beside: Vec<String> = others
+        .iter()
+        .map(|other| {
+            let Figures { name, per_second, processor, .. } = other;
+            let ratio = ours.per_second / per_second;
+            format!("{name} {per_second:.0} req/s, {processor:.0} us: {ratio:.2} times")
+        })
+        .collect();
     println!(
-        "| throughput on one core, 7 KB UPDATE | {ours:.0} req/s, {our_time:.0} us of processor | bare \
-         server {bare:.0} req/s, {bare_time:.0} us: {:.2} |",
-        ours / bare
+        "| throughput on one core, 7 KB UPDATE | {:.0} req/s, {:.0} us of processor | {} |",
+        ours.per_second,
+        ours.processor,
+        beside.join("; ")
     );
-    println!("| memory after those requests | {:.1} MiB | |", throughput.memory);
+    let beside: Vec<String> =
+        others.iter().map(|other| format!("{} {:.1} MiB", other.name, other.memory)).collect();
+    println!("| memory after those requests | {:.1} MiB | {} |", ours.memory, beside.join("; "));
     println!("| `check`, 10,000 manifests | {:.2} s, {:.1} MiB | |", check.seconds, check.memory);
 }

@@ -1,67 +1,194 @@
 //! Other admission webhooks to compare with, such as Gatekeeper and Kyverno, if there are any.
 //!
-//! They need custom resources, certificates and rules of their own, which differ from release to
-//! release. So the environment variables [`VARIABLES`] name a program for each, usually a script. It
-//! is started with `KUBECONFIG` and prepares the cluster, starts the webhook and registers it, with
-//! rules of which one denies a DaemonSet with the name `bad`, and runs until it is killed.
+//! They need custom resources and rules of their own, which differ from release to release. So the
+//! environment variables [`VARIABLES`] name a program for each; those of this repository are
+//! `benches/load/*/start`. It is started twice: with the argument `install`, to build what it needs;
+//! and without one, to prepare the cluster, with the four rules of [`faults`], to register itself,
+//! and to become the webhook by `exec`, so that the memory and the processor time of this process are
+//! those of the webhook. For that it gets these environment variables:
+//!
+//! - `KUBECONFIG`, with all rights; and `KUBECTL`, a program.
+//! - `PORT`: where to listen on 127.0.0.1.
+//! - `CERTIFICATE` and `KEY`: files in PEM, for 127.0.0.1. It may use others: the benchmark trusts the
+//!   CA of the registration.
 
-use std::{env, path::Path};
+use std::{
+    env,
+    ffi::OsString,
+    net::SocketAddr,
+    path::Path,
+    process::{Command, Stdio},
+    sync::Arc,
+};
 
-use crate::harness::{
-    control_plane::{ADMIN_TOKEN, ControlPlane},
-    process::{Process, eventually},
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use rustls::ClientConfig;
+use serde_json::{Value, json};
+
+use crate::{
+    PINNED, SERVER_CORE,
+    client::{self, Connection},
+    harness::{
+        control_plane::{ADMIN_TOKEN, ControlPlane},
+        process::{Process, free_ports},
+    },
+    reviews,
+    throughput::certificate,
 };
 
 const VARIABLES: [(&str, &str); 2] = [("Gatekeeper", "GATEKEEPER"), ("Kyverno", "KYVERNO")];
+const KIND: &str = "validatingwebhookconfigurations";
 
 /// A running webhook of somebody else, which is registered only while it is measured.
 pub(crate) struct External {
-    pub(crate) name: String,
-    /// Its validating webhook configuration, as JSON.
+    pub(crate) name: &'static str,
+    /// Its validating webhook configurations, as JSON.
     pub(crate) configurations: Vec<String>,
-    _process: Process,
+    pub(crate) process: Process,
+    pub(crate) address: SocketAddr,
+    pub(crate) tls: Arc<ClientConfig>,
+    /// A review of 7 KB that it accepts.
+    pub(crate) request: Vec<u8>,
+}
+
+/// Those that the environment names, installed.
+pub(crate) fn named() -> Vec<(&'static str, OsString)> {
+    let named = VARIABLES.iter().filter_map(|(name, variable)| {
+        let program = env::var_os(variable);
+        if program.is_none() {
+            println!("{name}: skipped, {variable} is not set");
+        }
+        Some((*name, program?))
+    });
+    let named: Vec<_> = named.collect();
+    for (name, program) in &named {
+        let mut install = Command::new(program);
+        let status = install.arg("install").stdout(Stdio::null()).status();
+        assert!(status.is_ok_and(|status| status.success()), "{name} cannot be installed");
+    }
+    named
 }
 
 impl External {
-    /// Starts those that the environment names, one after the other.
-    pub(crate) fn start_all(control_plane: &ControlPlane) -> Vec<External> {
-        let named = VARIABLES.iter().filter_map(|(name, variable)| {
-            let program = env::var_os(variable);
-            if program.is_none() {
-                println!("{name}: skipped, {variable} is not set");
+    /// Starts a program that [`named`] returned.
+    pub(crate) fn start(
+        control_plane: &ControlPlane,
+        name: &'static str,
+        program: &OsString,
+    ) -> External {
+        let logs = control_plane.folder().join(name);
+        std::fs::create_dir(&logs).expect("a folder");
+        let kubeconfig = control_plane.kubeconfig(name, ADMIN_TOKEN);
+        let kubectl = &control_plane.kubectl;
+        let [certificate, key] = certificate(&logs);
+        let [port] = free_ports();
+        let port = OsString::from(port.to_string());
+        let variables = [
+            ("KUBECONFIG", kubeconfig.as_os_str()),
+            ("KUBECTL", kubectl.program.as_os_str()),
+            ("PORT", &port),
+            ("CERTIFICATE", certificate.as_os_str()),
+            ("KEY", key.as_os_str()),
+        ];
+        let path = program.to_str().expect("a path in UTF-8");
+        let mut process = if env::var_os(PINNED).is_some() {
+            let args = ["-c", SERVER_CORE, path];
+            Process::start_with(Path::new("taskset"), &args, &variables, &logs)
+        } else {
+            Process::start_with(Path::new(program), &[], &variables, &logs)
+        };
+        let ready = || {
+            let list = kubectl.run(&["get", KIND, "-o", "json"], "").json();
+            let items = list["items"].as_array()?.clone();
+            let (address, path, tls) = items.iter().find_map(|item| endpoint(item, &logs))?;
+            let allows = |review: &Value| {
+                let request = client::post(&path, "", review.to_string().as_bytes());
+                allows(address, &tls, &request)
+            };
+            let good = recorded();
+            let denies_all = faults().iter().all(|fault| allows(fault) == Some(false));
+            let is_ready = denies_all && allows(&good) == Some(true);
+            let request = client::post(&path, "", good.to_string().as_bytes());
+            is_ready.then_some((items, address, tls, request))
+        };
+        let (items, address, tls, request) =
+            process.wait_until(&format!("{name} to judge by its rules"), ready);
+        let configurations = items.into_iter().map(|mut item| {
+            for server_made in ["resourceVersion", "uid", "creationTimestamp", "managedFields"] {
+                item["metadata"].as_object_mut().expect("metadata").remove(server_made);
             }
-            Some((*name, program?))
+            item.to_string()
         });
-        named.map(|(name, program)| start(control_plane, name, Path::new(&program))).collect()
+        let configurations = configurations.collect();
+        kubectl.run(&["delete", KIND, "--all"], "").accepted();
+        External { name, configurations, process, address, tls, request }
     }
 }
 
-fn start(control_plane: &ControlPlane, name: &str, program: &Path) -> External {
-    let logs = control_plane.folder().join(name);
-    std::fs::create_dir(&logs).expect("a folder");
-    let kubeconfig = control_plane.kubeconfig(name, ADMIN_TOKEN);
-    let variables = [("KUBECONFIG", kubeconfig.as_os_str())];
-    let process = Process::start_with(program, &[], &variables, &logs);
-    let kubectl = &control_plane.kubectl;
-    let kind = "validatingwebhookconfigurations";
-    let configuration = eventually(&format!("{name} to be registered"), || {
-        let args = ["create", "--dry-run=server", "-f", "-"];
-        let output = kubectl.run(&args, BAD);
-        if output.success { Err(output) } else { Ok(kubectl.run(&["get", kind, "-o", "json"], "")) }
-    });
-    let mut list = configuration.json();
-    let items = list["items"].as_array_mut().map(std::mem::take).unwrap_or_default();
-    let configurations = items.into_iter().map(|mut item| {
-        for server_made in ["resourceVersion", "uid", "creationTimestamp", "managedFields"] {
-            item["metadata"].as_object_mut().expect("metadata").remove(server_made);
-        }
-        item.to_string()
-    });
-    let configurations = configurations.collect();
-    kubectl.run(&["delete", kind, "--all"], "").accepted();
-    External { name: name.to_owned(), configurations, _process: process }
+/// Where a configuration sends DaemonSets, and the CA of the server there.
+fn endpoint(
+    configuration: &Value,
+    folder: &Path,
+) -> Option<(SocketAddr, String, Arc<ClientConfig>)> {
+    let webhooks = configuration["webhooks"].as_array()?;
+    let webhook = webhooks.iter().find(|webhook| {
+        let rules = webhook["rules"].as_array().into_iter().flatten();
+        let mut resources = rules.filter_map(|rule| rule["resources"].as_array()).flatten();
+        resources.any(|resource| resource == "daemonsets" || resource == "*")
+    })?;
+    let url = webhook["clientConfig"]["url"].as_str()?.strip_prefix("https://")?;
+    let (authority, path) = url.split_once('/')?;
+    let pem = BASE64.decode(webhook["clientConfig"]["caBundle"].as_str()?).ok()?;
+    let ca = folder.join("ca.crt");
+    std::fs::write(&ca, pem).expect("a file");
+    Some((authority.parse().ok()?, format!("/{path}"), client::trust(&ca)))
 }
 
-const BAD: &str = r#"{"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "bad", "namespace": "default"},
-"spec": {"selector": {"matchLabels": {"app": "load"}}, "template": {"metadata": {"labels": {"app": "load"}},
-"spec": {"containers": [{"name": "main", "image": "registry.example/main:1"}]}}}}"#;
+/// What a webhook says of a review. `None` if it does not answer.
+fn allows(address: SocketAddr, tls: &Arc<ClientConfig>, request: &[u8]) -> Option<bool> {
+    let mut connection = Connection::open(address, tls).ok()?;
+    let (status, body) = connection.send(request).ok()?;
+    let body = String::from_utf8_lossy(body);
+    (status == 200).then(|| body.contains(r#""allowed":true"#))
+}
+
+fn recorded() -> Value {
+    serde_json::from_slice(&reviews::daemon_set_update(reviews::SMALL)).expect("a review")
+}
+
+/// Reviews that each break one of the rules that are compared: the selector matches the labels of the
+/// template, `restartPolicy` is `Always`, the partition is below the replicas, and `maxUnavailable` is
+/// not 0 if the pods claim ports of the node.
+fn faults() -> [Value; 4] {
+    let broken = |change: fn(&mut Value)| {
+        let mut review = recorded();
+        change(&mut review["request"]);
+        review
+    };
+    [
+        broken(|request| request["object"]["spec"]["selector"]["matchLabels"]["x"] = json!("y")),
+        broken(|request| {
+            request["object"]["spec"]["template"]["spec"]["restartPolicy"] = json!("Never");
+        }),
+        broken(|request| {
+            for kind in ["kind", "requestKind"] {
+                request[kind]["kind"] = json!("StatefulSet");
+            }
+            for resource in ["resource", "requestResource"] {
+                request[resource]["resource"] = json!("statefulsets");
+            }
+            for object in ["object", "oldObject"] {
+                request[object]["kind"] = json!("StatefulSet");
+                request[object]["spec"]["replicas"] = json!(2);
+                request[object]["spec"]["updateStrategy"] =
+                    json!({ "type": "RollingUpdate", "rollingUpdate": { "partition": 2 } });
+            }
+        }),
+        broken(|request| {
+            let spec = &mut request["object"]["spec"];
+            spec["updateStrategy"]["rollingUpdate"] = json!({ "maxUnavailable": 0, "maxSurge": 1 });
+            spec["template"]["spec"]["containers"][0]["ports"] =
+                json!([{ "containerPort": 80, "hostPort": 80, "protocol": "TCP" }]);
+        }),
+    ]
+}

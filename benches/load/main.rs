@@ -136,7 +136,8 @@ fn compare(arguments: &Arguments) {
     let status = load.env(FIGURES, &path).status().expect("this program starts");
     assert!(status.success(), "the measurement ended with {status}");
     let figures = fs::read(&path).expect("figures");
-    compare::measure(arguments, &serde_json::from_slice(&figures).expect("figures"));
+    let figures: Vec<throughput::Figures> = serde_json::from_slice(&figures).expect("figures");
+    compare::measure(arguments, &figures);
 }
 
 /// Measures a section, with one core for the server and one for the client if possible.

@@ -1,4 +1,5 @@
-//! `setguard serve` against the same stack that answers `allowed: true` without reading.
+//! `setguard serve` against the same stack that answers `allowed: true` without reading, and against
+//! other webhooks.
 
 use std::{
     env,
@@ -17,7 +18,11 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Arguments, PINNED, SERVER_CORE,
     client::{self, Connection},
-    harness::process::{Process, free_ports},
+    external::{self, External},
+    harness::{
+        control_plane::{ASSETS, ControlPlane},
+        process::{Process, free_ports},
+    },
     numbers::{Latencies, median, memory, processor_seconds},
     reviews,
 };
@@ -54,24 +59,29 @@ pub(crate) fn certificate(folder: &Path) -> [PathBuf; 2] {
     paths
 }
 
-/// What both servers did, as medians of the rounds.
+/// What a server did, as medians of the rounds.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Figures {
-    /// Answers a second: setguard, then the bare server.
-    pub(crate) per_second: [f64; 2],
+    pub(crate) name: String,
+    /// Answers a second.
+    pub(crate) per_second: f64,
     /// Processor time a request, in microseconds.
-    pub(crate) processor: [f64; 2],
-    /// Of setguard after many requests, in MiB.
+    pub(crate) processor: f64,
+    /// After its requests, in MiB; of setguard after [`MANY`].
     pub(crate) memory: f64,
 }
 
-/// Measures and prints the results.
-pub(crate) fn measure(arguments: &Arguments) -> Figures {
+/// Measures and prints the results: of setguard, the bare server and what else the environment names.
+pub(crate) fn measure(arguments: &Arguments) -> Vec<Figures> {
     let folder = tempfile::tempdir().expect("a folder");
     let [certificate, key] = certificate(folder.path());
     let tls = client::trust(&certificate);
     let body = reviews::daemon_set_update(reviews::SMALL);
     let request = client::post("/validate?timeout=10s", "", &body);
+    let control_plane = env::var_os(ASSETS).map(|assets| (assets, external::named()));
+    let control_plane = control_plane.filter(|(_, named)| !named.is_empty());
+    let control_plane =
+        control_plane.map(|(assets, named)| (ControlPlane::start(Path::new(&assets)), named));
     println!(
         "\nthroughput: {} bytes of review, {} connections, {} rounds of {} s each in turn",
         body.len(),
@@ -80,35 +90,45 @@ pub(crate) fn measure(arguments: &Arguments) -> Figures {
         arguments.seconds
     );
 
-    let mut sides = [
-        Side::start("setguard", folder.path(), |port| setguard_args(port, &certificate, &key)),
-        Side::start("bare", folder.path(), |port| bare_args(port, &certificate, &key)),
-    ];
-    for side in &mut sides {
-        side.wait(&tls, &request);
-        side.round(arguments.connections, &tls, &request, Duration::from_secs(1));
+    let ours =
+        Side::start("setguard", folder.path(), |port| setguard_args(port, &certificate, &key));
+    let bare = Side::start("bare", folder.path(), |port| bare_args(port, &certificate, &key));
+    let mut sides = vec![(ours, tls.clone(), request.clone()), (bare, tls, request)];
+    if let Some((control_plane, named)) = &control_plane {
+        for (name, program) in named {
+            let External { name, process, address, tls, request, .. } =
+                External::start(control_plane, name, program);
+            sides.push((Side::new(name, process, address), tls, request));
+        }
+    }
+    for (side, tls, request) in &mut sides {
+        side.wait(tls, request);
+        side.round(arguments.connections, tls, request, Duration::from_secs(1));
         side.rounds.clear();
     }
     for _ in 0..arguments.rounds {
-        for side in &mut sides {
+        for (side, tls, request) in &mut sides {
             let length = Duration::from_secs(arguments.seconds);
-            side.round(arguments.connections, &tls, &request, length);
+            side.round(arguments.connections, tls, request, length);
         }
     }
-    sides.iter().for_each(Side::print);
-    let per_second = sides.each_ref().map(|side| side.median(|round| round.per_second));
-    let processor = sides.each_ref().map(|side| side.median(|round| round.processor));
-    println!(
-        "ratio of throughput {:.2}, of processor time per request {:.2}",
-        per_second[0] / per_second[1],
-        processor[1] / processor[0]
-    );
+    sides.iter().for_each(|(side, ..)| side.print());
+    let mut figures: Vec<Figures> = sides.iter().map(|(side, ..)| side.figures()).collect();
+    let [ours, others @ ..] = &*figures else { return figures };
+    for other in others {
+        println!(
+            "setguard and {}: ratio of throughput {:.2}, of processor time per request {:.2}",
+            other.name,
+            ours.per_second / other.per_second,
+            other.processor / ours.processor
+        );
+    }
 
-    let [setguard, _] = &mut sides;
+    let (setguard, tls, request) = &mut sides[0];
     let start = Instant::now();
     while setguard.answered < MANY && start.elapsed() < Duration::from_secs(120) {
         let length = Duration::from_secs(arguments.seconds);
-        setguard.round(arguments.connections, &tls, &request, length);
+        setguard.round(arguments.connections, tls, request, length);
     }
     println!(
         "setguard after {} requests: {:.1} MiB resident, {:.1} MiB at most",
@@ -116,7 +136,8 @@ pub(crate) fn measure(arguments: &Arguments) -> Figures {
         setguard.memory("VmRSS"),
         setguard.memory("VmHWM")
     );
-    Figures { per_second, processor, memory: setguard.memory("VmRSS") }
+    figures[0].memory = setguard.memory("VmRSS");
+    figures
 }
 
 pub(crate) fn setguard_args(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsString>) {
@@ -159,8 +180,20 @@ impl Side {
         } else {
             Process::start(&program, args, &logs)
         };
-        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        Side::new(name, process, SocketAddr::from(([127, 0, 0, 1], port)))
+    }
+
+    fn new(name: &'static str, process: Process, address: SocketAddr) -> Self {
         Side { name, process, address, idle_memory: 0.0, answered: 0, rounds: Vec::new() }
+    }
+
+    fn figures(&self) -> Figures {
+        Figures {
+            name: self.name.to_owned(),
+            per_second: self.median(|round| round.per_second),
+            processor: self.median(|round| round.processor),
+            memory: self.memory("VmRSS"),
+        }
     }
 
     pub(crate) fn wait(&mut self, tls: &Arc<ClientConfig>, request: &[u8]) {
@@ -211,7 +244,7 @@ impl Side {
 
     pub(crate) fn print(&self) {
         println!(
-            "{:9} {:7.0} req/s  p50 {:.3} ms  p99 {:.3} ms  {:5.1} us processor/req  \
+            "{:10} {:7.0} req/s  p50 {:.3} ms  p99 {:.3} ms  {:5.1} us processor/req  \
              {:.1} MiB idle, {:.1} MiB after {} requests",
             self.name,
             self.median(|round| round.per_second),

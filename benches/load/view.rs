@@ -24,8 +24,8 @@ pub(crate) fn measure(arguments: &Arguments) {
     let (objects, bytes) = Cluster::new("36", true).size();
     println!("\nview: {objects} objects, {} MiB as JSON", bytes >> 20);
 
-    let start = |name, minor, full| {
-        let kubeconfig = Cluster::new(minor, full).serve(folder.path());
+    let start = |name, cluster: Cluster| {
+        let kubeconfig = cluster.serve(folder.path());
         let [admin] = free_ports();
         let side = Side::start(name, folder.path(), |port| {
             let (program, mut args) = setguard_args(port, &certificate, &key);
@@ -39,11 +39,17 @@ pub(crate) fn measure(arguments: &Arguments) {
         });
         (side, SocketAddr::from(([127, 0, 0, 1], admin)))
     };
-    for (name, minor) in [("pages", "33"), ("streams", "36")] {
-        let (side, admin) = start(name, minor, true);
+    let fewer = |minor| Cluster::new(minor, true).without("poddisruptionbudgets");
+    for (name, cluster) in [
+        ("pages", Cluster::new("33", true)),
+        ("streams", Cluster::new("36", true)),
+        ("pages without PodDisruptionBudgets", fewer("33")),
+        ("streams without PodDisruptionBudgets", fewer("36")),
+    ] {
+        let (side, admin) = start(name, cluster);
         let seconds = complete(admin);
         println!(
-            "{name:9} complete after {seconds:.1} s: {:.1} MiB resident, {:.1} MiB at most, \
+            "{name:36} complete after {seconds:.1} s: {:.1} MiB resident, {:.1} MiB at most, \
              {} MiB of items",
             side.memory("VmRSS"),
             side.memory("VmHWM"),
@@ -54,7 +60,7 @@ pub(crate) fn measure(arguments: &Arguments) {
     let tls = trust(&certificate);
     let request = client::post("/validate", "", &reviews::daemon_set_update(reviews::SMALL));
     let mut sides = [("empty", false), ("full", true)].map(|(name, full)| {
-        let (mut side, admin) = start(name, "36", full);
+        let (mut side, admin) = start(name, Cluster::new("36", full));
         complete(admin);
         side.wait(&tls, &request);
         side.round(arguments.connections, &tls, &request, Duration::from_secs(1));
