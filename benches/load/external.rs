@@ -14,7 +14,7 @@
 
 use std::{
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     net::SocketAddr,
     path::Path,
     process::{Command, Stdio},
@@ -74,7 +74,7 @@ impl External {
     pub(crate) fn start(
         control_plane: &ControlPlane,
         name: &'static str,
-        program: &OsString,
+        program: &OsStr,
     ) -> External {
         let logs = control_plane.folder().join(name);
         std::fs::create_dir(&logs).expect("a folder");
