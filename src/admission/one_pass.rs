@@ -81,6 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test reads its cases")]
     fn what_api_servers_sent_is_read_in_one_pass() {
         for (case, is_usual) in [
             ("daemonset-create", true),

@@ -1,6 +1,6 @@
 //! PodDisruptionBudgets with their status.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use k8s_openapi::apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString};
 use serde::{Deserialize, de::IgnoredAny};

@@ -278,7 +278,6 @@ fn mutating_webhook(at: &At<'_>, registration: Registration) -> MutatingWebhook 
         rules: Some(registration.rules),
         side_effects: "None".to_owned(),
         timeout_seconds: Some(5),
-        ..MutatingWebhook::default()
     }
 }
 

@@ -161,7 +161,7 @@ impl<'a> OnNode<'a> {
 /// Older pods come first.
 ///
 /// Kubernetes: `podByCreationTimestampAndPhase`, pkg/controller/daemon/daemon_controller.go.
-fn age<'a>((_, pod): (Health, &'a Pod)) -> (i64, &'a str) {
+fn age((_, pod): (Health, &Pod)) -> (i64, &str) {
     (pod.created, &pod.name)
 }
 
