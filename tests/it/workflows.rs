@@ -52,7 +52,7 @@ fn advisories_are_looked_up_every_week() {
         let mut steps = weekly.iter().flat_map(steps);
         steps.any(|step| step["run"].as_str().is_some_and(|run| run.contains(command)))
     };
-    assert!(runs("cargo deny --locked check advisories"), "of the crates");
+    assert!(runs("cargo deny --locked --workspace check advisories"), "of the crates");
     assert!(runs("grype"), "of the image");
     let updates = github("dependabot.yml");
     let updates = updates["updates"].as_array().unwrap();
