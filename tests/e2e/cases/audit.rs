@@ -118,7 +118,7 @@ fn rights(namespace: &Namespace<'_>) {
     let output = audit(namespace, &kubeconfig, &[]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("name namespaces with -n"), "{said}");
+    assert!(said.contains("neither DaemonSets nor StatefulSets can be read\n"), "{said}");
 
     let docs = include_str!("../../../docs/audit.md");
     let (_, rules) = docs.split_once("```yaml\n").expect("an example");
