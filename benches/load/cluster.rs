@@ -86,6 +86,9 @@ impl Cluster {
         let mut cluster = Cluster::new("36", true);
         for kind in cluster.kinds.iter_mut().filter(|kind| kind.plural.ends_with("sets")) {
             kind.unhealthy = unhealthy;
+            if kind.plural == "daemonsets" {
+                kind.template = for_three_nodes(workload("DaemonSet")).to_string();
+            }
         }
         let more = |plural, template: &Value, count| Kind {
             plural,
@@ -278,6 +281,16 @@ fn workload(kind: &str) -> Value {
         });
     }
     object
+}
+
+/// The DaemonSet for as many nodes as its status counts.
+fn for_three_nodes(mut daemon_set: Value) -> Value {
+    let terms = ["nodes-1", "nodes-2", "nodes-3"].map(|node| {
+        json!({"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]})
+    });
+    daemon_set["spec"]["template"]["spec"]["affinity"] = json!({"nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}});
+    daemon_set
 }
 
 /// A pod that runs, as large as pods are.
