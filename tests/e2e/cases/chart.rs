@@ -76,23 +76,14 @@ const KINDS: [&str; 2] = ["validatingwebhookconfiguration", "mutatingwebhookconf
 
 fn chart(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
-    control_plane.start_controllers(CONTROLLERS);
-    control_plane.start_scheduler();
-    let own = Namespace::create(&control_plane, "guards");
-    let shop = Namespace::create(&control_plane, "shop");
-    let load = Namespace::create(&control_plane, "load");
-    for node in ["node-a", "node-b"] {
-        node::create(&own, node, None);
-    }
-    let before = everything(&own);
-
-    let service = Service::start();
-    let url = format!("https://127.0.0.1:{}", service.port);
-    let kubelet = Kubelet::start(&own, "webhook", service);
-    let release = Release::new(&own, "guard");
-    let site = Site { own: &own, shop, load, kubelet, url };
+    let site = Site::new(&control_plane);
+    let before = everything(&site.own);
+    let release = Release::new(&site.own, "guard");
 
     let mut values = values(&site.url);
+    for short in ["--tls-managed-ca-lifetime=60s", "--tls-managed-leaf-lifetime=20s"] {
+        values["extraArgs"].as_array_mut().expect("a list").push(json!(short));
+    }
     install(&site, &release, &values);
     judges(&site);
     release.run("test", &Value::Null);
@@ -109,18 +100,13 @@ fn chart(shared: &Namespace<'_>) {
     let load = Load::start(&site);
     release.run("uninstall", &Value::Null);
     load.assert_none_failed();
-    eventually("all objects to be deleted", || {
-        let after = everything(site.own);
-        let left: Vec<_> = after.difference(&before).collect();
-        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
-    });
-    assert_eq!(site.kubelet.complaints(), [""; 0]);
+    site.wait_until_only(&before);
 }
 
 /// The environment of the steps.
 struct Site<'a> {
     /// The namespace of setguard.
-    own: &'a Namespace<'a>,
+    own: Namespace<'a>,
     /// The namespace that the steps write to.
     shop: Namespace<'a>,
     /// The namespace that the load writes to.
@@ -138,8 +124,6 @@ fn values(url: &str) -> Value {
         "minReadySeconds": 3,
         "shutdown": { "drainSeconds": 3, "graceSeconds": 5 },
         "extraArgs": [
-            "--tls-managed-ca-lifetime=60s",
-            "--tls-managed-leaf-lifetime=20s",
             "--tls-managed-settle=5s",
             "--tls-managed-check-interval=1s",
         ],
@@ -161,7 +145,7 @@ fn install(site: &Site<'_>, release: &Release<'_>, values: &Value) {
 
 /// The replicas are on different nodes, although these have no label of a zone.
 fn assert_spread(site: &Site<'_>) {
-    let pods = node::pods(site.own, "app.kubernetes.io/component=webhook");
+    let pods = node::pods(&site.own, "app.kubernetes.io/component=webhook");
     let nodes: BTreeSet<_> = pods.iter().filter_map(node::bound_to).collect();
     assert_eq!(nodes, BTreeSet::from(["node-a", "node-b"]));
 }
@@ -210,13 +194,9 @@ fn roll(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     assert_eq!(before.len(), 2, "{before:?}");
     values["podAnnotations"] = json!({ "e2e": "another" });
     release.run("upgrade", values);
-    eventually("two new pods", || {
-        let now = site.kubelet.ready();
-        let others = now.iter().all(|pod| !before.contains(pod));
-        if others && now.len() == 2 { Ok(()) } else { Err(format!("{now:?}")) }
-    });
+    site.wait_for_others(&before);
     eventually("the old pods to be gone", || {
-        let pods = node::pods(site.own, "app.kubernetes.io/component=webhook");
+        let pods = node::pods(&site.own, "app.kubernetes.io/component=webhook");
         if pods.len() == 2 { Ok(()) } else { Err(pods.len()) }
     });
     assert_spread(site);
@@ -241,7 +221,63 @@ fn rotate(site: &Site<'_>) {
     assert!(output.status.success(), "{output:?}");
 }
 
-impl Site<'_> {
+impl<'a> Site<'a> {
+    /// Starts the controllers and the scheduler, and creates the namespaces and two nodes.
+    fn new(control_plane: &'a ControlPlane) -> Self {
+        control_plane.start_controllers(CONTROLLERS);
+        control_plane.start_scheduler();
+        let own = Namespace::create(control_plane, "guards");
+        let shop = Namespace::create(control_plane, "shop");
+        let load = Namespace::create(control_plane, "load");
+        for node in ["node-a", "node-b"] {
+            node::create(&own, node, None);
+        }
+        let service = Service::start();
+        let url = format!("https://127.0.0.1:{}", service.port);
+        let kubelet = Kubelet::start(&own, "webhook", service);
+        Site { own, shop, load, kubelet, url }
+    }
+
+    /// Waits until two pods are ready, and none of these.
+    fn wait_for_others(&self, before: &[SocketAddr]) {
+        eventually("two new pods", || {
+            let now = self.kubelet.ready();
+            let others = now.iter().all(|pod| !before.contains(pod));
+            if others && now.len() == 2 { Ok(()) } else { Err(format!("{now:?}")) }
+        });
+    }
+
+    /// Waits until nothing is left but what was there before.
+    fn wait_until_only(&self, before: &BTreeSet<String>) {
+        eventually("all objects to be deleted", || {
+            let after = everything(&self.own);
+            let left: Vec<_> = after.difference(before).collect();
+            if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+        });
+        assert_eq!(self.kubelet.complaints(), [""; 0]);
+    }
+
+    /// What setguard has written to the configurations, with what surrounds it.
+    fn written(&self) -> [Value; 2] {
+        KINDS.map(|kind| {
+            let stored = self.own.read(&format!("{kind}/{NAME}"));
+            json!([stored["metadata"]["ownerReferences"], stored["webhooks"]])
+        })
+    }
+
+    /// The patch of docs/emergency.md.
+    fn patch_policy(&self) {
+        let patch =
+            r#"[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]"#;
+        let args = ["patch", KINDS[0], NAME, "--type=json", "--patch", patch];
+        self.own.kubectl(&args, "").accepted();
+    }
+
+    /// What that patch changes.
+    fn policy(&self) -> Value {
+        self.own.read(&format!("{}/{NAME}", KINDS[0]))["webhooks"][0]["failurePolicy"].take()
+    }
+
     /// The first `caBundle` of a configuration.
     fn bundle(&self, kind: &str) -> String {
         let path = "jsonpath={.webhooks[0].clientConfig.caBundle}";

@@ -16,17 +16,14 @@ use std::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{CONTROLLERS, KINDS, Site, arming, everything, judges, load::Load, values};
+use super::{Site, arming, everything, judges, load::Load, values};
 use crate::{
     harness::{
         control_plane::ControlPlane,
         process::{Process, eventually},
     },
     helm,
-    kubelet::Kubelet,
     namespace::Namespace,
-    node,
-    service::Service,
 };
 
 /// The controller of HelmReleases.
@@ -42,71 +39,44 @@ const RELEASE: &str = "helmrelease/guard";
 pub(super) fn flux(shared: &Namespace<'_>) {
     let assets = &shared.control_plane.assets;
     let control_plane = ControlPlane::start(assets);
-    control_plane.start_controllers(CONTROLLERS);
-    control_plane.start_scheduler();
-    let own = Namespace::create(&control_plane, "guards");
-    let shop = Namespace::create(&control_plane, "shop");
-    let load = Namespace::create(&control_plane, "load");
-    for node in ["node-a", "node-b"] {
-        node::create(&own, node, None);
-    }
+    let site = Site::new(&control_plane);
+    let own = &site.own;
     let crds = fs::read_to_string(assets.join(CRDS)).expect("Flux's CRDs");
     own.kubectl(&["apply", "--server-side", "-f", "-"], &crds).accepted();
     own.kubectl(&["wait", "--for=condition=Established", "crd", "--all"], "").accepted();
     let controller = start(&control_plane);
-    chart(&own);
-    let before = everything(&own);
-
-    let service = Service::start();
-    let url = format!("https://127.0.0.1:{}", service.port);
-    let kubelet = Kubelet::start(&own, "webhook", service);
-    let site = Site { own: &own, shop, load, kubelet, url };
+    chart(own);
+    let before = everything(own);
 
     let mut values = values(&site.url);
     let load = Load::start(&site);
-    apply(&own, &values);
-    wait(&own, &controller);
+    apply(own, &values);
+    wait(own, &controller);
     arming::wait(&site.shop);
     load.assert_none_failed();
     judges(&site);
 
     // What setguard has written is no drift, in several rounds.
-    let written = |kind: &str| {
-        let stored = own.read(&format!("{kind}/{}", super::NAME));
-        json!([stored["metadata"]["ownerReferences"], stored["webhooks"]])
-    };
-    let stored = KINDS.map(written);
+    let stored = site.written();
     for kind in &stored {
         assert!(kind[0].is_array(), "Helm installed it, so the namespace owns it: {kind}");
         assert!(kind[1][0]["rules"].is_array(), "{kind}");
     }
     for round in 0..3 {
-        reconcile(&own, &format!("round-{round}"));
+        reconcile(own, &format!("round-{round}"));
     }
-    assert_eq!(KINDS.map(written), stored);
+    assert_eq!(site.written(), stored);
     let log = || fs::read_to_string(&controller.log).expect("a log");
     assert!(!log().contains(DRIFT), "{}", log());
 
     // The patch of docs/emergency.md is drift, unless the release is suspended.
-    let policy = || {
-        own.read(&format!("{}/{}", KINDS[0], super::NAME))["webhooks"][0]["failurePolicy"].take()
-    };
-    let patch = || {
-        let patch =
-            r#"[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]"#;
-        own.kubectl(&["patch", KINDS[0], super::NAME, "--type=json", "--patch", patch], "")
-            .accepted();
-    };
-    patch();
-    reconcile(&own, "patched");
-    eventually("the patch to be undone", || match policy() {
-        policy if policy == "Fail" => Ok(()),
-        other => Err(other),
-    });
+    site.patch_policy();
+    reconcile(own, "patched");
+    wait_for_undoing(&site);
     assert!(log().contains(DRIFT), "{}", log());
     own.kubectl(&["patch", RELEASE, "--type=merge", r#"--patch={"spec":{"suspend":true}}"#], "")
         .accepted();
-    patch();
+    site.patch_policy();
     own.kubectl(
         &["annotate", RELEASE, "--overwrite", "reconcile.fluxcd.io/requestedAt=suspended"],
         "",
@@ -117,32 +87,27 @@ pub(super) fn flux(shared: &Namespace<'_>) {
     let load = Load::start(&site);
     values["podAnnotations"] = json!({ "e2e": "another" });
     let pods = site.kubelet.ready();
-    assert_eq!(policy(), "Ignore", "while the release is suspended");
-    apply(&own, &values);
+    assert_eq!(site.policy(), "Ignore", "while the release is suspended");
+    apply(own, &values);
     own.kubectl(&["patch", RELEASE, "--type=merge", r#"--patch={"spec":{"suspend":false}}"#], "")
         .accepted();
-    wait(&own, &controller);
-    eventually("two new pods", || {
-        let now = site.kubelet.ready();
-        let others = now.iter().all(|pod| !pods.contains(pod));
-        if others && now.len() == 2 { Ok(()) } else { Err(format!("{now:?}")) }
-    });
-    eventually("the patch to be undone", || match policy() {
-        policy if policy == "Fail" => Ok(()),
-        other => Err(other),
-    });
+    wait(own, &controller);
+    site.wait_for_others(&pods);
+    wait_for_undoing(&site);
     load.assert_none_failed();
     arming::wait(&site.shop);
 
     let load = Load::start(&site);
     own.kubectl(&["delete", RELEASE], "").accepted();
     load.assert_none_failed();
-    eventually("all objects to be deleted", || {
-        let after = everything(&own);
-        let left: Vec<_> = after.difference(&before).collect();
-        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+    site.wait_until_only(&before);
+}
+
+fn wait_for_undoing(site: &Site<'_>) {
+    eventually("the patch to be undone", || match site.policy() {
+        policy if policy == "Fail" => Ok(()),
+        other => Err(other),
     });
-    assert_eq!(site.kubelet.complaints(), [""; 0]);
 }
 
 fn start(control_plane: &ControlPlane) -> Process {
