@@ -13,7 +13,7 @@ use std::{
     process,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU8, Ordering},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -36,6 +36,9 @@ use crate::{client, harness::process::Process, http, namespace::Namespace, servi
 
 /// How often the kubelet checks its pods.
 const PERIOD: Duration = Duration::from_millis(100);
+
+/// The number of the next pod. (After 255 of them, those of the first pods are free again.)
+static STARTED: AtomicU8 = AtomicU8::new(1);
 
 /// A kubelet for all nodes and one namespace. Dropping it ends it and its processes.
 #[derive(Debug)]
@@ -70,7 +73,6 @@ impl Kubelet {
             seen: Arc::clone(&seen),
             pods: HashMap::new(),
             done: HashSet::new(),
-            started: 0,
         };
         let stopped = Arc::clone(&stop);
         // The processes end with this thread.
@@ -123,7 +125,6 @@ struct Work {
     pods: HashMap<String, Running>,
     /// Pods whose program has ended for good.
     done: HashSet<String>,
-    started: u8,
 }
 
 struct Running {
@@ -179,10 +180,11 @@ impl Work {
         assert_eq!(container.command, None, "the image's own program must run");
         let folder = self.folder.join(pod.name_any());
         let _ = fs::create_dir(&folder);
-        self.started += 1;
-        // By process id, since other tests may run on this machine at the same time.
+        // Each pod of all cases has its own. By process id, since other tests may run on this machine
+        // at the same time.
         let [_, _, high, low] = process::id().to_be_bytes();
-        let address = Ipv4Addr::new(127, high.max(1), low, self.started);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let address = Ipv4Addr::new(127, high.max(1), low, number);
 
         write_volumes(client, pod, &folder).await?;
         let mut args = container.args.clone().unwrap_or_default();
