@@ -3,6 +3,7 @@
 //! The real controllers and the real scheduler handle the Deployment, the Job and the pods. Only
 //! the kubelet is a stand-in, and the API server reaches the Service through `webhook.url`.
 
+mod argo;
 mod arming;
 mod clouds;
 mod conflicts;
@@ -60,6 +61,14 @@ pub(super) const CASES: &[Case] = &[
     Case {
         needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM, flux::CONTROLLER, flux::CRDS],
         ..Case::new("the-chart-is-installed-by-flux", flux::flux)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM, argo::AGENT],
+        ..Case::new("the-chart-is-synced-by-the-engine-of-argo-cd", argo::documented)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM, argo::AGENT],
+        ..Case::new("the-chart-is-synced-by-the-engine-of-argo-cd-by-default", argo::by_default)
     },
 ];
 
@@ -257,11 +266,17 @@ impl<'a> Site<'a> {
         assert_eq!(self.kubelet.complaints(), [""; 0]);
     }
 
-    /// What setguard has written to the configurations, with what surrounds it.
+    /// What setguard has written to the configurations, with what surrounds it, and the generation:
+    /// it also tells of a change that setguard has undone.
     fn written(&self) -> [Value; 2] {
         KINDS.map(|kind| {
             let stored = self.own.read(&format!("{kind}/{NAME}"));
-            json!([stored["metadata"]["ownerReferences"], stored["webhooks"]])
+            let metadata = &stored["metadata"];
+            json!({
+                "owners": metadata["ownerReferences"],
+                "generation": metadata["generation"],
+                "webhooks": stored["webhooks"],
+            })
         })
     }
 
