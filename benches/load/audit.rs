@@ -1,18 +1,13 @@
 //! `setguard audit` of a large cluster.
 
-use std::{
-    fs,
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path};
 
 use serde_json::Value;
 
 use crate::{
     cluster::Cluster,
+    cost::{Cost, wait_for},
     harness::process::Process,
-    numbers::{memory, processor_seconds},
 };
 
 /// Measures and prints the results.
@@ -28,20 +23,10 @@ fn run(name: &str, unhealthy: usize) {
     let folder = tempfile::tempdir().expect("a folder");
     let kubeconfig = cluster.clone().serve(folder.path());
     let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
-    let start = Instant::now();
     let variables = [("KUBECONFIG", kubeconfig.as_os_str())];
     let mut process =
         Process::start_with(program, &["audit", "--format=json"], &variables, folder.path());
-    let (mut peak, mut processor) = (0.0_f64, 0.0_f64);
-    let status = loop {
-        processor = processor.max(processor_seconds(process.id()));
-        peak = peak.max(memory(process.id(), "VmHWM").unwrap_or_default());
-        if let Some(status) = process.ended() {
-            break status;
-        }
-        thread::sleep(Duration::from_millis(2));
-    };
-    let seconds = start.elapsed().as_secs_f64();
+    let (status, Cost { seconds, processor, memory }) = wait_for(&mut process);
     let report = fs::read_to_string(&process.output).unwrap_or_default();
     let log = fs::read_to_string(&process.log).unwrap_or_default();
     assert_ne!(status.code(), Some(2), "{log:.2000}");
@@ -51,7 +36,7 @@ fn run(name: &str, unhealthy: usize) {
     let pods = sent.get("pods").copied().unwrap_or(0);
     assert!(unhealthy > 0 || pods == 0, "no pod may be read when all is healthy");
     println!(
-        "{name:22} {processor:.1} s of processor in {seconds:.1} s  {peak:.1} MiB at most, {} MiB read, \
+        "{name:22} {processor:.1} s of processor in {seconds:.1} s  {memory:.1} MiB at most, {} MiB read, \
          of which {} MiB pods",
         sent.values().sum::<usize>() >> 20,
         pods >> 20

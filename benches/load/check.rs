@@ -1,26 +1,17 @@
 //! `setguard check` on many manifests.
 
-use std::{
-    fs,
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::{harness::process::Process, numbers::memory, throughput::setguard};
-
-/// What one run took.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
-    pub(crate) seconds: f64,
-    /// At most, in MiB.
-    pub(crate) memory: f64,
-}
+use crate::{
+    cost::{Cost, wait_for},
+    harness::process::Process,
+    throughput::setguard,
+};
 
 /// Measures and prints the results. Returns those of 10,000 files.
-pub(crate) fn measure() -> Run {
+pub(crate) fn measure() -> Cost {
     println!("\nsetguard check on a folder of manifests, one object per file");
     let [_, many] = [1_000, 10_000].map(|count| {
         let folder = tempfile::tempdir().expect("a folder");
@@ -33,26 +24,17 @@ pub(crate) fn measure() -> Run {
     many
 }
 
-fn run(folder: &Path, count: u32) -> Run {
+fn run(folder: &Path, count: u32) -> Cost {
     let logs = tempfile::tempdir().expect("a folder");
-    let start = Instant::now();
     let args = ["check".as_ref(), folder.as_os_str(), "--format=json".as_ref()];
     let mut process = Process::start(&setguard(), args, logs.path());
-    let mut peak = 0.0_f64;
-    let status = loop {
-        peak = peak.max(memory(process.id(), "VmHWM").unwrap_or_default());
-        if let Some(status) = process.ended() {
-            break status;
-        }
-        thread::sleep(Duration::from_millis(2));
-    };
-    let seconds = start.elapsed().as_secs_f64();
+    let (status, cost) = wait_for(&mut process);
     let report = fs::read_to_string(&process.output).unwrap_or_default();
     assert!(status.success(), "setguard check ended with {status}");
     let report: Value = serde_json::from_str(&report).expect("a report");
     assert_eq!(report["summary"]["objects"], count, "every object must be checked");
-    println!("{count:6} files  {seconds:.2} s  {peak:.1} MiB at most");
-    Run { seconds, memory: peak }
+    println!("{count:6} files  {:.2} s  {:.1} MiB at most", cost.seconds, cost.memory);
+    cost
 }
 
 /// A manifest as people write it, with a comment. Every second one is a DaemonSet.

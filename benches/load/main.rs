@@ -19,6 +19,7 @@ mod check;
 mod client;
 mod cluster;
 mod compare;
+mod cost;
 mod external;
 mod growth;
 #[path = "../../tests/e2e/harness/mod.rs"]

@@ -78,17 +78,22 @@ pub fn judge(json: &str, old: Option<&str>) -> Vec<Found> {
     judge_in(json, old, &Cluster::default(), &Storage::default())
 }
 
-pub fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster, storage: &Storage) -> Vec<Found> {
-    let Some(resource) = resource(json) else { return Vec::new() };
-    let mut policy = Policy::default();
-    policy.cluster = cluster.clone();
-    let cx = Context {
-        policy: &policy,
+/// What `check` judges by under this policy, on a fixed day.
+fn context(policy: &Policy) -> Context<'_> {
+    Context {
+        policy,
         door: Door::Check,
         today: date(2026, 1, 1),
         deadline: Deadline::NONE,
         view: None,
-    };
+    }
+}
+
+pub fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster, storage: &Storage) -> Vec<Found> {
+    let Some(resource) = resource(json) else { return Vec::new() };
+    let mut policy = Policy::default();
+    policy.cluster = cluster.clone();
+    let cx = context(&policy);
     let verdict = match (Object::parse(resource, json), old) {
         (Ok(object), old) => {
             let subject = match old {
@@ -128,13 +133,7 @@ pub fn judge_together(objects: &[String], policy: &Policy) -> Vec<Found> {
         };
         item.map(|item| inventory.add(item));
     }
-    let cx = Context {
-        policy,
-        door: Door::Check,
-        today: date(2026, 1, 1),
-        deadline: Deadline::NONE,
-        view: None,
-    };
+    let cx = context(policy);
     let verdicts = engine::evaluate_cross_object(&inventory, &Inventory::default(), &cx);
     verdicts.values().flat_map(|verdict| &verdict.judged).map(flat).collect()
 }
@@ -142,13 +141,7 @@ pub fn judge_together(objects: &[String], policy: &Policy) -> Vec<Found> {
 /// The verdict of the engine on the findings of an injection, under the default policy.
 pub fn judge_injection(injection: &Injection) -> Verdict {
     let policy = Policy::default();
-    let cx = Context {
-        policy: &policy,
-        door: Door::Check,
-        today: date(2026, 1, 1),
-        deadline: Deadline::NONE,
-        view: None,
-    };
+    let cx = context(&policy);
     engine::evaluate_injection(injection, &Metadata::default(), &cx)
 }
 
@@ -203,13 +196,7 @@ pub fn status(text: &str) -> Vec<Found> {
 /// The same of a cluster that was seen at this time.
 pub fn judge_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
     let policy = Policy::default();
-    let cx = Context {
-        policy: &policy,
-        door: Door::Check,
-        today: date(2026, 1, 1),
-        deadline: Deadline::NONE,
-        view: None,
-    };
+    let cx = context(&policy);
     let (cluster, patience) = (&policy.cluster, Audit::PATIENCE);
     let audit = Audit { observed, cluster, now, patience, context: None };
     let verdicts = engine::status::evaluate_status(&audit, &cx);

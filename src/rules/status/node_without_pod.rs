@@ -48,8 +48,7 @@ struct Group<'a> {
 }
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
-    let observed = asked.audit.observed;
-    if asked.set.is_healthy() || !observed.knows("Pod", asked.set.namespace()) {
+    if !asked.has_pods_to_look_at() {
         return;
     }
     let Some(daemons) = Daemons::of(asked) else { return };

@@ -21,8 +21,8 @@ impl<'a> Replicas<'a> {
     pub(super) fn of(asked: &Asked<'a>) -> Option<Self> {
         let State::StatefulSet(set) = &asked.set.state else { return None };
         let (observed, name) = (asked.audit.observed, asked.set.name());
-        let is_known = !asked.set.is_healthy() && observed.knows("Pod", asked.set.namespace());
-        let settings = Settings::of(name, &set.spec, asked.audit.cluster).filter(|_| is_known)?;
+        let is_open = asked.has_pods_to_look_at();
+        let settings = Settings::of(name, &set.spec, asked.audit.cluster).filter(|_| is_open)?;
         let pods = observed.pods(asked.set).iter();
         let pods = pods.filter_map(|pod| Some((pod.ordinal(name)?, pod)));
         Some(Replicas { set, settings, pods: pods.collect(), name })

@@ -40,7 +40,7 @@ Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.",
 };
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
-    if asked.set.is_healthy() || !asked.audit.observed.knows("Pod", asked.set.namespace()) {
+    if !asked.has_pods_to_look_at() {
         return;
     }
     let Some(daemons) = Daemons::of(asked) else { return };

@@ -58,6 +58,14 @@ pub struct Asked<'a> {
     pub audit: &'a Audit<'a>,
 }
 
+impl Asked<'_> {
+    /// Whether the set is not healthy, and its pods, which may be why, are known. Pods of healthy sets
+    /// are not read.
+    pub fn has_pods_to_look_at(&self) -> bool {
+        !self.set.is_healthy() && self.audit.observed.knows("Pod", self.set.namespace())
+    }
+}
+
 /// The name of an object in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectName {

@@ -70,16 +70,7 @@ fn named_and_repaired(shared: &Namespace<'_>) {
     assert!(early.iter().all(|it| is_known(&it)), "found before anything broke: {before:#?}");
 
     break_things(&cluster);
-    let found = eventually("everything to be named", || {
-        let _ = cluster.run_pods(&[DOWN], 0);
-        let found = cluster.audit();
-        let is_named = |(rule, object, text): &(&str, &str, &str)| {
-            let key = ((*rule).to_owned(), (*object).to_owned());
-            found.get(&key).is_some_and(|message| message.contains(text))
-        };
-        let all = EXPECTED.iter().all(is_named);
-        if all && found.len() == EXPECTED.len() { Ok(found) } else { Err(format!("{found:#?}")) }
-    });
+    let found = cluster.names(&EXPECTED);
 
     for ((rule, object), message) in &found {
         // Nothing tells which of two overlapping sets has to go.
@@ -87,12 +78,7 @@ fn named_and_repaired(shared: &Namespace<'_>) {
         let command = command.unwrap_or("kubectl delete -n shop daemonset/twin --ignore-not-found");
         cluster.follow(command, &format!("{rule} of {object}: {message}"));
     }
-    eventually("everything to be repaired", || {
-        let _ = cluster.run_pods(&[DOWN], 0);
-        let mut left = cluster.audit();
-        left.retain(|key, _| found.contains_key(key));
-        if left.is_empty() { Ok(()) } else { Err(format!("{left:#?}")) }
-    });
+    cluster.is_repaired(|key| found.contains_key(key));
 }
 
 fn set_the_stage(cluster: &Cluster<'_>) {

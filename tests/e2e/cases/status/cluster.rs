@@ -59,6 +59,37 @@ impl Cluster<'_> {
         found.collect()
     }
 
+    /// Waits until the audit has found exactly these rules and objects, and says this about them.
+    pub(super) fn names(
+        &self,
+        expected: &[(&str, &str, &str)],
+    ) -> BTreeMap<(String, String), String> {
+        eventually("everything to be named", || {
+            let _ = self.run_pods(self.down, 0);
+            let found = self.audit();
+            let is_named = |(rule, object, text): &(&str, &str, &str)| {
+                let key = ((*rule).to_owned(), (*object).to_owned());
+                found.get(&key).is_some_and(|message| message.contains(text))
+            };
+            let all = expected.iter().all(is_named);
+            if all && found.len() == expected.len() {
+                Ok(found)
+            } else {
+                Err(format!("{found:#?}"))
+            }
+        })
+    }
+
+    /// Waits until the audit finds nothing that `counts`.
+    pub(super) fn is_repaired(&self, counts: impl Fn(&(String, String)) -> bool) {
+        eventually("everything to be repaired", || {
+            let _ = self.run_pods(self.down, 0);
+            let mut left = self.audit();
+            left.retain(|key, _| counts(key));
+            if left.is_empty() { Ok(()) } else { Err(format!("{left:#?}")) }
+        });
+    }
+
     /// Runs a command as a shell runs it. Meanwhile the kubelets work: kubectl waits until the pods
     /// that it deletes are gone.
     pub(super) fn follow(&self, command: &str, why: &str) {

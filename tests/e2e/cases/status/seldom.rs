@@ -51,16 +51,7 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
     old_revisions(&cluster);
     budgets(&cluster);
     quota(&cluster);
-    let found = eventually("everything to be named", || {
-        let _ = cluster.run_pods(&[], 0);
-        let found = cluster.audit();
-        let is_named = |(rule, object, text): &(&str, &str, &str)| {
-            let key = ((*rule).to_owned(), (*object).to_owned());
-            found.get(&key).is_some_and(|message| message.contains(text))
-        };
-        let all = EXPECTED.iter().all(is_named);
-        if all && found.len() == EXPECTED.len() { Ok(found) } else { Err(format!("{found:#?}")) }
-    });
+    let found = cluster.names(&EXPECTED);
     let status = ["-o", "jsonpath={.status.numberReady}/{.status.updatedNumberScheduled}"];
     for name in ["surge", "twice"] {
         let get = ["get", "daemonset", name, "-n", SHOP];
@@ -80,11 +71,7 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
             with_claims(&cluster, "grown", "disk", "2Gi");
         }
     }
-    eventually("everything to be repaired", || {
-        let _ = cluster.run_pods(&[], 0);
-        let left = cluster.audit();
-        if left.is_empty() { Ok(()) } else { Err(format!("{left:#?}")) }
-    });
+    cluster.is_repaired(|_| true);
 }
 
 /// How many pods run at first.
