@@ -7,6 +7,7 @@
 mod one_pass;
 pub mod response;
 pub mod review;
+mod shortened;
 
 use std::cell::OnceCell;
 
@@ -129,7 +130,8 @@ pub fn answer(
 ) -> Result<Answer, AnswerError> {
     let cx = Context { policy, door: Door::Serve, today, deadline, view };
     if endpoint == Endpoint::Validate
-        && let Some((request, subject)) = one_pass::read(body)
+        && let Some(review) = one_pass::shorten(body)
+        && let Some((request, subject)) = one_pass::read(&review)
     {
         let mut reply = Reply::new(&request);
         reply.name(subject.object.name());

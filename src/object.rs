@@ -2,10 +2,9 @@
 //!
 //! Imports: kubernetes, yaml, finding.
 //!
-//! Metadata borrows from the JSON, and `managedFields` is skipped. The spec consists of
-//! k8s-openapi's types and gets the defaults that the API server sets before validation. The old
-//! object of an UPDATE is read only when a rule needs it; its pod template, which is most of it, is
-//! read only when a rule needs the template.
+//! Metadata borrows from the JSON. The spec consists of k8s-openapi's types and gets the defaults
+//! that the API server sets before validation. What is large and seldom needed is read only when a
+//! rule needs it: `managedFields`, the status, and the pod template of the old object of an UPDATE.
 
 mod decode;
 pub mod defaults;
@@ -16,6 +15,7 @@ mod metadata;
 pub mod schema;
 mod spec;
 pub mod storage;
+mod unread;
 mod user;
 pub mod weight;
 
@@ -34,9 +34,9 @@ use k8s_openapi::{
 pub use kruise::{KruiseRollingUpdate, KruiseSpec, KruiseUpdateStrategy};
 pub use metadata::{Metadata, Str, StrMap, namespace_or_default};
 use serde::Deserialize;
-use serde_json::value::RawValue;
-pub use spec::{DaemonSetSpec, StatefulSetSpec, Unread};
+pub use spec::{DaemonSetSpec, StatefulSetSpec};
 use storage::Storage;
+pub use unread::Unread;
 pub use user::User;
 
 /// The spec, by kind.
@@ -59,8 +59,8 @@ pub struct Object<'a, T = PodTemplateSpec> {
     pub workload: Workload<T>,
     /// The additional fields of an OpenKruise set.
     pub kruise: Option<KruiseSpec>,
-    /// Its status, as raw JSON.
-    pub status: Option<&'a RawValue>,
+    /// Its status.
+    pub status: Unread<'a>,
 }
 
 /// The additional fields of an object, if its resource is one of OpenKruise's.
@@ -285,10 +285,10 @@ impl<'a> Subject<'a> {
     pub fn old_template(&self) -> Option<&PodTemplateSpec> {
         let unread = self.old()?.template();
         let read = || {
-            let mut template = unread.map_or_else(
-                || Some(PodTemplateSpec::default()),
-                |raw| serde_json::from_str(raw.get()).ok(),
-            )?;
+            let mut template = match unread.json() {
+                Some(_) => unread.read()?,
+                None => PodTemplateSpec::default(),
+            };
             defaults::template(&mut template);
             Some(template)
         };

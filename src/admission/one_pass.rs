@@ -1,4 +1,4 @@
-//! Reads the usual review in one pass: envelope and objects.
+//! Reads the usual review in one pass: envelope and objects, without what rules seldom need.
 //!
 //! [`Request::parse`] skips the objects, so that those who need them read their bytes once more.
 //! Nearly all reviews are of a kind that is known before its object comes, and of objects that can
@@ -6,40 +6,38 @@
 
 use serde::Deserialize;
 
-use super::review::{Operation, Request};
+use super::{
+    review::{Operation, Request},
+    shortened::{Parts, Shortened},
+};
 use crate::{
     kubernetes::resource::{Kind, Resource},
     object::{
         DaemonSetSpec, DecodeError, KruiseSpec, Object, Raw, StatefulSetSpec, Subject, Unread,
-        weight,
+        Workload, weight,
     },
 };
 
-/// What stands in a review before the name of its kind: at the beginning, since the API server
-/// writes the `uid` and the `kind` of a request first.
-const BEFORE_KIND: &str = r#""kind":{"group":"apps","version":"v1","kind":""#;
-/// Within this many bytes.
-const BEGINNING: usize = 256;
+/// A review of objects that can be read without looking at how large they are; `None` if this is none.
+pub(super) fn shorten(body: &[u8]) -> Option<Shortened<'_>> {
+    let text = std::str::from_utf8(body).ok().filter(|text| weight::is_certainly_light(text))?;
+    Shortened::of(text)
+}
 
 /// The request of a review, without its objects, and what to judge: an object that is created or
 /// updated. `None` if it is not a usual review.
-pub(super) fn read(body: &[u8]) -> Option<(Request<'_>, Subject<'_>)> {
-    let text = std::str::from_utf8(body).ok()?;
-    if !weight::is_certainly_light(text) {
-        return None;
-    }
-    let beginning = text.get(..text.floor_char_boundary(BEGINNING))?;
-    let (_, kind) = beginning.split_once(BEFORE_KIND)?;
-    let resource = Resource::of_gvk("apps", "v1", kind.split('"').next()?)?;
+pub(super) fn read<'a>(review: &'a Shortened<'a>) -> Option<(Request<'a>, Subject<'a>)> {
+    let kind = review.kind.strip_prefix(r#"{"group":"apps","version":"v1","kind":""#)?;
+    let resource = Resource::of_gvk("apps", "v1", kind.strip_suffix("\"}")?)?;
     match resource.kind {
         Kind::DaemonSet => read_as::<Box<DaemonSetSpec>, Box<DaemonSetSpec<_>>>(
-            text,
+            review,
             resource,
             Object::of_daemon_set,
             Object::of_daemon_set,
         ),
         Kind::StatefulSet => read_as::<Box<StatefulSetSpec>, Box<StatefulSetSpec<_>>>(
-            text,
+            review,
             resource,
             Object::of_stateful_set,
             Object::of_stateful_set,
@@ -51,27 +49,41 @@ type Check<'a, S, O> =
     fn(&'static Resource, Raw<'a, S>, Option<KruiseSpec>) -> Result<O, DecodeError>;
 
 fn read_as<'a, New: Deserialize<'a>, Old: Deserialize<'a>>(
-    text: &'a str,
+    review: &'a Shortened<'a>,
     resource: &'static Resource,
     new: Check<'a, New, Object<'a>>,
     old: Check<'a, Old, Object<'a, Unread<'a>>>,
 ) -> Option<(Request<'a>, Subject<'a>)> {
-    let (request, object, former) = Request::<Raw<'a, New>, Raw<'a, Old>>::read(text).ok()?.split();
+    let (request, object, former) =
+        Request::<Raw<'a, New>, Raw<'a, Old>>::read(&review.text).ok()?.split();
     let kind = &request.kind;
     let is_usual = Resource::of_gvk(&kind.group, &kind.version, &kind.kind) == Some(resource)
         && request.sub_resource.is_empty();
     if !is_usual {
         return None;
     }
-    let object = new(resource, object?, None).ok()?.with_template_defaults();
+    let mut object = new(resource, object?, None).ok()?.with_template_defaults();
+    put_back(&mut object, &review.object);
     let subject = match (request.operation, former) {
         (Operation::Create, _) | (Operation::Update, None) => Subject::create(object),
         (Operation::Update, Some(former)) => {
-            Subject::update_of(object, old(resource, former, None).ok()?)
+            let mut former = old(resource, former, None).ok()?;
+            put_back(&mut former, &review.old_object);
+            let template = match &mut former.workload {
+                Workload::DaemonSet(spec) => &mut spec.template,
+                Workload::StatefulSet(spec) => &mut spec.template,
+            };
+            template.put_back(review.old_object.template);
+            Subject::update_of(object, former)
         }
         (Operation::Connect | Operation::Delete | Operation::Unknown, _) => return None,
     };
     Some((request, subject))
+}
+
+fn put_back<'a, T>(object: &mut Object<'a, T>, parts: &Parts<'a>) {
+    object.metadata.managed_fields.put_back(parts.managed_fields);
+    object.status.put_back(parts.status);
 }
 
 #[cfg(test)]
@@ -97,7 +109,8 @@ mod tests {
             // On the wire it is one line.
             let review: serde_json::Value = serde_json::from_str(&text).unwrap();
             let body = review.to_string().into_bytes();
-            assert_eq!(read(&body).is_some(), is_usual, "{case}");
+            let shortened = shorten(&body).unwrap();
+            assert_eq!(read(&shortened).is_some(), is_usual, "{case}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! From JSON to types, unless that would take too much memory.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::{
     metadata::{Metadata, Str},
+    unread::Unread,
     weight::{self, Weight},
 };
 
@@ -59,5 +59,5 @@ pub(crate) struct Raw<'a, S> {
     #[serde(default = "Option::default")]
     pub(super) spec: Option<S>,
     #[serde(borrow, default)]
-    pub(super) status: Option<&'a RawValue>,
+    pub(super) status: Unread<'a>,
 }

@@ -4,7 +4,8 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, ops::Deref};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+
+use super::unread::Unread;
 
 /// Text that is borrowed from the input where it needs no unescaping.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
@@ -64,9 +65,9 @@ pub struct Metadata<'a> {
     /// Unique id in time and space.
     #[serde(borrow, default)]
     pub uid: Option<Str<'a>>,
-    /// Raw JSON, which is read only if a rule needs it: it is often half of the object.
+    /// They are often half of the object.
     #[serde(borrow, default)]
-    pub managed_fields: Option<&'a RawValue>,
+    pub managed_fields: Unread<'a>,
 }
 
 impl Metadata<'_> {

@@ -14,12 +14,9 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta},
 };
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::value::RawValue;
 
-/// A pod template that has not been read yet.
-pub type Unread<'a> = Option<&'a RawValue>;
-
-/// The spec of a DaemonSet (apps/v1 `DaemonSetSpec`), with its template read or [`Unread`].
+/// The spec of a DaemonSet (apps/v1 `DaemonSetSpec`), with its template read or
+/// [`Unread`](super::Unread).
 ///
 /// k8s-openapi's own type cannot distinguish an absent selector from an empty one; the API server
 /// does.

@@ -224,8 +224,7 @@ impl<'a> Forecaster<'a> {
         match &subject.object.workload {
             Workload::StatefulSet(spec) => {
                 let old = before.as_ref().and_then(Object::stateful_set);
-                let status = before.as_ref().and_then(|it| it.status);
-                let status = status.and_then(|it| serde_json::from_str(it.get()).ok());
+                let status = before.as_ref().and_then(|it| it.status.read());
                 let status = status.map(|status| (&given.id, status));
                 self.stateful_set(spec, old, changes, is_refused, status, &mut inner);
             }

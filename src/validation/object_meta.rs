@@ -11,7 +11,7 @@ pub(crate) use self::managed_fields::validate as managed_fields;
 use std::{borrow::Borrow, collections::BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use serde_json::{json, value::RawValue};
+use serde_json::json;
 
 use crate::{
     finding::{Findings, Path, SOME_RULE, Value, paths::METADATA},
@@ -120,8 +120,8 @@ fn validate_common(metadata: &Metadata<'_>, path: &Path<'_>, found: &mut Finding
     let all = metadata.finalizers.as_deref().unwrap_or_default();
     finalizers(all, &path.child("finalizers"), found);
     // The server wrote the entries of a stored object itself; they are often half of the object.
-    let raw = metadata.managed_fields.filter(|_| metadata.uid.is_none()).map(RawValue::get);
-    managed_fields(raw.unwrap_or_default(), &path.child("managedFields"), found);
+    let json = metadata.managed_fields.json().filter(|_| metadata.uid.is_none());
+    managed_fields(json.unwrap_or_default(), &path.child("managedFields"), found);
 }
 
 /// `ValidateOwnerReferences`. The field paths have no index, as upstream.

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{NodeSelectorTerm, PodSpec};
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
+    finding::{Findings, Meta, Mode, Path, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, resource::Kind},
     object::Subject,
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -45,22 +45,25 @@ const NEW: &str = "node-role.kubernetes.io/control-plane";
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
-    let outcome = match subject.object.kind() {
-        Kind::DaemonSet => "no pod is created and `kubectl rollout status` still reports success",
-        Kind::StatefulSet => "the pods stay Pending",
+    let mut report = |path: &Path<'_>| {
+        let outcome = match subject.object.kind() {
+            Kind::DaemonSet => {
+                "no pod is created and `kubectl rollout status` still reports success"
+            }
+            Kind::StatefulSet => "the pods stay Pending",
+        };
+        let message = format!("newer clusters do not set the label {OLD}: there {outcome}");
+        found.report(path, Reason::Invalid, message, format!("ask for {NEW}"));
     };
-    let message = format!("newer clusters do not set the label {OLD}: there {outcome}");
-    let help = format!("ask for {NEW}");
     if spec.node_selector.as_ref().is_some_and(|selector| selector.contains_key(OLD)) {
-        let path = POD_SPEC.child("nodeSelector");
-        found.report(&path.key(OLD), Reason::Invalid, message, help);
+        report(&POD_SPEC.child("nodeSelector").key(OLD));
     } else if let terms @ [_, ..] = required_terms(spec)
         && terms.iter().all(asks_for_it)
     {
         let affinity = POD_SPEC.child("affinity");
         let affinity = affinity.child("nodeAffinity");
         let required = affinity.child("requiredDuringSchedulingIgnoredDuringExecution");
-        found.report(&required.child("nodeSelectorTerms"), Reason::Invalid, message, help);
+        report(&required.child("nodeSelectorTerms"));
     }
 }
 

@@ -36,14 +36,18 @@ const LONG_STEP: i64 = 600;
 const LONG_ROLLOUT: i64 = 3600;
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    if read::strategy(&subject.object) != Some("RollingUpdate") {
-        return;
-    }
-    let (seconds, steps) = match &subject.object.workload {
-        Workload::DaemonSet(spec) => (spec.min_ready_seconds, daemon_steps(subject, spec)),
-        Workload::StatefulSet(spec) => (spec.min_ready_seconds, spec.replicas.map(i64::from)),
+    let seconds = match &subject.object.workload {
+        Workload::DaemonSet(spec) => spec.min_ready_seconds,
+        Workload::StatefulSet(spec) => spec.min_ready_seconds,
     };
     let seconds = i64::from(seconds.unwrap_or_default());
+    if seconds <= 0 || read::strategy(&subject.object) != Some("RollingUpdate") {
+        return;
+    }
+    let steps = match &subject.object.workload {
+        Workload::DaemonSet(spec) => daemon_steps(subject, spec),
+        Workload::StatefulSet(spec) => spec.replicas.map(i64::from),
+    };
     let steps = steps.unwrap_or(1).max(1);
     let total = seconds.saturating_mul(steps);
     if seconds <= LONG_STEP && total <= LONG_ROLLOUT {

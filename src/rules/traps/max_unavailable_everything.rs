@@ -67,6 +67,9 @@ fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) ->
     if matches!(value, IntOrString::String(_)) && read::scaled(value, 100, false) == Some(100) {
         return Some("the pods on all nodes".to_owned());
     }
+    if matches!(value, IntOrString::Int(..=1)) {
+        return None;
+    }
     let old = subject.old()?;
     let Workload::DaemonSet(old_spec) = &old.workload else { return None };
     let nodes = read::daemon_set_status(old)?.desired_number_scheduled;

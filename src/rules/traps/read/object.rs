@@ -26,12 +26,12 @@ pub(crate) fn pod_spec<'a>(object: &'a Object<'_>) -> Option<&'a PodSpec> {
 
 /// The status of a StatefulSet. In an UPDATE of the main resource this is the stored status.
 pub(crate) fn stateful_set_status<T>(object: &Object<'_, T>) -> Option<StatefulSetStatus> {
-    serde_json::from_str(object.status?.get()).ok()
+    object.status.read()
 }
 
 /// The status of a DaemonSet. In an UPDATE of the main resource this is the stored status.
 pub(crate) fn daemon_set_status<T>(object: &Object<'_, T>) -> Option<DaemonSetStatus> {
-    serde_json::from_str(object.status?.get()).ok()
+    object.status.read()
 }
 
 /// The selector, if the API server accepts it with this template.
