@@ -45,7 +45,9 @@ pub(crate) const fn is_directional(c: char) -> bool {
 
 impl<W: Write> Write for Printable<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.iter().all(|b| matches!(b, b' '..=b'~' | b'\n' | b'\t')) {
+        // Without a way out of the loop, the compiler looks at many bytes at a time.
+        let is_plain = |b: &u8| matches!(b, b' '..=b'~' | b'\n' | b'\t');
+        if bytes.iter().fold(true, |plain, byte| plain & is_plain(byte)) {
             self.inner.write_all(bytes)?;
             return Ok(bytes.len());
         }

@@ -1,5 +1,7 @@
 //! Logging: where logs are written, and in which format.
 
+mod line;
+
 use std::{
     io::{self, Write},
     sync::OnceLock,
@@ -10,6 +12,7 @@ use std::{
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::{EnvFilter, fmt};
 
+use self::line::{JsonLine, TextFields};
 use crate::printable::Printable;
 
 /// How many lines wait for whoever reads the log. A line is at most about a kilobyte.
@@ -118,16 +121,18 @@ pub fn init(format: LogFormat, level: Option<&str>) -> Result<WorkerGuard, Strin
         pause: PAUSE,
     });
     let _ = DROPPED.set(writer.error_counter());
-    // In the text format, the subscriber escapes the ESC of others, and writes its own for colours.
-    let writer = move || Line { queue: Printable::styled(writer.clone()) };
+    let is_terminal = io::IsTerminal::is_terminal(&io::stderr());
+    let writer = move || {
+        let queue = writer.clone();
+        // On a terminal, the subscriber escapes the ESC of others, and writes its own for colours.
+        Line { queue: if is_terminal { Printable::styled(queue) } else { Printable::new(queue) } }
+    };
     let subscriber = fmt().with_env_filter(filter).with_writer(writer);
     // This fails if there is already a subscriber, as in tests; that one stays.
     let _ = match format {
-        LogFormat::Json => subscriber.json().try_init(),
-        LogFormat::Text => {
-            let terminal = io::IsTerminal::is_terminal(&io::stderr());
-            subscriber.with_ansi(terminal).try_init()
-        }
+        LogFormat::Json => subscriber.json().event_format(JsonLine::default()).try_init(),
+        LogFormat::Text if is_terminal => subscriber.try_init(),
+        LogFormat::Text => subscriber.with_ansi(false).fmt_fields(TextFields).try_init(),
     };
     Ok(guard)
 }
