@@ -1,13 +1,14 @@
 //! The dashboard: what Grafana would show wrongly without a word.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, env, fs, path::Path};
 
-use serde_json::Value;
+use boon::{Compiler, Schemas};
+use serde_json::{Value, json};
 
 use super::chart;
 
 fn dashboard() -> Value {
-    let text = std::fs::read_to_string(chart().join("files/dashboard.json")).unwrap();
+    let text = fs::read_to_string(chart().join("files/dashboard.json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
@@ -75,6 +76,53 @@ fn each_panel_asks_the_chosen_data_source_and_says_what_it_shows() {
     for variable in list {
         for name in variables(&variable["query"].to_string()) {
             assert!(is_known(name), "there is no ${name}");
+        }
+    }
+}
+
+/// Validates a value against a definition of one of Grafana's schemas.
+fn validate(schema: &Value, definition: &str, value: &Value, what: &str) {
+    let mut schema = schema.clone();
+    schema["$ref"] = json!(format!("#/definitions/{definition}"));
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.add_resource("file:///grafana.json", schema).unwrap();
+    let schema = compiler.compile("file:///grafana.json", &mut schemas).unwrap();
+    schemas.validate(value, schema).unwrap_or_else(|error| panic!("{what}: {error:#}"));
+}
+
+/// Lets a panel leave out what Grafana has a default for.
+fn all_optional(schema: &mut Value) {
+    for definition in schema["definitions"].as_object_mut().unwrap().values_mut() {
+        definition.as_object_mut().unwrap().remove("required");
+    }
+}
+
+#[test]
+fn grafana_knows_each_field_and_value() {
+    let Some(folder) = env::var_os("GRAFANA_SCHEMAS") else {
+        eprintln!("skipped: GRAFANA_SCHEMAS does not name Grafana's schemas (docs/testing.md)");
+        return;
+    };
+    let schema = |name: &str| -> Value {
+        let path = Path::new(&folder).join(format!("{name}.jsonschema.json"));
+        let text = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        serde_json::from_slice(&text).unwrap()
+    };
+    let dashboard = dashboard();
+    validate(&schema("dashboard"), "Dashboard", &dashboard, "the dashboard");
+    let prometheus = schema("prometheus");
+    for panel in dashboard["panels"].as_array().unwrap() {
+        let title = panel["title"].as_str().unwrap();
+        let mut of_kind = schema(panel["type"].as_str().unwrap());
+        all_optional(&mut of_kind);
+        if let Some(options) = panel.get("options") {
+            validate(&of_kind, "Options", options, title);
+        }
+        if let Some(custom) = panel.pointer("/fieldConfig/defaults/custom") {
+            validate(&of_kind, "FieldConfig", custom, title);
+        }
+        for query in panel["targets"].as_array().unwrap() {
+            validate(&prometheus, "Dataquery", query, title);
         }
     }
 }
