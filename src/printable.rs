@@ -26,6 +26,11 @@ impl<W> Printable<W> {
         Printable { inner, styled: true }
     }
 
+    /// What it was made for.
+    pub fn into_inner(self) -> W {
+        self.inner
+    }
+
     fn replaces(&self, c: char) -> bool {
         match c {
             '\n' | '\t' => false,

@@ -124,15 +124,14 @@ pub fn init(format: LogFormat, level: Option<&str>) -> Result<WorkerGuard, Strin
     let is_terminal = io::IsTerminal::is_terminal(&io::stderr());
     let writer = move || {
         let queue = writer.clone();
-        // On a terminal, the subscriber escapes the ESC of others, and writes its own for colours.
+        // On a terminal, the subscriber writes an ESC for each colour. Those of others are gone by then.
         Line { queue: if is_terminal { Printable::styled(queue) } else { Printable::new(queue) } }
     };
     let subscriber = fmt().with_env_filter(filter).with_writer(writer);
     // This fails if there is already a subscriber, as in tests; that one stays.
     let _ = match format {
         LogFormat::Json => subscriber.json().event_format(JsonLine::default()).try_init(),
-        LogFormat::Text if is_terminal => subscriber.try_init(),
-        LogFormat::Text => subscriber.with_ansi(false).fmt_fields(TextFields).try_init(),
+        LogFormat::Text => subscriber.with_ansi(is_terminal).fmt_fields(TextFields).try_init(),
     };
     Ok(guard)
 }
