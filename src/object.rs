@@ -83,10 +83,7 @@ impl<'a> Object<'a> {
 
     /// Sets the defaults of its template, the only ones that it lacks.
     pub(crate) fn with_template_defaults(mut self) -> Self {
-        defaults::template(match &mut self.workload {
-            Workload::DaemonSet(spec) => &mut spec.template,
-            Workload::StatefulSet(spec) => &mut spec.template,
-        });
+        defaults::template(self.template_mut());
         self
     }
 }
@@ -191,6 +188,13 @@ impl<T> Object<'_, T> {
         match &self.workload {
             Workload::DaemonSet(spec) => &spec.template,
             Workload::StatefulSet(spec) => &spec.template,
+        }
+    }
+
+    pub(crate) fn template_mut(&mut self) -> &mut T {
+        match &mut self.workload {
+            Workload::DaemonSet(spec) => &mut spec.template,
+            Workload::StatefulSet(spec) => &mut spec.template,
         }
     }
 }

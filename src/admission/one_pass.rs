@@ -14,7 +14,7 @@ use crate::{
     kubernetes::resource::{Kind, Resource},
     object::{
         DaemonSetSpec, DecodeError, KruiseSpec, Object, Raw, StatefulSetSpec, Subject, Unread,
-        Workload, weight,
+        weight,
     },
 };
 
@@ -56,10 +56,7 @@ fn read_as<'a, New: Deserialize<'a>, Old: Deserialize<'a>>(
 ) -> Option<(Request<'a>, Subject<'a>)> {
     let (request, object, former) =
         Request::<Raw<'a, New>, Raw<'a, Old>>::read(&review.text).ok()?.split();
-    let kind = &request.kind;
-    let is_usual = Resource::of_gvk(&kind.group, &kind.version, &kind.kind) == Some(resource)
-        && request.sub_resource.is_empty();
-    if !is_usual {
+    if !request.sub_resource.is_empty() {
         return None;
     }
     let mut object = new(resource, object?, None).ok()?.with_template_defaults();
@@ -69,11 +66,7 @@ fn read_as<'a, New: Deserialize<'a>, Old: Deserialize<'a>>(
         (Operation::Update, Some(former)) => {
             let mut former = old(resource, former, None).ok()?;
             put_back(&mut former, &review.old_object);
-            let template = match &mut former.workload {
-                Workload::DaemonSet(spec) => &mut spec.template,
-                Workload::StatefulSet(spec) => &mut spec.template,
-            };
-            template.put_back(review.old_object.template);
+            former.template_mut().put_back(review.old_object.template);
             Subject::update_of(object, former)
         }
         (Operation::Connect | Operation::Delete | Operation::Unknown, _) => return None,

@@ -65,7 +65,7 @@ pub struct Metadata<'a> {
     /// Unique id in time and space.
     #[serde(borrow, default)]
     pub uid: Option<Str<'a>>,
-    /// They are often half of the object.
+    /// Which manager set which fields; often half of the object.
     #[serde(borrow, default)]
     pub managed_fields: Unread<'a>,
 }

@@ -55,16 +55,20 @@ fn run_in(folder: &Folder, below: &str, args: &[&str], environment: &[(&str, &st
     command.output().unwrap().into()
 }
 
+/// Asserts that JSON is what a JSON Schema says.
+pub(crate) fn assert_valid(json: &Value, schema: Value, what: &str) {
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.enable_format_assertions();
+    compiler.add_resource("file:///schema.json", schema).unwrap();
+    let schema = compiler.compile("file:///schema.json", &mut schemas).unwrap();
+    schemas.validate(json, schema).unwrap_or_else(|error| panic!("{what}: {error:#}"));
+}
+
 /// Parses SARIF, and checks it against the schema and against what GitHub asks for beyond it.
 pub(crate) fn sarif(text: &str) -> Value {
     let log: Value = serde_json::from_str(text).unwrap();
-    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
-    compiler.enable_format_assertions();
-    let schema: Value =
-        serde_json::from_str(include_str!("../schemas/sarif-schema-2.1.0.json")).unwrap();
-    compiler.add_resource("file:///sarif.json", schema).unwrap();
-    let schema = compiler.compile("file:///sarif.json", &mut schemas).unwrap();
-    schemas.validate(&log, schema).unwrap_or_else(|error| panic!("{error:#}"));
+    let schema = serde_json::from_str(include_str!("../schemas/sarif-schema-2.1.0.json")).unwrap();
+    assert_valid(&log, schema, "the log");
     let run = &log["runs"][0];
     for rule in run["tool"]["driver"]["rules"].as_array().unwrap() {
         for pointer in

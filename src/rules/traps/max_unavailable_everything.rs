@@ -67,6 +67,7 @@ fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) ->
     if matches!(value, IntOrString::String(_)) && read::scaled(value, 100, false) == Some(100) {
         return Some("the pods on all nodes".to_owned());
     }
+    // One pod is all pods only on a single node, which counts as no finding. No status is needed.
     if matches!(value, IntOrString::Int(..=1)) {
         return None;
     }

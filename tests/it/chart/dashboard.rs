@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeSet, env, fs, path::Path};
 
-use boon::{Compiler, Schemas};
 use serde_json::{Value, json};
 
 use super::chart;
+use crate::reports::assert_valid;
 
 fn dashboard() -> Value {
     let text = fs::read_to_string(chart().join("files/dashboard.json")).unwrap();
@@ -84,10 +84,7 @@ fn each_panel_asks_the_chosen_data_source_and_says_what_it_shows() {
 fn validate(schema: &Value, definition: &str, value: &Value, what: &str) {
     let mut schema = schema.clone();
     schema["$ref"] = json!(format!("#/definitions/{definition}"));
-    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
-    compiler.add_resource("file:///grafana.json", schema).unwrap();
-    let schema = compiler.compile("file:///grafana.json", &mut schemas).unwrap();
-    schemas.validate(value, schema).unwrap_or_else(|error| panic!("{what}: {error:#}"));
+    assert_valid(value, schema, what);
 }
 
 /// Lets a panel leave out what Grafana has a default for.

@@ -108,16 +108,7 @@ fn set_the_stage(cluster: &Cluster<'_>) {
     }
     with_claims(cluster, "grown", "disk", "1Gi");
     with_claims(cluster, "bigger", "rigid", "1Gi");
-    for (name, strategy) in [("canary", partition()), ("manual", on_delete())] {
-        stateful_set(
-            cluster,
-            name,
-            2,
-            "good:1",
-            &json!({ "spec": { "updateStrategy": strategy } }),
-        );
-    }
-    daemon_set(cluster, "by-hand", "main", "good:1", &on_delete());
+    reluctant_sets(cluster, "good:1");
     for (name, replicas) in [("guarded", 2), ("index", 1)] {
         stateful_set(cluster, name, replicas, "good:1", &labelled("store"));
     }
@@ -193,19 +184,19 @@ fn claims(cluster: &Cluster<'_>) {
     with_claims(cluster, "bigger", "rigid", "2Gi");
 }
 
+/// Sets whose strategies keep pods of an older template.
+fn reluctant_sets(cluster: &Cluster<'_>, image: &str) {
+    for (name, strategy) in [("canary", partition()), ("manual", on_delete())] {
+        let strategy = json!({ "spec": { "updateStrategy": strategy } });
+        stateful_set(cluster, name, 2, image, &strategy);
+    }
+    daemon_set(cluster, "by-hand", "main", image, &on_delete());
+}
+
 /// New templates that do not reach all pods; and then eight days pass. The trick: what etcd has stored
 /// is changed.
 fn old_revisions(cluster: &Cluster<'_>) {
-    for (name, strategy) in [("canary", partition()), ("manual", on_delete())] {
-        stateful_set(
-            cluster,
-            name,
-            2,
-            "good:2",
-            &json!({ "spec": { "updateStrategy": strategy } }),
-        );
-    }
-    daemon_set(cluster, "by-hand", "main", "good:2", &on_delete());
+    reluctant_sets(cluster, "good:2");
     let revisions = eventually("a second revision of each", || {
         let _ = cluster.run_pods(&[], 0);
         let args = ["get", "controllerrevisions", "-n", SHOP, "-o", "name"];
