@@ -26,10 +26,15 @@ COPY . .
 ARG PROFILE=dist
 ENV CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
     CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=x86_64-linux-gnu-gcc
-# target/ is a cache mount that exists only during this step, so the binary is copied out of it here.
+# target/ is a cache mount that exists only during this step, so the binary is copied out of it here. The largest pages of memory
+# that Linux may have on arm64 have 64 KiB. A program that this machine can run is first built to find out what it often does.
 RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,target=/src/target,sharing=locked \
-    cargo build --locked --profile "$PROFILE" --bin setguard --target "$(cat /target)" \
+    if [ "$TARGETARCH" = arm64 ]; then export JEMALLOC_SYS_WITH_LG_PAGE=16; fi \
+    && if [ "$PROFILE" = dist ] && [ "$(cat /target)" = "$(.ci/profile --target)" ] && .ci/profile; then \
+        export RUSTFLAGS="-Cprofile-use=$PWD/target/setguard.profdata"; \
+    fi \
+    && cargo build --locked --features jemalloc --profile "$PROFILE" --bin setguard --target "$(cat /target)" \
     && install -D -m 0755 "target/$(cat /target)/$PROFILE/setguard" /out/setguard
 
 # Contains glibc and CA certificates, but no shell and no package manager. The same Debian release as the builder.
