@@ -5,7 +5,8 @@
 //! `benches/load/*/start`. It is started twice: with the argument `install`, to build what it needs;
 //! and without one, to prepare the cluster, with the four rules of [`faults`], to register itself,
 //! and to become the webhook by `exec`, so that the memory and the processor time of this process are
-//! those of the webhook. For that it gets these environment variables:
+//! those of the webhook. It must not register itself again then: the benchmark takes the registration
+//! away and brings it back. For all that it gets these environment variables:
 //!
 //! - `KUBECONFIG`, with all rights; and `KUBECTL`, a program.
 //! - `PORT`: where to listen on 127.0.0.1.
