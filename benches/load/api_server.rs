@@ -1,6 +1,14 @@
-//! What the webhooks add to a dry-run create at a real API server.
+//! What the webhooks add to a dry-run write at a real API server.
+//!
+//! Each state has a namespace of its own, and the states take turns from write to write: the speed of
+//! the machine changes more in a second than what is measured.
 
-use std::{env, net::SocketAddr, path::Path, time::Instant};
+use std::{
+    env,
+    net::SocketAddr,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
@@ -14,18 +22,37 @@ use crate::{
         process::{Process, eventually, free_ports},
         webhook::Webhook,
     },
-    numbers::{Latencies, median},
-    throughput::{bare_args, certificate},
+    numbers::Latencies,
+    throughput::{bare_args, certificate, setguard},
 };
 
-const REQUESTS: usize = 500;
+/// Of each kind of write in a round.
+const REQUESTS: usize = 200;
 const KINDS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
-/// What is registered, by kind, and how to see that the API server calls it.
+/// A kind of write that is measured.
+struct Write {
+    name: &'static str,
+    kind: &'static str,
+    /// `POST` creates, `PUT` updates the object with the name [`KEPT`].
+    method: &'static str,
+}
+
+const WRITES: [Write; 4] = [
+    Write { name: "a DaemonSet is created", kind: "DaemonSet", method: "POST" },
+    Write { name: "a DaemonSet is updated", kind: "DaemonSet", method: "PUT" },
+    Write { name: "a StatefulSet is created", kind: "StatefulSet", method: "POST" },
+    Write { name: "a StatefulSet is updated", kind: "StatefulSet", method: "PUT" },
+];
+
+const KEPT: &str = "kept";
+
+/// What is registered for a namespace, and how to see that the API server calls it.
 struct State {
     name: String,
-    /// A document for each of [`KINDS`], or nothing.
-    configurations: Vec<String>,
+    namespace: String,
+    /// Of [`KINDS`], as JSON.
+    configurations: Vec<Value>,
     calls: Calls,
 }
 
@@ -40,70 +67,109 @@ enum Calls {
     External,
 }
 
-/// The median latency of a state in milliseconds, and what it adds to that of no webhook.
+/// The median latencies of the writes in a state, in milliseconds, and what they add to those of no
+/// webhook.
 #[derive(Debug)]
 pub(crate) struct Figure {
     pub(crate) name: String,
+    pub(crate) writes: Vec<Latency>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Latency {
+    pub(crate) write: &'static str,
     pub(crate) p50: f64,
     pub(crate) added: f64,
 }
 
-/// Measures and prints the results.
+/// Measures and prints the results. The first write of each state is the creation of a DaemonSet.
 pub(crate) fn measure(arguments: &Arguments) -> Vec<Figure> {
     let Some(assets) = env::var_os(ASSETS) else {
         println!("\ndry-run create: skipped, {ASSETS} is not set");
         return Vec::new();
     };
     let control_plane = ControlPlane::start(Path::new(&assets));
-    let (_webhook, configurations) = Webhook::start(control_plane.folder(), &[]);
+    let (_webhook, configurations) = Webhook::start(&setguard(), control_plane.folder(), &[]);
     let (_bare, empty) = empty(control_plane.folder());
     let externals: Vec<External> = external::named()
         .iter()
         .map(|(name, program)| External::start(&control_plane, name, program))
         .collect();
-    let mut api = Api::connect(&control_plane);
-    println!("\ndry-run create of a DaemonSet: {} rounds of {REQUESTS} in turn", arguments.rounds);
+    println!("\ndry-run writes: {} of each in turn", arguments.rounds * REQUESTS);
 
-    let states = states(&configurations, &empty, &externals);
-    let mut medians: Vec<Vec<f64>> = states.iter().map(|_| Vec::new()).collect();
-    for _ in 0..arguments.rounds {
-        for (state, medians) in states.iter().zip(&mut medians) {
-            register(&control_plane, state);
-            eventually("the API server to apply the change", || {
-                api.has_taken_up(&control_plane, state.calls)
-            });
-            medians.push(api.round().percentile(50));
+    let states = states(&control_plane, &configurations, &empty, &externals);
+    let mut api = Api::connect(&control_plane);
+    for state in &states {
+        register(&control_plane, state);
+        eventually("the API server to apply the change", || {
+            api.has_taken_up(&control_plane, state)
+        });
+    }
+    let mut latencies: Vec<[Latencies; WRITES.len()]> =
+        states.iter().map(|_| Default::default()).collect();
+    for round in 0..arguments.rounds * REQUESTS {
+        for turn in 0..states.len() {
+            // No state always follows the same other one.
+            let forward = (round + turn) % states.len();
+            let at = if round % 2 == 0 { forward } else { states.len() - 1 - forward };
+            for (write, latencies) in WRITES.iter().zip(&mut latencies[at]) {
+                latencies.0.push(api.write(write, &states[at].namespace));
+            }
         }
     }
-    let without = median(medians[0].iter().copied());
-    let figure = |(state, medians): (State, Vec<f64>)| {
-        let p50 = median(medians);
-        println!("{:35} p50 {p50:.3} ms  ({:+.3} ms)", state.name, p50 - without);
-        Figure { name: state.name, p50, added: p50 - without }
+    let medians = latencies.iter_mut().map(|writes| writes.each_mut().map(|it| it.percentile(50)));
+    let medians: Vec<_> = medians.collect();
+    let without = medians[0];
+    let figure = |(state, p50s): (State, [f64; WRITES.len()])| {
+        println!("{}", state.name);
+        let of = |((write, p50), without): ((&Write, f64), f64)| {
+            let latency = Latency { write: write.name, p50, added: p50 - without };
+            println!("  {:33} p50 {p50:.3} ms  ({:+.3} ms)", latency.write, latency.added);
+            latency
+        };
+        let writes = WRITES.iter().zip(p50s).zip(without).map(of).collect();
+        Figure { name: state.name, writes }
     };
     states.into_iter().zip(medians).map(figure).collect()
 }
 
-fn states(configurations: &str, empty: &Value, externals: &[External]) -> Vec<State> {
+fn states(
+    control_plane: &ControlPlane,
+    configurations: &str,
+    empty: &Value,
+    externals: &[External],
+) -> Vec<State> {
     let of_kind = |kind: &str| {
         let mut documents = configurations.split("---\n");
         let document = documents.find(|document| document.contains(&format!("kind: {kind}")));
-        document.expect("setguard prints a configuration of each kind").to_owned()
+        let document = document.expect("setguard prints a configuration of each kind");
+        let args = ["create", "--dry-run=client", "--output=json", "--filename=-"];
+        control_plane.kubectl.run(&args, document).accepted().json()
     };
     let [mutating, validating] = KINDS.map(of_kind);
-    let state =
-        |name: &str, configurations, calls| State { name: name.to_owned(), configurations, calls };
+    let both = vec![mutating, validating.clone()];
     let mut states = vec![
-        state("none", Vec::new(), Calls::Setguard(false, false)),
-        state("validating", vec![validating.clone()], Calls::Setguard(false, true)),
-        state("mutating and validating", vec![mutating, validating], Calls::Setguard(true, true)),
-        state("an empty validating webhook", vec![empty.to_string()], Calls::Empty),
+        ("none", Vec::new(), Calls::Setguard(false, false)),
+        ("validating", vec![validating], Calls::Setguard(false, true)),
+        ("mutating and validating", both, Calls::Setguard(true, true)),
+        ("an empty validating webhook", vec![empty.clone()], Calls::Empty),
     ];
     for external in externals {
-        let configurations = external.configurations.clone();
-        states.push(state(external.name, configurations, Calls::External));
+        states.push((external.name, external.configurations.clone(), Calls::External));
     }
-    states
+    let state =
+        |(number, (name, mut configurations, calls)): (usize, (&str, Vec<Value>, Calls))| {
+            let namespace = format!("load-{number}");
+            for configuration in &mut configurations {
+                configuration["metadata"] = json!({ "name": namespace });
+                for webhook in configuration["webhooks"].as_array_mut().expect("webhooks") {
+                    let label = &mut webhook["namespaceSelector"]["matchLabels"];
+                    label["kubernetes.io/metadata.name"] = json!(namespace);
+                }
+            }
+            State { name: name.to_owned(), namespace, configurations, calls }
+        };
+    states.into_iter().enumerate().map(state).collect()
 }
 
 /// The bare server, and its registration.
@@ -128,7 +194,7 @@ fn empty(folder: &Path) -> (Process, Value) {
                 "apiGroups": ["apps"],
                 "apiVersions": ["v1"],
                 "operations": ["CREATE", "UPDATE"],
-                "resources": ["daemonsets"],
+                "resources": ["daemonsets", "statefulsets"],
             }],
             "sideEffects": "None",
         }],
@@ -140,11 +206,13 @@ const EMPTY: &str = "empty.example.com";
 
 fn register(control_plane: &ControlPlane, state: &State) {
     let kubectl = &control_plane.kubectl;
-    for kind in KINDS {
-        kubectl.run(&["delete", kind, "--all"], "").accepted();
+    kubectl.run(&["create", "namespace", &state.namespace], "").accepted();
+    for kind in ["DaemonSet", "StatefulSet"] {
+        let kept = object(kind, KEPT, &state.namespace).to_string();
+        kubectl.run(&["create", "-f", "-"], &kept).accepted();
     }
     for configuration in &state.configurations {
-        kubectl.run(&["create", "-f", "-"], configuration).accepted();
+        kubectl.run(&["create", "-f", "-"], &configuration.to_string()).accepted();
     }
 }
 
@@ -163,33 +231,31 @@ impl Api {
         Api { connection, empty_calls: 0.0 }
     }
 
-    fn create(&mut self, request: &[u8]) -> (u16, String) {
+    fn send(&mut self, request: &[u8]) -> (u16, String) {
         let (status, body) = self.connection.send(request).expect("an answer");
         (status, String::from_utf8_lossy(body).into_owned())
     }
 
-    fn round(&mut self) -> Latencies {
-        let request = dry_run("agent", false);
-        let once = |_| {
-            let sent = Instant::now();
-            let (status, _) = self.connection.send(&request).expect("an answer");
-            let latency = sent.elapsed();
-            assert_eq!(status, 201, "a good object must be accepted");
-            latency
-        };
-        Latencies((0..REQUESTS).map(once).collect())
+    /// How long a write takes that changes nothing and of which setguard has nothing to say.
+    fn write(&mut self, write: &Write, namespace: &str) -> Duration {
+        let request = ordinary(write, namespace);
+        let sent = Instant::now();
+        let (status, _) = self.connection.send(&request).expect("an answer");
+        let latency = sent.elapsed();
+        assert!(matches!(status, 200 | 201), "{status}: a good object must be accepted");
+        latency
     }
 
     /// Whether exactly the wanted webhooks are called, as their effects show.
-    fn has_taken_up(&mut self, control_plane: &ControlPlane, wanted: Calls) -> Result<(), String> {
+    fn has_taken_up(&mut self, control_plane: &ControlPlane, state: &State) -> Result<(), String> {
         let before = self.empty_calls;
-        let (status, body) = self.create(&dry_run("asks", true));
+        let (status, body) = self.send(&create("asks", &state.namespace));
         let mutated = body.contains("node-role.kubernetes.io/control-plane");
-        let (bad, words) = self.create(&dry_run("bad", false));
+        let (bad, words) = self.send(&create("bad", &state.namespace));
         let denied = bad != 201;
         self.empty_calls = empty_calls(control_plane);
         let called = self.empty_calls > before;
-        let (mutates, validates, empty) = match wanted {
+        let (mutates, validates, empty) = match state.calls {
             Calls::Setguard(mutates, validates) => (mutates, validates, false),
             Calls::Empty => (false, false, true),
             Calls::External => (false, true, false),
@@ -212,14 +278,36 @@ fn empty_calls(control_plane: &ControlPlane) -> f64 {
     lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
 }
 
-/// A request that creates nothing. With the name `bad` the DaemonSet has a fault that setguard
-/// denies; with `asks` it has the label that gets it tolerations.
-fn dry_run(name: &str, asks: bool) -> Vec<u8> {
+fn ordinary(write: &Write, namespace: &str) -> Vec<u8> {
+    let updates = write.method == "PUT";
+    let mut set = object(write.kind, if updates { KEPT } else { "agent" }, namespace);
+    if updates {
+        set["spec"]["template"]["metadata"]["annotations"] =
+            json!({ "example.com/changed": "yes" });
+    }
+    dry_run(write.method, &set)
+}
+
+/// The creation of a DaemonSet. With the name `bad` it has a fault that setguard denies; with `asks`
+/// it has the label that gets it tolerations.
+fn create(name: &str, namespace: &str) -> Vec<u8> {
+    let mut set = object("DaemonSet", name, namespace);
+    if name == "bad" {
+        set["spec"]["updateStrategy"] =
+            json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
+    }
+    if name == "asks" {
+        set["metadata"]["labels"] = json!({ "setguard.io/control-plane": "true" });
+    }
+    dry_run("POST", &set)
+}
+
+fn object(kind: &str, name: &str, namespace: &str) -> Value {
     let labels = json!({ "app": "load" });
-    let mut set = json!({
+    json!({
         "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": { "name": name },
+        "kind": kind,
+        "metadata": { "name": name, "namespace": namespace },
         "spec": {
             "selector": { "matchLabels": labels },
             "template": { "metadata": { "labels": labels }, "spec": { "containers": [{
@@ -228,15 +316,16 @@ fn dry_run(name: &str, asks: bool) -> Vec<u8> {
                 "ports": [{ "containerPort": 80, "hostPort": 80 }],
             }] } },
         },
-    });
-    if name == "bad" {
-        set["spec"]["updateStrategy"] =
-            json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
+    })
+}
+
+fn dry_run(method: &str, set: &Value) -> Vec<u8> {
+    let text = |field: &Value| field.as_str().expect("a text").to_lowercase();
+    let (resource, namespace) = (text(&set["kind"]), text(&set["metadata"]["namespace"]));
+    let mut path = format!("/apis/apps/v1/namespaces/{namespace}/{resource}s");
+    if method == "PUT" {
+        path = format!("{path}/{}", text(&set["metadata"]["name"]));
     }
-    if asks {
-        set["metadata"]["labels"] = json!({ "setguard.io/control-plane": "true" });
-    }
-    let path = "/apis/apps/v1/namespaces/default/daemonsets?dryRun=All";
     let headers = format!("Authorization: Bearer {ADMIN_TOKEN}\r\n");
-    client::post(path, &headers, set.to_string().as_bytes())
+    client::request(method, &format!("{path}?dryRun=All"), &headers, set.to_string().as_bytes())
 }

@@ -29,11 +29,16 @@ pub(crate) fn trust(certificate: &Path) -> Arc<ClientConfig> {
     Arc::new(config)
 }
 
-/// A request with a JSON body, as it goes over the wire.
+/// A POST with a JSON body, as it goes over the wire.
 pub(crate) fn post(path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    request("POST", path, headers, body)
+}
+
+/// A request with a JSON body, as it goes over the wire.
+pub(crate) fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let head = format!(
-        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: kube-apiserver-admission\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: kube-apiserver-admission\r\n\
          Accept: application/json, */*\r\nContent-Type: application/json\r\n\
          Content-Length: {length}\r\n{headers}\r\n"
     );

@@ -14,18 +14,21 @@ pub(crate) fn measure(arguments: &Arguments, throughput: &[Figures]) {
     {
         let others: String = figures[4..]
             .iter()
-            .map(|other| format!("; {:+.2} ms for {}", other.added, other.name))
+            .map(|other| format!("; {:+.2} ms for {}", other.writes[0].added, other.name))
             .collect();
         println!(
             "| dry-run create, validating webhook, p50 | {:+.2} ms | {:+.2} ms for an empty webhook; \
              {:.2} ms in all without any{others} |",
-            validating.added, empty.added, figures[0].p50
+            validating.writes[0].added, empty.writes[0].added, figures[0].writes[0].p50
         );
-        println!(
-            "| the same, mutating and validating | {:+.2} ms | {:+.2} ms more than validating alone |",
-            both.added,
-            both.p50 - validating.p50
-        );
+        for (both, validating) in both.writes.iter().zip(&validating.writes) {
+            println!(
+                "| mutating and validating, {} | {:+.2} ms | {:+.2} ms more than validating alone |",
+                both.write,
+                both.added,
+                both.p50 - validating.p50
+            );
+        }
     }
     let [ours, others @ ..] = throughput else { return };
     let beside: Vec<String> = others

@@ -43,8 +43,8 @@ const KIND: &str = "validatingwebhookconfigurations";
 /// A running webhook of somebody else, which is registered only while it is measured.
 pub(crate) struct External {
     pub(crate) name: &'static str,
-    /// Its validating webhook configurations, as JSON.
-    pub(crate) configurations: Vec<String>,
+    /// Its validating webhook configurations.
+    pub(crate) configurations: Vec<Value>,
     pub(crate) process: Process,
     pub(crate) address: SocketAddr,
     pub(crate) tls: Arc<ClientConfig>,
@@ -112,15 +112,8 @@ impl External {
             let request = client::post(&path, "", good.to_string().as_bytes());
             is_ready.then_some((items, address, tls, request))
         };
-        let (items, address, tls, request) =
+        let (configurations, address, tls, request) =
             process.wait_until(&format!("{name} to judge by its rules"), ready);
-        let configurations = items.into_iter().map(|mut item| {
-            for server_made in ["resourceVersion", "uid", "creationTimestamp", "managedFields"] {
-                item["metadata"].as_object_mut().expect("metadata").remove(server_made);
-            }
-            item.to_string()
-        });
-        let configurations = configurations.collect();
         kubectl.run(&["delete", KIND, "--all"], "").accepted();
         External { name, configurations, process, address, tls, request }
     }

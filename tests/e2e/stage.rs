@@ -43,7 +43,9 @@ impl Stage {
         let policy =
             concat!("--policy=", env!("CARGO_MANIFEST_DIR"), "/examples/pairing/policy.yaml");
         let release = format!("--kube-version=1.{}", control_plane.minor());
-        let (webhook, configurations) = Webhook::start(control_plane.folder(), &[policy, &release]);
+        let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
+        let flags = [policy, &release];
+        let (webhook, configurations) = Webhook::start(program, control_plane.folder(), &flags);
         control_plane.kubectl.run(&["apply", "-f", "-"], &configurations).silently();
         wait_for_webhooks(&Namespace { control_plane: &control_plane, name: "default" });
         Stage { _webhook: webhook, control_plane }

@@ -1,6 +1,6 @@
 //! A webhook that is down: the effect of `failurePolicy`, and its recovery.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
@@ -51,7 +51,8 @@ fn outage(namespace: &Namespace<'_>) {
         &*format!("--tls-cert={}", path("tls.crt")),
         &*format!("--tls-key={}", path("tls.key")),
     ];
-    let _running = Webhook::start_with(folder.path(), &flags);
+    let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
+    let _running = Webhook::start_with(program, folder.path(), &flags);
     eventually("the webhook to be back", || dry_run_is(namespace, true));
     namespace.kubectl(&["delete", "daemonset/agent"], "").silently();
     namespace.apply(&daemon_set("agent")).silently();

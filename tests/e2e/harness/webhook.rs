@@ -11,19 +11,22 @@ pub(crate) struct Webhook {
 }
 
 impl Webhook {
-    /// Starts it with a certificate that it creates itself. Also returns what it prints: the
+    /// Starts this program with a certificate that it creates itself. Also returns what it prints: the
     /// webhook configurations for `kubectl apply -f -`.
-    pub(crate) fn start(logs: &Path, flags: &[&str]) -> (Self, String) {
+    pub(crate) fn start(program: &Path, logs: &Path, flags: &[&str]) -> (Self, String) {
         let flags = [&["--listen=127.0.0.1:0"], flags].concat();
-        let (webhook, mut stdout) = Self::start_with(logs, &flags);
+        let (webhook, mut stdout) = Self::start_with(program, logs, &flags);
         let mut configurations = String::new();
         stdout.read_to_string(&mut configurations).expect("text and end of file");
         (webhook, configurations)
     }
 
     /// Starts it with these flags and waits until it listens.
-    pub(crate) fn start_with(logs: &Path, flags: &[&str]) -> (Self, impl Read + use<>) {
-        let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
+    pub(crate) fn start_with(
+        program: &Path,
+        logs: &Path,
+        flags: &[&str],
+    ) -> (Self, impl Read + use<>) {
         let args = [&["serve", "--admin-listen=127.0.0.1:0"], flags].concat();
         let (mut process, stdout) = Process::start_piped(program, &args, logs);
         let log = process.log.clone();
