@@ -157,6 +157,30 @@ fn krew_gets_the_archives_of_the_release_with_their_checksums() {
     }
 }
 
+/// Zig, as a C compiler, would take the symbol of `-u SYMBOL` for a file.
+#[cfg(unix)]
+#[test]
+fn zig_links_the_code_that_writes_the_counts() {
+    use std::{env, fs::Permissions, os::unix::fs::PermissionsExt as _};
+
+    let folder = Folder::new([("cargo-zigbuild", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n")]);
+    fs::set_permissions(folder.path("cargo-zigbuild"), Permissions::from_mode(0o755)).unwrap();
+    let path = env::var("PATH").unwrap();
+    let ran = folder
+        .command("bash")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/zig-linker"))
+        .args(["-o", "an out", "-u", "__llvm_profile_runtime", "x.o"])
+        .env("PATH", format!("{}:{path}", folder.0.path().display()))
+        .env("ZIG_TARGET", "x86_64-linux-musl")
+        .output();
+    let ran = Ran::from(ran.unwrap());
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let handed: Vec<&str> = ran.stdout.lines().collect();
+    let target = ["zig", "cc", "--", "-target", "x86_64-linux-musl"];
+    let arguments = ["-o", "an out", "-Wl,-u,__llvm_profile_runtime", "x.o"];
+    assert_eq!(handed, [&target[..], &arguments].concat());
+}
+
 /// A copy of all files that name the version, with the script that changes it.
 #[cfg(unix)]
 fn copy() -> Folder {
