@@ -11,7 +11,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use serde_json::{Value, json};
+use serde_json::{Deserializer, Value, json};
 
 use crate::{
     Arguments,
@@ -49,11 +49,14 @@ const KEPT: &str = "kept";
 
 /// What is registered for a namespace, and how to see that the API server calls it.
 struct State {
-    name: String,
+    name: &'static str,
     namespace: String,
-    /// Of [`KINDS`], as JSON.
+    /// Of [`KINDS`].
     configurations: Vec<Value>,
     calls: Calls,
+    /// Of [`WRITES`], as they go over the wire, and how long they took.
+    requests: [Vec<u8>; WRITES.len()],
+    latencies: [Latencies; WRITES.len()],
 }
 
 /// Which webhooks are called in a state.
@@ -71,7 +74,7 @@ enum Calls {
 /// webhook.
 #[derive(Debug)]
 pub(crate) struct Figure {
-    pub(crate) name: String,
+    pub(crate) name: &'static str,
     pub(crate) writes: Vec<Latency>,
 }
 
@@ -85,7 +88,7 @@ pub(crate) struct Latency {
 /// Measures and prints the results. The first write of each state is the creation of a DaemonSet.
 pub(crate) fn measure(arguments: &Arguments) -> Vec<Figure> {
     let Some(assets) = env::var_os(ASSETS) else {
-        println!("\ndry-run create: skipped, {ASSETS} is not set");
+        println!("\ndry-run writes: skipped, {ASSETS} is not set");
         return Vec::new();
     };
     let control_plane = ControlPlane::start(Path::new(&assets));
@@ -97,7 +100,7 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figure> {
         .collect();
     println!("\ndry-run writes: {} of each in turn", arguments.rounds * REQUESTS);
 
-    let states = states(&control_plane, &configurations, &empty, &externals);
+    let mut states = states(&control_plane, &configurations, &empty, &externals);
     let mut api = Api::connect(&control_plane);
     for state in &states {
         register(&control_plane, state);
@@ -105,32 +108,33 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figure> {
             api.has_taken_up(&control_plane, state)
         });
     }
-    let mut latencies: Vec<[Latencies; WRITES.len()]> =
-        states.iter().map(|_| Default::default()).collect();
     for round in 0..arguments.rounds * REQUESTS {
-        for turn in 0..states.len() {
-            // No state always follows the same other one.
-            let forward = (round + turn) % states.len();
-            let at = if round % 2 == 0 { forward } else { states.len() - 1 - forward };
-            for (write, latencies) in WRITES.iter().zip(&mut latencies[at]) {
-                latencies.0.push(api.write(write, &states[at].namespace));
+        for write in 0..WRITES.len() {
+            for turn in 0..states.len() {
+                // No state always follows the same other one.
+                let forward = (round + turn) % states.len();
+                let at = if round % 2 == 0 { forward } else { states.len() - 1 - forward };
+                let state = &mut states[at];
+                state.latencies[write].0.push(api.time(&state.requests[write]));
             }
         }
     }
-    let medians = latencies.iter_mut().map(|writes| writes.each_mut().map(|it| it.percentile(50)));
-    let medians: Vec<_> = medians.collect();
-    let without = medians[0];
-    let figure = |(state, p50s): (State, [f64; WRITES.len()])| {
+    let without = medians(&mut states[0]);
+    let figure = |mut state: State| {
         println!("{}", state.name);
         let of = |((write, p50), without): ((&Write, f64), f64)| {
             let latency = Latency { write: write.name, p50, added: p50 - without };
             println!("  {:33} p50 {p50:.3} ms  ({:+.3} ms)", latency.write, latency.added);
             latency
         };
-        let writes = WRITES.iter().zip(p50s).zip(without).map(of).collect();
+        let writes = WRITES.iter().zip(medians(&mut state)).zip(without).map(of).collect();
         Figure { name: state.name, writes }
     };
-    states.into_iter().zip(medians).map(figure).collect()
+    states.into_iter().map(figure).collect()
+}
+
+fn medians(state: &mut State) -> [f64; WRITES.len()] {
+    state.latencies.each_mut().map(|latencies| latencies.percentile(50))
 }
 
 fn states(
@@ -139,12 +143,12 @@ fn states(
     empty: &Value,
     externals: &[External],
 ) -> Vec<State> {
+    let args = ["create", "--dry-run=client", "--output=json", "--filename=-"];
+    let documents = control_plane.kubectl.run(&args, configurations).accepted().stdout;
     let of_kind = |kind: &str| {
-        let mut documents = configurations.split("---\n");
-        let document = documents.find(|document| document.contains(&format!("kind: {kind}")));
-        let document = document.expect("setguard prints a configuration of each kind");
-        let args = ["create", "--dry-run=client", "--output=json", "--filename=-"];
-        control_plane.kubectl.run(&args, document).accepted().json()
+        let mut documents = Deserializer::from_str(&documents).into_iter::<Value>();
+        let found = documents.find_map(|it| it.ok().filter(|it| it["kind"] == kind));
+        found.expect("setguard prints a configuration of each kind")
     };
     let [mutating, validating] = KINDS.map(of_kind);
     let both = vec![mutating, validating.clone()];
@@ -157,19 +161,26 @@ fn states(
     for external in externals {
         states.push((external.name, external.configurations.clone(), Calls::External));
     }
-    let state =
-        |(number, (name, mut configurations, calls)): (usize, (&str, Vec<Value>, Calls))| {
-            let namespace = format!("load-{number}");
-            for configuration in &mut configurations {
-                configuration["metadata"] = json!({ "name": namespace });
-                for webhook in configuration["webhooks"].as_array_mut().expect("webhooks") {
-                    let label = &mut webhook["namespaceSelector"]["matchLabels"];
-                    label["kubernetes.io/metadata.name"] = json!(namespace);
-                }
-            }
-            State { name: name.to_owned(), namespace, configurations, calls }
-        };
+    let state = |(number, (name, configurations, calls))| {
+        let namespace = format!("load-{number}");
+        let requests = WRITES.each_ref().map(|write| ordinary(write, &namespace));
+        let only = |configuration| restricted(configuration, &namespace);
+        let configurations = Vec::into_iter(configurations).map(only).collect();
+        let latencies = Default::default();
+        State { name, namespace, configurations, calls, requests, latencies }
+    };
     states.into_iter().enumerate().map(state).collect()
+}
+
+/// A configuration as another one that applies to a namespace alone.
+fn restricted(mut configuration: Value, namespace: &str) -> Value {
+    let name = configuration["metadata"]["name"].as_str().expect("a name");
+    configuration["metadata"] = json!({ "name": format!("{name}-{namespace}") });
+    for webhook in configuration["webhooks"].as_array_mut().expect("webhooks") {
+        let labels = &mut webhook["namespaceSelector"]["matchLabels"];
+        labels["kubernetes.io/metadata.name"] = json!(namespace);
+    }
+    configuration
 }
 
 /// The bare server, and its registration.
@@ -236,11 +247,10 @@ impl Api {
         (status, String::from_utf8_lossy(body).into_owned())
     }
 
-    /// How long a write takes that changes nothing and of which setguard has nothing to say.
-    fn write(&mut self, write: &Write, namespace: &str) -> Duration {
-        let request = ordinary(write, namespace);
+    /// How long a write takes, which must be accepted.
+    fn time(&mut self, request: &[u8]) -> Duration {
         let sent = Instant::now();
-        let (status, _) = self.connection.send(&request).expect("an answer");
+        let (status, _) = self.connection.send(request).expect("an answer");
         let latency = sent.elapsed();
         assert!(matches!(status, 200 | 201), "{status}: a good object must be accepted");
         latency
@@ -278,6 +288,7 @@ fn empty_calls(control_plane: &ControlPlane) -> f64 {
     lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
 }
 
+/// A write that changes nothing and of which setguard has nothing to say.
 fn ordinary(write: &Write, namespace: &str) -> Vec<u8> {
     let updates = write.method == "PUT";
     let mut set = object(write.kind, if updates { KEPT } else { "agent" }, namespace);

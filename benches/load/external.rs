@@ -40,10 +40,10 @@ use crate::{
 const VARIABLES: [(&str, &str); 2] = [("Gatekeeper", "GATEKEEPER"), ("Kyverno", "KYVERNO")];
 const KIND: &str = "validatingwebhookconfigurations";
 
-/// A running webhook of somebody else, which is registered only while it is measured.
+/// A running webhook of somebody else, which is not registered.
 pub(crate) struct External {
     pub(crate) name: &'static str,
-    /// Its validating webhook configurations.
+    /// The validating webhook configurations with which it was registered.
     pub(crate) configurations: Vec<Value>,
     pub(crate) process: Process,
     pub(crate) address: SocketAddr,
