@@ -36,6 +36,10 @@ const DAEMON_PODS: &str = "(has(object.metadata.annotations) && 'setguard.io/nod
 /// old object, because a client may write anything into the new one.
 const NOT_BEING_DELETED: &str = "oldObject == null || !has(oldObject.metadata.deletionTimestamp)";
 
+const CREATE: &[&str] = &["CREATE"];
+const UPDATE: &[&str] = &["UPDATE"];
+const ANY: &[&str] = &["CREATE", "UPDATE"];
+
 /// The traps that see an object in `/mutate`, each with the operations it looks at and the condition
 /// under which it can find something.
 fn traps_before() -> impl Iterator<Item = (&'static Trap, &'static [&'static str], &'static str)> {
@@ -99,8 +103,14 @@ pub struct Registration {
     pub object_labels: BTreeMap<&'static str, &'static str>,
 }
 
-/// All registrations: the validating one, then the mutating ones.
-pub fn registrations() -> [Registration; 5] {
+/// How many of [`registrations`] are validating; they come first.
+const VALIDATING: usize = 2;
+
+/// All registrations: the validating ones, then the mutating ones.
+///
+/// No object is being deleted while it is created, so creations are validated by an entry without a
+/// condition: the condition would cost the API server more than the call costs setguard.
+pub fn registrations() -> [Registration; 6] {
     let new = |key, name, endpoint: Endpoint, rules, only: &[&MatchCondition]| Registration {
         key,
         name,
@@ -117,12 +127,20 @@ pub fn registrations() -> [Registration; 5] {
     let alive = condition("not-being-deleted", NOT_BEING_DELETED);
     let warned = condition("could-be-warned-of", &could_be_warned_of());
     let daemons = condition("daemon-pods", DAEMON_PODS);
-    let pods = vec![rule("", "v1", "pods", &["CREATE"])];
+    let pods = vec![rule("", "v1", "pods", CREATE)];
+    let workloads = |operations| RESOURCES.iter().map(|r| workload(r, operations)).collect();
     let daemon_sets = RESOURCES.iter().filter(|r| r.kind == Kind::DaemonSet);
-    let daemon_sets: Vec<_> = daemon_sets.map(workload).collect();
+    let daemon_sets: Vec<_> = daemon_sets.map(|r| workload(r, ANY)).collect();
     let label = BTreeMap::from([(CONTROL_PLANE_LABEL, "true")]);
     [
-        new("validate", "validate.setguard.io", Endpoint::Validate, workloads(), &[&alive]),
+        new("validate", "validate.setguard.io", Endpoint::Validate, workloads(UPDATE), &[&alive]),
+        new(
+            "validateCreated",
+            "create.validate.setguard.io",
+            Endpoint::Validate,
+            workloads(CREATE),
+            &[],
+        ),
         new("pods", "pods.mutate.setguard.io", Endpoint::Mutate, pods, &[&daemons]),
         new(
             "workloads",
@@ -221,46 +239,46 @@ fn rule(group: &str, version: &str, resource: &str, operations: &[&str]) -> Rule
     }
 }
 
-fn workload(r: &Resource) -> RuleWithOperations {
-    rule(r.group, r.version, r.plural, &["CREATE", "UPDATE"])
-}
-
-/// A webhook rule for each of [`RESOURCES`].
-fn workloads() -> Vec<RuleWithOperations> {
-    RESOURCES.iter().map(workload).collect()
+fn workload(r: &Resource, operations: &[&str]) -> RuleWithOperations {
+    rule(r.group, r.version, r.plural, operations)
 }
 
 /// Fails closed while the server is down, except in kube-system, which it skips: a cluster must be
 /// able to repair itself.
 fn validating(at: &At<'_>) -> ValidatingWebhookConfiguration {
+    let validating = registrations().into_iter().take(VALIDATING);
+    let webhooks = validating.map(|one| validating_webhook(at, one)).collect();
+    ValidatingWebhookConfiguration { metadata: metadata(), webhooks: Some(webhooks) }
+}
+
+fn validating_webhook(at: &At<'_>, registration: Registration) -> ValidatingWebhook {
     let not_kube_system = LabelSelectorRequirement {
         key: "kubernetes.io/metadata.name".to_owned(),
         operator: "NotIn".to_owned(),
         values: Some(vec!["kube-system".to_owned()]),
     };
-    let [validate, ..] = registrations();
-    let webhook = ValidatingWebhook {
+    let conditions = registration.match_conditions;
+    ValidatingWebhook {
         admission_review_versions: vec!["v1".to_owned()],
-        client_config: at.client_config(validate.path),
+        client_config: at.client_config(registration.path),
         failure_policy: Some("Fail".to_owned()),
-        match_conditions: Some(validate.match_conditions),
+        match_conditions: (!conditions.is_empty()).then_some(conditions),
         match_policy: Some("Equivalent".to_owned()),
-        name: validate.name.to_owned(),
+        name: registration.name.to_owned(),
         namespace_selector: Some(LabelSelector {
             match_expressions: Some(vec![not_kube_system]),
             match_labels: None,
         }),
-        rules: Some(validate.rules),
+        rules: Some(registration.rules),
         side_effects: "None".to_owned(),
         timeout_seconds: Some(5),
         ..ValidatingWebhook::default()
-    };
-    ValidatingWebhookConfiguration { metadata: metadata(), webhooks: Some(vec![webhook]) }
+    }
 }
 
 fn mutating(at: &At<'_>) -> MutatingWebhookConfiguration {
-    let [_, others @ ..] = registrations();
-    let webhooks = others.into_iter().map(|one| mutating_webhook(at, one)).collect();
+    let mutating = registrations().into_iter().skip(VALIDATING);
+    let webhooks = mutating.map(|one| mutating_webhook(at, one)).collect();
     MutatingWebhookConfiguration { metadata: metadata(), webhooks: Some(webhooks) }
 }
 

@@ -282,15 +282,18 @@ impl<'a> Site<'a> {
 
     /// The patch of docs/emergency.md.
     fn patch_policy(&self) {
-        let patch =
-            r#"[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]"#;
-        let args = ["patch", KINDS[0], NAME, "--type=json", "--patch", patch];
-        self.own.kubectl(&args, "").accepted();
+        let page = include_str!("../../../docs/emergency.md");
+        let patch = page.split_once("--patch '").and_then(|(_, rest)| rest.split_once('\''));
+        let (patch, _) = patch.expect("a patch in the page");
+        self.own.kubectl(&["patch", KINDS[0], NAME, "--patch", patch], "").accepted();
     }
 
     /// What that patch changes.
     fn policy(&self) -> Value {
-        self.own.read(&format!("{}/{NAME}", KINDS[0]))["webhooks"][0]["failurePolicy"].take()
+        let webhooks = self.own.read(&format!("{}/{NAME}", KINDS[0]))["webhooks"].take();
+        let [update, create] = [0, 1].map(|i| webhooks[i]["failurePolicy"].clone());
+        assert_eq!(update, create, "the patch changes both");
+        create
     }
 
     /// The first `caBundle` of a configuration.

@@ -64,7 +64,9 @@ fn ask_about_everything(asked: &Namespace<'_>) {
     webhooks.retain(|webhook| webhook["name"] == CONDITIONAL);
     let webhook = &mut webhooks[0];
     webhook["name"] = json!(UNCONDITIONAL);
-    webhook["rules"] = validating["webhooks"][0]["rules"].clone();
+    let validating = validating["webhooks"].as_array().expect("webhooks");
+    let rules = validating.iter().flat_map(|one| one["rules"].as_array().expect("rules"));
+    webhook["rules"] = rules.cloned().collect();
     webhook["matchConditions"].as_array_mut().expect("conditions").truncate(1);
     webhook["namespaceSelector"] =
         json!({ "matchLabels": { "kubernetes.io/metadata.name": ASKED }});

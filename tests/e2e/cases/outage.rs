@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Case;
 use crate::{
@@ -30,14 +30,16 @@ fn outage(namespace: &Namespace<'_>) {
     // To be deleted while the webhook is down.
     namespace.apply(&stateful_set("before")).silently();
 
-    let name = register_for(namespace, port, &pair.cert.pem());
+    register_for(namespace, port, &pair.cert.pem());
     eventually("the webhook to be called", || dry_run_is(namespace, false));
     namespace.apply(&daemon_set("agent")).refused(&[
         "failed calling webhook",
-        &format!("\"{name}\""),
+        "\"create.validate.setguard.io\"",
         &format!("127.0.0.1:{port}"),
     ]);
     namespace.assert_none("daemonsets");
+    let update = namespace.kubectl(&["label", "statefulset/before", "touched=yes"], "");
+    update.refused(&["failed calling webhook", "\"validate.setguard.io\""]);
     namespace.kubectl(&["delete", "statefulset/before"], "").silently();
 
     set_failure_policy(namespace, "Ignore");
@@ -58,30 +60,26 @@ fn outage(namespace: &Namespace<'_>) {
     namespace.apply(&daemon_set("agent")).silently();
 }
 
-/// Registers a second webhook for this namespace only, like the shared one except for its address.
-/// Returns its name.
-fn register_for(namespace: &Namespace<'_>, port: u16, certificate: &str) -> String {
-    let list = namespace.kubectl(&["get", KIND, "-o", "json"], "").json();
-    let mut configuration = list["items"][0].clone();
+/// Registers the validating webhook once more, for this namespace only and at this address.
+fn register_for(namespace: &Namespace<'_>, port: u16, certificate: &str) {
+    let mut configuration = namespace.kubectl(&["get", KIND, "setguard", "-o", "json"], "").json();
     configuration["metadata"] = json!({ "name": namespace.name });
-    let mut webhooks = configuration["webhooks"].take();
-    webhooks.as_array_mut().expect("webhooks").truncate(1);
-    webhooks[0]["clientConfig"] = json!({
-        "url": format!("https://127.0.0.1:{port}/validate"),
-        "caBundle": BASE64.encode(certificate),
-    });
-    webhooks[0]["namespaceSelector"] =
-        json!({ "matchLabels": { "kubernetes.io/metadata.name": namespace.name } });
-    let name = webhooks[0]["name"].as_str().expect("a name").to_owned();
-    configuration["webhooks"] = webhooks;
+    for webhook in configuration["webhooks"].as_array_mut().expect("webhooks") {
+        webhook["clientConfig"] = json!({
+            "url": format!("https://127.0.0.1:{port}/validate"),
+            "caBundle": BASE64.encode(certificate),
+        });
+        webhook["namespaceSelector"] =
+            json!({ "matchLabels": { "kubernetes.io/metadata.name": namespace.name } });
+    }
     namespace.apply(&configuration).silently();
-    name
 }
 
 fn set_failure_policy(namespace: &Namespace<'_>, policy: &str) {
-    let patch: Value =
-        json!([{ "op": "replace", "path": "/webhooks/0/failurePolicy", "value": policy }]);
-    let args = ["patch", KIND, namespace.name, "--type=json", "--patch", &patch.to_string()];
+    let webhooks = ["validate.setguard.io", "create.validate.setguard.io"]
+        .map(|name| json!({ "name": name, "failurePolicy": policy }));
+    let patch = json!({ "webhooks": webhooks }).to_string();
+    let args = ["patch", KIND, namespace.name, "--patch", &patch];
     namespace.kubectl(&args, "").accepted();
 }
 

@@ -25,11 +25,12 @@ const FOREIGN: &[Foreign] = &[
         command: &[
             "patch",
             CONFIGURATION,
-            "--type=json",
-            r#"--patch=[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"}]"#,
+            r#"--patch={"webhooks": [
+                {"name": "validate.setguard.io", "failurePolicy": "Fail"},
+                {"name": "create.validate.setguard.io", "failurePolicy": "Fail"}]}"#,
         ],
         object: CONFIGURATION,
-        pointer: "/webhooks/0/failurePolicy",
+        pointer: "/webhooks/1/failurePolicy",
     },
     Foreign {
         what: "an enforcer as that of AKS",

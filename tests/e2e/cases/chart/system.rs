@@ -44,9 +44,9 @@ pub(super) fn prefixes(namespace: &Namespace<'_>) {
         if output.success { Err(output) } else { Ok(()) }
     });
     for (within, webhook) in [
-        ("e2e-shop", "validate"),
+        ("e2e-shop", "create.validate"),
         // It does not begin with `e2e-os-`.
-        ("e2e-os", "validate"),
+        ("e2e-os", "create.validate"),
         ("e2e-os-dns", "system.validate"),
         ("kube-system", "system.validate"),
         ("e2e-core", "labelled-1.system.validate"),
@@ -63,7 +63,7 @@ pub(super) fn prefixes(namespace: &Namespace<'_>) {
                          "operations": ["CREATE"], "resources": ["clusterroles"] }]);
     let add =
         |i: usize| json!({"op": "add", "path": format!("/webhooks/{i}/rules"), "value": rules});
-    let patch = json!([add(0), add(1)]).to_string();
+    let patch = json!([add(1), add(2)]).to_string();
     let configuration = ["validatingwebhookconfiguration", "system-setguard"];
     let patch = ["patch", configuration[0], configuration[1], "--type=json", "--patch", &patch];
     control_plane.kubectl.run(&patch, "").accepted();
@@ -80,7 +80,7 @@ pub(super) fn prefixes(namespace: &Namespace<'_>) {
         let output = create();
         if output.success { Err(output) } else { Ok(()) }
     });
-    create().refused(&["failed calling webhook \"validate.setguard.io\""]);
+    create().refused(&["failed calling webhook \"create.validate.setguard.io\""]);
 
     let (success, text) = release.output("uninstall", &["--no-hooks"], &serde_json::Value::Null);
     assert!(success, "{text}");
