@@ -3,12 +3,13 @@
 # The same release as rust-toolchain.toml.
 ARG RUST_VERSION=1.95.0
 
-# Runs on the machine that builds, whatever the image is for: rustc and gcc are cross compilers, and nothing is emulated.
+# Runs on the machine that builds, whatever the image is for: rustc and gcc are cross compilers, and no compiler is emulated.
 FROM --platform=$BUILDPLATFORM rust:${RUST_VERSION}-bookworm AS build
 ARG BUILDARCH
 ARG TARGETARCH
 WORKDIR /src
-# For the other architecture: a C compiler, which is the linker too, with its libc, and Rust's standard library.
+# For the other architecture: a C compiler, which is the linker too, with its libc, Rust's standard library, and what runs the program
+# while it counts what it does.
 # hadolint ignore=DL3008
 RUN case "$TARGETARCH" in \
         amd64) cpu=x86_64; gcc="gcc-x86-64-linux-gnu" ;; \
@@ -16,10 +17,12 @@ RUN case "$TARGETARCH" in \
         *) echo "there is no image for $TARGETARCH" >&2; exit 1 ;; \
     esac \
     && echo "$cpu-unknown-linux-gnu" > /target \
+    && : > /runner \
     && if [ "$TARGETARCH" != "$BUILDARCH" ]; then \
         apt-get update \
-        && apt-get install --yes --no-install-recommends "$gcc" "libc6-dev-$TARGETARCH-cross" \
+        && apt-get install --yes --no-install-recommends "$gcc" "libc6-dev-$TARGETARCH-cross" qemu-user \
         && rm -rf /var/lib/apt/lists/* \
+        && echo "qemu-$cpu -L /usr/$cpu-linux-gnu" > /runner \
         && rustup target add "$cpu-unknown-linux-gnu"; \
     fi
 COPY . .
@@ -27,11 +30,12 @@ ARG PROFILE=dist
 ENV CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
     CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=x86_64-linux-gnu-gcc
 # target/ is a cache mount that exists only during this step, so the binary is copied out of it here. The largest pages of memory
-# that Linux may have on arm64 have 64 KiB. A program that this machine can run is first built to find out what it often does.
+# that Linux may have on arm64 have 64 KiB. The program is first built to find out what it often does.
 RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,target=/src/target,sharing=locked \
     if [ "$TARGETARCH" = arm64 ]; then export JEMALLOC_SYS_WITH_LG_PAGE=16; fi \
-    && if [ "$PROFILE" = dist ] && [ "$(cat /target)" = "$(.ci/profile --target)" ] && .ci/profile; then \
+    && if [ "$PROFILE" = dist ]; then \
+        RUNNER="$(cat /runner)" .ci/profile "$(cat /target)" || exit 1; \
         export RUSTFLAGS="-Cprofile-use=$PWD/target/setguard.profdata"; \
     fi \
     && cargo build --locked --features jemalloc --profile "$PROFILE" --bin setguard --target "$(cat /target)" \

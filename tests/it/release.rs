@@ -181,6 +181,64 @@ fn zig_links_the_code_that_writes_the_counts() {
     assert_eq!(handed, [&target[..], &arguments].concat());
 }
 
+/// Counts that are not written by the program itself, on its own processor or an emulated one, would
+/// make it slower without a word.
+#[cfg(unix)]
+#[test]
+fn a_program_for_another_processor_counts_in_an_emulator() {
+    use std::{env, fs::Permissions, os::unix::fs::PermissionsExt as _};
+
+    let scripts = [
+        (
+            "cargo",
+            r#"folder="$CARGO_TARGET_DIR/aarch64-unknown-linux-gnu/dist"; mkdir -p "$folder"
+            echo "$*, $RUSTFLAGS" | sed "s|=/.*|=FOLDER|" >>ran; cp program "$folder/setguard""#,
+        ),
+        (
+            "program",
+            r#"echo "program $1" >>ran; [ "$1" = serve ] || exit 1; trap "exit 0" TERM
+            echo '{"message":"listening","webhook":"127.0.0.1:8443"}' >&2; while :; do sleep 0.1; done"#,
+        ),
+        (
+            "emulator",
+            r#"[ "$1 $2" = "-L /libc" ] || exit 2; shift 2; echo emulated >>ran; exec "$@""#,
+        ),
+        ("curl", "for last; do :; done; echo \"curl ${last%%\\?*}\" >>ran"),
+        ("rustc", "echo host: x86_64-unknown-linux-gnu"),
+        ("llvm-profdata", r#"echo "$1 $3" >>ran"#),
+    ];
+    let folder = Folder::new([]);
+    for (name, script) in scripts {
+        folder.write(name, format!("#!/bin/sh\ncd \"$AT\" || exit 3\n{script}\n"));
+        fs::set_permissions(folder.path(name), Permissions::from_mode(0o755)).unwrap();
+    }
+    let at = folder.0.path().display();
+    let ran = folder
+        .command("bash")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/profile"))
+        .arg("aarch64-unknown-linux-gnu.2.28")
+        .env("PATH", format!("{at}:{}", env::var("PATH").unwrap()))
+        .env("AT", folder.0.path())
+        .env("CARGO_TARGET_DIR", folder.0.path())
+        .env("LLVM_PROFDATA", folder.path("llvm-profdata"))
+        .env("RUNNER", "emulator -L /libc")
+        .env_remove("RUSTFLAGS")
+        .output();
+    let ran = Ran::from(ran.unwrap());
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    let steps = folder.read("ran");
+    let count = |step: &str| steps.lines().filter(|line| *line == step).count();
+    let build = "build --locked --features jemalloc --profile dist --bin setguard \
+                 --target aarch64-unknown-linux-gnu.2.28,  -Cprofile-generate=FOLDER";
+    assert_eq!((count(build), count("program serve")), (1, 1), "{steps}");
+    assert!(count("program check") > 10, "{steps}");
+    assert_eq!(count("emulated"), 1 + count("program check"), "{steps}");
+    for path in ["validate", "mutate"] {
+        assert!(count(&format!("curl https://127.0.0.1:8443/{path}")) > 1, "{steps}");
+    }
+    assert!(steps.ends_with(&format!("merge {at}/setguard.profdata\n")), "{steps}");
+}
+
 /// A copy of all files that name the version, with the script that changes it.
 #[cfg(unix)]
 fn copy() -> Folder {
