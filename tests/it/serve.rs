@@ -48,7 +48,8 @@ fn without_flags_it_prints_webhooks_with_a_working_ca_bundle() {
         assert_eq!(post(&mut stream, path, &review("validate/daemonset-create")).status, 200);
         endpoints.push(path.to_owned());
     }
-    assert_eq!(endpoints, ["/validate", "/mutate", "/mutate", "/mutate", "/mutate/control-plane"]);
+    let mutating = ["/mutate", "/mutate", "/mutate", "/mutate/control-plane"];
+    assert_eq!(endpoints, [&["/validate", "/validate"][..], &mutating].concat());
 }
 
 #[test]
