@@ -75,6 +75,8 @@ enum Calls {
 #[derive(Debug)]
 pub(crate) struct Figure {
     pub(crate) name: &'static str,
+    /// Whether it is another program's webhook.
+    pub(crate) external: bool,
     pub(crate) writes: Vec<Latency>,
 }
 
@@ -126,7 +128,7 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figure> {
             latency
         };
         let writes = WRITES.iter().zip(medians(&mut state)).zip(without).map(of).collect();
-        Figure { name: state.name, writes }
+        Figure { name: state.name, external: state.calls == Calls::External, writes }
     };
     states.into_iter().map(figure).collect()
 }

@@ -12,8 +12,9 @@ pub(crate) fn measure(arguments: &Arguments, throughput: &[Figures]) {
     if let (Some(validating), Some(both), Some(empty)) =
         (of("validating"), of("mutating and validating"), of("an empty validating webhook"))
     {
-        let others: String = figures[4..]
+        let others: String = figures
             .iter()
+            .filter(|figure| figure.external)
             .map(|other| format!("; {:+.2} ms for {}", other.writes[0].added, other.name))
             .collect();
         println!(

@@ -103,8 +103,11 @@ pub struct Registration {
     pub object_labels: BTreeMap<&'static str, &'static str>,
 }
 
-/// How many of [`registrations`] are validating; they come first.
-const VALIDATING: usize = 2;
+impl Registration {
+    fn validates(&self) -> bool {
+        self.path == Endpoint::Validate.path()
+    }
+}
 
 /// All registrations: the validating ones, then the mutating ones.
 ///
@@ -246,7 +249,7 @@ fn workload(r: &Resource, operations: &[&str]) -> RuleWithOperations {
 /// Fails closed while the server is down, except in kube-system, which it skips: a cluster must be
 /// able to repair itself.
 fn validating(at: &At<'_>) -> ValidatingWebhookConfiguration {
-    let validating = registrations().into_iter().take(VALIDATING);
+    let validating = registrations().into_iter().filter(Registration::validates);
     let webhooks = validating.map(|one| validating_webhook(at, one)).collect();
     ValidatingWebhookConfiguration { metadata: metadata(), webhooks: Some(webhooks) }
 }
@@ -277,7 +280,7 @@ fn validating_webhook(at: &At<'_>, registration: Registration) -> ValidatingWebh
 }
 
 fn mutating(at: &At<'_>) -> MutatingWebhookConfiguration {
-    let mutating = registrations().into_iter().skip(VALIDATING);
+    let mutating = registrations().into_iter().filter(|one| !one.validates());
     let webhooks = mutating.map(|one| mutating_webhook(at, one)).collect();
     MutatingWebhookConfiguration { metadata: metadata(), webhooks: Some(webhooks) }
 }

@@ -157,20 +157,31 @@ fn krew_gets_the_archives_of_the_release_with_their_checksums() {
     }
 }
 
+/// A folder with shell scripts that stand in for programs and run in it, and a `PATH` that begins with it.
+#[cfg(unix)]
+fn stand_ins(scripts: &[(&str, &str)]) -> (Folder, String) {
+    use std::{env, fs::Permissions, os::unix::fs::PermissionsExt as _};
+
+    let folder = Folder::new([]);
+    let at = folder.0.path().display();
+    for (name, script) in scripts {
+        folder.write(name, format!("#!/bin/sh\ncd '{at}' || exit 3\n{script}\n"));
+        fs::set_permissions(folder.path(name), Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{at}:{}", env::var("PATH").unwrap());
+    (folder, path)
+}
+
 /// Zig, as a C compiler, would take the symbol of `-u SYMBOL` for a file.
 #[cfg(unix)]
 #[test]
 fn zig_links_the_code_that_writes_the_counts() {
-    use std::{env, fs::Permissions, os::unix::fs::PermissionsExt as _};
-
-    let folder = Folder::new([("cargo-zigbuild", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n")]);
-    fs::set_permissions(folder.path("cargo-zigbuild"), Permissions::from_mode(0o755)).unwrap();
-    let path = env::var("PATH").unwrap();
+    let (folder, path) = stand_ins(&[("cargo-zigbuild", "printf '%s\\n' \"$@\"")]);
     let ran = folder
         .command("bash")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/zig-linker"))
         .args(["-o", "an out", "-u", "__llvm_profile_runtime", "x.o"])
-        .env("PATH", format!("{}:{path}", folder.0.path().display()))
+        .env("PATH", path)
         .env("ZIG_TARGET", "x86_64-linux-musl")
         .output();
     let ran = Ran::from(ran.unwrap());
@@ -186,9 +197,7 @@ fn zig_links_the_code_that_writes_the_counts() {
 #[cfg(unix)]
 #[test]
 fn a_program_for_another_processor_counts_in_an_emulator() {
-    use std::{env, fs::Permissions, os::unix::fs::PermissionsExt as _};
-
-    let scripts = [
+    let (folder, path) = stand_ins(&[
         (
             "cargo",
             r#"folder="$CARGO_TARGET_DIR/aarch64-unknown-linux-gnu/dist"; mkdir -p "$folder"
@@ -206,19 +215,13 @@ fn a_program_for_another_processor_counts_in_an_emulator() {
         ("curl", "for last; do :; done; echo \"curl ${last%%\\?*}\" >>ran"),
         ("rustc", "echo host: x86_64-unknown-linux-gnu"),
         ("llvm-profdata", r#"echo "$1 $3" >>ran"#),
-    ];
-    let folder = Folder::new([]);
-    for (name, script) in scripts {
-        folder.write(name, format!("#!/bin/sh\ncd \"$AT\" || exit 3\n{script}\n"));
-        fs::set_permissions(folder.path(name), Permissions::from_mode(0o755)).unwrap();
-    }
+    ]);
     let at = folder.0.path().display();
     let ran = folder
         .command("bash")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/profile"))
         .arg("aarch64-unknown-linux-gnu.2.28")
-        .env("PATH", format!("{at}:{}", env::var("PATH").unwrap()))
-        .env("AT", folder.0.path())
+        .env("PATH", path)
         .env("CARGO_TARGET_DIR", folder.0.path())
         .env("LLVM_PROFDATA", folder.path("llvm-profdata"))
         .env("RUNNER", "emulator -L /libc")
