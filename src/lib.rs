@@ -35,8 +35,8 @@
 //! printable/    text that cannot steer a terminal
 //! ```
 //!
-//! Everything below `check` and `server` is synchronous. Only `manifests` reads files, only `report`
-//! writes them, and none of it reads the clock.
+//! The core is synchronous and pure: `clippy.toml` forbids files, the environment and the clock. A file
+//! that needs one of them has an `expect` attribute at its top, with the reason.
 
 pub mod admission;
 pub mod apply;

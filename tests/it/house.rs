@@ -324,3 +324,38 @@ fn imports_are_found_in_code_in_types_and_in_macros() {
         ]
     );
 }
+
+/// Whether an enum of this source has a variant.
+fn declares(file: &Path, owner: &str, variant: &str) -> bool {
+    let syntax = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
+    let mut enums = syntax.items.iter().filter_map(|item| match item {
+        Item::Enum(item) if item.ident == owner => Some(item),
+        _ => None,
+    });
+    enums.any(|item| item.variants.iter().any(|it| it.ident == variant))
+}
+
+/// The paths and the variants that CONTRIBUTING.md mentions in back quotes.
+#[test]
+fn contributing_names_only_existing_files_and_variants() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
+    let files = files(&source());
+    let (mut paths, mut variants) = (0, 0);
+    for word in text.split('`').skip(1).step_by(2) {
+        let is_whole = !word.contains([' ', '<', '…']);
+        let folders = ["src/", "tests/", "docs/", "charts/"];
+        if is_whole && folders.iter().any(|it| word.starts_with(it)) {
+            paths += 1;
+            assert!(root.join(word).exists(), "CONTRIBUTING.md: there is no {word}");
+        }
+        let (name, _) = word.split_once('(').unwrap_or((word, ""));
+        let Some((owner, variant)) = name.split_once("::") else { continue };
+        if owner.starts_with(char::is_uppercase) && variant.starts_with(char::is_uppercase) {
+            variants += 1;
+            let exists = files.iter().any(|file| declares(file, owner, variant));
+            assert!(exists, "CONTRIBUTING.md: there is no {name}");
+        }
+    }
+    assert!(paths > 5 && variants > 4, "{paths} paths, {variants} variants");
+}

@@ -137,7 +137,6 @@ pub(crate) fn markdown() -> String {
         ("Operations", "operations"),
         ("Certificates", "certificates"),
         ("Emergency", "emergency"),
-        ("Upgrading", "upgrading"),
         ("Verification of what you install", "install"),
     ];
     let links = links.map(|(title, page)| format!("[{title}]({HOME}/{page}.html)"));
