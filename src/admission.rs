@@ -1,7 +1,5 @@
 //! Answers an AdmissionReview: bytes in, bytes out.
 //!
-//! Imports: engine, policy, inject, rules, inventory, object, kubernetes, finding.
-//!
 //! It is pure: the server handles HTTP, the clock and the log.
 
 mod one_pass;

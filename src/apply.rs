@@ -1,7 +1,5 @@
 //! What an object becomes when a manifest is applied over it.
 //!
-//! Imports: object, kubernetes, yaml.
-//!
 //! `kubectl apply` does not replace an object. A field that the manifest leaves out is removed only
 //! if it was applied before; others keep their values, defaults of the API server included. What
 //! was applied before is in the annotation of `kubectl apply` or, for server-side apply, in the

@@ -1,7 +1,4 @@
 //! `setguard audit`: a running cluster in, a report out.
-//!
-//! Imports: report, live, engine, policy, catalogue, manifests, rules, observed, inventory, object,
-//! kubernetes, yaml, finding, exit, printable.
 
 #![expect(clippy::disallowed_methods, reason = "how long the audit takes is measured here")]
 

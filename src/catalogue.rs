@@ -1,6 +1,4 @@
 //! Every rule by its id, whichever family it belongs to.
-//!
-//! Imports: inject, rules, finding.
 
 pub mod markdown;
 

@@ -1,7 +1,4 @@
 //! `setguard check`: reads manifests, runs the engine on them, and reports what it finds.
-//!
-//! Imports: report, engine, policy, catalogue, inject, manifests, apply, rules, inventory, object,
-//! kubernetes, yaml, finding, exit, printable.
 
 mod baseline;
 mod cross_object;

@@ -1,7 +1,4 @@
 //! The command line: parses the arguments and runs the command.
-//!
-//! Imports: server, check, plan, audit, report, admission, engine, policy, catalogue, inject,
-//! manifests, rules, object, kubernetes, yaml, exit, printable.
 
 mod diff;
 mod inject;

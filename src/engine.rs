@@ -1,7 +1,5 @@
 //! Runs the rules on an object and judges what they find.
 //!
-//! Imports: policy, inject, rules, inventory, object, finding.
-//!
 //! Modes, exceptions and ratcheting are applied here and nowhere else. The engine is pure: today's
 //! date is an input.
 

@@ -1,6 +1,4 @@
 //! The exit codes of the process, which are part of the interface.
-//!
-//! Imports nothing.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,4 @@
 //! What a rule found, in which field, and the description of the rule.
-//!
-//! Imports nothing.
 
 mod field;
 mod findings;

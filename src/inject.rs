@@ -1,7 +1,5 @@
 //! Injection into pods, and into the templates that request it.
 //!
-//! Imports: rules, object, kubernetes, finding.
-//!
 //! Reads are typed and minimal. Patches are explicit operations on the original JSON, never the
 //! difference of a typed round trip. A second pass patches nothing.
 

@@ -1,7 +1,5 @@
 //! Many objects in little memory, for the rules about several objects.
 //!
-//! Imports: object, kubernetes, finding.
-//!
 //! An [`item::Item`] holds what those rules need to know about an object, in a few hundred bytes.
 //! The object itself can then be dropped. An [`Inventory`] finds items without looking at all of
 //! them, and a clone of it is a snapshot that costs next to nothing. A [`view::View`] is that of a

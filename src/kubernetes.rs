@@ -1,7 +1,5 @@
 //! The vocabulary of Kubernetes: kinds, names, labels, selectors, quantities, tolerations,
 //! pod security, releases and feature gates.
-//!
-//! Imports: finding.
 
 pub(crate) mod absent;
 pub(crate) mod allowed;

@@ -1,7 +1,5 @@
 //! The cluster as it is now, for the rules about several objects: small, bounded, and of known age.
 //!
-//! Imports: inventory, kubernetes.
-//!
 //! A thread of its own lists and watches a few kinds, reduces each object to an
 //! [`inventory`](crate::inventory) item as it arrives, and publishes what it knows as an immutable
 //! snapshot. A request takes the latest snapshot without waiting for anything. See

@@ -1,6 +1,4 @@
 //! The objects in files, in folders and on standard input.
-//!
-//! Imports: inventory, object, kubernetes, yaml, finding.
 
 pub(crate) mod document;
 mod encoding;

@@ -1,7 +1,5 @@
 //! One object, read once and typed: metadata, spec, and the API server's defaults.
 //!
-//! Imports: kubernetes, yaml, finding.
-//!
 //! Metadata borrows from the JSON. The spec consists of k8s-openapi's types and gets the defaults
 //! that the API server sets before validation. What is large and seldom needed is read only when a
 //! rule needs it: `managedFields`, the status, and the pod template of the old object of an UPDATE.

@@ -1,7 +1,4 @@
 //! `setguard plan`: what the controllers will do with a change.
-//!
-//! Imports: report, live, engine, policy, inject, manifests, apply, rules, observed, rollout, object,
-//! kubernetes, yaml, finding, exit, printable.
 
 #![expect(clippy::disallowed_methods, reason = "today's date is read here")]
 

@@ -1,7 +1,5 @@
 //! The policy: modes, exceptions, injection, and the cluster that objects are meant for.
 //!
-//! Imports: catalogue, inject, manifests, kubernetes, yaml, finding.
-//!
 //! [`PolicyFile`] is what the user writes; [`Policy`] is its validated form, which the engine uses.
 //! The server and `check` read the same file.
 

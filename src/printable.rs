@@ -2,8 +2,6 @@
 //!
 //! A name may contain control characters, which a terminal obeys instead of showing them, and
 //! characters that set the direction of text, which show a line in another order than it has.
-//!
-//! Imports nothing.
 
 use std::io::{self, Write};
 

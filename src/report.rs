@@ -1,7 +1,5 @@
 //! What was found, in the formats that people and pipelines read.
 //!
-//! Imports: engine, policy, catalogue, manifests, object, yaml, finding, exit, printable.
-//!
 //! The text format prints each object as soon as it has been judged. All other formats are written from
 //! what `collected` has kept, when everything is known.
 

@@ -1,7 +1,5 @@
 //! What the controllers of DaemonSets and StatefulSets will do: a simulation of both.
 //!
-//! Imports: object, kubernetes.
-//!
 //! A simulation begins with the pods that exist and ends when the controller has nothing left to do.
 //! Each step belongs to a *wave*. The steps of one wave do not wait for each other; a later wave
 //! waits until the pods of the earlier one are available, or until the pods that it deletes are

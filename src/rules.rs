@@ -1,6 +1,4 @@
 //! The rules, in families that do not import each other.
-//!
-//! Imports: observed, rollout, inventory, validation, object, kubernetes, finding.
 
 pub mod api_validation;
 pub mod bounds;

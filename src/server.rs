@@ -1,7 +1,4 @@
 //! `setguard serve`: HTTPS, certificates, probes and metrics around `admission`.
-//!
-//! Imports: admission, live, engine, policy, catalogue, rules, inventory, object, kubernetes, finding,
-//! printable.
 
 #![expect(clippy::disallowed_methods, reason = "a server reads files and the clock")]
 

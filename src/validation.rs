@@ -1,7 +1,5 @@
 //! What the API server refuses in metadata, pods and claims, whoever sends them.
 //!
-//! Imports: object, kubernetes, finding.
-//!
 //! Two families of rules look at a pod template with these: one for what the API server says of the
 //! template itself, the other for what it says of the pods and claims that a controller makes from
 //! it. Each function names the upstream function that it follows.

@@ -1,7 +1,5 @@
 //! YAML as kubectl reads it, with the position of every value.
 //!
-//! Imports: finding.
-//!
 //! A document becomes a tree of [`Node`]s that know their position in the text. The same tree is
 //! written as JSON for the engine, read into types (unknown fields are reported, not dropped), and
 //! searched for the position of a field.

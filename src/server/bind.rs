@@ -1,6 +1,4 @@
 //! The listening sockets: of both IP families where the machine has both.
-//!
-//! Imports: none.
 
 use std::{
     io,

@@ -1,7 +1,6 @@
 //! The rooms of the source, which are its top-level modules: which may import which.
 //!
-//! The map in `src/lib.rs` lists the rooms from top to bottom, and the first comment of each room
-//! lists what it imports. These tests compare both with the code.
+//! The map in `src/lib.rs` lists the rooms from top to bottom. These tests compare it with the code.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -212,29 +211,6 @@ fn a_room_imports_only_rooms_below_it() {
     assert!(wrong.is_empty(), "these rooms are not below:\n{}", wrong.join("\n"));
     let rooms: Vec<_> = floors.iter().flatten().collect();
     assert!(rooms.len() <= 25, "{} rooms: {rooms:?}", rooms.len());
-}
-
-#[test]
-fn each_room_lists_what_it_imports() {
-    let order: Vec<String> = floors().into_iter().flatten().collect();
-    let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (name, module) in &*MODULES {
-        let own = room(name).to_owned();
-        let others = module.imports.iter().map(|import| room(import).to_owned());
-        let others: Vec<_> = others.filter(|other| *other != own).collect();
-        imports.entry(own).or_default().extend(others);
-    }
-    for (room, imports) in imports {
-        let text = fs::read_to_string(source().join(format!("{room}.rs"))).unwrap();
-        let comment = text.lines().map_while(|line| line.strip_prefix("//!"));
-        let comment = comment.map(str::trim).collect::<Vec<_>>().join(" ");
-        let imports: Vec<_> = order.iter().filter(|it| imports.contains(*it)).cloned().collect();
-        let expected = match &imports[..] {
-            [] => "Imports nothing.".to_owned(),
-            some => format!("Imports: {}.", some.join(", ")),
-        };
-        assert!(comment.contains(&expected), "src/{room}.rs does not contain: {expected}");
-    }
 }
 
 #[test]
