@@ -31,7 +31,6 @@ use self::{
     previous::Previous,
 };
 use crate::{
-    apply::Verb,
     exit::Exit,
     manifests::{
         repository::Repository,
@@ -39,6 +38,7 @@ use crate::{
     },
     policy::{Policy, args::PolicyArgs, discover::discover},
     printable::Printable,
+    proposal::apply::Verb,
     report::{
         self,
         args::OutputArgs,

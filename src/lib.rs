@@ -21,7 +21,7 @@
 //! catalogue/    every rule by its id
 //! inject/       tolerations and the node pin, for pods and templates
 //! manifests/    the objects in files, folders and streams
-//! apply/        what an object becomes when a manifest is applied over it
+//! proposal/     what an object becomes when a manifest is applied over it
 //! rules/        api_validation, traps, bounds, cross_object, status: families that do not import each other
 //! observed/     what a running cluster has: sets with their status, pods, claims, events
 //! rollout/      what the controllers will do: a simulation of both
@@ -39,7 +39,6 @@
 //! that needs one of them has an `expect` attribute at its top, with the reason.
 
 pub mod admission;
-pub mod apply;
 #[cfg(feature = "server")]
 pub mod audit;
 pub mod catalogue;
@@ -59,6 +58,7 @@ pub mod observed;
 pub mod plan;
 pub mod policy;
 pub mod printable;
+pub mod proposal;
 pub mod report;
 pub mod rollout;
 pub mod rules;

@@ -29,11 +29,11 @@ use self::{
     input::Input,
 };
 use crate::{
-    apply::Verb,
     engine::{Context, Door},
     exit::Exit,
     policy::args::PolicyArgs,
     printable::Printable,
+    proposal::apply::Verb,
     report,
 };
 

@@ -28,7 +28,6 @@ use super::{
     previous::Previous,
 };
 use crate::{
-    apply::Verb,
     exit::Exit,
     manifests::{
         replace::replace,
@@ -37,6 +36,7 @@ use crate::{
     },
     policy::Policy,
     printable::Printable,
+    proposal::apply::Verb,
     report::diagnostic::Strictness,
 };
 

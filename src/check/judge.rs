@@ -8,7 +8,6 @@ use jiff::Timestamp;
 
 use super::{ignores::Ignores, previous::Previous};
 use crate::{
-    apply::{self, Verb},
     engine::{self, Context, Door, verdict::Verdict},
     finding::{Mode, Reason},
     inject::{self, Injection},
@@ -17,6 +16,7 @@ use crate::{
     manifests::{document::Manifest, id::ObjectId, namespaces::Namespaces, volumes},
     object::{DecodeError, Object, Subject, schema, storage::Storage, weight::Weight},
     policy::Policy,
+    proposal::apply::{self, Verb},
     report::diagnostic::{Diagnostic, ObjectReport, Severity, Strictness},
     rules::api_validation::meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA},
     yaml::{Document, Node, Problem},

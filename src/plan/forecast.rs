@@ -11,11 +11,11 @@ use super::{
     refusal::{self, Refusal},
 };
 use crate::{
-    apply::{self, Verb},
     engine::Context,
     inject,
     manifests::id::ObjectId,
     object::{Object, Subject, Workload, schema},
+    proposal::apply::{self, Verb},
     rollout::{
         Course, Stop, Target, Waits,
         node::{Node, Placement},

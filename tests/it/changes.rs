@@ -10,12 +10,12 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde::Deserialize;
 use serde_json::Value;
 use setguard::{
-    apply::{self, Verb},
     engine::{self, Context, Door, deadline::Deadline},
     finding::Findings,
     kubernetes::{cluster::Cluster, resource::Resource, semantic},
     object::{Object, Subject, Workload, schema},
     policy::Policy,
+    proposal::apply::{self, Verb},
     rules::api_validation::{self, meta::API_VALIDATION},
     yaml,
 };
