@@ -16,12 +16,12 @@
 //! plan/         what the controllers will do with a change      audit/   a running cluster in, a report out
 //! report/       findings, for people and pipelines  admission/   review in, response out
 //! live/         the cluster as it is now: watches, lists, its release
+//! proposal/     the object that the API server is asked to store for a manifest, and the verdict on it
 //! engine/       runs the rules, judges: verdict, exceptions, ratcheting
 //! policy/       the policy file and its flags
 //! catalogue/    every rule by its id
 //! inject/       tolerations and the node pin, for pods and templates
 //! manifests/    the objects in files, folders and streams
-//! proposal/     what an object becomes when a manifest is applied over it
 //! rules/        api_validation, traps, bounds, cross_object, status: families that do not import each other
 //! observed/     what a running cluster has: sets with their status, pods, claims, events
 //! rollout/      what the controllers will do: a simulation of both

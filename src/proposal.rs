@@ -1,3 +1,177 @@
-//! The object that the API server is asked to store for a manifest.
+//! The object that the API server is asked to store for a manifest, and the verdict on it.
+//!
+//! The API server doesn't store a manifest that is applied over an old object as it is: fields that
+//! the manifest leaves out may stay, and the webhook may inject tolerations. `check` and `plan` get
+//! the answer here, so `plan` never simulates a change that `check` reports as refused.
 
 pub mod apply;
+
+use self::apply::Verb;
+use crate::{
+    engine::{self, Context, verdict::Verdict},
+    inject::{self, Injection},
+    kubernetes::resource::Resource,
+    manifests::{id::ObjectId, namespaces::Namespaces},
+    object::{DecodeError, Object, Subject, schema, storage::Storage, weight::Weight},
+    yaml::Node,
+};
+
+/// A manifest that is to be created or applied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Proposal<'a, 'n> {
+    /// Its identity.
+    pub(crate) id: &'a ObjectId,
+    /// The resource that it declares.
+    pub(crate) resource: &'static Resource,
+    /// Its tree.
+    pub(crate) node: &'a Node<'n>,
+    /// Its JSON, as [`schema::read`] normalizes it.
+    pub(crate) json: &'a str,
+    /// The old object as it was read, as JSON. `None` if the manifest creates the object.
+    pub(crate) old: Option<&'a str>,
+}
+
+/// Applies manifests under the same conditions.
+#[derive(Debug)]
+pub(crate) struct Applier<'a> {
+    /// The context of the verdicts.
+    pub(crate) context: Context<'a>,
+    /// The command by which the manifests reach the cluster.
+    pub(crate) verb: Verb,
+    /// The claims and volumes that are known.
+    pub(crate) storage: &'a Storage,
+    /// The namespaces that request the control-plane tolerations.
+    pub(crate) namespaces: &'a Namespaces,
+    /// The namespaces that requested them before the change.
+    pub(crate) old_namespaces: &'a Namespaces,
+}
+
+/// The result of applying a manifest.
+#[derive(Debug)]
+pub(crate) enum Outcome<'a> {
+    /// The API server is asked to store an object.
+    Stored(Stored<'a>),
+    /// The object takes more memory than setguard reads.
+    TooHeavy(Box<Weight>),
+    /// The manifest doesn't decode.
+    Undecodable(DecodeError),
+}
+
+/// An object that the API server is asked to store, after injection.
+#[derive(Debug)]
+pub(crate) struct Stored<'a> {
+    /// The object and the one that it replaces.
+    pub(crate) subject: Subject<'a>,
+    /// The object that it replaces, after injection, as JSON.
+    pub(crate) old: Option<&'a str>,
+    /// The verdict of the rules. The API server refuses the object for its
+    /// [refusals](Verdict::refusals).
+    pub(crate) verdict: Verdict,
+    /// The verdict on the injection.
+    pub(crate) of_injection: Verdict,
+}
+
+impl From<DecodeError> for Outcome<'_> {
+    fn from(error: DecodeError) -> Self {
+        match error {
+            DecodeError::TooHeavy(weight) => Outcome::TooHeavy(weight),
+            error => Outcome::Undecodable(error),
+        }
+    }
+}
+
+impl Applier<'_> {
+    /// Applies a manifest, and calls `then` with the outcome and the tree that has its fields.
+    ///
+    /// Server-side apply may ask the API server for two objects, one after the other (see
+    /// [`apply::outcomes`]). The outcome is the first one that is refused, otherwise the last one.
+    pub(crate) fn apply<T>(
+        &self,
+        proposal: &Proposal<'_, '_>,
+        then: impl FnOnce(&Node<'_>, Outcome<'_>) -> T,
+    ) -> T {
+        let Proposal { resource, node, json, .. } = *proposal;
+        let namespace = &proposal.id.namespace;
+        // A manifest that doesn't decode can't be applied over anything.
+        let object = match Object::parse(resource, json) {
+            Ok(object) => object,
+            Err(error) => return then(node, error.into()),
+        };
+        let Some(given) = proposal.old else {
+            return self.store(object, json, None, namespace, |it| then(node, it.into()));
+        };
+        let before = self.before(resource, given, namespace);
+        let old = before.as_deref().unwrap_or(given);
+        let mut trees = apply::outcomes(self.verb, node, resource, given, old);
+        let last = trees.pop();
+        let refused = |tree: &Node<'_>| self.is_refused(tree, resource, old, namespace);
+        let Some(tree) = trees.into_iter().find(refused).or(last) else {
+            return self.store(object, json, Some(old), namespace, |it| then(node, it.into()));
+        };
+        let merged = schema::read(&tree, resource).json(&tree);
+        match Object::parse(resource, &merged) {
+            Ok(object) => {
+                self.store(object, &merged, Some(old), namespace, |it| then(&tree, it.into()))
+            }
+            Err(error @ DecodeError::TooHeavy(_)) => then(&tree, error.into()),
+            // A merged object that can't be read should not occur. The manifest is checked all the same.
+            Err(_) => self.store(object, json, Some(old), namespace, |it| then(node, it.into())),
+        }
+    }
+
+    /// The object that the webhook made of the old one, if it changed that.
+    fn before(&self, resource: &'static Resource, given: &str, namespace: &str) -> Option<String> {
+        let object = Object::parse(resource, given).ok()?;
+        self.injection(&object, self.old_namespaces, namespace).applied(given)
+    }
+
+    fn is_refused(
+        &self,
+        tree: &Node<'_>,
+        resource: &'static Resource,
+        old: &str,
+        namespace: &str,
+    ) -> bool {
+        let json = schema::read(tree, resource).json(tree);
+        match Object::parse(resource, &json) {
+            Ok(object) => self.store(object, &json, Some(old), namespace, |stored| {
+                stored.verdict.refusals().next().is_some()
+            }),
+            Err(error) => matches!(error, DecodeError::TooHeavy(_)),
+        }
+    }
+
+    /// Injects into an object and evaluates the result, as the webhook and then the API server do.
+    fn store<T>(
+        &self,
+        object: Object<'_>,
+        json: &str,
+        old: Option<&str>,
+        namespace: &str,
+        then: impl FnOnce(Stored<'_>) -> T,
+    ) -> T {
+        let injection = self.injection(&object, self.namespaces, namespace);
+        let of_injection = engine::evaluate_injection(&injection, &object, &self.context);
+        let injected = injection.applied(json);
+        let injected = injected.as_deref().and_then(|it| Object::parse(object.resource, it).ok());
+        let object = injected.unwrap_or(object);
+        let subject = match old {
+            Some(old) => Subject::update(object, old),
+            None => Subject::create(object),
+        }
+        .beside(self.storage);
+        let verdict = engine::evaluate(&subject, &self.context);
+        then(Stored { subject, old, verdict, of_injection })
+    }
+
+    /// The injection of the webhook into a template. The API server validates the result.
+    fn injection(&self, object: &Object<'_>, asking: &Namespaces, namespace: &str) -> Injection {
+        inject::template(object, asking.contains(namespace), &self.context.policy.injection)
+    }
+}
+
+impl<'a> From<Stored<'a>> for Outcome<'a> {
+    fn from(stored: Stored<'a>) -> Self {
+        Outcome::Stored(stored)
+    }
+}

@@ -10,15 +10,19 @@ use super::{ignores::Ignores, previous::Previous};
 use crate::{
     engine::{self, Context, Door, verdict::Verdict},
     finding::{Mode, Reason},
-    inject::{self, Injection},
     inventory::{Inventory, item::Item},
-    kubernetes::{pod_security::ENFORCE_LABEL, resource::Resource},
-    manifests::{document::Manifest, id::ObjectId, namespaces::Namespaces, volumes},
-    object::{DecodeError, Object, Subject, schema, storage::Storage, weight::Weight},
+    kubernetes::pod_security::ENFORCE_LABEL,
+    manifests::{
+        document::{Decoded, Manifest},
+        id::ObjectId,
+        namespaces::Namespaces,
+        volumes,
+    },
+    object::{storage::Storage, weight::Weight},
     policy::Policy,
-    proposal::apply::{self, Verb},
+    proposal::{Applier, Outcome, Proposal, Stored, apply::Verb},
     report::diagnostic::{Diagnostic, ObjectReport, Severity, Strictness},
-    rules::api_validation::meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA},
+    rules::api_validation::meta::SCHEMA,
     yaml::{Document, Node, Problem},
 };
 
@@ -92,26 +96,38 @@ impl<'a> Judge<'a> {
         let mut object = JudgedObject { report, item: None };
         let problems = manifest.problems.iter().cloned();
         object.report.diagnostics.extend(problems.map(schema));
-        if let Some(resource) = manifest.resource {
-            self.decode(&manifest.node, resource, &mut object);
+        if let Some(decoded) = manifest.decode() {
+            self.apply(&manifest.node, decoded, &mut object);
         }
         object
     }
 
-    fn decode(&self, node: &Node<'_>, resource: &'static Resource, judged: &mut JudgedObject) {
-        let reading = schema::read(node, resource);
-        let json = reading.json(node);
-        let decodes = reading.problems.is_empty();
-        judged.report.diagnostics.extend(reading.problems.into_iter().map(schema));
-        // An unknown field does not keep the rest from being judged; a wrong type does.
-        match Object::parse(resource, &json) {
-            Ok(object) => self.evaluate(object, &json, node, judged),
-            Err(DecodeError::TooHeavy(weight)) => self.too_heavy(&weight, node, judged),
-            Err(error) if decodes => {
+    fn apply(&self, node: &Node<'_>, decoded: Decoded, judged: &mut JudgedObject) {
+        let Decoded { resource, json, problems } = decoded;
+        let decodes = problems.is_empty();
+        judged.report.diagnostics.extend(problems.into_iter().map(schema));
+        let id = judged.report.id.clone();
+        let old = self.previous.get(&id);
+        let proposal = Proposal { id: &id, resource, node, json: &json, old };
+        // An unknown field doesn't keep the rest from being checked; a wrong type does.
+        self.applier().apply(&proposal, |node, outcome| match outcome {
+            Outcome::Stored(stored) => self.stored(stored, node, judged),
+            Outcome::TooHeavy(weight) => self.too_heavy(&weight, node, judged),
+            Outcome::Undecodable(error) if decodes => {
                 let problem = Problem::at(node.mark, error.to_string());
                 judged.report.diagnostics.push(schema(problem));
             }
-            Err(_) => {}
+            Outcome::Undecodable(_) => {}
+        });
+    }
+
+    fn applier(&self) -> Applier<'_> {
+        Applier {
+            context: self.context(),
+            verb: self.verb,
+            storage: &self.beside.storage,
+            namespaces: &self.beside.namespaces,
+            old_namespaces: &self.beside.old_namespaces,
         }
     }
 
@@ -122,81 +138,18 @@ impl<'a> Judge<'a> {
         self.report(verdict, node, judged);
     }
 
-    /// Judges an object, alone or as it will be when it is applied over the previous one.
-    fn evaluate(&self, object: Object<'_>, json: &str, node: &Node<'_>, judged: &mut JudgedObject) {
-        let (id, resource) = (&judged.report.id, object.resource);
-        let Some(given) = self.previous.get(id) else {
-            self.evaluate_outcome(object, json, node, None, true, judged);
-            return;
-        };
-        let old = Object::parse(resource, given).ok();
-        let old = old.map(|old| self.injection(&old, id, &self.beside.old_namespaces));
-        let old = old.and_then(|injection| injection.applied(given));
-        let old = old.as_deref().unwrap_or(given);
-        let mut outcomes = apply::outcomes(self.verb, node, resource, given, old).into_iter();
-        while let Some(outcome) = outcomes.next() {
-            let json = schema::read(&outcome, resource).json(&outcome);
-            let object = match Object::parse(resource, &json) {
-                Ok(object) => object,
-                Err(DecodeError::TooHeavy(weight)) => {
-                    return self.too_heavy(&weight, &outcome, judged);
-                }
-                Err(_) => continue,
-            };
-            let is_last = outcomes.len() == 0;
-            if self.evaluate_outcome(object, &json, &outcome, Some(old), is_last, judged) {
-                return;
-            }
-        }
-        // An outcome that cannot be read should not occur. The manifest must be judged all the same.
-        self.evaluate_outcome(object, json, node, Some(old), true, judged);
-    }
-
-    /// Judges the object that the webhook and then the API server get. If it is not the last one, it
-    /// is judged only if the API server refuses it; returns whether it was judged.
-    fn evaluate_outcome(
-        &self,
-        object: Object<'_>,
-        json: &str,
-        node: &Node<'_>,
-        old: Option<&str>,
-        is_last: bool,
-        judged: &mut JudgedObject,
-    ) -> bool {
-        let injection = self.injection(&object, &judged.report.id, &self.beside.namespaces);
-        let of_injection = engine::evaluate_injection(&injection, &object, &self.context());
-        let after = injection.applied(json);
-        let after = after.as_deref().and_then(|json| Object::parse(object.resource, json).ok());
-        let object = after.unwrap_or(object);
-        // One that claims to be on its way out is nothing to other objects.
+    fn stored(&self, stored: Stored<'_>, node: &Node<'_>, judged: &mut JudgedObject) {
+        let object = &stored.subject.object;
+        // An object that claims to be in deletion is nothing to other objects.
         let is_there = object.metadata.deletion_timestamp.is_none();
-        let item = is_there.then(|| Item::of(&object));
-        // What is refused is kept until the end, so only if it can matter.
-        let item = item.map(|item| match self.beside.has_pod_security {
+        let item = is_there.then(|| Item::of(object));
+        // Refusals are kept until the end, so only if they can matter.
+        judged.item = item.map(|item| match self.beside.has_pod_security {
             true => item.with_refusals(object.template()),
             false => item,
         });
-        let subject = match old {
-            Some(old) => Subject::update(object, old),
-            None => Subject::create(object),
-        }
-        .beside(&self.beside.storage);
-        let verdict = engine::evaluate(&subject, &self.context());
-        let is_refused = verdict.judged.iter().any(|judged| {
-            [&API_VALIDATION, &POD_TEMPLATE_VALIDATION].contains(&judged.finding.rule)
-                && judged.mode == Mode::Deny
-        });
-        if is_refused || is_last {
-            judged.item = item;
-            self.report(verdict, node, judged);
-            self.report(of_injection, node, judged);
-        }
-        is_refused || is_last
-    }
-
-    /// What the webhook would inject into the template. The API server validates the result.
-    fn injection(&self, object: &Object<'_>, id: &ObjectId, namespaces: &Namespaces) -> Injection {
-        inject::template(object, namespaces.contains(&id.namespace), &self.policy.injection)
+        self.report(stored.verdict, node, judged);
+        self.report(stored.of_injection, node, judged);
     }
 
     fn report(&self, verdict: Verdict, node: &Node<'_>, object: &mut JudgedObject) {

@@ -5,12 +5,11 @@ use std::collections::HashMap;
 use crate::{
     inventory::{Inventory, item::Item},
     manifests::{
-        document::{DocumentObjects, Manifest},
+        document::{Decoded, Manifest, documents},
         id::ObjectId,
         source::Source,
     },
-    object::{Object, schema},
-    yaml,
+    object::Object,
 };
 
 /// The previous objects.
@@ -26,10 +25,9 @@ impl Previous {
     /// Adds the objects of a source. Returns a message for each document that cannot be read.
     pub(crate) fn add(&mut self, source: &Source) -> Vec<String> {
         let mut complaints = Vec::new();
-        for document in yaml::documents(source.text()) {
-            match document {
-                Ok(document) => {
-                    let objects = DocumentObjects::of(document, source.is_named());
+        for objects in documents(source.text(), source.is_named()) {
+            match objects {
+                Ok(objects) => {
                     for node in objects.related() {
                         Item::of_json(&node.to_json()).map(|item| self.inventory.add(item));
                     }
@@ -46,14 +44,13 @@ impl Previous {
         complaints
     }
 
-    fn insert(&mut self, Manifest { resource, node, .. }: &Manifest<'_>) {
-        if let Some(resource) = resource {
-            let json = schema::read(node, resource).json(node);
+    fn insert(&mut self, manifest: &Manifest<'_>) {
+        if let Some(Decoded { resource, json, .. }) = manifest.decode() {
             if let Ok(object) = Object::parse(resource, &json) {
                 let item = Item::of(&object).with_refusals(object.template());
                 self.inventory.add(item);
             }
-            self.objects.insert(ObjectId::of(node), json);
+            self.objects.insert(ObjectId::of(&manifest.node), json);
         }
     }
 

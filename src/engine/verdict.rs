@@ -1,6 +1,9 @@
 //! Verdicts: findings after modes, ratcheting and exceptions have been applied.
 
-use crate::finding::{Finding, Meta, Mode};
+use crate::{
+    finding::{Finding, Meta, Mode},
+    rules::api_validation::meta::METAS,
+};
 
 /// A finding, and the mode that applies to it.
 #[derive(Clone, Debug)]
@@ -55,6 +58,11 @@ impl Verdict {
     /// The findings that deny the object.
     pub fn denials(&self) -> impl Iterator<Item = &Judged> {
         self.of(Mode::Deny)
+    }
+
+    /// The denials for which the API server itself refuses the object.
+    pub fn refusals(&self) -> impl Iterator<Item = &Judged> {
+        self.denials().filter(|judged| METAS.contains(&judged.finding.rule))
     }
 
     /// The findings that are shown as warnings.

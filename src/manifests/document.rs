@@ -7,7 +7,8 @@ use crate::{
     finding::Field,
     inventory::item::Item,
     kubernetes::resource::Resource,
-    yaml::{Document, Node, Problem},
+    object::schema,
+    yaml::{self, Document, Node, Problem},
 };
 
 /// An object to judge.
@@ -25,7 +26,26 @@ pub(crate) struct Manifest<'a> {
     template: Option<&'a str>,
 }
 
+/// A manifest as the API server decodes it.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    /// The resource that it declares.
+    pub(crate) resource: &'static Resource,
+    /// Its JSON; see [`schema::Reading::json`].
+    pub(crate) json: String,
+    /// Its differences from the schema. The manifest's own problems aren't among them.
+    pub(crate) problems: Vec<Problem>,
+}
+
 impl Manifest<'_> {
+    /// Decodes it. `None` if no cluster serves its resource.
+    pub(crate) fn decode(&self) -> Option<Decoded> {
+        let resource = self.resource?;
+        let reading = schema::read(&self.node, resource);
+        let json = reading.json(&self.node);
+        Some(Decoded { resource, json, problems: reading.problems })
+    }
+
     /// The file that it was rendered from, as Helm or kustomize say: in a comment `# Source:`, or in an
     /// annotation.
     pub(crate) fn rendered_from(&self) -> Option<String> {
@@ -38,6 +58,15 @@ impl Manifest<'_> {
 
 /// The annotation in which kustomize says where an object is from, with `originAnnotations`.
 const ORIGIN_ANNOTATION: &str = "config.kubernetes.io/origin";
+
+/// The documents of a text, each with its objects, or with the problem for which it can't be read.
+/// `is_named` is false for a file that is read only because it is in a folder.
+pub(crate) fn documents(
+    text: &str,
+    is_named: bool,
+) -> impl Iterator<Item = Result<DocumentObjects<'_>, Problem>> {
+    yaml::documents(text).map(move |it| it.map(|document| DocumentObjects::of(document, is_named)))
+}
 
 /// The objects of a document, sorted by what is done with them.
 #[derive(Debug, Default)]

@@ -12,14 +12,14 @@ use super::{
 };
 use crate::{
     engine::Context,
-    inject,
     manifests::id::ObjectId,
-    object::{Object, Subject, Workload, schema},
-    proposal::apply::{self, Verb},
+    object::{Object, Workload},
+    proposal::{Applier, Outcome, Proposal, Stored, apply::Verb},
     rollout::{
         Course, Stop, Target, Waits,
         node::{Node, Placement},
     },
+    rules::api_validation::meta::SCHEMA,
     yaml,
 };
 
@@ -167,37 +167,53 @@ impl<'a> Forecaster<'a> {
         let old = self.input.previous.get(&given.id).filter(|_| !given.id.is_generated);
         let old = old.filter(|(_, resource, _)| *resource == given.resource);
         let mut forecast = Forecast::new(given.id.clone(), Change::Create);
-        let mut problems = given.problems.iter();
-        forecast.refusals.extend(problems.by_ref().map(|problem| Refusal {
-            rule: "schema",
+        forecast.refusals.extend(given.problems.iter().map(|problem| Refusal {
+            rule: SCHEMA.id,
             field: problem.field.to_string(),
             message: problem.message.clone(),
         }));
-        let old_json = old.map(|(_, _, json)| self.injected(given, json));
-        let json = match old.zip(old_json.as_deref()) {
-            Some(((_, _, given_old), stored)) => merged(self.verb, given, given_old, stored),
-            None => given.json.clone(),
+        let Some(Ok(document)) = yaml::documents(&given.json).next() else { return forecast };
+        let proposal = Proposal {
+            id: &given.id,
+            resource: given.resource,
+            node: &document.root,
+            json: &given.json,
+            old: old.map(|(_, _, json)| json.as_str()),
         };
-        let json = self.injected(given, &json);
-        let object = match Object::parse(given.resource, &json) {
-            Ok(object) => object,
-            Err(error) => {
-                let (field, message) = (String::new(), error.to_string());
+        self.applier().apply(&proposal, |_, outcome| match outcome {
+            Outcome::Stored(stored) => self.stored(given, &stored, forecast),
+            Outcome::TooHeavy(_) => {
+                if proposal.old.is_some() {
+                    forecast.change = Change::Update;
+                }
+                forecast.notes.push("not simulated: the object is too large to check".to_owned());
+                forecast
+            }
+            Outcome::Undecodable(error) => {
                 if forecast.refusals.is_empty() {
-                    forecast.refusals.push(Refusal { rule: "schema", field, message });
+                    let (field, message) = (String::new(), error.to_string());
+                    forecast.refusals.push(Refusal { rule: SCHEMA.id, field, message });
                 }
                 forecast.change = Change::Refused;
-                return forecast;
+                forecast
             }
-        };
-        let subject = match &old_json {
-            Some(old) => Subject::update(object, old),
-            None => Subject::create(object),
-        };
-        let (refusals, help) = refusal::of(&subject, &self.context);
-        forecast.refusals.extend(refusals);
-        let before = old_json.as_deref();
-        let before = before.and_then(|json| Object::parse(given.resource, json).ok());
+        })
+    }
+
+    fn applier(&self) -> Applier<'_> {
+        Applier {
+            context: self.context,
+            verb: self.verb,
+            storage: &self.input.storage,
+            namespaces: &self.input.namespaces,
+            old_namespaces: &self.input.old_namespaces,
+        }
+    }
+
+    fn stored(&self, given: &Given, stored: &Stored<'_>, mut forecast: Forecast) -> Forecast {
+        let subject = &stored.subject;
+        forecast.refusals.extend(refusal::of(&stored.verdict));
+        let before = stored.old.and_then(|json| Object::parse(given.resource, json).ok());
         if let Some(before) = &before {
             differences(&spec(before), &spec(&subject.object), "spec", &mut forecast.differences);
             forecast.change = change(&forecast.differences);
@@ -205,7 +221,7 @@ impl<'a> Forecaster<'a> {
         let is_refused = !forecast.refusals.is_empty();
         if is_refused {
             forecast.change = Change::Refused;
-            forecast.notes = help;
+            forecast.notes = refusal::remedies(&stored.verdict);
             // What can be had all the same: the object made anew over the pods that are there.
             let same_selector =
                 before.as_ref().map(Object::selector) == Some(subject.object.selector());
@@ -242,27 +258,6 @@ impl<'a> Forecaster<'a> {
         inner.notes.splice(0..0, forecast.notes);
         inner
     }
-
-    /// What the webhook makes of an object.
-    fn injected(&self, given: &Given, json: &str) -> String {
-        let namespace = &given.id.namespace;
-        let by_namespace = self.input.namespaces.contains(namespace);
-        let object = Object::parse(given.resource, json).ok();
-        let injection = object
-            .map(|object| inject::template(&object, by_namespace, &self.context.policy.injection));
-        injection.and_then(|it| it.applied(json)).unwrap_or_else(|| json.to_owned())
-    }
-}
-
-/// What the API server is asked to store when a manifest is applied over the old object.
-fn merged(verb: Verb, given: &Given, old: &str, stored: &str) -> String {
-    let documents = yaml::documents(&given.json);
-    let Some(root) = documents.into_iter().find_map(Result::ok).map(|it| it.root) else {
-        return given.json.clone();
-    };
-    let outcomes = apply::outcomes(verb, &root, given.resource, old, stored);
-    let last = outcomes.last();
-    last.map_or_else(|| given.json.clone(), |node| schema::read(node, given.resource).json(node))
 }
 
 fn spec(object: &Object<'_>) -> Value {

@@ -8,14 +8,15 @@ use super::world::World;
 use crate::{
     kubernetes::resource::Resource,
     manifests::{
-        document::DocumentObjects,
+        document::{Decoded, Manifest, documents},
         id::ObjectId,
         namespaces::Namespaces,
         objects::ManifestObject,
         source::{self, Source},
+        volumes,
     },
-    object::schema,
-    yaml::{self, Node as Tree, Problem},
+    object::storage::Storage,
+    yaml::{self, Problem},
 };
 
 /// An object of the new manifests.
@@ -39,6 +40,10 @@ pub(super) struct Input {
     pub(super) world: World,
     /// The namespaces that request the control-plane tolerations.
     pub(super) namespaces: Namespaces,
+    /// The namespaces that requested them before the change.
+    pub(super) old_namespaces: Namespaces,
+    /// Claims and volumes of the new manifests.
+    pub(super) storage: Storage,
 }
 
 impl Input {
@@ -53,17 +58,19 @@ impl Input {
         let mut input = Input::default();
         input.world.now = now;
         for source in texts(old, complain) {
-            each(&source, complain, &mut |manifest, resource, problems| {
-                let order = input.previous.len();
-                let old = (order, resource, problems.1);
-                input.previous.insert(ObjectId::of(manifest), old);
+            each(&source, complain, &mut |manifest, Decoded { resource, json, .. }| {
+                let old = (input.previous.len(), resource, json);
+                input.previous.insert(ObjectId::of(&manifest.node), old);
             });
+            input.old_namespaces.add(source.text());
             see_world(&source, &mut input.world, complain);
         }
         for source in texts(new, complain) {
             input.namespaces.add(source.text());
-            each(&source, complain, &mut |manifest, resource, (problems, json)| {
-                let id = ObjectId::of(manifest);
+            volumes::add(&mut input.storage, source.text());
+            each(&source, complain, &mut |manifest, Decoded { resource, json, problems }| {
+                let id = ObjectId::of(&manifest.node);
+                let problems = manifest.problems.into_iter().chain(problems).collect();
                 input.given.push(Given { id, resource, json, problems });
             });
         }
@@ -88,30 +95,25 @@ fn texts(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Source> {
     texts
 }
 
-/// What [`each`] calls.
-type See<'a> = dyn FnMut(&Tree<'_>, &'static Resource, (Vec<Problem>, String)) + 'a;
+/// A function that [`each`] calls.
+type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
 
-/// Calls `see` with each DaemonSet and StatefulSet of a source, what is wrong with its form, and its
-/// JSON.
+/// Calls `see` with each DaemonSet and StatefulSet of a source.
 fn each(source: &Source, complain: &mut dyn FnMut(String), see: &mut See<'_>) {
     let place =
         |problem: &Problem| format!("{}:{}: {}", source.name(), problem.mark.line, problem.message);
-    for document in yaml::documents(source.text()) {
-        let document = match document {
-            Ok(document) => document,
+    for objects in documents(source.text(), source.is_named()) {
+        let objects = match objects {
+            Ok(objects) => objects,
             Err(problem) => {
                 complain(place(&problem));
                 continue;
             }
         };
-        let objects = DocumentObjects::of(document, source.is_named());
         objects.strays.iter().for_each(|stray| complain(place(stray)));
         for manifest in objects.manifests {
-            if let Some(resource) = manifest.resource {
-                let reading = schema::read(&manifest.node, resource);
-                let json = reading.json(&manifest.node);
-                let problems = manifest.problems.into_iter().chain(reading.problems).collect();
-                see(&manifest.node, resource, (problems, json));
+            if let Some(decoded) = manifest.decode() {
+                see(manifest, decoded);
             }
         }
     }

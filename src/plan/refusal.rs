@@ -1,11 +1,6 @@
-//! What the API server would refuse.
+//! The reasons for which the API server refuses an object.
 
-use crate::{
-    engine::{self, Context, verdict::Judged},
-    finding::Mode,
-    object::Subject,
-    rules::api_validation::meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA},
-};
+use crate::{engine::verdict::Verdict, rules::traps::immutable_field};
 
 /// A reason why an object is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,19 +10,18 @@ pub(super) struct Refusal {
     pub(super) message: String,
 }
 
-/// Why an object is refused, and what its author can do about changes that are not possible.
-pub(super) fn of(subject: &Subject<'_>, cx: &Context<'_>) -> (Vec<Refusal>, Vec<String>) {
-    let judged = engine::evaluate(subject, cx).judged;
-    let is_refusal = |judged: &Judged| {
-        let rules = [&API_VALIDATION, &POD_TEMPLATE_VALIDATION, &SCHEMA];
-        rules.contains(&judged.finding.rule) && judged.mode == Mode::Deny
-    };
-    let help = judged.iter().filter(|it| it.finding.rule.id == "immutable-field");
-    let help = help.filter_map(|it| it.finding.help.as_ref().map(ToString::to_string)).collect();
-    let refusals = judged.iter().filter(|it| is_refusal(it)).map(|it| Refusal {
-        rule: it.finding.rule.id,
-        field: it.finding.field.to_string(),
-        message: it.finding.message.clone(),
-    });
-    (refusals.collect(), help)
+/// Why the API server refuses an object.
+pub(super) fn of(verdict: &Verdict) -> impl Iterator<Item = Refusal> {
+    verdict.refusals().map(|judged| Refusal {
+        rule: judged.finding.rule.id,
+        field: judged.finding.field.to_string(),
+        message: judged.finding.message.clone(),
+    })
+}
+
+/// How its author can make a change that the API server refuses because the field is immutable.
+pub(super) fn remedies(verdict: &Verdict) -> Vec<String> {
+    let changes = verdict.judged.iter().map(|judged| &judged.finding);
+    let changes = changes.filter(|finding| *finding.rule == immutable_field::TRAP.meta);
+    changes.filter_map(|finding| finding.help.as_ref().map(ToString::to_string)).collect()
 }

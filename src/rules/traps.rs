@@ -15,7 +15,7 @@ mod grace_period_zero;
 mod history_limit_zero;
 mod host_network_dns;
 mod host_port_spread;
-mod immutable_field;
+pub(crate) mod immutable_field;
 mod legacy_master_toleration;
 mod legacy_node_label;
 mod long_ready_seconds;

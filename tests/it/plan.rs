@@ -180,3 +180,36 @@ fn an_escape_in_a_value_stays_visible() {
     let shown = Ran::from(command.output().unwrap()).stdout;
     assert!(shown.contains("a\\u001b[31m") && shown.contains("b\\u001b]0;x\\u0007"), "{shown:?}");
 }
+
+/// kubectl applies twice when it takes over from client-side apply. The API server refuses the first
+/// object, which still has the block of the other strategy.
+#[test]
+fn a_change_that_check_refuses_is_not_simulated() {
+    let strategy = |text: &str| format!("  updateStrategy: {text}\n");
+    let old = strategy("{type: RollingUpdate, rollingUpdate: {partition: 1}}");
+    let owned = r#"{manager: kubectl-client-side-apply, operation: Update, apiVersion: apps/v1, fieldsType: FieldsV1,
+      fieldsV1: {"f:metadata": {"f:annotations": {"f:kubectl.kubernetes.io/last-applied-configuration": {}}},
+        "f:spec": {"f:updateStrategy": {"f:type": {}, "f:rollingUpdate": {"f:partition": {}}}}}}"#;
+    let stored = format!("namespace: shop, uid: u1, managedFields: [{owned}]");
+    let before = stateful_set("db", 3, "db:1", &old).replace("namespace: shop", &stored);
+    let after = stateful_set("db", 3, "db:2", &strategy("{type: OnDelete}"));
+    let (folder, plan) = plan(&before, &after, "--as server-side-apply");
+    let (code, check) = folder.json("after.yaml --against before.yaml --as server-side-apply");
+    assert_eq!((code, plan.code), (1, 1), "{plan:?}");
+    let field = check["findings"][0]["field"].as_str().unwrap();
+    assert_eq!(field, "spec.updateStrategy.rollingUpdate", "{check}");
+    assert!(plan.stdout.contains(field) && !plan.stdout.contains("deleted"), "{plan:?}");
+}
+
+#[test]
+fn an_object_that_is_too_large_is_not_called_refused() {
+    let many: String = (0..60_000).map(|i| format!("a{i}: b, ")).collect();
+    let large = |image| {
+        let labels = format!("namespace: shop, annotations: {{{many}}}");
+        stateful_set("db", 3, image, "").replace("namespace: shop", &labels)
+    };
+    let (folder, plan) = plan(&large("db:1"), &large("db:2"), "");
+    assert_eq!(folder.check("after.yaml").code, 0);
+    assert_eq!(plan.code, 0, "{plan:?}");
+    assert!(plan.stdout.contains("not simulated: the object is too large to check"), "{plan:?}");
+}

@@ -19,7 +19,6 @@ use crate::{
     manifests::namespaces::Namespaces,
     object::{DecodeError, Object, Subject},
     policy::Policy,
-    rules::api_validation::meta::METAS,
 };
 
 /// An API server with an empty cluster.
@@ -167,9 +166,8 @@ impl ApiServer {
         };
         let context = Context::of_command(&self.policy, Door::Check, self.now);
         let verdict = engine::evaluate(&Subject::create(object), &context);
-        let of_api = verdict.denials().map(|judged| &judged.finding);
-        let of_api = of_api.filter(|finding| METAS.contains(&finding.rule));
-        of_api.map(|finding| format!("{}: {}", finding.field, finding.text())).collect()
+        let findings = verdict.refusals().map(|judged| &judged.finding);
+        findings.map(|finding| format!("{}: {}", finding.field, finding.text())).collect()
     }
 }
 

@@ -2,9 +2,8 @@
 
 use crate::{
     kubernetes::resource::Resource,
-    manifests::document::DocumentObjects,
-    object::schema,
-    yaml::{self, Problem},
+    manifests::document::{Decoded, documents},
+    yaml::Problem,
 };
 
 /// What an object is.
@@ -37,9 +36,9 @@ pub(super) struct Objects {
 /// Reads a text. `is_named` is false for a file that is read only because it is in a folder.
 pub(super) fn read(text: &str, is_named: bool) -> Objects {
     let mut objects = Objects::default();
-    for document in yaml::documents(text) {
+    for document in documents(text, is_named) {
         let document = match document {
-            Ok(document) => DocumentObjects::of(document, is_named),
+            Ok(document) => document,
             Err(problem) => {
                 objects.problems.push(problem);
                 continue;
@@ -47,14 +46,11 @@ pub(super) fn read(text: &str, is_named: bool) -> Objects {
         };
         objects.problems.extend(document.strays);
         for manifest in document.manifests {
-            let mut problems = manifest.problems;
-            let Some(resource) = manifest.resource else {
-                objects.problems.append(&mut problems);
+            let Some(Decoded { resource, json, problems }) = manifest.decode() else {
+                objects.problems.extend(manifest.problems);
                 continue;
             };
-            let reading = schema::read(&manifest.node, resource);
-            let json = reading.json(&manifest.node);
-            problems.extend(reading.problems);
+            let problems = manifest.problems.into_iter().chain(problems).collect();
             objects.given.push(Given { what: What::Set(resource), json, problems });
         }
         for object in document.others {

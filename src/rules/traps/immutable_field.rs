@@ -10,7 +10,7 @@ use crate::{
     rules::trap::{Check, OpenKruise, Phase, Trap},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(crate) static TRAP: Trap = Trap {
     meta: Meta {
         id: "immutable-field",
         summary: "a change to an immutable field, and what to do instead",
