@@ -50,7 +50,7 @@ pub(crate) struct Applier<'a> {
 #[derive(Debug)]
 pub(crate) enum Outcome<'a> {
     /// The API server is asked to store an object.
-    Stored(Stored<'a>),
+    Stored(Box<Stored<'a>>),
     /// The object takes more memory than setguard reads.
     TooHeavy(Box<Weight>),
     /// The manifest doesn't decode.
@@ -172,6 +172,6 @@ impl Applier<'_> {
 
 impl<'a> From<Stored<'a>> for Outcome<'a> {
     fn from(stored: Stored<'a>) -> Self {
-        Outcome::Stored(stored)
+        Outcome::Stored(Box::new(stored))
     }
 }

@@ -111,7 +111,7 @@ impl<'a> Judge<'a> {
         let proposal = Proposal { id: &id, resource, node, json: &json, old };
         // An unknown field doesn't keep the rest from being checked; a wrong type does.
         self.applier().apply(&proposal, |node, outcome| match outcome {
-            Outcome::Stored(stored) => self.stored(stored, node, judged),
+            Outcome::Stored(stored) => self.stored(*stored, node, judged),
             Outcome::TooHeavy(weight) => self.too_heavy(&weight, node, judged),
             Outcome::Undecodable(error) if decodes => {
                 let problem = Problem::at(node.mark, error.to_string());
