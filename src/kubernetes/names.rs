@@ -100,22 +100,6 @@ pub fn dns1123_subdomain_with_underscore(value: &str) -> Messages {
     wrong
 }
 
-/// DNS-1035 label: `IsDNS1035Label`.
-pub fn dns1035_label(value: &str) -> Messages {
-    let mut wrong = Vec::new();
-    if value.len() > 63 {
-        wrong.push(NO_MORE_THAN_63);
-    }
-    if !(is_label(value) && value.starts_with(|c: char| c.is_ascii_lowercase())) {
-        wrong.push(
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start \
-             with an alphabetic character, and end with an alphanumeric character (e.g. \
-             'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
-        );
-    }
-    wrong
-}
-
 /// Key of a label, also called a qualified name: `IsLabelKey`, `IsQualifiedName`.
 pub fn label_key(value: &str) -> Messages {
     let mut wrong = Vec::new();
@@ -203,7 +187,6 @@ mod tests {
         borders(dns1123_subdomain, &[], &[&a254, "a..b", ".a", "a.", "a.-b", "ä.b"]);
         let underscored = ["a", "_a._b", "a_b.c-d", "_0"];
         borders(dns1123_subdomain_with_underscore, &underscored, &["", "__a", "a_", "_", "a._"]);
-        borders(dns1035_label, &["a", "a-1", &a63], &["1a", "", "a.b", "A", &a64]);
     }
 
     #[test]

@@ -11,11 +11,6 @@ use std::{
     fmt::{self, Write as _},
 };
 
-/// Whether the API server can parse this as a quantity. It ignores white space around it.
-pub fn is_quantity(text: &str) -> bool {
-    Quantity::parse(text).is_some()
-}
-
 /// The mantissa is less than this: ten times as much still fits into a `u128`.
 const MAX_MANTISSA: u128 = 10u128.pow(37);
 /// The smallest unit, as a power of ten.
@@ -282,13 +277,13 @@ mod tests {
             "0", "1", "-1", "+5", "1.", ".5", ".", "+", "1e3", "1E-3", "1Ki", "1.5Gi", "100m",
             "1n", " 5 ", "e3", "Ki",
         ] {
-            assert!(is_quantity(good), "{good:?}");
+            assert!(Quantity::parse(good).is_some(), "{good:?}");
         }
         for bad in [
             "", "x", "1x", "1 Gi", "1gi", "1K", "1mi", "--1", "1e", "1Ee3", "1.2.3", "0x10", "é",
-            "1é", "Ei", "1e3m",
+            "1é", "Ei", "1e3m", "2e30Ki",
         ] {
-            assert!(!is_quantity(bad), "{bad:?}");
+            assert!(Quantity::parse(bad).is_none(), "{bad:?}");
         }
     }
 
@@ -317,11 +312,7 @@ mod tests {
             ("0.1", "100m"),
             ("512Mi", "512Mi"),
             ("8Mi", "8Mi"),
-            ("2e30Ki", "2e30Ki"),
-        ]
-        .into_iter()
-        .filter(|(given, _)| is_quantity(given))
-        {
+        ] {
             assert_eq!(text(given), printed, "{given}");
         }
     }

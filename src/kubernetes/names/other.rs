@@ -6,15 +6,6 @@ const NO_MORE_THAN_15: &str = "must be no more than 15 characters";
 /// The message for a port number that is out of range.
 pub const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
 
-/// A name as a segment of a URL: `IsPathSegmentName`.
-pub fn path_segment(value: &str) -> Messages {
-    match value {
-        "." => vec!["may not be '.'"],
-        ".." => vec!["may not be '..'"],
-        _ => path_segment_prefix(value),
-    }
-}
-
 /// The beginning of a name as a segment of a URL: `IsPathSegmentPrefix`.
 pub fn path_segment_prefix(value: &str) -> Messages {
     let mut wrong = Vec::new();
@@ -65,17 +56,6 @@ pub fn port_name(value: &str) -> Messages {
         wrong.push("must not begin or end with a hyphen");
     }
     wrong
-}
-
-/// A C identifier: `IsCIdentifier`.
-pub fn c_identifier(value: &str) -> Messages {
-    error_unless(
-        !value.starts_with(|c: char| c.is_ascii_digit())
-            && all(value, |b| b.is_ascii_alphanumeric() || b == b'_'),
-        "a valid C identifier must start with alphabetic character or '_', followed by a string \
-         of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex \
-         used for validation is '[A-Za-z_][A-Za-z0-9_]*')",
-    )
 }
 
 /// Name of an environment variable, by the strict rule: `IsEnvVarName`.
@@ -129,11 +109,6 @@ pub fn http_header_name(value: &str) -> Messages {
         "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. \
          'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')",
     )
-}
-
-/// Whether all characters are allowed in the path of a URL: `httpPathRegexp`.
-pub fn is_http_path(value: &str) -> bool {
-    all(value, |b| b.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&b))
 }
 
 /// A whole number in canonical decimal form: `IsDecimalInteger`.
@@ -201,23 +176,20 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_and_keys() {
-        borders(c_identifier, &["a", "_", "A1_"], &["", "1a", "a-b", "é"]);
+    fn variables_and_keys() {
         borders(env_var_name, &["a", ".a", "A-b.c_1"], &["", "1a", ".", "..", "..a", "a b", "é"]);
         borders(relaxed_env_var_name, &["1a", "a b", ".."], &["", "a=b", "é", "\u{7f}"]);
         let (a253, a254) = ("a".repeat(253), "a".repeat(254));
         let bad = ["", ".", "..", "..a", "a/b", "é", &a254];
         borders(config_map_key, &["a", ".a", "A_b-c.d", &a253], &bad);
         borders(http_header_name, &["X-Header"], &["", "a_b", "é", "a b"]);
-        assert!(is_http_path("/a/b%20c?".trim_end_matches('?')));
-        assert!(!is_http_path("/a?b") && !is_http_path("") && !is_http_path("/a\n"));
     }
 
     #[test]
     fn paths() {
-        assert_eq!(path_segment("."), ["may not be '.'"]);
-        assert_eq!(path_segment("a/%"), ["may not contain '/'", "may not contain '%'"]);
-        assert!(path_segment("...").is_empty() && path_segment("").is_empty());
+        let both = ["may not contain '/'", "may not contain '%'"];
+        assert_eq!(path_segment_prefix("a/%"), both);
+        assert!(path_segment_prefix("...").is_empty() && path_segment_prefix("").is_empty());
         assert!(no_backsteps("/a/..b/c").is_empty() && !no_backsteps("a/../b").is_empty());
         assert_eq!(
             local_descending_path("/a/.."),
