@@ -1,6 +1,6 @@
 //! Measures the whole program in one run: `setguard serve` against the same stack that answers
 //! without reading, the same with a view of a large cluster, an API server with and without the webhooks, `setguard check`
-//! on many files, and `setguard audit` of a large cluster. Uses only the loopback interface. See docs/performance.md.
+//! on many files, and `setguard audit` of a large cluster. Uses only the loopback interface. See benches/README.md.
 //!
 //! `cargo bench --bench load -- [throughput] [view] [api-server] [check] [audit] [growth] [compare]`
 
