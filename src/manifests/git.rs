@@ -1,13 +1,16 @@
 //! Files as they were at a commit, read by the `git` command.
 
+mod command;
+
 use std::{
     ffi::OsStr,
     fs,
     io::{BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
+use self::command::{Git, cannot_run};
 use super::{
     encoding,
     layout::Layout,
@@ -41,23 +44,21 @@ pub(crate) fn read(reference: &str, paths: &[PathBuf]) -> Result<Old, String> {
     if reference.is_empty() || reference.starts_with('-') {
         return Err(format!("--against-ref: {reference:?} is no name of a commit"));
     }
-    let top = git(&["rev-parse", "--show-toplevel"])
-        .map_err(|error| format!("--against-ref needs a git repository: {error}"))?;
-    let top = PathBuf::from(text(&top));
-    let top = fs::canonicalize(&top).unwrap_or(top);
+    let git =
+        Git::find().map_err(|error| format!("--against-ref needs a git repository: {error}"))?;
     let commit = format!("{reference}^{{commit}}");
-    let commit = git(&["rev-parse", "--verify", "--quiet", &commit]).map_err(|_| {
+    let commit = git.output(&["rev-parse", "--verify", "--quiet", &commit]).map_err(|_| {
         format!(
             "--against-ref: git knows no commit {reference:?} here. A clone that is shallow or of one \
              branch must fetch it first (actions/checkout: fetch-depth: 0)"
         )
     })?;
-    let commit = text(&commit);
+    let commit = String::from_utf8_lossy(&commit);
     let mut old = Old::default();
     for path in paths {
-        let inside = inside(path, &top)?;
-        let blobs = list(&commit, &inside, &mut old.notes)?;
-        read_all(reference, &blobs, &mut old)?;
+        let inside = inside(path, &git.top)?;
+        let blobs = list(&git, &commit, &inside, &mut old.notes)?;
+        read_all(&git, reference, &blobs, &mut old)?;
     }
     Ok(old)
 }
@@ -78,7 +79,12 @@ fn inside(path: &Path, top: &Path) -> Result<PathBuf, String> {
 }
 
 /// The manifests below a path. Of a folder, those that would be read in it today.
-fn list(commit: &str, inside: &Path, notes: &mut Vec<String>) -> Result<Vec<Blob>, String> {
+fn list(
+    git: &Git,
+    commit: &str,
+    inside: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Blob>, String> {
     let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", commit]
         .into_iter()
         .map(OsStr::new)
@@ -86,7 +92,7 @@ fn list(commit: &str, inside: &Path, notes: &mut Vec<String>) -> Result<Vec<Blob
     if !inside.as_os_str().is_empty() {
         args.extend([OsStr::new("--"), inside.as_os_str()]);
     }
-    let listed = git(&args)?;
+    let listed = git.output(&args).map_err(|error| incomplete(&error))?;
     let mut blobs = Vec::new();
     // <mode> SP <type> SP <id> TAB <path> NUL
     for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
@@ -114,10 +120,10 @@ fn list(commit: &str, inside: &Path, notes: &mut Vec<String>) -> Result<Vec<Blob
 }
 
 /// Reads those files that are manifests.
-fn read_all(reference: &str, blobs: &[Blob], old: &mut Old) -> Result<(), String> {
+fn read_all(git: &Git, reference: &str, blobs: &[Blob], old: &mut Old) -> Result<(), String> {
     let of_layout = |blob: &&Blob| !blob.is_named && Layout::is_about(&blob.path);
     let about: Vec<_> = blobs.iter().filter(of_layout).collect();
-    let texts = cat(&about)?;
+    let texts = cat(git, &about)?;
     let layout = Layout::of(about.iter().map(|blob| blob.path.as_path()), &|path| {
         let index = about.iter().position(|blob| blob.path == path)?;
         String::from_utf8(texts.get(index)?.clone()).ok()
@@ -126,7 +132,7 @@ fn read_all(reference: &str, blobs: &[Blob], old: &mut Old) -> Result<(), String
         .iter()
         .filter(|blob| blob.is_named || is_manifest(&blob.path) && !layout.skips(&blob.path))
         .collect();
-    for (blob, bytes) in blobs.iter().zip(cat(&blobs)?) {
+    for (blob, bytes) in blobs.iter().zip(cat(git, &blobs)?) {
         let name = format!("{reference}:{}", blob.path.display());
         old.sources.push(match encoding::decode(bytes) {
             Ok(text) => Ok(Source::of(name, text, blob.is_named)),
@@ -137,12 +143,13 @@ fn read_all(reference: &str, blobs: &[Blob], old: &mut Old) -> Result<(), String
 }
 
 /// What files contain.
-fn cat(blobs: &[&Blob]) -> Result<Vec<Vec<u8>>, String> {
+fn cat(git: &Git, blobs: &[&Blob]) -> Result<Vec<Vec<u8>>, String> {
     if blobs.is_empty() {
         return Ok(Vec::new());
     }
     let broken = |error: std::io::Error| format!("git cat-file: {error}");
-    let mut child = command(&["cat-file", "--batch"])
+    let mut child = git
+        .command(&["cat-file", "--batch"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -156,12 +163,14 @@ fn cat(blobs: &[&Blob]) -> Result<Vec<Vec<u8>>, String> {
         });
         let mut out = BufReader::new(stdout.ok_or_else(|| "git cat-file: no output".to_owned())?);
         let mut texts = Vec::with_capacity(blobs.len());
-        for _ in blobs {
-            // <id> SP <type> SP <size> LF <bytes> LF
+        for blob in blobs {
+            // <id> SP <type> SP <size> LF <bytes> LF, or <id> SP missing LF
             let mut head = String::new();
             out.read_line(&mut head).map_err(broken)?;
             let size = head.trim_end().rsplit(' ').next().and_then(|size| size.parse::<u64>().ok());
-            let size = size.ok_or_else(|| format!("git cat-file: {}", head.trim_end()))?;
+            let size = size.ok_or_else(|| {
+                incomplete(&format!("{}: {}", blob.path.display(), head.trim_end()))
+            })?;
             let mut bytes = Vec::new();
             out.by_ref().take(size).read_to_end(&mut bytes).map_err(broken)?;
             out.read_exact(&mut [0]).map_err(broken)?;
@@ -173,28 +182,10 @@ fn cat(blobs: &[&Blob]) -> Result<Vec<Vec<u8>>, String> {
     texts
 }
 
-/// What a git command prints. An error has what it says about it.
-fn git(args: &[impl AsRef<OsStr>]) -> Result<Vec<u8>, String> {
-    let output = command(args).output().map_err(|error| cannot_run(&error))?;
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.trim().trim_start_matches("fatal: ");
-    Err(if said.is_empty() { format!("git ended with {}", output.status) } else { said.to_owned() })
-}
-
-fn command(args: &[impl AsRef<OsStr>]) -> Command {
-    let mut command = Command::new("git");
-    // Paths are no patterns here.
-    command.env("GIT_LITERAL_PATHSPECS", "1").args(args).stdin(Stdio::null());
-    command
-}
-
-fn cannot_run(error: &std::io::Error) -> String {
-    format!("git cannot be run: {error}; --against-ref reads old files with it")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim_end_matches(['\n', '\r']).to_owned()
+/// The message for an object that git cannot read.
+fn incomplete(error: &str) -> String {
+    format!(
+        "--against-ref: {error}. A partial clone lacks objects, and setguard fetches nothing: clone \
+         without --filter"
+    )
 }

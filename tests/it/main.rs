@@ -37,6 +37,7 @@ mod door;
 mod fix;
 mod folder;
 mod generated;
+mod git;
 mod growth;
 #[cfg(feature = "server")]
 #[path = "../helm.rs"]

@@ -1,0 +1,176 @@
+//! `--against-ref` in repositories that a pull request, or somebody before it, prepared. git must run
+//! no program that one of their files names.
+
+use std::fs;
+
+use crate::folder::{Folder, Ran, on_delete};
+
+/// A repository whose work tree is what a pull request contains.
+fn repository() -> Folder {
+    let folder = Folder::new([("deploy/a.yaml", on_delete("agent", "").as_str())]);
+    folder.commit();
+    folder
+}
+
+/// `setguard check . --against-ref REF` in a folder of it.
+fn against(folder: &Folder, at: &str, reference: &str) -> Ran {
+    let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+    let args = ["check", ".", "--against-ref", reference, "--new-only"];
+    Ran::from(command.args(args).current_dir(folder.path(at)).output().unwrap())
+}
+
+/// A commit that no repository has.
+const MISSING: &str = "1234567812345678123456781234567812345678";
+
+/// A configuration in which everything that names a program names one that leaves a file `ran`. Commits
+/// that are missing are promised by a remote at this address.
+fn hostile(folder: &Folder, url: &str) -> String {
+    let touch = format!("touch {}", folder.path("ran").display());
+    format!(
+        "[core]\n\trepositoryformatversion = 1\n\tsshCommand = {touch} #\n\tfsmonitor = {touch}\n\
+         \tpager = {touch}\n\tgitProxy = {touch}\n\thooksPath = hooks\n\talternateRefsCommand = {touch}\n\
+         \taskPass = {touch}\n\teditor = {touch}\n\
+         [extensions]\n\tpartialClone = origin\n\
+         [remote \"origin\"]\n\tpromisor = true\n\turl = {url}\n\tuploadpack = {touch} #\n\tproxy = ext::{touch}\n\
+         [credential]\n\thelper = !{touch}\n[protocol]\n\tallow = always\n[protocol \"ext\"]\n\tallow = always\n\
+         [alias]\n\trev-parse = !{touch}\n\tls-tree = !{touch}\n\tcat-file = !{touch}\n\
+         [diff]\n\texternal = {touch}\n[filter \"x\"]\n\tsmudge = {touch}\n\tclean = {touch}\n\trequired = true\n\
+         [diff \"x\"]\n\ttextconv = {touch}\n[gpg]\n\tprogram = {touch}\n[log]\n\tshowSignature = true\n\
+         [pager]\n\tls-tree = {touch}\n\trev-parse = {touch}\n\
+         [url \"ext::{touch} \"]\n\tinsteadOf = https://\n[uploadpack]\n\tpackObjectsHook = {touch}\n"
+    )
+}
+
+/// Addresses of remotes, each of which makes git run something if it fetches.
+fn urls(folder: &Folder) -> [String; 4] {
+    let touch = format!("touch {}", folder.path("ran").display());
+    [
+        "ssh://host/path".to_owned(),
+        format!("ext::{touch}"),
+        "https://host/path".to_owned(),
+        folder.0.path().display().to_string(),
+    ]
+}
+
+/// Writes what a bare repository consists of.
+fn plant(folder: &Folder, at: &str, config: &str) {
+    folder.write(&format!("{at}/HEAD"), "ref: refs/heads/main\n");
+    folder.write(&format!("{at}/config"), config);
+    folder.write(&format!("{at}/refs/heads/main"), format!("{MISSING}\n"));
+    folder.write(&format!("{at}/objects/info/keep"), "");
+    let hook = format!("#!/bin/sh\ntouch {}\n", folder.path("ran").display());
+    folder.write(&format!("{at}/hooks/reference-transaction"), hook);
+    folder.write(".gitattributes", "*.yaml filter=x diff=x\n");
+}
+
+#[test]
+fn a_folder_that_looks_like_a_bare_repository_is_no_repository() {
+    for bare in ["bare = true", "bare = false\n\tworktree = ."] {
+        let folder = repository();
+        for url in urls(&folder) {
+            let config = hostile(&folder, &url).replace("[core]", &format!("[core]\n\t{bare}"));
+            plant(&folder, "deploy", &config);
+            // `main` is a commit of the real repository, and the other one is nobody's.
+            for (reference, code) in [("main", 0), (MISSING, 2)] {
+                let ran = against(&folder, "deploy", reference);
+                assert!(!folder.path("ran").exists(), "{url}: {ran:?}");
+                assert_eq!(ran.code, code, "{url}: {ran:?}");
+            }
+        }
+    }
+}
+
+/// Without a real repository above, there is none.
+#[test]
+fn a_bare_repository_without_a_git_folder_is_not_used() {
+    let folder = Folder::new([("deploy/a.yaml", on_delete("agent", "").as_str())]);
+    let config = hostile(&folder, "ssh://host/path");
+    plant(&folder, "deploy", &config.replace("[core]", "[core]\n\tbare = false\n\tworktree = ."));
+    let ran = against(&folder, "deploy", "main");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("there is no .git in this folder or above"), "{ran:?}");
+    assert!(!folder.path("ran").exists(), "{ran:?}");
+}
+
+/// An archive that is unpacked, unlike a commit, can contain a `.git`.
+#[test]
+fn a_git_folder_with_a_hostile_configuration_runs_nothing() {
+    let folder = repository();
+    for url in urls(&folder) {
+        fs::write(folder.path(".git/config"), hostile(&folder, &url)).unwrap();
+        plant(&folder, ".git/planted", "");
+        for (reference, code) in [("HEAD", 0), (MISSING, 2)] {
+            let ran = against(&folder, "deploy", reference);
+            assert!(!folder.path("ran").exists(), "{url}: {ran:?}");
+            assert_eq!(ran.code, code, "{url}: {ran:?}");
+        }
+    }
+}
+
+/// `.git` is a file in a worktree and in a submodule.
+#[test]
+fn a_git_file_leads_to_its_repository_and_nowhere_else() {
+    let folder = repository();
+    let tree = folder.path("tree");
+    folder.git(&format!("worktree add -q --detach {}", tree.display()));
+    assert_eq!(against(&folder, "tree/deploy", "main").code, 0);
+
+    let config = hostile(&folder, "ssh://host/path");
+    plant(&folder, "store", &config.replace("[core]", "[core]\n\tbare = false"));
+    folder.write("tree/.git", "gitdir: ../store\n");
+    let ran = against(&folder, "tree/deploy", "main");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    folder.write("tree/.git", "no repository\n");
+    let ran = against(&folder, "tree/deploy", "main");
+    assert!(ran.code == 2 && ran.stderr.contains("names no repository"), "{ran:?}");
+    // An empty folder is none, and the repository above is not used instead.
+    fs::remove_file(folder.path("tree/.git")).unwrap();
+    fs::create_dir(folder.path("tree/.git")).unwrap();
+    let ran = against(&folder, "tree/deploy", "main");
+    assert!(ran.code == 2 && ran.stderr.contains("needs a git repository"), "{ran:?}");
+    assert!(!folder.path("ran").exists(), "{ran:?}");
+}
+
+/// A hook of git has variables that lead elsewhere.
+#[test]
+fn variables_of_git_do_not_choose_the_repository() {
+    let (folder, other) = (repository(), repository());
+    other.write("deploy/a.yaml", on_delete("other", ""));
+    other.git("commit -q -a -m second");
+    let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+    let touch = format!("touch {}", folder.path("ran").display());
+    command.args(["check", "deploy", "--against-ref", "HEAD", "--new-only"]);
+    for (name, value) in [
+        ("GIT_DIR", other.path(".git").display().to_string()),
+        ("GIT_WORK_TREE", other.0.path().display().to_string()),
+        ("GIT_OBJECT_DIRECTORY", other.path(".git/objects").display().to_string()),
+        ("GIT_INDEX_FILE", "index".to_owned()),
+        ("GIT_SSH_COMMAND", touch.clone()),
+        ("GIT_EXTERNAL_DIFF", touch.clone()),
+        ("GIT_CONFIG_PARAMETERS", format!("'core.fsmonitor'='{touch}'")),
+        ("GIT_TRACE", folder.path("ran").display().to_string()),
+    ] {
+        command.env(name, value);
+    }
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("1 finding not new"), "{ran:?}");
+    assert!(!folder.path("ran").exists(), "{ran:?}");
+}
+
+/// The objects that a replace ref or a partial clone lacks are not made up.
+#[test]
+fn a_missing_object_is_an_error_that_says_why() {
+    let folder = repository();
+    folder.git("config extensions.partialClone origin");
+    folder.git("config remote.origin.url ssh://host/path");
+    folder.git("config remote.origin.promisor true");
+    let listed = folder.command("git").args(["rev-parse", "HEAD:deploy/a.yaml"]).output().unwrap();
+    let id = Ran::from(listed).stdout.trim().to_owned();
+    let object = folder.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+    fs::remove_file(object).unwrap();
+    let ran = against(&folder, "deploy", "HEAD");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("A partial clone lacks objects"), "{ran:?}");
+    assert!(ran.stderr.contains("deploy/a.yaml"), "{ran:?}");
+}
