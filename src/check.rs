@@ -201,7 +201,7 @@ fn load_policy(args: &CheckArgs, repository: &Repository) -> anyhow::Result<Opti
     let mut policy = args.policy.clone();
     if policy.policy.is_none()
         && !args.no_config
-        && let Some(found) = discover(repository)
+        && let Some(found) = discover(repository).map_err(anyhow::Error::msg)?
     {
         let _ = writeln!(Printable::new(anstream::stderr()), "policy: {}", found.display());
         policy.policy = Some(found);

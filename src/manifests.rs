@@ -3,6 +3,7 @@
 pub(crate) mod document;
 mod encoding;
 pub(crate) mod excerpt;
+pub(crate) mod files;
 pub(crate) mod git;
 pub(crate) mod id;
 pub(crate) mod layout;

@@ -30,7 +30,8 @@ use super::{
 use crate::{
     exit::Exit,
     manifests::{
-        replace::replace,
+        files::{self, LARGEST},
+        replace::{Replacement, replace_all},
         source::{self, Source},
         volumes,
     },
@@ -83,14 +84,17 @@ pub(super) fn run(
     let judge = Judge::new(policy, &previous, Verb::default(), beside, strictness);
     let reach = if args.not_safe { Reach::Unsafe } else { Reach::Safe };
     let mut exit = Exit::Clean;
+    let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
     for source in source::sources(paths).filter_map(Result::ok) {
         let is_named = source.is_named();
         let (Source::File(path) | Source::FileInFolder(path)) = source else { continue };
         // What cannot be read, or not without a loss, is left for the check to report.
-        let Some(text) = fs::read(&path).ok().and_then(|bytes| String::from_utf8(bytes).ok())
-        else {
+        let bytes = files::read_regular(&path, LARGEST).ok();
+        let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else { continue };
+        let target = fs::canonicalize(&path).unwrap_or_default();
+        if replacements.iter().any(|it| it.target() == target) {
             continue;
-        };
+        }
         let name = path.display();
         let mended = Mender::new(&judge, is_named, reach).mend(&text);
         for note in mended.left {
@@ -108,12 +112,16 @@ pub(super) fn run(
                 writeln!(say, "note: {name}: these change what happens in the cluster: {rules}")?;
             }
         } else {
-            replace(&path, mended.text.as_bytes())
-                .map_err(|error| anyhow::anyhow!("{name}: cannot be written: {error}"))?;
+            let new = Replacement::new(&path, Some(text.as_bytes()), mended.text.as_bytes());
+            replacements.push(new.map_err(|error| {
+                anyhow::anyhow!("{name}: cannot be written: {error}; no file was changed")
+            })?);
             let findings = if mended.count == 1 { "finding" } else { "findings" };
-            writeln!(say, "fixed: {name}: {} {findings}", mended.count)?;
+            fixed.push(format!("fixed: {name}: {} {findings}", mended.count));
         }
     }
+    replace_all(&replacements).map_err(anyhow::Error::msg)?;
+    fixed.iter().try_for_each(|line| writeln!(say, "{line}"))?;
     Ok(args.dry_run.then_some(exit))
 }
 

@@ -1,40 +1,149 @@
-//! Replaces a file as a whole.
+//! Replaces files as a whole.
 
 #![expect(clippy::disallowed_methods, reason = "files are written here")]
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, Metadata},
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-/// Replaces what a file contains, or creates it. Whoever reads it at the same time gets the old or the
-/// new text, never a part. A symbolic link stays, and its target is replaced; permissions stay.
-///
-/// # Errors
-/// When the file, or another one beside it, cannot be written. Then the file is as before.
-pub(crate) fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    let target = match fs::canonicalize(path) {
-        Ok(target) => target,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
-        Err(error) => return Err(error),
-    };
-    let permissions = fs::metadata(&target).ok().map(|metadata| metadata.permissions());
-    if permissions.as_ref().is_some_and(fs::Permissions::readonly) {
-        return Err(io::ErrorKind::PermissionDenied.into());
-    }
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let beside = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    let written = File::create_new(&beside).and_then(|mut file| {
+/// A new text for a file, in a file beside it that takes its place.
+#[derive(Debug)]
+pub(crate) struct Replacement {
+    target: PathBuf,
+    /// The text that the target had, if that was read.
+    old: Option<Vec<u8>>,
+    beside: PathBuf,
+}
+
+impl Replacement {
+    /// Writes the new text. The file stays as it is until [`commit`](Self::commit). Of a symbolic link
+    /// the target is replaced.
+    ///
+    /// # Errors
+    /// When the file isn't regular, has another hard link, is read-only, or belongs to somebody whose
+    /// file this process can't create; and when the new text can't be written.
+    pub(crate) fn new(path: &Path, old: Option<&[u8]>, text: &[u8]) -> io::Result<Self> {
+        let target = match fs::canonicalize(path) {
+            Ok(target) => target,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+            Err(error) => return Err(error),
+        };
+        let about = fs::metadata(&target).ok();
+        about.as_ref().map_or(Ok(()), is_replaceable)?;
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let beside = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        let mut file = File::create_new(&beside)?;
+        // Dropped from here on, it removes its file.
+        let replacement = Replacement { target, old: old.map(<[u8]>::to_owned), beside };
         file.write_all(text)?;
-        if let Some(permissions) = permissions {
-            file.set_permissions(permissions)?;
+        if let Some(about) = about {
+            keep_owner(&replacement.beside, &about)?;
+            file.set_permissions(about.permissions())?;
         }
         file.sync_all()?;
-        fs::rename(&beside, &target)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
+        Ok(replacement)
     }
-    written
+
+    /// The file that it replaces.
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Puts the new text into its place. A reader gets the old or the new text, never a part.
+    ///
+    /// # Errors
+    /// When that fails. Then the file is as before.
+    pub(crate) fn commit(&self) -> io::Result<()> {
+        fs::rename(&self.beside, &self.target)
+    }
+
+    /// Whether the file still has the text that was read.
+    fn is_current(&self) -> bool {
+        self.old.as_ref().is_none_or(|old| fs::read(&self.target).is_ok_and(|now| now == *old))
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        // After a commit there is none.
+        let _ = fs::remove_file(&self.beside);
+    }
+}
+
+/// Replaces all files or none.
+///
+/// # Errors
+/// When one of them has changed since it was read, or can't be replaced: a sentence that names it.
+pub(crate) fn replace_all(replacements: &[Replacement]) -> Result<(), String> {
+    if let Some(changed) = replacements.iter().find(|it| !it.is_current()) {
+        let name = changed.target.display();
+        return Err(format!("{name} has changed since it was read; no file was changed"));
+    }
+    for (done, replacement) in replacements.iter().enumerate() {
+        let Err(error) = replacement.commit() else { continue };
+        let name = replacement.target.display();
+        let kept: Vec<_> = replacements.iter().take(done).filter(|it| !restore(it)).collect();
+        let kept: Vec<_> = kept.iter().map(|it| it.target.display().to_string()).collect();
+        let rest = match kept.as_slice() {
+            [] => "no file was changed".to_owned(),
+            some => format!("these have the new text: {}", some.join(", ")),
+        };
+        return Err(format!("{name}: cannot be written: {error}; {rest}"));
+    }
+    Ok(())
+}
+
+/// Replaces the text of a file, or creates it.
+///
+/// # Errors
+/// As [`Replacement::new`].
+pub(crate) fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    Replacement::new(path, None, text)?.commit()
+}
+
+/// Puts the old text back. Returns whether that worked.
+fn restore(done: &Replacement) -> bool {
+    done.old.as_ref().is_some_and(|old| replace(&done.target, old).is_ok())
+}
+
+fn is_replaceable(about: &Metadata) -> io::Result<()> {
+    if !about.is_file() {
+        return Err(io::Error::other("it isn't a regular file"));
+    }
+    if about.permissions().readonly() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    if hard_links(about) > 1 {
+        return Err(io::Error::other("it has another hard link, which would keep the old text"));
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn hard_links(about: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(about)
+}
+
+#[cfg(not(unix))]
+fn hard_links(_: &Metadata) -> u64 {
+    1
+}
+
+/// Gives a new file the owner and the group of the one that it replaces.
+#[cfg(unix)]
+fn keep_owner(new: &Path, about: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let own = fs::metadata(new)?;
+    if (own.uid(), own.gid()) == (about.uid(), about.gid()) {
+        return Ok(());
+    }
+    chown(new, Some(about.uid()), Some(about.gid()))
+        .map_err(|error| io::Error::new(error.kind(), format!("its owner can't be kept: {error}")))
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &Path, _: &Metadata) -> io::Result<()> {
+    Ok(())
 }

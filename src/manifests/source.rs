@@ -3,18 +3,17 @@
 #![expect(clippy::disallowed_methods, reason = "files are read here")]
 
 use std::{
-    cell::OnceCell,
+    cell::{OnceCell, RefCell},
     collections::VecDeque,
-    fs,
-    io::Read,
     path::{Path, PathBuf},
 };
 
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use super::{
     encoding,
     excerpt::{Excerpt, Lines},
+    files::{self, Fence, LARGEST, LARGEST_IN_FOLDER},
     layout::Layout,
 };
 use crate::yaml::Mark;
@@ -52,16 +51,18 @@ impl Source {
 
     /// Reads it. An error names the file, what is wrong and what to do.
     pub(crate) fn read(self) -> Result<Source, String> {
+        self.read_at_most(LARGEST)
+    }
+
+    /// Reads it if it has at most so many bytes.
+    pub(crate) fn read_at_most(self, most: u64) -> Result<Source, String> {
         let is_named = self.is_named();
         let (name, bytes) = match self {
-            Source::File(path) | Source::FileInFolder(path) => {
-                let name = path.display().to_string();
-                (name, fs::read(path))
+            Source::File(path) => (path.display().to_string(), files::read(&path, most)),
+            Source::FileInFolder(path) => {
+                (path.display().to_string(), files::read_regular(&path, LARGEST_IN_FOLDER))
             }
-            Source::Stdin => {
-                let mut bytes = Vec::new();
-                (STDIN.to_owned(), std::io::stdin().read_to_end(&mut bytes).map(|_| bytes))
-            }
+            Source::Stdin => (STDIN.to_owned(), files::at_most(std::io::stdin(), most)),
             text @ Source::Text { .. } => return Ok(text),
         };
         let bytes = bytes.map_err(|error| format!("{name}: cannot be read: {error}"))?;
@@ -196,22 +197,43 @@ pub(crate) fn list(paths: &[PathBuf]) -> Listing {
 
 fn list_folder(folder: &Path, listing: &mut Listing) {
     let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
+    let (fence, left_out) = (Fence::around(folder), RefCell::new(Vec::new()));
+    let leave_out = |path: &Path, why: &str| {
+        left_out.borrow_mut().push(format!("{} is not read: {why}", path.display()));
+    };
+    let leads_out = |entry: &DirEntry| {
+        let leads_out = entry.path_is_symlink() && !fence.has(entry.path(), &[]);
+        if leads_out && (entry.file_type().is_dir() || is_manifest(entry.path())) {
+            leave_out(entry.path(), "the link leads out of the folder, or to a hidden file");
+        }
+        leads_out
+    };
     let files: Vec<_> = WalkDir::new(folder)
         .follow_links(true)
         .sort_by_file_name()
         .into_iter()
-        .filter_entry(move |entry| entry.depth() == 0 || !is_hidden(entry.file_name()))
+        .filter_entry(|entry| {
+            entry.depth() == 0 || !is_hidden(entry.file_name()) && !leads_out(entry)
+        })
         .filter_map(|entry| match entry {
             Ok(entry) if entry.file_type().is_dir() => None,
             Ok(entry) => {
-                let path = entry.into_path();
-                (is_manifest(&path) || Layout::is_about(&path)).then_some(Ok(path))
+                let is_read = is_manifest(entry.path()) || Layout::is_about(entry.path());
+                let is_regular = entry.file_type().is_file();
+                if is_read && !is_regular {
+                    leave_out(entry.path(), "it isn't a regular file");
+                }
+                (is_read && is_regular).then(|| Ok(entry.into_path()))
             }
             Err(error) => Some(Err(format!("cannot be read: {error}"))),
         })
         .collect();
     let about = files.iter().flatten().map(PathBuf::as_path).filter(|path| Layout::is_about(path));
-    let layout = Layout::of(about, &|path| fs::read_to_string(path).ok());
+    let layout = Layout::of(about, &|path| {
+        let bytes = files::read_regular(path, LARGEST_IN_FOLDER).ok()?;
+        String::from_utf8(bytes).ok()
+    });
+    listing.notes.append(&mut left_out.take());
     listing.notes.extend(layout.notes());
     let read = files
         .into_iter()

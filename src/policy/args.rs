@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf};
 use super::Policy;
 use crate::{
     kubernetes::cluster::{self, Version},
-    manifests::source::Source,
+    manifests::{files::LARGEST_POLICY, source::Source},
     yaml::Problem,
 };
 
@@ -75,8 +75,8 @@ impl PolicyArgs {
     /// When it cannot be read.
     pub fn read(&self) -> Result<Option<String>, PolicyError> {
         let Some(path) = &self.policy else { return Ok(None) };
-        let source = Source::File(path.clone()).read().map_err(PolicyError::Read)?;
-        Ok(Some(source.text().to_owned()))
+        let read = Source::File(path.clone()).read_at_most(LARGEST_POLICY);
+        Ok(Some(read.map_err(PolicyError::Read)?.text().to_owned()))
     }
 
     /// Parses the text of the policy file, or takes the default policy if there is none, and

@@ -4,20 +4,32 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::manifests::repository::Repository;
+use crate::manifests::{files::Fence, repository::Repository};
 
 /// Where a policy is looked for in each folder; the first one counts.
 const NAMES: [&str; 3] = ["setguard.yaml", ".setguard.yaml", ".github/setguard.yaml"];
 
 /// The nearest policy file from the working folder up to the root of the repository, as a path
 /// relative to the working folder if it is in it.
-pub(crate) fn discover(repository: &Repository) -> Option<PathBuf> {
+///
+/// # Errors
+/// When it isn't a regular file of the repository: a link may lead to a secret.
+pub(crate) fn discover(repository: &Repository) -> Result<Option<PathBuf>, String> {
     let mut folders = repository.upwards().filter(|folder| !is_for_everybody(folder));
-    let found = folders.find_map(|folder| {
-        NAMES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
-    })?;
+    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|about| !about.is_dir());
+    let found = folders
+        .find_map(|folder| NAMES.iter().map(|name| folder.join(name)).find(|path| is_there(path)));
+    let Some(found) = found else { return Ok(None) };
+    let fence = repository.upwards().last().map(Fence::around);
+    if !found.is_file() || !fence.is_some_and(|it| it.has(&found, &[".setguard.yaml", ".github"])) {
+        return Err(format!(
+            "{} isn't used as the policy, because it isn't a regular file in the repository; name the \
+             file with --policy, or give --no-config",
+            found.display()
+        ));
+    }
     let here = repository.upwards().next().and_then(|here| found.strip_prefix(here).ok());
-    Some(here.map_or_else(|| found.clone(), Path::to_owned))
+    Ok(Some(here.map_or_else(|| found.clone(), Path::to_owned)))
 }
 
 /// Whether everybody may put files into a folder that they share, such as `/tmp`. What is found there

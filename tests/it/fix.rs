@@ -461,6 +461,36 @@ fn links_and_permissions_stay() {
     assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 2);
 }
 
+#[cfg(unix)]
+#[test]
+fn all_files_are_fixed_or_none() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let faulty = on_delete("agent", "");
+    let outside = Folder::new([("b.yaml", faulty.as_str())]);
+    let folder = Folder::new([("a.yaml", faulty.as_str()), ("z.yaml", &on_delete("z", ""))]);
+    fs::hard_link(folder.path("z.yaml"), outside.path("other")).unwrap();
+    let ran = folder.check(". --fix");
+    assert!(ran.code == 2 && ran.stderr.contains("z.yaml: cannot be written"), "{ran:?}");
+    assert!(ran.stderr.contains("another hard link") && !ran.stderr.contains("fixed:"), "{ran:?}");
+    assert_eq!(folder.read("a.yaml"), faulty);
+    assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 2, "no other file is left");
+
+    // A link out of the folder is not followed, and what it leads to is not written.
+    fs::remove_file(outside.path("other")).unwrap();
+    symlink(outside.path("b.yaml"), folder.path("b.yaml")).unwrap();
+    fs::set_permissions(folder.path("a.yaml"), fs::Permissions::from_mode(0o600)).unwrap();
+    let ran = folder.check(". --fix");
+    assert_eq!(ran.stderr.matches("fixed:").count(), 2, "{ran:?}");
+    assert!(ran.stderr.contains("b.yaml is not read: the link leads out of the folder"), "{ran:?}");
+    assert_eq!(outside.read("b.yaml"), faulty);
+    let mode = fs::metadata(folder.path("a.yaml")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // Whoever names a link means the file.
+    let ran = folder.check("b.yaml b.yaml --fix");
+    assert_eq!(ran.stderr.matches("fixed:").count(), 1, "{ran:?}");
+    assert!(!outside.read("b.yaml").contains("rollingUpdate"));
+}
+
 #[test]
 fn a_file_that_cannot_be_read_or_written_is_left() {
     let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);

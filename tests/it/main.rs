@@ -34,6 +34,7 @@ mod crowd;
 mod daemon;
 mod discovery;
 mod door;
+mod files;
 mod fix;
 mod folder;
 mod generated;
