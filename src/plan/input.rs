@@ -16,6 +16,7 @@ use crate::{
         volumes,
     },
     object::storage::Storage,
+    report,
     yaml::{self, Problem},
 };
 
@@ -86,7 +87,9 @@ impl Input {
 
 fn texts(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Source> {
     let mut texts = Vec::new();
-    for source in source::sources(paths) {
+    let listing = source::list(paths);
+    listing.notes.iter().for_each(|note| report::note(note));
+    for source in listing.sources {
         match source.and_then(Source::read) {
             Ok(source) => texts.push(source),
             Err(message) => complain(message),
