@@ -5,6 +5,7 @@
 mod cluster_reports;
 mod collections;
 mod found;
+mod guard;
 mod judge;
 mod metrics;
 mod scan;
@@ -24,6 +25,7 @@ use tokio::{
 
 use self::{
     cluster_reports::{ClusterReports, Unwritten},
+    guard::Guard,
     judge::Judge,
     metrics::Metrics,
     scan::{Seen, scan},
@@ -51,13 +53,14 @@ const TICK: Duration = Duration::from_millis(200);
 ///
 /// Reads the cluster with the kubeconfig, or as a pod of the cluster, and changes nothing unless
 /// --cluster-reports is set. Judges each DaemonSet and StatefulSet as it is stored, together with the
-/// objects around it, and its status. Never reads Secrets or ConfigMaps; lists the pods of a
+/// objects around it, and its status. If setguard is registered as a webhook, checks that the API server
+/// calls it. Never reads Secrets or ConfigMaps; lists the pods of a
 /// namespace only if a set in it is not healthy. What may not be read is named, and the rest is done.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes:
   0  nothing is wrong that would be denied
-  1  something is wrong that would be denied
+  1  something is wrong that would be denied, or setguard is registered as a webhook and is not called
   2  wrong usage, an invalid policy, no cluster, or an answer that cannot be read; with --strict also
      if something may not be read
   130, 143  a signal has ended it
@@ -200,12 +203,18 @@ async fn audit(
         Err(Unwritten::NotServed(why)) => seen.missing.notes.push(why),
         Err(Unwritten::Failed(why)) => seen.missing.failures.push(why),
     }
-    finish(seen, reports, metrics, &judge, args)
+    // Who audits some namespaces may not be allowed to see more.
+    let guard = match namespaces.is_empty() {
+        true => guard::look(&reader, judge.now).await,
+        false => Guard::default(),
+    };
+    finish(seen, guard, reports, metrics, &judge, args)
 }
 
 /// Reports what was found.
 fn finish(
     seen: Seen,
+    guard: Guard,
     mut reports: Reports,
     metrics: Option<Metrics>,
     judge: &Judge<'_>,
@@ -215,7 +224,7 @@ fn finish(
     let mut exit = Exit::Clean;
     let mut summary = Summary { healthy: Some(found.healthy()), ..Summary::default() };
     missing.notes.iter().for_each(|note| reports.note(note));
-    for note in missing.forbidden() {
+    for note in missing.forbidden().chain(guard.notes) {
         if args.strict {
             exit = Exit::Error;
             reports.failure(&note);
@@ -228,6 +237,10 @@ fn finish(
         reports.failure(failure);
     }
     summary.is_incomplete = missing.is_incomplete;
+    for problem in &guard.problems {
+        reports.failure(problem);
+    }
+    let unguarded = if guard.problems.is_empty() { Exit::Clean } else { Exit::Denied };
     let mut occurrences = Occurrences::default();
     for mut object in found.worst_first() {
         for diagnostic in &mut object.diagnostics {
@@ -244,5 +257,5 @@ fn finish(
         let ended = Timestamp::now();
         metrics.write(ended.duration_since(judge.now), ended)?;
     }
-    Ok(if args.exit_zero { exit } else { exit.and(summary.exit()) })
+    Ok(if args.exit_zero { exit } else { exit.and(unguarded).and(summary.exit()) })
 }

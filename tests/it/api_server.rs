@@ -16,7 +16,14 @@ use std::{
 use serde_json::{Value, json};
 
 /// The groups that every API server has.
-const BUILT_IN: [&str; 4] = ["apps", "policy", "scheduling.k8s.io", "storage.k8s.io"];
+const BUILT_IN: [&str; 6] = [
+    "admissionregistration.k8s.io",
+    "apps",
+    "discovery.k8s.io",
+    "policy",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+];
 
 /// Before the names of OpenKruise's resources, whose objects have their type in lists too.
 const KRUISE: &str = "kruise:";

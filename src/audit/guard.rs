@@ -1,0 +1,187 @@
+//! setguard's own webhook configurations: whether the API server calls setguard by them.
+//!
+//! A configuration of setguard is one with a webhook whose name ends in `.setguard.io`, whoever wrote it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use rustls::pki_types::{CertificateDer, pem::PemObject as _};
+use serde::{Deserialize, de::DeserializeOwned};
+use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
+
+use k8s_openapi::{
+    ByteString,
+    api::{
+        admissionregistration::v1::{ServiceReference, WebhookClientConfig},
+        discovery::v1::EndpointSlice,
+    },
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+
+use crate::live::{
+    call::Problem,
+    reader::{List, Reader},
+};
+
+const KINDS: [(&str, &str); 2] = [
+    ("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
+    ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
+];
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Guard {
+    /// Why setguard does not guard what it is meant to guard.
+    pub(super) problems: Vec<String>,
+    /// What could not be read, so that this is not known.
+    pub(super) notes: Vec<String>,
+}
+
+/// Both kinds of configurations have these fields.
+#[derive(Debug, Deserialize)]
+struct Configuration {
+    metadata: ObjectMeta,
+    #[serde(default)]
+    webhooks: Vec<Webhook>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Webhook {
+    name: String,
+    client_config: WebhookClientConfig,
+    #[serde(default)]
+    rules: Vec<serde::de::IgnoredAny>,
+}
+
+impl Configuration {
+    fn is_ours(&self) -> bool {
+        self.webhooks.iter().any(|webhook| webhook.name.ends_with(".setguard.io"))
+    }
+}
+
+/// Looks at the configurations of setguard, if there are any.
+pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
+    let mut guard = Guard::default();
+    let mut services = BTreeMap::<(String, String), BTreeSet<String>>::new();
+    for (kind, plural) in KINDS {
+        let path = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
+        let read: Vec<Configuration> = match list(reader, path).await {
+            Ok(read) => read,
+            // An API server without webhooks, or one that is known to be gone.
+            Err(Problem::Absent(_) | Problem::Unreachable(_)) => continue,
+            Err(why) => {
+                let note = format!(
+                    "{plural} cannot be read, so whether setguard's webhooks apply is not known: {why}"
+                );
+                guard.notes.push(note);
+                continue;
+            }
+        };
+        for configuration in read.iter().filter(|it| it.is_ours()) {
+            let name = configuration.metadata.name.as_deref().unwrap_or_default();
+            let of = format!("{kind} {name}");
+            guard.problems.extend(faults(&of, &configuration.webhooks, now));
+            for service in configuration.webhooks.iter().filter_map(service) {
+                let key = (service.namespace.clone(), service.name.clone());
+                services.entry(key).or_default().insert(of.clone());
+            }
+        }
+    }
+    for ((namespace, name), of) in services {
+        let of = of.into_iter().collect::<Vec<_>>().join(" and ");
+        let path = format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices");
+        match list::<EndpointSlice>(reader, path).await {
+            Ok(slices) if !slices.iter().any(|slice| is_ready(slice, &name)) => {
+                guard.problems.push(format!(
+                    "Service {namespace}/{name} has no ready endpoint, so each call of the API server \
+                     by {of} fails: is a pod of setguard ready, and does the Service exist?"
+                ));
+            }
+            Ok(_) | Err(Problem::Unreachable(_)) => {}
+            Err(why) => guard.notes.push(format!(
+                "endpointslices in namespace {namespace} cannot be read, so whether the API server can \
+                 call setguard is not known: {why}"
+            )),
+        }
+    }
+    guard
+}
+
+/// A list, each of whose objects can be read as `T`.
+async fn list<T: DeserializeOwned>(reader: &Reader, path: String) -> Result<Vec<T>, Problem> {
+    let (mut read, mut wrong) = (Vec::new(), None);
+    let list = List { path, ..List::default() };
+    let on_page = |items: &[&serde_json::value::RawValue]| {
+        for item in items {
+            match serde_json::from_str(item.get()) {
+                Ok(object) => read.push(object),
+                Err(error) => wrong = Some(error),
+            }
+        }
+    };
+    reader.list(&list, on_page).await?;
+    wrong.map_or(Ok(read), |error| Err(Problem::failed(error)))
+}
+
+/// Why the API server does not call setguard by these webhooks, or its calls fail.
+fn faults(of: &str, webhooks: &[Webhook], now: Timestamp) -> Vec<String> {
+    let mut faults = Vec::new();
+    let names = |is_faulty: &dyn Fn(&Webhook) -> bool| {
+        let faulty = webhooks.iter().filter(|webhook| is_faulty(webhook));
+        faulty.map(|webhook| webhook.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let without_rules = names(&|webhook| webhook.rules.is_empty());
+    if !without_rules.is_empty() {
+        faults.push(format!(
+            "{of} has no rules for {without_rules}: the API server does not call setguard by it, and \
+             nothing that it is for is checked. The log of setguard says why"
+        ));
+    }
+    let expired = names(&|webhook| {
+        webhook.client_config.ca_bundle.as_ref().is_some_and(|it| has_expired(it, now))
+    });
+    if !expired.is_empty() {
+        faults.push(format!(
+            "the CA in {of} has expired, so each call of the API server fails: {expired}"
+        ));
+    }
+    let without_ca = |webhook: &Webhook| {
+        let bundle = &webhook.client_config.ca_bundle;
+        service(webhook).is_some() && bundle.as_ref().is_none_or(|bundle| bundle.0.is_empty())
+    };
+    let without_ca = names(&without_ca);
+    if !without_ca.is_empty() {
+        faults.push(format!(
+            "{of} has no caBundle, so each call of the API server fails: {without_ca}"
+        ));
+    }
+    faults
+}
+
+fn service(webhook: &Webhook) -> Option<&ServiceReference> {
+    webhook.client_config.service.as_ref()
+}
+
+/// Whether no certificate of a bundle is valid any more.
+fn has_expired(bundle: &ByteString, now: Timestamp) -> bool {
+    let mut certificates =
+        CertificateDer::pem_slice_iter(&bundle.0).map_while(Result::ok).peekable();
+    certificates.peek().is_some()
+        && certificates.all(|der| {
+            let read = X509Certificate::from_der(&der);
+            read.is_ok_and(|(_, it)| it.validity().not_after.timestamp() < now.as_second())
+        })
+}
+
+/// Whether a slice of this Service has an endpoint that gets requests.
+fn is_ready(slice: &EndpointSlice, service: &str) -> bool {
+    let labels = slice.metadata.labels.as_ref();
+    let of = labels.and_then(|labels| labels.get("kubernetes.io/service-name"));
+    of.is_some_and(|it| it == service)
+        && slice
+            .endpoints
+            .iter()
+            .flatten()
+            .any(|endpoint| endpoint.conditions.as_ref().and_then(|it| it.ready).unwrap_or(true))
+}

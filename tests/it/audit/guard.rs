@@ -1,0 +1,124 @@
+//! Whether setguard's own webhook configurations guard anything.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use rcgen::{CertificateParams, KeyPair};
+use serde_json::{Value, json};
+use setguard::server::webhooks;
+
+use super::{COVERED, Cluster, stored};
+
+/// A CA that is valid until this year, as a `caBundle`.
+fn bundle(last_year: i32) -> String {
+    let mut params = CertificateParams::new([]).unwrap();
+    params.not_before = rcgen::date_time_ymd(2000, 1, 1);
+    params.not_after = rcgen::date_time_ymd(last_year, 1, 1);
+    let made = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+    STANDARD.encode(made.pem())
+}
+
+/// A configuration as the chart installs it, when it is armed.
+fn configuration(kind: &str, last_year: i32) -> Value {
+    let service = json!({ "name": "setguard", "namespace": "guards", "path": "/", "port": 443 });
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
+        "metadata": { "name": "guard" },
+        "webhooks": [{
+            "name": "validate.setguard.io",
+            "clientConfig": { "service": service, "caBundle": bundle(last_year) },
+            "rules": [{ "resources": ["daemonsets"] }],
+        }],
+    })
+}
+
+fn slice(of: &str, ready: bool) -> Value {
+    json!({
+        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+        "metadata": {
+            "name": of, "namespace": "guards", "labels": { "kubernetes.io/service-name": of },
+        },
+        "endpoints": [{ "addresses": ["10.0.0.1"], "conditions": { "ready": ready } }],
+    })
+}
+
+/// A cluster in which nothing is wrong, but perhaps with setguard.
+fn cluster(configuration: &Value, slice: &Value) -> Cluster {
+    let cluster = Cluster::new().rules(COVERED, "");
+    cluster.has("daemonsets", &stored("DaemonSet", "shop", "agent"));
+    cluster.has("validatingwebhookconfigurations", configuration);
+    cluster.has("endpointslices", slice);
+    cluster
+}
+
+/// What is said about a guard that is not what it seems to be; the audit then ends with 1.
+fn said(configuration: &Value, slice: &Value) -> String {
+    let cluster = cluster(configuration, slice);
+    let report = cluster.json(1, &["--policy", ".quiet.yaml"]);
+    let failures = report["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), 1, "{report}");
+    let code = cluster.run(&["--policy", ".quiet.yaml", "--exit-zero"]).code;
+    assert_eq!(code, 0, "--exit-zero");
+    failures[0].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_guard_that_does_not_guard_is_reported() {
+    let kind = "ValidatingWebhookConfiguration";
+    let armed = configuration(kind, 2100);
+    let up = slice("setguard", true);
+    let fine = cluster(&armed, &up);
+    assert_eq!(fine.json(0, &["--policy", ".quiet.yaml"])["failures"], Value::Null);
+
+    let mut unarmed = armed.clone();
+    unarmed["webhooks"][0].as_object_mut().unwrap().remove("rules");
+    let why = said(&unarmed, &up);
+    assert!(
+        why.starts_with(&format!("{kind} guard has no rules for validate.setguard.io")),
+        "{why}"
+    );
+    unarmed["webhooks"][0]["rules"] = json!([]);
+    assert_eq!(said(&unarmed, &up), why);
+
+    let why = said(&configuration(kind, 2020), &up);
+    assert!(why.contains("the CA in") && why.contains("has expired"), "{why}");
+
+    let mut bare = armed.clone();
+    bare["webhooks"][0]["clientConfig"].as_object_mut().unwrap().remove("caBundle");
+    let why = said(&bare, &up);
+    assert!(why.contains("has no caBundle"), "{why}");
+
+    for down in [slice("setguard", false), slice("another", true)] {
+        let why = said(&armed, &down);
+        assert!(why.starts_with("Service guards/setguard has no ready endpoint"), "{why}");
+        assert!(why.contains(&format!("by {kind} guard")), "{why}");
+    }
+}
+
+#[test]
+fn what_others_have_registered_is_left_alone() {
+    let mut foreign = configuration("ValidatingWebhookConfiguration", 2020);
+    foreign["webhooks"][0]["name"] = json!("validate.example.com");
+    let cluster = cluster(&foreign, &slice("another", false));
+    assert_eq!(cluster.json(0, &["--policy", ".quiet.yaml"])["failures"], Value::Null);
+}
+
+#[test]
+fn a_guard_that_may_not_be_seen_is_not_taken_for_one_that_works() {
+    let cluster = Cluster::new().rules(COVERED, "");
+    cluster.has("daemonsets", &stored("DaemonSet", "shop", "agent"));
+    let forbidden = "validatingwebhookconfigurations";
+    cluster.api_server.change(|world| world.forbidden.insert(forbidden));
+    let report = cluster.json(0, &["--policy", ".quiet.yaml"]);
+    let note = report["notes"][0].as_str().unwrap();
+    let expected = "so whether setguard's webhooks apply is not known";
+    assert!(note.starts_with(forbidden) && note.contains(expected), "{note}");
+    assert_eq!(cluster.run(&["--policy", ".quiet.yaml", "--strict"]).code, 2);
+}
+
+/// Whoever registers by hand has no annotation and no label, and the webhooks have the same names.
+#[test]
+fn what_serve_prints_is_recognized() {
+    let printed = webhooks::yaml("127.0.0.1", 8443, "PEM").unwrap();
+    let names = printed.lines().filter(|line| line.trim_start().starts_with("name: "));
+    let names: Vec<_> = names.filter(|line| line.contains(".setguard.io")).collect();
+    assert!(names.len() >= 2, "{printed}");
+}
