@@ -3,6 +3,7 @@
 //! It is pure: the server handles HTTP, the clock and the log.
 
 mod one_pass;
+mod rehearsal;
 pub mod response;
 pub mod review;
 mod shortened;
@@ -14,6 +15,7 @@ use json_patch::PatchOperation;
 use serde_json::value::RawValue;
 
 use self::{
+    rehearsal::is_rehearsal,
     response::{ObjectRef, Response},
     review::{Operation, Rejection, Request},
 };
@@ -92,6 +94,8 @@ pub struct Record {
     pub name: String,
     /// Whether nothing will be stored.
     pub dry_run: bool,
+    /// Whether setguard itself brought about the call, to see that it is called.
+    pub is_rehearsal: bool,
 }
 
 /// An answer, and its record.
@@ -140,6 +144,7 @@ pub fn answer(
     let mut reply = Reply::new(&request);
     if is_rehearsal(&request) {
         reply.response.warn([rehearsal(endpoint)]);
+        reply.record.is_rehearsal = true;
         return reply.finish().map_err(AnswerError::Fault);
     }
     let judged = match endpoint {
@@ -156,15 +161,10 @@ pub fn answer(
     reply.finish().map_err(AnswerError::Fault)
 }
 
-/// The warning in the answer to a SelfSubjectReview. By it, a server that asks the API server for one
-/// sees that the API server can call setguard.
+/// The warning in the answer to a rehearsal. By it, the replica that sent the patch sees that the API
+/// server can call setguard.
 pub fn rehearsal(endpoint: Endpoint) -> String {
     format!("setguard.io/rehearsal: {} was called", endpoint.path())
-}
-
-fn is_rehearsal(request: &Request<'_>) -> bool {
-    let kind = &request.kind;
-    &*kind.group == "authentication.k8s.io" && &*kind.kind == "SelfSubjectReview"
 }
 
 fn validate<'a>(
@@ -312,6 +312,7 @@ impl<'a> Reply<'a> {
                 namespace: request.namespace.to_string(),
                 name: request.name.to_string(),
                 dry_run: request.dry_run.unwrap_or(false),
+                is_rehearsal: false,
             },
         }
     }

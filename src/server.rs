@@ -9,6 +9,7 @@ pub mod args;
 pub mod arming;
 mod bind;
 pub mod body;
+mod calls;
 pub mod cleanup;
 mod configuration;
 pub mod connections;
@@ -30,6 +31,7 @@ pub mod shutdown;
 pub mod stalls;
 pub mod telemetry;
 pub mod tls;
+mod uncalled;
 pub mod webhooks;
 
 use std::{
@@ -195,6 +197,9 @@ async fn serve(
         manager.start().await?;
     }
     app.set_phase(Phase::Ready);
+    if args.arming.arm_webhooks.is_none() {
+        uncalled::expect(app.clone(), args.expect_call_within);
+    }
     arming::start(app.clone(), &args.arming).await?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),

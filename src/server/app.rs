@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::{
     body::Budget,
+    calls::Calls,
     metrics::{Metrics, ReleaseSource},
 };
 use crate::{
@@ -44,6 +45,8 @@ pub struct App {
     pub live: Arc<Live>,
     /// The metrics.
     pub metrics: Metrics,
+    /// Whether an API server calls.
+    pub(crate) calls: Calls,
     /// The memory for the bodies of requests.
     pub(crate) bodies: Budget,
     /// Taken while a large review is judged. Each may take up to 24 MiB, so few are judged at once.
@@ -85,6 +88,7 @@ impl App {
             parts: Mutex::new(Parts { policy, release: None }),
             live,
             metrics,
+            calls: Calls::default(),
             bodies: Budget::of_all(),
             judging: Arc::new(Semaphore::new(LARGE_REVIEWS)),
             phase: AtomicU8::new(Phase::Starting as u8),

@@ -58,6 +58,16 @@ pub struct ServeArgs {
     /// The flags for arming the webhook configurations
     #[command(flatten)]
     pub arming: ArmingArgs,
+    /// How long to wait for the first call of an API server before a warning in the log says that
+    /// there was none; 0 means for ever. With --arm-webhooks setguard finds out by itself
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "SETGUARD_EXPECT_CALL_WITHIN",
+        default_value = "5m",
+        value_parser = duration::from_arg
+    )]
+    pub expect_call_within: Duration,
     /// The flags for the view of the cluster
     #[command(flatten)]
     pub inventory: InventoryArgs,

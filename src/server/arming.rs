@@ -3,7 +3,7 @@
 //! A webhook without rules matches nothing, so a configuration without them refuses nothing, whatever
 //! its `failurePolicy`. The chart installs it that way, with the rules in an annotation, and this
 //! module copies them to where they take effect. First it sees that the API server calls setguard: for
-//! one kind of request, a SelfSubjectReview by setguard's own account, the configuration has a rule
+//! one request, a dry-run patch of a ConfigMap by setguard's own account, the configuration has a rule
 //! from the start, and setguard answers such a call with a warning. If the warning is in the API
 //! server's response, then name, route, firewall, certificate and CA are right.
 //!
@@ -13,12 +13,14 @@
 
 mod args;
 pub(crate) mod entries;
+mod problem;
+pub(crate) mod rehearsal;
+pub(crate) mod target;
+mod why;
 
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use axum::http::{Request, Response, header};
-use http_body_util::{BodyExt as _, Limited};
 use json_patch::Patch as JsonPatch;
 use k8s_openapi::api::{
     admissionregistration::v1::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration},
@@ -27,18 +29,20 @@ use k8s_openapi::api::{
 use kube::{
     Api, Client,
     api::{ApiResource, DynamicObject, Patch},
-    client::Body,
 };
 use serde_json::{Value, json};
-use tokio::{sync::Notify, time::sleep};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep},
+};
 
 pub use self::args::ArmingArgs;
+use self::{problem::Problem, target::Target, why::Silent};
 use super::{
     app::{App, Phase},
     configuration::Configuration,
     managed::cluster::{self, CallError, call, patch_params, watch},
 };
-use crate::admission::{Endpoint, rehearsal};
 
 /// The wait after a round that failed: at first, and at most. It doubles each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -48,9 +52,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// a new connection, so several API servers behind one address take turns.
 const REHEARSALS: usize = 5;
 const PAUSE: Duration = Duration::from_millis(200);
-
-/// How much of an error is read.
-const LONGEST_ERROR: usize = 16 << 10;
 
 /// Helm writes this annotation on what it installs, and `helm template` does not. Helm deletes what
 /// it has installed whoever owns it. Some tools that apply a rendered chart do not delete objects
@@ -62,8 +63,13 @@ pub(crate) struct Arming {
     app: Arc<App>,
     name: String,
     owner: Option<String>,
+    target: Target,
     interval: Duration,
     client: Client,
+    /// The configurations that existed in the last round.
+    existing: Vec<Configuration>,
+    /// Since when the API server has accepted each rehearsal, and not called setguard.
+    silent_since: Option<Instant>,
     /// The wait after the next round that fails.
     wait: Duration,
     /// The last problem, so that the log has it once.
@@ -80,8 +86,22 @@ pub(crate) async fn start(app: Arc<App>, args: &ArmingArgs) -> anyhow::Result<()
         "--arm-webhooks: cannot find the API server: neither a kubeconfig nor a service account can \
          be used",
     )?;
-    let (owner, interval) = (args.arm_owner.clone(), args.arm_check_interval);
-    let arming = Arming { app, name, owner, interval, client, wait: FIRST_WAIT, problem: None };
+    let target = args.arm_rehearsal.clone().unwrap_or_else(|| Target {
+        namespace: client.default_namespace().to_owned(),
+        name: format!("{name}-rehearsal"),
+    });
+    let arming = Arming {
+        app,
+        name,
+        owner: args.arm_owner.clone(),
+        target,
+        interval: args.arm_check_interval,
+        client,
+        existing: Vec::new(),
+        silent_since: None,
+        wait: FIRST_WAIT,
+        problem: None,
+    };
     tokio::spawn(arming.run());
     Ok(())
 }
@@ -89,6 +109,7 @@ pub(crate) async fn start(app: Arc<App>, args: &ArmingArgs) -> anyhow::Result<()
 /// A configuration that lacks rules, and the patch with them.
 struct Unarmed {
     configuration: Configuration,
+    read: Value,
     rules: JsonPatch,
 }
 
@@ -128,6 +149,10 @@ impl Arming {
             }
             // The rules have just been written, here or by another replica.
             Ok(false) | Err(Problem::Call(CallError::Conflict(_))) => return PAUSE,
+            Err(problem @ Problem::Absent(_)) => {
+                self.report(Some(problem));
+                return self.interval;
+            }
             Err(problem) => problem,
         };
         self.report(Some(problem));
@@ -138,9 +163,14 @@ impl Arming {
 
     /// Logs a problem, once.
     fn report(&mut self, problem: Option<Problem>) {
+        let passes = matches!(problem, Some(Problem::NotYet(_)));
         let problem = problem.map(|problem| problem.to_string());
         if let Some(problem) = problem.as_ref().filter(|it| self.problem.as_ref() != Some(*it)) {
-            tracing::warn!(problem, "the webhook configurations are not as they should be yet");
+            if passes {
+                tracing::info!(problem, "the webhook configurations have no rules yet");
+            } else {
+                tracing::warn!(problem, "the webhook configurations are not as they should be yet");
+            }
         }
         self.problem = problem;
     }
@@ -153,34 +183,24 @@ impl Arming {
 
     /// Writes the rules that are missing, if the API server can call setguard. Returns whether none
     /// were.
-    async fn arm(&self) -> Result<bool, Problem> {
-        let mut unarmed = Vec::new();
-        for configuration in Configuration::ALL {
-            let armed = &self.app.metrics.armed;
-            let Some(read) = self.read(configuration).await? else {
-                armed.set(configuration, false);
-                continue;
-            };
-            let rules = entries::patch(&read).map_err(Problem::Annotation)?;
-            armed.set(configuration, rules.is_none() && entries::have_rules(&read));
-            unarmed.extend(rules.map(|rules| Unarmed { configuration, rules }));
+    async fn arm(&mut self) -> Result<bool, Problem> {
+        let unarmed = self.unarmed().await?;
+        if self.existing.is_empty() {
+            return Err(Problem::Absent(self.name.clone()));
         }
         if unarmed.is_empty() {
             return Ok(true);
         }
         // Calls would fail, or go to a replica that has only just been started.
         if let Some(why) = self.app.waiting() {
-            return Err(Problem::NotCalled(why.to_string()));
+            return Err(Problem::NotYet(why.to_string()));
         }
         for _ in 0..REHEARSALS {
-            let called = self.rehearse().await?;
-            if !unarmed.iter().all(|it| called.contains(&it.configuration)) {
-                let why = "the API server has not seen the webhook configurations yet";
-                return Err(Problem::NotCalled(why.to_owned()));
-            }
+            self.rehearse(&unarmed).await?;
             sleep(PAUSE).await;
         }
-        for Unarmed { configuration, rules } in unarmed {
+        self.silent_since = None;
+        for Unarmed { configuration, rules, .. } in unarmed {
             let kind = configuration.kind();
             let patch = Patch::<()>::Json(rules);
             let api = api(&self.client, configuration);
@@ -192,32 +212,54 @@ impl Arming {
         Ok(false)
     }
 
-    /// Lets the API server call setguard once. Returns the configurations by which it did.
-    async fn rehearse(&self) -> Result<Vec<Configuration>, Problem> {
-        // A new client has no open connections.
-        let client = cluster::client().await.map_err(|it| Problem::NotCalled(format!("{it:#}")))?;
-        let review = json!({
-            "apiVersion": "authentication.k8s.io/v1",
-            "kind": "SelfSubjectReview",
-        });
-        let request = Request::post("/apis/authentication.k8s.io/v1/selfsubjectreviews")
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(Body::from(review.to_string().into_bytes()))
-            .map_err(|error| Problem::NotCalled(error.to_string()))?;
-        let response = call("rehearsing a call".to_owned(), client.send(request)).await?;
-        if !response.status().is_success() {
-            return Err(Problem::NotCalled(message(response).await));
+    /// The configurations that lack rules.
+    async fn unarmed(&mut self) -> Result<Vec<Unarmed>, Problem> {
+        let (mut unarmed, mut existing) = (Vec::new(), Vec::new());
+        for configuration in Configuration::ALL {
+            let Some(read) = self.read(configuration).await? else {
+                self.app.metrics.armed.set(configuration, false);
+                continue;
+            };
+            existing.push(configuration);
+            let rules = entries::patch(&read).map_err(Problem::Annotation)?;
+            let is_armed = rules.is_none() && entries::have_rules(&read);
+            self.app.metrics.armed.set(configuration, is_armed);
+            unarmed.extend(rules.map(|rules| Unarmed { configuration, read, rules }));
         }
-        let warnings: Vec<_> = response.headers().get_all(header::WARNING).iter().collect();
-        let has = |endpoint| {
-            let text = rehearsal(endpoint);
-            warnings.iter().any(|it| it.to_str().is_ok_and(|it| it.contains(&text)))
+        for gone in self.existing.iter().filter(|it| !existing.contains(it)) {
+            let (kind, name) = (gone.kind(), &self.name);
+            tracing::warn!(
+                kind,
+                name,
+                "the webhook configuration was deleted: setguard is not called by it until helm \
+                 upgrade creates it again"
+            );
+        }
+        self.existing = existing;
+        Ok(unarmed)
+    }
+
+    /// Lets the API server call setguard once, by each of these configurations.
+    async fn rehearse(&mut self, unarmed: &[Unarmed]) -> Result<(), Problem> {
+        let calls = &self.app.calls;
+        let before = Configuration::ALL.map(|it| calls.rehearsals(rehearsal::endpoint(it)));
+        let rehearsed = rehearsal::rehearse(&self.target).await?;
+        let silent = unarmed.iter().find(|it| !rehearsed.called.contains(&it.configuration));
+        let Some(Unarmed { configuration, read, .. }) = silent else { return Ok(()) };
+        let endpoint = rehearsal::endpoint(*configuration);
+        let since = *self.silent_since.get_or_insert_with(Instant::now);
+        let silent = Silent {
+            target: &self.target,
+            configuration: *configuration,
+            read,
+            object: &rehearsed.object,
+            lasts: since.elapsed(),
+            was_called: self.app.calls.rehearsals(endpoint) > before[*configuration as usize],
         };
-        let called = |configuration: &Configuration| match configuration {
-            Configuration::Validating => has(Endpoint::Validate),
-            Configuration::Mutating => has(Endpoint::Mutate),
-        };
-        Ok(Configuration::ALL.into_iter().filter(called).collect())
+        Err(match silent.why() {
+            (why, true) => Problem::NotYet(why),
+            (why, false) => Problem::NotCalled(why),
+        })
     }
 
     /// Lets the Namespace own each configuration that Helm installed and nobody owns.
@@ -258,33 +300,11 @@ impl Arming {
     }
 }
 
-/// Why the configurations are not armed.
-#[derive(Debug, thiserror::Error)]
-enum Problem {
-    /// A call of the API server failed.
-    #[error(transparent)]
-    Call(#[from] CallError),
-    /// The API server does not call setguard, or its call fails.
-    #[error("{0}")]
-    NotCalled(String),
-    /// The annotation cannot be read.
-    #[error("{0}")]
-    Annotation(String),
-}
-
-fn api(client: &Client, configuration: Configuration) -> Api<DynamicObject> {
+/// Webhook configurations of this kind.
+pub(crate) fn api(client: &Client, configuration: Configuration) -> Api<DynamicObject> {
     let resource = match configuration {
         Configuration::Validating => ApiResource::erase::<ValidatingWebhookConfiguration>(&()),
         Configuration::Mutating => ApiResource::erase::<MutatingWebhookConfiguration>(&()),
     };
     Api::all_with(client.clone(), &resource)
-}
-
-/// The message of a Status, in which the API server says why its call failed.
-async fn message(response: Response<Body>) -> String {
-    let status = response.status();
-    let body = Limited::new(response.into_body(), LONGEST_ERROR).collect().await;
-    let body = body.map(|body| body.to_bytes()).unwrap_or_default();
-    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    body["message"].as_str().map_or_else(|| status.to_string(), str::to_owned)
 }

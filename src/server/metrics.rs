@@ -371,6 +371,7 @@ mod tests {
             namespace: String::new(),
             name: String::new(),
             dry_run: false,
+            is_rehearsal: false,
         }
     }
 

@@ -1,16 +1,24 @@
 //! `setguard probe`: checks as a client that a server answers correctly.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+mod armed;
+mod through;
+
+use std::{fs, path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, bail};
 use axum::http::{Request, Uri, header};
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use serde_json::{Value, json};
 
-use super::https;
+use self::armed::Expected;
+use super::{arming::target::Target, calls::PROBES, configuration::Configuration, duration, https};
 use crate::admission::Endpoint;
 
 /// Send a valid and an invalid DaemonSet to a server for review
+///
+/// It can also check that the API server calls the server: that the webhook configurations have their
+/// rules (--validating-config, --mutating-config), that a request of its own is sent to the server
+/// (--rehearsal), and that a faulty DaemonSet is refused (--namespace).
 ///
 /// Exit codes: 0 the server allowed the valid one, and denied the invalid one or warned about it; 2
 /// it did not, or did not answer.
@@ -22,6 +30,28 @@ pub struct ProbeArgs {
     /// CA certificates that verify the server's certificate (PEM)
     #[arg(long, value_name = "FILE")]
     pub ca: PathBuf,
+    /// Also check the rules of this ValidatingWebhookConfiguration
+    #[arg(long, value_name = "NAME")]
+    pub validating_config: Option<String>,
+    /// Also check the rules of this MutatingWebhookConfiguration
+    #[arg(long, value_name = "NAME")]
+    pub mutating_config: Option<String>,
+    /// Also patch this ConfigMap, with dryRun, and see that the API server calls setguard by these
+    /// configurations. Only the account of setguard can do that
+    #[arg(long, value_name = "NAMESPACE/NAME")]
+    pub rehearsal: Option<Target>,
+    /// Also have the API server refuse a faulty DaemonSet in this namespace, which the webhooks have to
+    /// select. Needs the right to create DaemonSets there
+    #[arg(long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// How long to wait until the API server calls setguard
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "0s",
+        value_parser = duration::from_arg
+    )]
+    pub wait: Duration,
 }
 
 /// Probes the server.
@@ -29,6 +59,7 @@ pub struct ProbeArgs {
 /// # Errors
 /// If the server does not answer, or not as expected.
 pub fn run(args: &ProbeArgs) -> anyhow::Result<ExitCode> {
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(probe(args))?;
     Ok(ExitCode::SUCCESS)
@@ -45,7 +76,15 @@ async fn probe(args: &ProbeArgs) -> anyhow::Result<()> {
     if allowed && message.is_empty() {
         bail!("{}: an invalid DaemonSet is allowed without a warning", args.url);
     }
-    Ok(())
+    let validating = args.validating_config.as_deref().map(|it| (Configuration::Validating, it));
+    let mutating = args.mutating_config.as_deref().map(|it| (Configuration::Mutating, it));
+    let configurations = validating.into_iter().chain(mutating).collect();
+    let expected = Expected { configurations, rehearsal: args.rehearsal.as_ref() };
+    expected.wait(args.wait).await?;
+    match &args.namespace {
+        Some(namespace) => through::refused(namespace, args.wait).await,
+        None => Ok(()),
+    }
 }
 
 /// Whether a DaemonSet whose template has these labels is allowed, and the message and warnings of
@@ -101,14 +140,14 @@ fn review(uid: &str, labels: &Value) -> Value {
             "requestKind": kind,
             "requestResource": resource,
             "name": "setguard-probe",
-            "namespace": "setguard-probe",
+            "namespace": PROBES,
             "operation": "CREATE",
             "userInfo": { "username": "setguard-probe" },
             "dryRun": true,
             "object": {
                 "apiVersion": "apps/v1",
                 "kind": "DaemonSet",
-                "metadata": { "name": "setguard-probe", "namespace": "setguard-probe" },
+                "metadata": { "name": "setguard-probe", "namespace": PROBES },
                 "spec": {
                     "selector": { "matchLabels": { "app": "probe" } },
                     "updateStrategy": {

@@ -16,6 +16,7 @@ pub(crate) fn outcome(
     match outcome {
         Ok(Answer { record, .. }) => {
             app.metrics.answered(endpoint, record, took);
+            app.calls.answered(endpoint, record);
             let findings = record.findings.len();
             let rules = rules(record.findings.iter().map(|(rule, _)| *rule));
             tracing::info!(

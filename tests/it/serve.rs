@@ -239,6 +239,29 @@ fn clients_cannot_fill_the_log_with_warnings_of_the_tls_library() {
     assert!(!before.iter().any(|line| line.contains("WARN")), "{before:#?}");
 }
 
+/// Whoever registers it by hand has nobody else to say whether that has worked.
+#[test]
+fn it_says_once_that_it_is_called_and_once_that_it_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let (waiting, client) = daemon(dir.path(), &["--expect-call-within", "1ms"]);
+    waiting.logged("no API server has called setguard since it started");
+    let first = "an API server has called setguard for the first time";
+    let mut stream = client.connect(waiting.webhook).unwrap();
+    // A probe is nobody's call.
+    let mut probe: Value = serde_json::from_str(&review("validate/daemonset-create")).unwrap();
+    probe["request"]["namespace"] = "setguard-probe".into();
+    post(&mut stream, "/validate", &probe.to_string());
+    let (before, _) = waiting.logs_until("review");
+    assert!(!before.iter().any(|line| line.contains(first)), "{before:#?}");
+    for _ in 0..2 {
+        post(&mut stream, "/validate", &review("validate/daemonset-create"));
+    }
+    waiting.logged(first);
+    waiting.logged("review");
+    let (before, _) = waiting.logs_until("review");
+    assert!(!before.iter().any(|line| line.contains(first)), "{before:#?}");
+}
+
 #[test]
 fn probes_and_metrics_are_on_the_admin_port() {
     let dir = tempfile::tempdir().unwrap();

@@ -11,6 +11,11 @@ nobody would.
 {{- and (eq .Values.webhook.arm "whenReady") (or .Values.autoscaling.enabled (ne (toString .Values.replicaCount) "0")) -}}
 {{- end -}}
 
+{{/* The ConfigMap of which setguard sends dry-run patches, to see that the API server calls it. */}}
+{{- define "setguard.rehearsalName" -}}
+{{- printf "%s-rehearsal" (include "setguard.fullname" .) -}}
+{{- end -}}
+
 {{/* Namespaces from which the API server sends nothing, as a JSON list. */}}
 {{- define "setguard.excludedNamespaces" -}}
 {{- $names := .Values.webhook.excludedNamespaces -}}
@@ -173,7 +178,7 @@ webhooks:
   {{- end }}
   {{- if $arms }}
   # The others get their rules, which are in the annotation above, from setguard itself: as soon as the API server
-  # can call it, and not before. It sees that by this one, which matches requests of its own account only.
+  # can call it, and not before. It sees that by this one, which matches dry-run patches by its own account only.
   - name: rehearsal.{{ trimAll "/" .rehearsal.path }}.setguard.io
     admissionReviewVersions: [v1]
     clientConfig:
@@ -182,14 +187,21 @@ webhooks:
     failurePolicy: Fail
     sideEffects: None
     timeoutSeconds: {{ .root.Values.webhook.timeoutSeconds }}
+    # One object, and only when setguard itself patches it. Its namespace is matched although the others exclude it.
+    namespaceSelector:
+      matchLabels:
+        kubernetes.io/metadata.name: {{ include "setguard.namespace" .root | quote }}
+    objectSelector:
+      matchLabels:
+        setguard.io/rehearsal: "true"
     matchConditions:
       - name: only-setguard-itself
         expression: request.userInfo.username == 'system:serviceaccount:{{ include "setguard.namespace" .root }}:{{ include "setguard.serviceAccountName" .root }}'
     rules:
-      - apiGroups: [authentication.k8s.io]
+      - apiGroups: [""]
         apiVersions: [v1]
-        operations: [CREATE]
-        resources: [selfsubjectreviews]
-        scope: Cluster
+        operations: [UPDATE]
+        resources: [configmaps]
+        scope: Namespaced
   {{- end }}
 {{- end -}}

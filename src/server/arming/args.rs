@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::target::Target;
 use crate::server::duration;
 
 /// `--arm-webhooks`, and the flags that require it.
@@ -15,6 +16,15 @@ pub struct ArmingArgs {
     /// with it
     #[arg(long, value_name = "NS", env = "SETGUARD_ARM_OWNER", requires = "arm_webhooks")]
     pub arm_owner: Option<String>,
+    /// ConfigMap of which setguard sends dry-run patches, to see that the API server calls it; the
+    /// default is NAME-rehearsal in the namespace of the pod
+    #[arg(
+        long,
+        value_name = "NAMESPACE/NAME",
+        env = "SETGUARD_ARM_REHEARSAL",
+        requires = "arm_webhooks"
+    )]
+    pub arm_rehearsal: Option<Target>,
     // For tests.
     /// How often to check the rules, in addition to after each change
     #[arg(long, value_parser = duration::from_arg, default_value = "1m", hide = true)]

@@ -47,6 +47,10 @@ pub(super) const CASES: &[Case] = &[
         ..Case::new("the-chart-goes-with-its-namespace", arming::namespace)
     },
     Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        ..Case::new("the-chart-says-why-it-does-not-guard", arming::why_not)
+    },
+    Case {
         needs: &[HELM],
         ..Case::new("the-chart-tells-system-namespaces-by-prefix", system::prefixes)
     },
@@ -93,6 +97,8 @@ fn chart(shared: &Namespace<'_>) {
     for short in ["--tls-managed-ca-lifetime=60s", "--tls-managed-leaf-lifetime=20s"] {
         values["extraArgs"].as_array_mut().expect("a list").push(json!(short));
     }
+    // `helm test` sends a faulty object the whole way.
+    values["test"] = json!({ "namespace": "shop" });
     install(&site, &release, &values);
     judges(&site);
     release.run("test", &Value::Null);

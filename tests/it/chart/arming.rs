@@ -44,8 +44,18 @@ fn what_is_installed_matches_nothing_but_a_rehearsal() {
         // Patches of docs/emergency.md count from the first.
         assert_eq!(waiting["webhooks"][others.len()]["name"], rehearsal, "the last one");
         let [own] = own[..] else { panic!("one {rehearsal}") };
-        assert_eq!(own["rules"][0]["resources"], json!(["selfsubjectreviews"]));
-        assert_eq!(own["rules"].as_array().unwrap().len(), 1);
+        let rules = json!([{
+            "apiGroups": [""],
+            "apiVersions": ["v1"],
+            "operations": ["UPDATE"],
+            "resources": ["configmaps"],
+            "scope": "Namespaced",
+        }]);
+        assert_eq!(own["rules"], rules);
+        let only = |labels: Value| json!({ "matchLabels": labels });
+        let namespace = only(json!({ "kubernetes.io/metadata.name": "guards" }));
+        assert_eq!(own["namespaceSelector"], namespace, "although the others exclude it");
+        assert_eq!(own["objectSelector"], only(json!({ "setguard.io/rehearsal": "true" })));
         let expression = "request.userInfo.username == 'system:serviceaccount:guards:setguard'";
         assert_eq!(own["matchConditions"][0]["expression"], expression);
     }
@@ -53,6 +63,7 @@ fn what_is_installed_matches_nothing_but_a_rehearsal() {
     let args = args(deployment);
     assert!(args.contains(&"--arm-webhooks=setguard"), "{args:?}");
     assert!(args.contains(&"--arm-owner=guards"), "{args:?}");
+    assert!(args.contains(&"--arm-rehearsal=guards/setguard-rehearsal"), "{args:?}");
 }
 
 /// In each mode of certificates setguard may write what it has to, and nothing else.
@@ -84,6 +95,31 @@ fn arming_needs_rights_to_three_objects_by_name() {
         let alone = json!([configurations(&["get", "watch", "patch"])]);
         assert_eq!(rules(&format!("{mode},webhook.ownedByNamespace=false")), alone);
     }
+}
+
+/// The right to patch the ConfigMap cannot be used to store anything, and is a right to nothing else.
+#[test]
+fn the_object_of_the_rehearsal_holds_nothing() {
+    let Some(helm) = helm::find() else { return };
+    let file = ["-s", "templates/rehearsal.yaml"];
+    let rendered = objects(&render(&helm, &file));
+    let map = of(&rendered, "ConfigMap")[0];
+    assert_eq!(map["metadata"]["name"], "setguard-rehearsal");
+    assert_eq!(map["metadata"]["namespace"], "guards");
+    assert_eq!(map["metadata"]["labels"]["setguard.io/rehearsal"], "true");
+    assert_eq!(map["immutable"], true);
+    assert_eq!((map.get("data"), map.get("binaryData")), (None, None));
+    let rules = json!([{
+        "apiGroups": [""],
+        "resources": ["configmaps"],
+        "resourceNames": ["setguard-rehearsal"],
+        "verbs": ["patch"],
+    }]);
+    assert_eq!(of(&rendered, "Role")[0]["rules"], rules);
+    let without = objects(&render(&helm, &["--set", "rbac.create=false", file[0], file[1]]));
+    assert_eq!(without.len(), 1, "the ConfigMap alone: {without:#?}");
+    let at_once = objects(&render(&helm, &["--set", "webhook.arm=atOnce"]));
+    assert!(!at_once.iter().any(|it| it["metadata"]["name"] == "setguard-rehearsal"));
 }
 
 /// Nobody would write the rules of a setguard without replicas.

@@ -88,7 +88,11 @@ pub(super) fn namespace(shared: &Namespace<'_>) {
     control_plane.stop_api_server();
     // As OpenShift's: only those may set an owner who may delete the object.
     let strict = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement";
-    control_plane.start_api_server(&[strict]);
+    // On by default since 1.37, as in the other cases.
+    let gate = "--feature-gates=ExcludeAdmissionWebhookVirtualResources=false";
+    let has_gate = shared.control_plane.minor() >= 37;
+    let flags = if has_gate { &[strict, gate][..] } else { &[strict] };
+    control_plane.start_api_server(flags);
     control_plane.start_controllers(&[CONTROLLERS, &["namespace-controller"]].concat());
     control_plane.start_scheduler();
     let own = Namespace::create(&control_plane, "doomed");
@@ -134,4 +138,40 @@ pub(super) fn namespace(shared: &Namespace<'_>) {
         if left.is_empty() { Ok(()) } else { Err(left) }
     });
     shop.apply(&daemon_set("last")).silently();
+}
+
+/// Each cause for which the webhooks have no rules is in the log, with the remedy, and `helm test`
+/// fails.
+pub(super) fn why_not(shared: &Namespace<'_>) {
+    let off = "--disable-admission-plugins=ValidatingAdmissionWebhook";
+    let control_plane = ControlPlane::start_with(&shared.control_plane.assets, &[off]);
+    let site = Site::new(&control_plane);
+    let release = Release::new(&site.own, "guard");
+    let mut values = values(&site.url);
+    values["replicaCount"] = json!(1);
+    release.run("install", &values);
+    let logs_say = |why: &str| {
+        eventually("the cause in the log", || {
+            let logs = site.kubelet.logs(NAME);
+            if logs.contains(why) { Ok(()) } else { Err(logs) }
+        });
+    };
+    logs_say("the API server does not call webhooks for ConfigMap guards/guard-setguard-rehearsal");
+    logs_say("Is its admission plugin ValidatingAdmissionWebhook enabled");
+    let (success, text) = release.output("test", &[], &Value::Null);
+    assert!(!success, "{text}");
+    let logs = site.kubelet.logs(&format!("{NAME}-test"));
+    let why = "ValidatingWebhookConfiguration guard-setguard has no rules, or not all of them";
+    assert!(logs.contains(why), "{logs}");
+    for kind in ["rolebinding", "configmap"] {
+        let name = format!("{NAME}-rehearsal");
+        site.own.kubectl(&["delete", kind, &name], "").accepted();
+        logs_say(match kind {
+            "rolebinding" => "grant it what Role guard-setguard-rehearsal of the chart grants",
+            _ => "ConfigMap guards/guard-setguard-rehearsal does not exist",
+        });
+        release.run("upgrade", &values);
+    }
+    site.own.kubectl(&["delete", &KINDS.join(","), NAME], "").accepted();
+    logs_say("neither webhook configuration guard-setguard exists");
 }

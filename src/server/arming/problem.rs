@@ -1,0 +1,25 @@
+//! What keeps the configurations from being armed.
+
+use crate::server::managed::cluster::CallError;
+
+/// Why the configurations are not armed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Problem {
+    /// A call of the API server failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// Something that the next rounds will probably find done.
+    #[error("{0}")]
+    NotYet(String),
+    /// The API server does not call setguard, or its call fails.
+    #[error("{0}")]
+    NotCalled(String),
+    /// There is neither of the configurations.
+    #[error(
+        "neither webhook configuration {0} exists, so setguard is not called: helm upgrade creates them"
+    )]
+    Absent(String),
+    /// The annotation cannot be read.
+    #[error("{0}")]
+    Annotation(String),
+}

@@ -1,0 +1,180 @@
+//! Why the API server does not call setguard, in words for the log. It does no I/O.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use serde_json::Value;
+
+use super::target::Target;
+use crate::{object::marks::REHEARSAL_LABEL, server::configuration::Configuration};
+
+/// How long nobody is surprised by an API server that has not read a configuration yet: it takes less
+/// than a second.
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The name of the webhook that a rehearsal is sent to.
+const fn webhook(configuration: Configuration) -> &'static str {
+    match configuration {
+        Configuration::Validating => "rehearsal.validate.setguard.io",
+        Configuration::Mutating => "rehearsal.mutate.setguard.io",
+    }
+}
+
+/// The API server has refused the patch.
+pub(super) fn refused(target: &Target, status: StatusCode, message: &str) -> String {
+    let Target { namespace, name } = target;
+    if message.contains("failed calling webhook \"rehearsal.") {
+        return format!("the API server cannot call setguard: {message}");
+    }
+    let object = format!("ConfigMap {namespace}/{name}");
+    match status {
+        StatusCode::NOT_FOUND => format!(
+            "{object} does not exist. A dry-run patch of it shows whether the API server can call \
+             setguard; helm upgrade creates it again"
+        ),
+        StatusCode::FORBIDDEN if message.contains("cannot patch resource") => format!(
+            "setguard may not patch {object}, which shows whether the API server can call it: grant \
+             it what Role {name} of the chart grants (rbac.create). The API server says: {message}"
+        ),
+        _ => format!(
+            "the API server refuses a dry-run patch of {object}, which would show whether it can call \
+             setguard: {message}"
+        ),
+    }
+}
+
+/// The API server has accepted the patch and has not called setguard by this configuration.
+pub(super) struct Silent<'a> {
+    pub(super) target: &'a Target,
+    pub(super) configuration: Configuration,
+    /// The configuration and the ConfigMap, as the API server has them.
+    pub(super) read: &'a Value,
+    pub(super) object: &'a Value,
+    /// For how long it has been so.
+    pub(super) lasts: Duration,
+    /// Whether this replica was called by the webhook nevertheless.
+    pub(super) was_called: bool,
+}
+
+impl Silent<'_> {
+    /// The cause, and whether it will probably go away by itself.
+    pub(super) fn why(&self) -> (String, bool) {
+        let Target { namespace, name } = self.target;
+        let kind = self.configuration.kind();
+        let configuration = self.read["metadata"]["name"].as_str().unwrap_or_default();
+        let webhook = webhook(self.configuration);
+        if !has(self.read, webhook) {
+            let why = format!(
+                "{kind} {configuration} has no webhook {webhook} with a rule for ConfigMaps, by which \
+                 the API server would show that it can call setguard: another release of the chart \
+                 wrote it, or somebody changed it; helm upgrade restores it"
+            );
+            return (why, false);
+        }
+        if self.object["metadata"]["labels"][REHEARSAL_LABEL] != "true" {
+            let why = format!(
+                "ConfigMap {namespace}/{name} lacks the label {REHEARSAL_LABEL}=true, by which webhook \
+                 {webhook} selects it; helm upgrade restores it"
+            );
+            return (why, false);
+        }
+        if self.lasts < PATIENCE {
+            return ("the API server has not read the webhook configurations yet".to_owned(), true);
+        }
+        if self.was_called {
+            let why = format!(
+                "the API server has called setguard by webhook {webhook}, but its answer has no \
+                 warning: a proxy on the way to the API server seems to remove the Warning headers. \
+                 Let setguard reach the API server directly, or set webhook.arm to atOnce"
+            );
+            return (why, false);
+        }
+        let why = format!(
+            "the API server does not call webhooks for ConfigMap {namespace}/{name}: it accepts dry-run \
+             patches, and at least one API server does not call webhook {webhook} of {kind} \
+             {configuration}. Is its admission plugin {} enabled, and is setguard the account that the \
+             webhook's matchConditions name? Until then this configuration guards nothing, unless you \
+             set webhook.arm to atOnce",
+            match self.configuration {
+                Configuration::Validating => "ValidatingAdmissionWebhook",
+                Configuration::Mutating => "MutatingAdmissionWebhook",
+            },
+        );
+        (why, false)
+    }
+}
+
+/// Whether a configuration has this webhook, with a rule for ConfigMaps.
+fn has(configuration: &Value, name: &str) -> bool {
+    let mut webhooks = configuration["webhooks"].as_array().into_iter().flatten();
+    webhooks.any(|webhook| {
+        let mut rules = webhook["rules"].as_array().into_iter().flatten();
+        let is_config_maps = |resource: &Value| resource == "configmaps";
+        webhook["name"] == name
+            && rules.any(|it| {
+                it["resources"].as_array().is_some_and(|it| it.iter().any(is_config_maps))
+            })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn target() -> Target {
+        "guards/setguard-rehearsal".parse().unwrap()
+    }
+
+    #[test]
+    fn a_refusal_names_its_cause_and_the_remedy() {
+        let failed = "Internal error occurred: failed calling webhook \
+                      \"rehearsal.validate.setguard.io\": connection refused";
+        let forbidden = "configmaps \"setguard-rehearsal\" is forbidden: User \"x\" cannot patch \
+                         resource \"configmaps\" in API group \"\" in the namespace \"guards\"";
+        let foreign = "admission webhook \"policy.example.com\" denied the request: no owner";
+        for (status, message, expected) in [
+            (500, failed, "cannot call setguard: Internal error"),
+            (404, "not found", "ConfigMap guards/setguard-rehearsal does not exist"),
+            (403, forbidden, "grant it what Role setguard-rehearsal of the chart grants"),
+            (403, foreign, "refuses a dry-run patch of ConfigMap guards/setguard-rehearsal"),
+        ] {
+            let why = refused(&target(), StatusCode::from_u16(status).unwrap(), message);
+            assert!(why.contains(expected), "{why}");
+            assert!(status == 404 || why.contains(message), "the API server's words: {why}");
+        }
+    }
+
+    #[test]
+    fn silence_has_another_cause_each_time() {
+        let webhook = |resources: &str| {
+            json!({ "metadata": { "name": "setguard" }, "webhooks": [{
+                "name": "rehearsal.validate.setguard.io",
+                "rules": [{ "resources": [resources] }],
+            }] })
+        };
+        let (old, new) = (webhook("selfsubjectreviews"), webhook("configmaps"));
+        let bare = json!({ "metadata": {} });
+        let labelled = json!({ "metadata": { "labels": { "setguard.io/rehearsal": "true" } } });
+        let why = |read: &Value, object: &Value, seconds, was_called| {
+            let configuration = Configuration::Validating;
+            let target = target();
+            let lasts = Duration::from_secs(seconds);
+            let of = Silent { target: &target, configuration, read, object, lasts, was_called };
+            of.why()
+        };
+        let last = PATIENCE.as_secs();
+        for (read, object, seconds, was_called, expected, passes) in [
+            (&old, &labelled, 1, false, "has no webhook rehearsal.validate.setguard.io", false),
+            (&new, &bare, 1, false, "lacks the label setguard.io/rehearsal=true", false),
+            (&new, &labelled, last - 1, false, "has not read the webhook configurations yet", true),
+            (&new, &labelled, last, true, "remove the Warning headers", false),
+            (&new, &labelled, last, false, "does not call webhooks for ConfigMap guards/", false),
+        ] {
+            let (why, soon) = why(read, object, seconds, was_called);
+            assert!(why.contains(expected), "{why}");
+            assert_eq!(soon, passes, "{why}");
+        }
+    }
+}
