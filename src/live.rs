@@ -9,6 +9,7 @@
 
 mod args;
 mod backoff;
+mod bounds;
 pub(crate) mod call;
 mod kinds;
 mod message;
@@ -19,10 +20,13 @@ mod state;
 mod supervise;
 mod times;
 
-use std::{sync::Arc, thread};
+use std::{
+    sync::{Arc, Mutex},
+    thread,
+};
 
 use kube::{Client, Config};
-use tokio::{runtime, sync::Semaphore};
+use tokio::{runtime, sync::Semaphore, time};
 
 pub use self::{
     args::{InventoryArgs, Mode, namespace},
@@ -76,7 +80,8 @@ async fn run(
     let on_release = Arc::new(on_release);
     first.into_iter().for_each(&*on_release);
 
-    let plan = Arc::new(Plan { turn: Semaphore::new(1), streaming: streaming.into() });
+    let streaming = Mutex::new(streaming.then(time::Instant::now));
+    let plan = Arc::new(Plan { turn: Semaphore::new(1), streaming });
     let sources = (0..live.sources()).map(|index| {
         let (live, client, plan) = (live.clone(), client.clone(), plan.clone());
         let name = live.name(index);
@@ -91,8 +96,27 @@ async fn run(
             releases.ask().await.into_iter().for_each(&*on_release);
         }
     });
-    for task in sources.into_iter().chain([releases]) {
+    let blindness = tokio::spawn(tell_of_blindness(live));
+    for task in sources.into_iter().chain([releases, blindness]) {
         // They never end.
         let _ = task.await;
+    }
+}
+
+/// Says when no kind is known, and when one is known again. Readiness does not depend on the view, so
+/// nothing else shows it.
+async fn tell_of_blindness(live: Arc<Live>) {
+    let mut told = false;
+    while live.is_on() {
+        time::sleep(live.times().blind).await;
+        let is_blind = !live.knows_any();
+        if is_blind && !told {
+            tracing::warn!(
+                "the view of the cluster knows no kind; the rules about several objects are silent"
+            );
+        } else if told && !is_blind {
+            tracing::info!("the view of the cluster knows a kind again");
+        }
+        told = is_blind;
     }
 }

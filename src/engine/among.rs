@@ -31,7 +31,10 @@ pub(super) fn in_cluster(
     let own = Item::of(&subject.object);
     let kind = own.kind().as_str();
     let old = OnceCell::new();
-    let rules = RULES.iter().filter(|rule| rule.kinds.contains(&kind));
+    let rules = RULES.iter().filter(|rule| {
+        let is_too_early = rule.evidence == Evidence::AbsentNeighbor && !subject.is_update;
+        rule.kinds.contains(&kind) && !is_too_early
+    });
     let mut too_late = 0;
     for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
         if too_late > 0 || cx.deadline.has_passed() {
@@ -49,7 +52,7 @@ pub(super) fn in_cluster(
         for (through, mut finding) in run(&own, &subject.object).into_vec() {
             let mut most = match rule.evidence {
                 Evidence::Presence => Mode::Deny,
-                Evidence::Absence => Mode::Warn,
+                Evidence::Absence | Evidence::AbsentNeighbor => Mode::Warn,
             };
             if let Freshness::Stale { as_of } = view.freshness(through) {
                 most = most.min(Mode::Warn);

@@ -33,8 +33,8 @@ pub(super) fn keys(item: &Item, act: &mut dyn FnMut(Key<'_>)) {
                 }
             }
         }
-        Role::Node(labels) => {
-            for (key, value) in labels.iter() {
+        Role::Node(node) => {
+            for (key, value) in node.labels.iter() {
                 act(Key::NodeLabelled(key));
                 act(Key::NodeLabel(key, value));
             }

@@ -2,7 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
-use k8s_openapi::{api::core::v1::PodTemplateSpec, apimachinery::pkg::util::intstr::IntOrString};
+use k8s_openapi::{
+    api::core::v1::{PodTemplateSpec, Taint, Toleration},
+    apimachinery::pkg::util::intstr::IntOrString,
+};
 
 use super::{
     judged::Judged,
@@ -15,7 +18,7 @@ use crate::{
         Field, Path,
         paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
     },
-    kubernetes::pod_security::Refusal,
+    kubernetes::{pod_security::Refusal, tolerations},
 };
 
 /// A place in a file.
@@ -72,7 +75,7 @@ pub(crate) enum Role {
     /// The StorageClass of claims that name none.
     DefaultClass,
     Namespace(PodSecurity),
-    Node(Labels),
+    Node(Node),
     Service(Service),
 }
 
@@ -95,6 +98,14 @@ pub(crate) struct Controller {
 pub(crate) struct Ports {
     pub(crate) claims: Box<[Claim]>,
     pub(crate) nodes: Nodes,
+}
+
+/// A Node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) labels: Labels,
+    /// Those that keep pods away, and that do not pass by themselves.
+    pub(crate) taints: Box<[Taint]>,
 }
 
 /// A Service.
@@ -160,6 +171,7 @@ impl Item {
         if let Some((field, _)) = &judged.nodes {
             add(true, POD_SPEC.child(field));
         }
+        add(self.kind == Kind::DaemonSet, POD_SPEC.child("tolerations"));
         for claim in controller.claims() {
             claim.at(|path| fields.push(path.to_field()));
         }
@@ -240,7 +252,7 @@ impl Item {
             }
             Role::Controller(controller) => controller.bytes(),
             Role::Namespace(_) => 32,
-            Role::Node(labels) => labels.bytes(),
+            Role::Node(node) => node.labels.bytes() + node.taints.len() * (size_of::<Taint>() + 64),
             Role::Service(service) => service.selector.bytes(),
         };
         // With the counts of its Arc.
@@ -254,6 +266,36 @@ impl Item {
             && self.namespace == other.namespace
             && !self.is_generated
     }
+}
+
+impl Node {
+    /// A node with these labels and taints.
+    pub(crate) fn of(labels: Labels, mut taints: Vec<Taint>) -> Self {
+        taints.retain(|taint| taint.effect != "PreferNoSchedule" && !passes(&taint.key));
+        for taint in &mut taints {
+            taint.time_added = None;
+        }
+        Node { labels, taints: taints.into() }
+    }
+
+    /// The first taint that none of these tolerations tolerates.
+    pub(crate) fn taint_against(&self, tolerations: &[Toleration]) -> Option<&Taint> {
+        let is_tolerated =
+            |taint: &Taint| tolerations.iter().any(|it| tolerations::tolerates_taint(it, taint));
+        self.taints.iter().find(|taint| !is_tolerated(taint))
+    }
+}
+
+/// Whether a taint with this key comes and goes with a condition of the node, while the node starts or
+/// before it is removed. Daemon pods tolerate most of these by themselves.
+fn passes(key: &str) -> bool {
+    const PREFIXES: [&str; 4] = [
+        "node.kubernetes.io/",
+        "node.cloudprovider.kubernetes.io/",
+        "karpenter.sh/",
+        "ToBeDeletedByClusterAutoscaler",
+    ];
+    PREFIXES.iter().any(|prefix| key.starts_with(prefix)) || key.ends_with("not-ready")
 }
 
 impl Controller {

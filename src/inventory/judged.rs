@@ -1,6 +1,6 @@
 //! What rules need of a DaemonSet or StatefulSet only if the findings are to be about it.
 
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration};
 use memchr::memmem;
 
 use super::nodes::Nodes;
@@ -33,6 +33,8 @@ pub(crate) struct Judged {
     pub(crate) default_classes: Box<[usize]>,
     /// What the Pod Security Standards refuse in the pods; only if the template will be gone.
     pub(crate) refusals: Box<[Refusal]>,
+    /// What the pods of a DaemonSet tolerate.
+    pub(crate) tolerations: Box<[Toleration]>,
     /// The nodes on which the pods may run, if not on all, and the field that says so.
     pub(crate) nodes: Option<(&'static str, Nodes)>,
 }
@@ -46,6 +48,9 @@ impl Judged {
         judged.ignore = object.metadata.annotation(IGNORE_ANNOTATION).map(Into::into);
         if let Some(pod) = &object.template().spec {
             judged.service_account = text(pod.service_account_name.as_ref());
+            if matches!(object.workload, Workload::DaemonSet(_)) {
+                judged.tolerations = pod.tolerations.clone().unwrap_or_default().into();
+            }
             judged.priority_class = text(pod.priority_class_name.as_ref());
             let field = if pod.node_selector.as_ref().is_some_and(|selector| !selector.is_empty()) {
                 "nodeSelector"

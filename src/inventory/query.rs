@@ -3,7 +3,7 @@
 use super::{
     file::{MOST_PINS, looks_at, rarest},
     index::{Key, Selecting},
-    item::{Controller, Item, Role},
+    item::{Controller, Item, Node, Role},
     kind::Kind,
     labels::{Labels, Selector},
     nodes::{Claim, Nodes, Wanted},
@@ -52,8 +52,12 @@ impl Inventory {
         })
     }
 
-    /// Whether any Node is one of these. Also if that would take too long to find out.
-    pub(crate) fn has_node(&self, nodes: &Nodes) -> bool {
+    /// Whether any Node is one of these and is accepted. Also if that would take too long to find out.
+    pub(crate) fn has_node<'a>(
+        &'a self,
+        nodes: &Nodes,
+        mut accepts: impl FnMut(&'a Item, &'a Node) -> bool,
+    ) -> bool {
         let mut left = MOST_COMPARED;
         nodes.alternatives().any(|alternative| {
             // It is enough to look at the nodes that meet the requirement that the fewest meet.
@@ -65,7 +69,9 @@ impl Inventory {
                 left = left.saturating_sub(1);
                 left == 0
                     || self.item(*id).is_some_and(|item| match &item.role {
-                        Role::Node(labels) => alternative.matches(item.name(), labels),
+                        Role::Node(node) => {
+                            alternative.matches(item.name(), &node.labels) && accepts(item, node)
+                        }
                         _ => false,
                     })
             })
@@ -175,11 +181,11 @@ mod tests {
             let nodes = Nodes::of(&serde_json::from_value(pod).unwrap());
             let any = nodes.alternatives().any(|one| {
                 inventory.items().any(|(_, item)| match &item.role {
-                    Role::Node(labels) => one.matches(item.name(), labels),
+                    Role::Node(node) => one.matches(item.name(), &node.labels),
                     _ => false,
                 })
             });
-            prop_assert_eq!(inventory.has_node(&nodes), any);
+            prop_assert_eq!(inventory.has_node(&nodes, |_, _| true), any);
         }
     }
 }

@@ -9,27 +9,41 @@ use super::{item::Item, kind::Kind, store::Inventory};
 #[derive(Debug)]
 pub struct Relist {
     left: HashSet<u32>,
+    /// Those that were not there before.
+    added: Vec<u32>,
 }
 
 impl Relist {
     /// Begins a new list of the objects of this kind.
     pub fn begin(inventory: &Inventory, kind: Kind) -> Self {
-        Relist { left: inventory.ids(kind).iter().copied().collect() }
+        Relist { left: inventory.ids(kind).iter().copied().collect(), added: Vec::new() }
     }
 
     /// Begins a new list of the objects of this kind in one namespace.
     pub fn begin_in(inventory: &Inventory, kind: Kind, namespace: &str) -> Self {
         let ids = inventory.ids(kind).iter().copied();
         let is_in = |id: &u32| inventory.item(*id).is_some_and(|it| &*it.namespace == namespace);
-        Relist { left: ids.filter(is_in).collect() }
+        Relist { left: ids.filter(is_in).collect(), added: Vec::new() }
     }
 
     /// Adds or replaces an object of the list. Returns whether the inventory changed.
     pub fn put(&mut self, inventory: &mut Inventory, item: Item) -> bool {
-        if let Some(id) = inventory.find(item.kind, &item.namespace, &item.name) {
-            self.left.remove(&id);
-        }
+        let Some(id) = inventory.find(item.kind, &item.namespace, &item.name) else {
+            let (kind, namespace, name) = (item.kind, item.namespace.clone(), item.name.clone());
+            let changed = inventory.put(item);
+            self.added.extend(inventory.find(kind, &namespace, &name));
+            return changed;
+        };
+        self.left.remove(&id);
         inventory.put(item)
+    }
+
+    /// Gives the list up: removes the objects that came with it. Returns whether there are any.
+    pub fn undo(self, inventory: &mut Inventory) -> bool {
+        for id in &self.added {
+            inventory.remove_id(*id);
+        }
+        !self.added.is_empty()
     }
 
     /// Keeps an object that the list has, but that could not be read.

@@ -183,7 +183,7 @@ impl Inventory {
             Role::Budget(budget) => {
                 budget.selector.as_mut().map_or(0, |selector| selector.share(&same))
             }
-            Role::Node(labels) => labels.share(&same),
+            Role::Node(node) => node.labels.share(&same),
             Role::Service(service) => service.selector.share(&same),
             Role::DefaultClass | Role::Named | Role::Namespace(_) => 0,
         }
@@ -201,7 +201,7 @@ impl Inventory {
         let item = self.item(*self.index.get(key).first()?)?;
         let same = match &item.role {
             Role::Controller(controller) => controller.labels.same(label),
-            Role::Node(labels) => labels.same(label),
+            Role::Node(node) => node.labels.same(label),
             _ => None,
         };
         same.cloned()

@@ -45,6 +45,9 @@ pub(crate) enum Problem {
     /// The API server refuses the request as such.
     #[error("{0}")]
     Refused(String),
+    /// A list has no end, or is longer than what is read of one.
+    #[error("{0}")]
+    TooLong(String),
     /// The answer is larger than the limit.
     #[error("the answer is too large")]
     TooLarge,

@@ -23,6 +23,7 @@ use serde_json::value::RawValue;
 use tokio::{sync::Semaphore, time::sleep};
 
 use super::{
+    bounds::Bounds,
     call::{self, Problem},
     message::Page,
     release::{self, Release},
@@ -33,6 +34,9 @@ use super::{
 const PAGE: u32 = 500;
 /// A larger page is asked for again, with a fifth of the objects.
 const LARGEST_PAGE: usize = 16 << 20;
+/// The most that one list may have. Kubernetes supports 150,000 Pods, of which each may be 10 KiB.
+const BOUNDS: Bounds =
+    Bounds { objects: 300_000, bytes: 4 << 30, pages: 20_000, time: Duration::from_secs(900) };
 /// How many requests are under way at most: more at once only wait.
 pub(crate) const AT_ONCE: usize = 2;
 /// How long an answer may take.
@@ -145,6 +149,7 @@ impl Reader {
             ..ListParams::default()
         };
         let mut beginnings = 1;
+        let mut count = BOUNDS.begin();
         loop {
             let limit = params.limit.unwrap_or(PAGE);
             let call =
@@ -165,11 +170,14 @@ impl Reader {
                 Err(problem) => return Err(problem),
             };
             let page: Page<'_> = serde_json::from_str(&text).map_err(Problem::failed)?;
-            on_page(&page.items.unwrap_or_default());
-            params.continue_token = page.metadata.next.filter(|next| !next.is_empty());
-            if params.continue_token.is_none() {
+            let items = page.items.unwrap_or_default();
+            count.add(items.len(), text.len())?;
+            on_page(&items);
+            let Some(next) = page.metadata.next.filter(|next| !next.is_empty()) else {
                 return Ok(());
-            }
+            };
+            count.next_page(params.continue_token.as_deref(), &next)?;
+            params.continue_token = Some(next);
         }
     }
 

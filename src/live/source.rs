@@ -1,10 +1,6 @@
 //! Follows one kind, in one namespace or in all: lists it, then watches it.
 
-use std::{
-    pin::pin,
-    sync::{Arc, atomic::Ordering::SeqCst},
-    time::Duration,
-};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures::StreamExt as _;
 use kube::{
@@ -12,17 +8,16 @@ use kube::{
     api::{ListParams, WatchParams},
     core::Request,
 };
-use tokio::{
-    sync::SemaphorePermit,
-    time::{Instant, sleep, timeout_at},
-};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::{
     backoff::chance,
+    bounds::{Bounds, Count},
     call::{self, Problem},
     message::{self, Event, Page},
     state::{Live, Plan},
 };
+use crate::inventory::relist::Relist;
 
 /// How many objects are asked for at once.
 const PAGE: u32 = 100;
@@ -30,6 +25,10 @@ const PAGE: u32 = 100;
 const LARGEST_PAGE: usize = 4 << 20;
 /// The largest page of one object.
 const LARGEST_OBJECT: usize = 16 << 20;
+/// The most that a list may have: five times what the view is made for.
+const MOST_OBJECTS: usize = 100_000;
+const MOST_BYTES: usize = 2 << 30;
+const MOST_PAGES: usize = 10_000;
 /// How much of an error the log shows.
 const LONGEST_MESSAGE: usize = 300;
 
@@ -43,6 +42,10 @@ pub(super) struct Source {
     plan: Arc<Plan>,
     /// The version up to which everything is known.
     version: Option<String>,
+    /// Until when lists of this kind are asked for in pages.
+    pages_until: Option<Instant>,
+    /// Whether the last watch failed.
+    has_failed: bool,
     /// Whether the log says that something is wrong.
     told: bool,
 }
@@ -50,7 +53,19 @@ pub(super) struct Source {
 impl Source {
     pub(super) fn new(live: Arc<Live>, index: usize, client: Client, plan: Arc<Plan>) -> Self {
         let (name, request) = (live.name(index), Request::new(live.path(index)));
-        Source { live, index, name, client, request, plan, version: None, told: false }
+        let (version, pages_until) = (None, None);
+        Source {
+            live,
+            index,
+            name,
+            client,
+            request,
+            plan,
+            version,
+            pages_until,
+            has_failed: false,
+            told: false,
+        }
     }
 
     /// Never returns.
@@ -68,7 +83,10 @@ impl Source {
             }
             match outcome {
                 Ok(()) => {
-                    self.recovered();
+                    // A list alone is not all that has to work.
+                    if !self.has_failed {
+                        self.recovered();
+                    }
                     if lasted || !watching {
                         continue;
                     }
@@ -82,6 +100,11 @@ impl Source {
                     sleep(times.forbidden).await;
                     continue;
                 }
+                Err(Problem::TooLong(why)) => {
+                    self.too_long(&why);
+                    sleep(times.forbidden).await;
+                    continue;
+                }
                 Err(problem) => self.failed(&problem),
             }
             sleep(backoff.pause()).await;
@@ -91,30 +114,75 @@ impl Source {
     /// One watch, or a list.
     async fn follow(&mut self) -> Result<(), Problem> {
         if self.version.is_some() {
-            return self.watch(None).await;
+            let outcome = self.watch().await;
+            self.has_failed = outcome.is_err();
+            if self.has_failed {
+                self.live.broken(self.index);
+            }
+            return outcome;
         }
         let plan = self.plan.clone();
-        let Ok(turn) = plan.turn.acquire().await else { return Ok(()) };
-        if plan.streaming.load(SeqCst) {
-            match self.watch(Some(turn)).await {
-                Err(Problem::Refused(why)) => {
-                    plan.streaming.store(false, SeqCst);
-                    tracing::info!(
-                        kind = self.name,
-                        why = clip(&why),
-                        "the API server does not stream lists; asking for pages from now on"
-                    );
-                    return Ok(());
-                }
-                outcome => return outcome,
+        let Ok(_turn) = plan.turn.acquire().await else { return Ok(()) };
+        let mut relist = self.live.begin(self.index);
+        let is_streaming =
+            plan.is_streaming() && self.pages_until.is_none_or(|until| until <= Instant::now());
+        let listed = if is_streaming {
+            self.stream(&mut relist).await
+        } else {
+            self.list(&mut relist).await
+        };
+        match listed {
+            Ok(version) => {
+                self.version = version;
+                self.live.complete(self.index, relist);
+                Ok(())
+            }
+            Err(problem) => {
+                self.live.give_up(relist);
+                if is_streaming { self.ask_for_pages(problem) } else { Err(problem) }
             }
         }
-        self.list().await
     }
 
-    /// Lists page by page.
-    async fn list(&mut self) -> Result<(), Problem> {
-        let mut relist = self.live.begin(self.index);
+    /// Asks for pages from now on, because a streaming list failed, as the reflector of client-go does.
+    /// Without an error the list begins at once.
+    fn ask_for_pages(&mut self, problem: Problem) -> Result<(), Problem> {
+        let pause = self.live.times().pages;
+        let (everybody, why) = match problem {
+            Problem::Forbidden(_) | Problem::Absent(_) | Problem::TooLong(_) => {
+                return Err(problem);
+            }
+            // An API server that cannot stream one kind cannot stream any.
+            Problem::Refused(why) => (true, why),
+            Problem::Failed(why) => (false, why),
+            problem => {
+                self.pages_until = Some(Instant::now() + pause);
+                return Err(problem);
+            }
+        };
+        if everybody {
+            self.plan.pause_streaming(pause);
+        } else {
+            self.pages_until = Some(Instant::now() + pause);
+        }
+        tracing::info!(
+            kind = self.name,
+            why = clip(&why),
+            all_kinds = everybody,
+            "the API server does not stream lists; asking for pages from now on"
+        );
+        Ok(())
+    }
+
+    /// Counts what a list has.
+    fn count(&self) -> Count {
+        let time = self.live.times().list + self.live.times().bookmark;
+        Bounds { objects: MOST_OBJECTS, bytes: MOST_BYTES, pages: MOST_PAGES, time }.begin()
+    }
+
+    /// Lists page by page, and returns the version of the list.
+    async fn list(&mut self, relist: &mut Relist) -> Result<Option<String>, Problem> {
+        let mut count = self.count();
         let call_limit = self.live.times().call;
         let mut limit = PAGE;
         let mut params = ListParams::default();
@@ -130,90 +198,122 @@ impl Source {
                 text => text?,
             };
             let page: Page<'_> = serde_json::from_str(&text).map_err(Problem::failed)?;
-            for object in page.items.iter().flatten() {
-                self.live.listed(self.index, &mut relist, object.get());
+            let items = page.items.unwrap_or_default();
+            count.add(items.len(), text.len())?;
+            for object in items {
+                self.live.listed(self.index, relist, object.get());
             }
-            match page.metadata.next.filter(|next| !next.is_empty()) {
-                Some(next) => params.continue_token = Some(next),
-                None => {
-                    self.version = page.metadata.resource_version;
-                    self.live.complete(self.index, relist);
-                    return Ok(());
+            let Some(next) = page.metadata.next.filter(|next| !next.is_empty()) else {
+                return Ok(page.metadata.resource_version);
+            };
+            count.next_page(params.continue_token.as_deref(), &next)?;
+            params.continue_token = Some(next);
+        }
+    }
+
+    /// Lists with a watch that sends what there is first, and returns the version of the list.
+    async fn stream(&mut self, relist: &mut Relist) -> Result<Option<String>, Problem> {
+        let times = self.live.times().clone();
+        let params = WatchParams {
+            timeout: Some(whole_seconds(times.list)),
+            send_initial_events: true,
+            ..WatchParams::default()
+        };
+        let mut count = self.count();
+        let request = self.request.watch(&params, "");
+        let mut lines = pin!(call::lines(&self.client, request, times.call).await?);
+        loop {
+            let line = match timeout(times.bookmark, lines.next()).await {
+                Ok(Some(Ok(line))) => line,
+                Ok(Some(Err(error))) => return Err(Problem::failed(error)),
+                Ok(None) | Err(_) => {
+                    return Err(Problem::Refused("the list did not end".to_owned()));
                 }
+            };
+            count.add(1, line.len())?;
+            match message::event(&line).map_err(Problem::failed)? {
+                // With an etcd before 3.5.13 it cannot say when the list is complete.
+                Some(Event::Failed(status)) if status.code >= 500 => {
+                    let why = format!("{}: {}", status.code, status.message);
+                    return Err(Problem::Refused(why));
+                }
+                Some(Event::Failed(status)) => {
+                    return Err(Problem::of_status(status.code, &status.message));
+                }
+                Some(Event::Applied { object, .. }) => {
+                    self.live.listed(self.index, relist, object);
+                }
+                Some(Event::Bookmark { version, complete: true }) => {
+                    return Ok(Some(version.into_owned()));
+                }
+                // The list has not said yet that the object was there.
+                Some(Event::Deleted(meta)) => self.live.deleted(self.index, &meta),
+                Some(Event::Bookmark { complete: false, .. }) | None => {}
             }
         }
     }
 
-    /// Watches from the version that is known; or, with the turn to list, from the beginning until
-    /// the list is complete.
-    async fn watch(&mut self, turn: Option<SemaphorePermit<'_>>) -> Result<(), Problem> {
+    /// Watches from the version that is known. If nothing comes that confirms what is known, the kind
+    /// is listed next: the response alone is no sign of life.
+    async fn watch(&mut self) -> Result<(), Problem> {
         let times = self.live.times().clone();
-        let (lasts, dead) = match turn {
-            Some(_) => (times.list, times.list + times.bookmark),
-            None => (times.watch, times.dead),
+        let (lasts, dead) = if self.live.is_broken(self.index) {
+            (times.probe, times.probe_dead)
+        } else {
+            (times.watch, times.dead)
         };
-        let params = WatchParams {
-            timeout: Some(whole_seconds(lasts)),
-            send_initial_events: turn.is_some(),
-            ..WatchParams::default()
-        };
+        let seconds = whole_seconds(lasts);
+        let params = WatchParams { timeout: Some(seconds), ..WatchParams::default() };
         let version = self.version.clone().unwrap_or_default();
-        let end = Instant::now() + dead;
+        let (begun, end) = (Instant::now(), Instant::now() + dead);
         let request = self.request.watch(&params, &version);
         let mut lines = pin!(call::lines(&self.client, request, times.call).await?);
-        let mut listing = turn.map(|turn| (turn, self.live.begin(self.index)));
-        if listing.is_none() {
-            self.alive();
-        }
-        loop {
-            let quiet = Instant::now() + times.bookmark;
-            let limit = if listing.is_some() { end.min(quiet) } else { end };
-            let line = match timeout_at(limit, lines.next()).await {
+        let mut is_confirmed = false;
+        let outcome = loop {
+            let line = match timeout_at(end, lines.next()).await {
                 Ok(Some(Ok(line))) => line,
-                Ok(Some(Err(error))) => return Err(Problem::failed(error)),
-                Ok(None) | Err(_) if listing.is_some() => {
-                    return Err(Problem::Refused("the list did not end".to_owned()));
-                }
-                Ok(None) => {
-                    self.alive();
-                    return Ok(());
-                }
-                Err(_) => return Err(Problem::Failed("the connection is dead".to_owned())),
+                Ok(Some(Err(error))) => break Err(Problem::failed(error)),
+                Ok(None) => break Ok(()),
+                Err(_) => break Err(Problem::Failed("the connection is dead".to_owned())),
             };
-            let Some(event) = message::event(&line).map_err(Problem::failed)? else { continue };
-            let version = match event {
-                Event::Failed(status) => {
-                    return Err(Problem::of_status(status.code, &status.message));
-                }
-                Event::Applied { object, meta } => {
-                    match &mut listing {
-                        Some((_, relist)) => self.live.listed(self.index, relist, object),
-                        None => self.live.applied(self.index, object),
-                    }
-                    meta.resource_version
-                }
-                Event::Deleted(meta) => {
-                    self.live.deleted(self.index, &meta);
-                    meta.resource_version
-                }
-                Event::Bookmark { version, complete: false } => version,
-                Event::Bookmark { version, complete: true } => {
-                    if let Some((_, relist)) = listing {
-                        self.live.complete(self.index, relist);
-                        self.version = Some(version.into_owned());
-                        return Ok(());
-                    }
-                    version
-                }
-            };
-            // A list that is not complete cannot be continued.
-            if listing.is_none() {
-                if !version.is_empty() {
-                    self.version = Some(version.into_owned());
-                }
-                self.alive();
+            match self.take(&line) {
+                Ok(true) => is_confirmed = true,
+                Ok(false) => {}
+                Err(problem) => break Err(problem),
             }
+        };
+        // An API server that shuts down ends its watches early.
+        if begun.elapsed() < Duration::from_secs(seconds.into()) * 3 / 4 {
+            self.live.broken(self.index);
         }
+        if !is_confirmed {
+            self.version = None;
+        }
+        outcome
+    }
+
+    /// Takes in an event of a watch. Returns whether it confirms what is known.
+    fn take(&mut self, line: &str) -> Result<bool, Problem> {
+        let version = match message::event(line).map_err(Problem::failed)? {
+            None => return Ok(false),
+            Some(Event::Failed(status)) => {
+                return Err(Problem::of_status(status.code, &status.message));
+            }
+            Some(Event::Applied { object, meta }) => {
+                self.live.applied(self.index, object);
+                meta.resource_version
+            }
+            Some(Event::Deleted(meta)) => {
+                self.live.deleted(self.index, &meta);
+                meta.resource_version
+            }
+            Some(Event::Bookmark { version, .. }) => version,
+        };
+        if !version.is_empty() {
+            self.version = Some(version.into_owned());
+        }
+        self.alive();
+        Ok(true)
     }
 
     fn alive(&mut self) {
@@ -235,6 +335,18 @@ impl Source {
                 kind = self.name,
                 why = clip(why),
                 "the API server does not let setguard read this kind; its rules are silent"
+            );
+        }
+    }
+
+    fn too_long(&mut self, why: &str) {
+        self.live.broken(self.index);
+        self.version = None;
+        if !std::mem::replace(&mut self.told, true) {
+            tracing::warn!(
+                kind = self.name,
+                why = clip(why),
+                "the list of this kind is too long; its rules are silent"
             );
         }
     }

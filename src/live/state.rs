@@ -51,6 +51,8 @@ struct SourceState {
     /// When the last sign of life arrived, in milliseconds since the start. [`NEVER`] as long as
     /// the source was not listed.
     seen: AtomicU64,
+    /// Whether nothing that was seen counts as current, because the watch broke since.
+    is_broken: AtomicBool,
 }
 
 /// The time of a source that was not listed.
@@ -74,8 +76,22 @@ pub struct KindState {
 pub(super) struct Plan {
     /// Whoever lists holds this, so that no two kinds are listed at one time.
     pub(super) turn: Semaphore,
-    /// Whether the API server streams lists.
-    pub(super) streaming: AtomicBool,
+    /// From when on lists are asked for as streams. `None` if the API server has no such lists.
+    pub(super) streaming: Mutex<Option<tokio::time::Instant>>,
+}
+
+impl Plan {
+    /// Whether the API server is asked to stream a list now.
+    pub(super) fn is_streaming(&self) -> bool {
+        let from = *self.streaming.lock().unwrap_or_else(PoisonError::into_inner);
+        from.is_some_and(|from| from <= tokio::time::Instant::now())
+    }
+
+    /// Asks for pages for this long.
+    pub(super) fn pause_streaming(&self, pause: Duration) {
+        let mut streaming = self.streaming.lock().unwrap_or_else(PoisonError::into_inner);
+        *streaming = Some(tokio::time::Instant::now() + pause);
+    }
 }
 
 impl Live {
@@ -94,6 +110,7 @@ impl Live {
                 watched,
                 namespace,
                 seen: AtomicU64::new(NEVER),
+                is_broken: AtomicBool::new(false),
             })
         });
         Arc::new(Live {
@@ -168,7 +185,9 @@ impl Live {
     fn freshness(&self, kind: Kind, now: u64) -> Freshness {
         let Some(seen) = self.seen_at(kind) else { return Freshness::Unknown };
         let silent = Duration::from_millis(now.saturating_sub(seen));
-        if silent <= self.times.stale {
+        let mut sources = self.sources.iter().filter(|it| it.watched.kind == kind);
+        let is_broken = sources.any(|it| it.is_broken.load(SeqCst));
+        if silent <= self.times.stale && !is_broken {
             Freshness::Fresh
         } else if silent <= self.times.unknown {
             let after = SignedDuration::from_millis(i64::try_from(seen).unwrap_or(i64::MAX));
@@ -221,10 +240,26 @@ impl Live {
 
     /// A sign of life: what is known of this source is current. It counts once it was listed.
     pub(super) fn seen(&self, index: usize) {
-        let seen = &self.sources[index].seen;
+        let SourceState { seen, is_broken, .. } = &self.sources[index];
         if seen.load(SeqCst) != NEVER {
             seen.store(self.now(), SeqCst);
+            is_broken.store(false, SeqCst);
         }
+    }
+
+    /// The watch broke. Until the next sign of life, what is known of this source is not current.
+    pub(super) fn broken(&self, index: usize) {
+        self.sources[index].is_broken.store(true, SeqCst);
+    }
+
+    pub(super) fn is_broken(&self, index: usize) -> bool {
+        self.sources[index].is_broken.load(SeqCst)
+    }
+
+    /// Whether the objects of at least one kind are known.
+    pub(super) fn knows_any(&self) -> bool {
+        let now = self.now();
+        self.kinds.iter().any(|it| self.freshness(it.kind, now) != Freshness::Unknown)
     }
 
     /// In milliseconds since the start.
@@ -247,7 +282,16 @@ impl Live {
         let mut working = self.lock();
         relist.finish(&mut working);
         self.sources[index].seen.store(self.now(), SeqCst);
+        self.sources[index].is_broken.store(false, SeqCst);
         self.publish(&working);
+    }
+
+    /// The list is given up: what came with it is forgotten.
+    pub(super) fn give_up(&self, relist: Relist) {
+        let mut working = self.lock();
+        if relist.undo(&mut working) {
+            self.publish(&working);
+        }
     }
 
     /// Nothing is known of this source any more.

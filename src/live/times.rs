@@ -17,6 +17,14 @@ pub(super) struct Times {
     pub(super) list: Duration,
     /// How long it may be silent before it is complete.
     pub(super) bookmark: Duration,
+    /// How long the first watch after a break lasts: the API server sends a bookmark before it ends.
+    pub(super) probe: Duration,
+    /// After this time such a watch that was not ended is dead.
+    pub(super) probe_dead: Duration,
+    /// How long lists are asked for in pages after a streaming list failed.
+    pub(super) pages: Duration,
+    /// How long nothing at all is known before the log says so.
+    pub(super) blind: Duration,
     /// Without a sign of life for this long, the view of a kind is stale.
     pub(super) stale: Duration,
     /// Without a sign of life for this long, the view of a kind is worth nothing.
@@ -42,6 +50,10 @@ impl Times {
             call: seconds(30).max(Duration::from_secs(2)),
             list: seconds(280),
             bookmark: seconds(30),
+            probe: seconds(5),
+            probe_dead: seconds(10).max(Duration::from_secs(2)),
+            pages: seconds(3600),
+            blind: seconds(90),
             stale: seconds(90),
             unknown: seconds(600),
             forbidden: seconds(600),

@@ -36,6 +36,12 @@ pub enum Streams {
     Refused,
     /// Sends the objects, and never the bookmark.
     WithoutEnd,
+    /// Sends the objects and an error, as with an etcd that cannot report its progress.
+    Fails,
+    /// Sends the objects, and the connection breaks.
+    CutOff,
+    /// Sends the objects, and an event that cannot be read.
+    Unreadable,
 }
 
 /// What the server has and does.
@@ -58,6 +64,16 @@ pub struct World {
     pub dies_at: Option<&'static str>,
     /// Lists after their first page wait as long as this is set.
     pub hold_pages: bool,
+    /// Watches that follow a list send this line and end.
+    pub watch_line: Option<String>,
+    /// Watches send no bookmark before they end.
+    pub without_bookmarks: bool,
+    /// Connections break, and are not answered.
+    pub cut: bool,
+    /// The list of this resource always has another page, with the same token if so told.
+    pub endless: Option<(&'static str, bool)>,
+    /// No list is answered as long as this is set.
+    pub hold_lists: bool,
     /// What is sent instead of any list or watch.
     pub garbage: Option<String>,
     /// The content of `/metrics`, which is forbidden without.
@@ -103,6 +119,11 @@ impl ApiServer {
             silent: false,
             dies_at: None,
             hold_pages: false,
+            watch_line: None,
+            without_bookmarks: false,
+            cut: false,
+            endless: None,
+            hold_lists: false,
             garbage: None,
             metrics: None,
             custom: BTreeMap::new(),
@@ -265,6 +286,9 @@ impl Connection {
             world.busy -= usize::from(is_busy);
             is_busy
         };
+        if self.world().cut {
+            return;
+        }
         if is_busy {
             let body = status(429, "too many requests");
             let _ = answer_with(&mut stream, 429, "Retry-After: 1\r\n", &body);
@@ -385,8 +409,13 @@ impl Connection {
             world.listing.0 += 1;
             world.listing.1 = world.listing.1.max(world.listing.0);
         }
+        let endless = self.world().endless.filter(|(resource, _)| *resource == question.resource);
+        if let Some((resource, same)) = endless {
+            self.world().listing.0 -= 1;
+            return answer(stream, 200, &endless_page(resource, same, &question.query));
+        }
         let first: usize = question.query.get("continue").map_or(0, |it| it.parse().unwrap());
-        let hold = |world: &World| world.hold_pages && first > 0;
+        let hold = |world: &World| world.hold_lists || (world.hold_pages && first > 0);
         if first > 0 && self.world().gone.0 > 0 {
             let mut world = self.world();
             world.gone.0 -= 1;
@@ -418,6 +447,8 @@ impl Connection {
     fn watch(&self, stream: &mut TcpStream, question: &Question) -> std::io::Result<()> {
         let query = |key: &str| question.query.get(key).map_or("", String::as_str);
         let end = Instant::now() + Duration::from_secs(query("timeoutSeconds").parse().unwrap());
+        let mut is_cut = false;
+        let mut last = None;
         let (mut seen, mut lines) = (query("resourceVersion").parse().unwrap_or(0), Vec::new());
         {
             let world = self.world();
@@ -435,12 +466,23 @@ impl Connection {
                     let metadata = json!({"resourceVersion": version, "annotations": marks});
                     lines.push(json!({"type": "BOOKMARK", "object": {"metadata": metadata}}));
                 }
+                if world.streams == Streams::Fails {
+                    let why = "storage is (re)initializing: RequestWatchProgress is disabled";
+                    let error: Value = serde_json::from_str(&status(500, why)).unwrap();
+                    lines.push(json!({"type": "ERROR", "object": error}));
+                }
+                if world.streams == Streams::Unreadable {
+                    lines.push(json!({"type": "ADDED", "object": []}));
+                }
+                is_cut = world.streams == Streams::CutOff;
                 seen = world.version;
             } else if seen > world.version {
                 return answer(stream, 504, &status(504, "Too large resource version"));
             } else if seen < world.compacted {
                 let gone: Value = serde_json::from_str(&status(410, "too old")).unwrap();
                 lines.push(json!({"type": "ERROR", "object": gone}));
+            } else {
+                last.clone_from(&world.watch_line);
             }
         }
         write!(
@@ -453,10 +495,18 @@ impl Connection {
                 let line = format!("{line}\n");
                 write!(stream, "{:x}\r\n{line}\r\n", line.len())?;
             }
+            if let Some(last) = last {
+                write!(stream, "{:x}\r\n{last}\n\r\n0\r\n\r\n", last.len() + 1)?;
+                return stream.flush();
+            }
             stream.flush()?;
+            if is_cut {
+                return Ok(());
+            }
             let left = end.saturating_duration_since(Instant::now());
-            let nothing_new =
-                |world: &mut World| world.silent || (!world.over && world.version <= seen);
+            let nothing_new = |world: &mut World| {
+                world.silent || (!world.over && !world.cut && world.version <= seen)
+            };
             let (world, _) =
                 self.shared.1.wait_timeout_while(self.world(), left, nothing_new).unwrap();
             if world.silent {
@@ -464,7 +514,16 @@ impl Connection {
                 drop(self.wait_while(|_| true));
                 return Ok(());
             }
+            if world.cut {
+                return Ok(());
+            }
             if world.over || Instant::now() >= end {
+                if !world.without_bookmarks {
+                    let metadata = json!({"resourceVersion": seen.to_string()});
+                    let line = json!({"type": "BOOKMARK", "object": {"metadata": metadata}});
+                    let line = format!("{line}\n");
+                    write!(stream, "{:x}\r\n{line}\r\n", line.len())?;
+                }
                 break;
             }
             let news = world.events.iter().filter(|(version, resource, line)| {
@@ -478,6 +537,18 @@ impl Connection {
         }
         stream.write_all(b"0\r\n\r\n")
     }
+}
+
+/// A page of a list that never ends, with objects that no other page has.
+fn endless_page(resource: &str, same: bool, query: &BTreeMap<String, String>) -> String {
+    let first: usize = query.get("continue").map_or(0, |it| it.parse().unwrap());
+    let limit: usize = query.get("limit").map_or(1000, |it| it.parse().unwrap());
+    let item = |i: usize| json!({"metadata": {"name": format!("{resource}-{i}"), "namespace": "shop"}, "spec": {}});
+    let items: Vec<Value> = (first..first + limit).map(item).collect();
+    let next = if same { 1 } else { first + limit };
+    json!({"kind": "List", "metadata": {"resourceVersion": "100", "continue": next.to_string()},
+        "items": items})
+    .to_string()
 }
 
 /// An object as in a list: without its type.

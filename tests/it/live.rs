@@ -3,6 +3,8 @@
 //! All times of the view are divided by 60: a watch lasts a second, and what was not confirmed for a
 //! second and a half is stale.
 
+mod faults;
+
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -21,12 +23,18 @@ struct Viewer {
 
 impl Viewer {
     fn start(api_server: &ApiServer, args: &[&str]) -> Self {
+        Viewer::start_at(60, api_server, args)
+    }
+
+    /// A server whose times are divided by a number.
+    fn start_at(speed: u32, api_server: &ApiServer, args: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let kubeconfig = api_server.kubeconfig(dir.path());
         let made = certificate_in(dir.path());
         let files = certificate_flags(dir.path());
         let files = files.each_ref().map(String::as_str);
-        let fast = ["--drain-delay", "0", "--inventory-speed-up", "60"];
+        let speed = speed.to_string();
+        let fast = ["--drain-delay", "0", "--inventory-speed-up", &speed];
         let args = [&files[..], &fast, args].concat();
         let env: [(&str, &Path); 1] = [("KUBECONFIG", &kubeconfig)];
         let daemon = Daemon::start_with_env(&args, &env);

@@ -73,6 +73,13 @@ fn created(object: &Value, view: &View) -> Vec<String> {
     warnings(&response).into_iter().map(str::to_owned).collect()
 }
 
+/// The warnings about an object that is changed.
+fn changed(object: &Value, view: &View) -> Vec<String> {
+    let response = review(object, Some(object), view, &Policy::default());
+    assert_eq!(response["allowed"], true, "{response}");
+    warnings(&response).into_iter().map(str::to_owned).collect()
+}
+
 /// Whether an object is one to which the webhook is asked.
 fn is_set(object: &Value) -> bool {
     matches!(object["kind"].as_str(), Some("DaemonSet" | "StatefulSet"))
@@ -111,7 +118,14 @@ fn the_examples_are_found_whichever_object_is_there_first() {
         let mut seen = 0;
         for (i, object) in all.iter().enumerate().filter(|(_, object)| is_set(object)) {
             let others = all.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
-            let found = created(object, &view(others));
+            let cluster = view(others);
+            let found = if rule.evidence == Evidence::AbsentNeighbor {
+                // What is applied together with it may follow.
+                assert_eq!(created(object, &cluster), Vec::<String>::new(), "{}", rule.meta.id);
+                changed(object, &cluster)
+            } else {
+                created(object, &cluster)
+            };
             let found: Vec<_> = found.iter().filter_map(|text| text.split(':').next()).collect();
             if rule.kinds.contains(&object["kind"].as_str().unwrap()) && !found.is_empty() {
                 assert_eq!(found, [rule.meta.id], "{object}");
@@ -120,7 +134,7 @@ fn the_examples_are_found_whichever_object_is_there_first() {
         }
         assert!(seen > 0, "{}", rule.meta.id);
         for object in objects(rule.meta.good).iter().filter(|object| is_set(object)) {
-            let found = created(object, &view(&objects(rule.meta.good)));
+            let found = changed(object, &view(&objects(rule.meta.good)));
             assert_eq!(found, Vec::<String>::new(), "{}", rule.meta.id);
         }
     }
@@ -139,7 +153,7 @@ fn a_claim_without_a_class_needs_a_default_one() {
         .as_object_mut()
         .unwrap()
         .remove("storageClassName");
-    let found = created(&set, &view(&all));
+    let found = changed(&set, &view(&all));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(
         found[0].starts_with(
@@ -149,7 +163,7 @@ fn a_claim_without_a_class_needs_a_default_one() {
         "{found:?}"
     );
     let silent = |set: &Value, all: &[Value]| {
-        assert_eq!(created(set, &view(all)), Vec::<String>::new(), "{set}");
+        assert_eq!(changed(set, &view(all)), Vec::<String>::new(), "{set}");
     };
     for (key, value) in [
         ("selector", json!({"matchLabels": {"disk": "a"}})),
@@ -170,7 +184,7 @@ fn a_claim_without_a_class_needs_a_default_one() {
         default[0]["metadata"]["annotations"] = json!({annotation: "true"});
         silent(&set, &default);
         default[0]["metadata"]["annotations"] = json!({annotation: "false"});
-        assert_eq!(created(&set, &view(&default)).len(), 1);
+        assert_eq!(changed(&set, &view(&default)).len(), 1);
     }
 }
 
@@ -241,7 +255,7 @@ fn presence_can_deny_and_absence_cannot() {
                 review(set, None, &view(others), &policy)
             });
         let denied = answers.filter(|answer| answer["allowed"] == false).count();
-        assert_eq!(denied == 0, rule.evidence == Evidence::Absence, "{}", rule.meta.id);
+        assert_eq!(denied == 0, rule.evidence != Evidence::Presence, "{}", rule.meta.id);
     }
 }
 
@@ -270,5 +284,49 @@ fn an_object_that_is_being_deleted_neither_conflicts_nor_is_missing() {
     let service = all.iter_mut().find(|object| object["kind"] == "Service").unwrap();
     service["metadata"]["deletionTimestamp"] = json!("2026-11-22T10:20:30Z");
     let set = all.iter().find(|object| is_set(object)).unwrap();
-    assert_eq!(created(set, &view(&all)), Vec::<String>::new());
+    assert_eq!(changed(set, &view(&all)), Vec::<String>::new());
+}
+
+#[test]
+fn a_daemon_set_whose_nodes_are_all_tainted_is_warned_of() {
+    let node = |name: &str, labels: Value, taints: Value| {
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels},
+            "spec": {"taints": taints}})
+    };
+    let other = node("plain", json!({}), json!([]));
+    let mut set = objects(AGENT).remove(0);
+    set["spec"]["template"]["spec"]["nodeSelector"] = json!({"gpu": "a"});
+    let found = |set: &Value, taint: Value| {
+        created(set, &view([&other, &node("worker", json!({"gpu": "a"}), json!([taint]))]))
+    };
+    for effect in ["NoSchedule", "NoExecute"] {
+        let warnings = found(&set, json!({"key": "gpu", "value": "only", "effect": effect}));
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        let start =
+            "no-node-matches: spec.template.spec.tolerations: each node that it may run on has";
+        assert!(warnings[0].starts_with(start), "{warnings:?}");
+        assert!(warnings[0].contains(&format!("gpu=only:{effect} of Node worker")), "{warnings:?}");
+    }
+    for (key, effect) in [
+        ("gpu", "PreferNoSchedule"),
+        ("node-role.kubernetes.io/control-plane", "NoSchedule"),
+        ("node.kubernetes.io/not-ready", "NoSchedule"),
+        ("node.kubernetes.io/unreachable", "NoExecute"),
+        ("node.kubernetes.io/unschedulable", "NoSchedule"),
+        ("node.kubernetes.io/network-unavailable", "NoSchedule"),
+        ("node.cloudprovider.kubernetes.io/uninitialized", "NoSchedule"),
+        ("example.com/agent-not-ready", "NoSchedule"),
+    ] {
+        let warnings = found(&set, json!({"key": key, "effect": effect}));
+        assert_eq!(warnings, Vec::<String>::new(), "{key}:{effect}");
+    }
+    // Without a selector, the other node is enough.
+    let gpu = json!({"key": "gpu", "effect": "NoSchedule"});
+    set["spec"]["template"]["spec"].as_object_mut().unwrap().remove("nodeSelector");
+    assert_eq!(found(&set, gpu.clone()), Vec::<String>::new());
+    let only = node("worker", json!({}), json!([gpu]));
+    assert_eq!(created(&set, &view([&only])).len(), 1);
+    // A StatefulSet may wait for a node.
+    set["kind"] = json!("StatefulSet");
+    assert_eq!(created(&set, &view([&only])), Vec::<String>::new());
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::{
-    api::core::v1::{ContainerPort, NodeAffinity},
+    api::core::v1::{ContainerPort, NodeAffinity, Taint},
     apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{
     inventory::{
-        item::{Budget, Controller, PodSecurity, Ports, Role, Service},
+        item::{Budget, Controller, Node, PodSecurity, Ports, Role, Service},
         kind::Kind,
         labels::{Labels, Selector},
         nodes::{Claim, Nodes},
@@ -119,6 +119,11 @@ struct BudgetSpec {
     max_unavailable: Option<IntOrString>,
 }
 
+#[derive(Deserialize)]
+struct NodeSpec {
+    taints: Option<Vec<Taint>>,
+}
+
 /// Reads an object of this kind.
 pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
     match kind {
@@ -175,7 +180,12 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
             });
             Some((metadata(json)?, role))
         }
-        Kind::Node => Some((metadata(json)?, Role::Node(Labels::of(marks(json)?.labels.as_ref())))),
+        Kind::Node => {
+            let whole: Whole<NodeSpec> = serde_json::from_str(json).ok()?;
+            let taints = whole.spec.and_then(|spec| spec.taints).unwrap_or_default();
+            let node = Node::of(Labels::of(marks(json)?.labels.as_ref()), taints);
+            Some((whole.metadata, Role::Node(node)))
+        }
         Kind::PriorityClass | Kind::ServiceAccount => Some((metadata(json)?, Role::Named)),
         Kind::StorageClass => {
             let annotations = marks(json)?.annotations.unwrap_or_default();

@@ -1,15 +1,17 @@
 //! A template whose node selector no node matches.
 
+use k8s_openapi::api::core::v1::Taint;
+
 use super::rule::{Asked, Evidence, Found, Rule};
 use crate::{
     finding::{Meta, Mode, Reason, paths::POD_SPEC},
-    inventory::kind::Kind,
+    inventory::{item::Node, kind::Kind, nodes::Nodes},
 };
 
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "no-node-matches",
-        summary: "a template whose node selector and affinity no node matches",
+        summary: "a template whose node selector and affinity no node matches, or only tainted ones",
         why: "\
 If no node has the labels that `nodeSelector` and the required node affinity ask for, a DaemonSet gets no
 pods, and nothing looks wrong: a rollout of no pods is complete at once. The pods of a StatefulSet stay
@@ -22,7 +24,11 @@ Pod's node affinity/selector\".
 
 The webhook warns of this and never denies, because the node may be created a moment later: a pool of nodes
 that is scaled to zero has no nodes until a pod wants one. It needs a view of the cluster that includes Nodes.
-`setguard check` reports this if one run gets Nodes. Taints are not looked at.
+`setguard check` reports this if one run gets Nodes.
+
+A DaemonSet gets no pods either if each of these nodes has a taint with the effect NoSchedule or NoExecute that
+it does not tolerate. Not counted are taints that come and go by themselves: those of conditions, such as
+`node.kubernetes.io/not-ready`, and those of nodes that start or are about to be removed.
 
 Kubernetes: `RequiredNodeAffinity.Match`, component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go;
 `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",
@@ -39,9 +45,40 @@ Kubernetes: `RequiredNodeAffinity.Match`, component-helpers scheduling/corev1/no
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
     let Some(judged) = asked.item.judged() else { return };
-    let Some((field, nodes)) = &judged.nodes else { return };
+    let is_daemon_set = asked.item.kind() == Kind::DaemonSet;
+    // `node-not-wanted` names the nodes of a DaemonSet that the cluster has.
+    let heeds_taints = is_daemon_set && !asked.is_stored();
+    let (field, nodes) = match &judged.nodes {
+        Some((field, nodes)) => (field, nodes),
+        None if heeds_taints => (&"tolerations", &Nodes::default()),
+        None => return,
+    };
     let count = asked.inventory().count(Kind::Node);
-    if count == 0 || !asked.knows(Kind::Node, "") || asked.inventory().has_node(nodes) {
+    if count == 0 || !asked.knows(Kind::Node, "") {
+        return;
+    }
+    let mut tainted = None;
+    let accepts = |item, node: &'_ Node| {
+        let against = node.taint_against(&judged.tolerations).filter(|_| heeds_taints);
+        if let Some(taint) = against {
+            tainted.get_or_insert_with(|| (item, written(taint)));
+        }
+        against.is_none()
+    };
+    if asked.inventory().has_node(nodes, accepts) {
+        return;
+    }
+    if let Some((node, taint)) = tainted {
+        found.report(
+            Kind::Node,
+            &POD_SPEC.child("tolerations"),
+            Reason::Required,
+            format!(
+                "each node that it may run on has a taint that it does not tolerate, such as {taint} \
+                 of {node}, so it gets no pods, and its rollout counts as complete"
+            ),
+            "tolerate the taint if the pods are meant for these nodes; otherwise select other nodes",
+        );
         return;
     }
     let outcome = match asked.item.kind() {
@@ -55,4 +92,13 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         format!("none of the {count} nodes matches nodeSelector and node affinity, so {outcome}"),
         "correct them, unless nodes that match are added later, as to a pool that is scaled to zero",
     );
+}
+
+/// A taint as in `kubectl taint`.
+fn written(taint: &Taint) -> String {
+    let Taint { key, value, effect, .. } = taint;
+    match value.as_deref().filter(|value| !value.is_empty()) {
+        Some(value) => format!("{key}={value}:{effect}"),
+        None => format!("{key}:{effect}"),
+    }
 }

@@ -18,7 +18,8 @@ The API server accepts the object and then refuses every pod that the controller
 
 Seen on a 1.36 control plane: no pod, and FailedCreate events, \"no PriorityClass with name nope was found\".
 
-The webhook warns of this and never denies, because the PriorityClass may be created a moment later. `setguard
+The webhook warns of this when the object is changed, and never denies. It says nothing when the object is
+created, because the PriorityClass is often applied with it, and may follow. `setguard
 check` reports it if one run gets another PriorityClass. `system-cluster-critical` and `system-node-critical`
 are in every cluster.
 
@@ -31,7 +32,7 @@ pkg/apis/scheduling/v1/helpers.go.",
         adjustable: true,
     },
     kinds: &["DaemonSet", "StatefulSet"],
-    evidence: Evidence::Absence,
+    evidence: Evidence::AbsentNeighbor,
     check,
 };
 

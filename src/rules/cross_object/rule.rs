@@ -23,6 +23,10 @@ pub enum Evidence {
     /// That an object is not there. In the webhook it warns at most: the object may be created a
     /// moment later, or may be too new to be seen.
     Absence,
+    /// That an object is not there which is usually applied together with the one that names it. In
+    /// the webhook it says nothing about an object that is created, as the other may follow, and warns
+    /// at most when the object is changed.
+    AbsentNeighbor,
 }
 
 /// A rule about an object among others. It can run only where the others are known.
@@ -121,6 +125,11 @@ impl<'a> Asked<'a> {
     /// Whether all objects of a kind are known, and not only those of an input.
     pub(super) fn knows_all(&self, kind: Kind) -> bool {
         matches!(self.around, Around::Cluster(_)) && self.freshness(kind) != Freshness::Unknown
+    }
+
+    /// Whether a cluster has stored it. What became of its pods is then seen in its status.
+    pub(super) const fn is_stored(&self) -> bool {
+        matches!(self.around, Around::Cluster(_)) && self.template.is_none()
     }
 
     /// `the input has` or `the cluster has`.

@@ -33,7 +33,7 @@ Kubernetes: `Admit`, plugin/pkg/admission/serviceaccount/admission.go.",
         adjustable: true,
     },
     kinds: &["DaemonSet", "StatefulSet"],
-    evidence: Evidence::Absence,
+    evidence: Evidence::AbsentNeighbor,
     check,
 };
 

@@ -23,7 +23,8 @@ This is reported if there are at least two replicas and the template shows that 
 an argument or a variable of a container has the name of the Service or of a pod. One pod has no others to
 find, and software that never looks for the others needs no names.
 
-The webhook warns of this and never denies, because the Service may be created a moment later. `setguard
+The webhook warns of this when the object is changed, and never denies. It says nothing when the object is
+created, because the Service is often applied with it, and may follow. `setguard
 check` reports it if one run gets the StatefulSet and at least one Service of its namespace. A run that gets
 no Services reports nothing about them. If the StatefulSet or a Service with the right name sets no namespace,
 the two may meet in the namespace of whoever applies them, and nothing is reported.
@@ -37,7 +38,7 @@ endpointslice util/controller_utils.go.",
         adjustable: true,
     },
     kinds: &["StatefulSet"],
-    evidence: Evidence::Absence,
+    evidence: Evidence::AbsentNeighbor,
     check,
 };
 

@@ -28,7 +28,8 @@ became the default, the claim got it. The rule says so only in a cluster that ha
 the default, and only if the claim asks for a new volume. In a cluster without any, people make their
 PersistentVolumes by hand.
 
-The webhook warns of this and never denies, because the StorageClass may be created a moment later. `setguard
+The webhook warns of this when the object is changed, and never denies. It says nothing when the object is
+created, because the StorageClass is often applied with it, and may follow. `setguard
 check` reports it if one run gets another StorageClass.
 
 Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_controller.go.",
@@ -39,7 +40,7 @@ Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_contro
         adjustable: true,
     },
     kinds: &["StatefulSet"],
-    evidence: Evidence::Absence,
+    evidence: Evidence::AbsentNeighbor,
     check,
 };
 

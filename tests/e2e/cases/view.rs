@@ -23,6 +23,7 @@ use crate::{
 
 pub(super) const CASES: &[Case] = &[
     Case::new("the-view-names-the-other-object", names),
+    Case::new("what-is-applied-together-is-not-missing", together),
     Case::new("a-kind-that-may-not-be-read-is-left-out", forbidden),
     Case::new("a-view-that-is-cut-off-grows-old", cut_off),
     Case::new("a-view-of-5000-objects-outlives-the-api-server", large),
@@ -80,17 +81,21 @@ fn names(namespace: &Namespace<'_>) {
     set["spec"]["template"]["spec"]["containers"][0]["args"] = json!(["--join=db-0.db:7000"]);
     let args = ["apply", "--dry-run=server", "-f", "-"];
     let output = namespace.kubectl(&args, &set.to_string());
-    output.with_warning("service-missing").with_warning("no-node-matches");
+    // Its Service may be applied with it.
+    assert!(!output.stderr.contains("service-missing"), "{}", output.stderr);
+    output.with_warning("no-node-matches");
     file(namespace, &set);
     namespace.apply(&json!({
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": "db"},
         "spec": {"clusterIP": "None", "selector": {"app": "e2e"}},
     }));
+    let again = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"];
     eventually("the Service to be seen", || {
-        let output = namespace.kubectl(&args, &set.to_string());
+        let output = namespace.kubectl(&again, &set.to_string());
         if output.stderr.contains("service-missing") { Err(output) } else { Ok(()) }
     });
-    namespace.kubectl(&["delete", "daemonset/first", "daemonset/second"], "").silently();
+    let all = ["delete", "statefulset/db", "daemonset/first", "daemonset/second"];
+    namespace.kubectl(&all, "").silently();
     warns(namespace, false);
     // Other cases may have created some meanwhile.
     assert!(viewer.metric("objects", "DaemonSet") >= of_others);
@@ -100,7 +105,8 @@ fn names(namespace: &Namespace<'_>) {
 fn file(namespace: &Namespace<'_>, set: &Value) {
     let objects = [&agent(namespace, "first"), &agent(namespace, "second"), set];
     let file = json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string();
-    namespace.kubectl(&["apply", "-f", "-"], &file).with_warning("service-missing");
+    let output = namespace.kubectl(&["apply", "-f", "-"], &file).accepted();
+    assert!(!output.stderr.contains("service-missing"), "{}", output.stderr);
     let args = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"];
     eventually("all warnings", || {
         let output = namespace.kubectl(&args, &file).accepted();
@@ -117,7 +123,46 @@ fn file(namespace: &Namespace<'_>, set: &Value) {
         }
         Err(output)
     });
+}
+
+/// One file with a StatefulSet and, after it, all that it names.
+fn together(namespace: &Namespace<'_>) {
+    viewer::allow(namespace, SETGUARD, &[]);
+    let viewer = Viewer::start(namespace, &namespace.control_plane.setguard_kubeconfig());
+    viewer.knows_all();
+    let name = namespace.name.clone();
+    let mut set = stateful_set("db");
+    let pod = &mut set["spec"]["template"]["spec"];
+    pod["priorityClassName"] = json!(name);
+    pod["containers"][0]["args"] = json!(["--join=db-0.db:7000"]);
+    set["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": "data"}, "spec": {
+        "accessModes": ["ReadWriteOnce"], "storageClassName": name,
+        "resources": {"requests": {"storage": "1Gi"}}}}]);
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "db"},
+        "spec": {"clusterIP": "None", "selector": {"app": "e2e"}}});
+    let priority = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+        "metadata": {"name": name}, "value": 1000});
+    let storage = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+        "metadata": {"name": name}, "provisioner": "example.com/none"});
+    let file =
+        |items: &[&Value]| json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+    let missing = |stderr: &str| stderr.matches("-missing: ").count();
+    let apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+    let alone = namespace.kubectl(&apply, &set.to_string()).accepted();
+    assert_eq!(missing(&alone.stderr), 0, "{}", alone.stderr);
+    // When it is changed and they are still not there, each is named.
+    let again = namespace.kubectl(&apply, &set.to_string()).accepted();
+    assert_eq!(missing(&again.stderr), 3, "{}", again.stderr);
     namespace.kubectl(&["delete", "statefulset/db"], "").silently();
+    let all = file(&[&set, &service, &priority, &storage]);
+    let output = namespace.kubectl(&apply, &all).accepted();
+    assert_eq!(missing(&output.stderr), 0, "{}", output.stderr);
+    eventually("all to be seen", || {
+        let output = namespace.kubectl(&apply, &all).accepted();
+        if missing(&output.stderr) == 0 { Ok(()) } else { Err(output) }
+    });
+    let classes = [format!("priorityclass/{name}"), format!("storageclass/{name}")];
+    namespace.kubectl(&["delete", &classes[0], &classes[1]], "").silently();
 }
 
 fn forbidden(namespace: &Namespace<'_>) {
