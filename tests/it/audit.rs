@@ -384,6 +384,16 @@ fn it_waits_when_the_api_server_asks_to_and_says_so_once() {
 }
 
 #[test]
+fn a_list_without_end_is_given_up() {
+    let cluster = mixed();
+    cluster.api_server.change(|world| world.endless = Some(("services", true)));
+    let ran = cluster.run(&[]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    let why = "services: the API server continues the list with the same token again";
+    assert!(ran.stderr.contains(why), "{}", ran.stderr);
+}
+
+#[test]
 fn a_list_goes_on_when_its_version_is_gone() {
     for with_token in [true, false] {
         let cluster = Cluster::new().rules(COVERED, "");

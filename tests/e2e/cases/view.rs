@@ -130,7 +130,7 @@ fn together(namespace: &Namespace<'_>) {
     viewer::allow(namespace, SETGUARD, &[]);
     let viewer = Viewer::start(namespace, &namespace.control_plane.setguard_kubeconfig());
     viewer.knows_all();
-    let name = namespace.name.clone();
+    let name = namespace.name;
     let mut set = stateful_set("db");
     let pod = &mut set["spec"]["template"]["spec"];
     pod["priorityClassName"] = json!(name);
