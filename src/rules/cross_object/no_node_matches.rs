@@ -11,7 +11,7 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "no-node-matches",
-        summary: "a template whose node selector and affinity no node matches, or only tainted ones",
+        summary: "a template whose node selector and affinity no node matches",
         why: "\
 If no node has the labels that `nodeSelector` and the required node affinity ask for, a DaemonSet gets no
 pods, and nothing looks wrong: a rollout of no pods is complete at once. The pods of a StatefulSet stay
