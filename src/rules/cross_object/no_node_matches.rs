@@ -26,8 +26,8 @@ The webhook warns of this and never denies, because the node may be created a mo
 that is scaled to zero has no nodes until a pod wants one. It needs a view of the cluster that includes Nodes.
 `setguard check` reports this if one run gets Nodes.
 
-A DaemonSet gets no pods either if each of these nodes has a taint with the effect NoSchedule or NoExecute that
-it does not tolerate. Not counted are taints that come and go by themselves: those of conditions, such as
+A DaemonSet gets no pods either if each of these nodes has a taint with the effect NoSchedule or NoExecute
+that it does not tolerate. Not counted are taints that come and go by themselves: those of conditions, such as
 `node.kubernetes.io/not-ready`, and those of nodes that start or are about to be removed.
 
 Kubernetes: `RequiredNodeAffinity.Match`, component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go;
