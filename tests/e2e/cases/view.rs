@@ -166,7 +166,7 @@ fn together(namespace: &Namespace<'_>) {
         if missing(&output.stderr) == 0 { Ok(()) } else { Err(output) }
     });
     let classes = [format!("priorityclass/{name}"), format!("storageclass/{name}")];
-    namespace.kubectl(&["delete", &classes[0], &classes[1]], "").silently();
+    namespace.kubectl(&["delete", &classes[0], &classes[1]], "").accepted();
 }
 
 fn forbidden(namespace: &Namespace<'_>) {
