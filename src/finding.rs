@@ -2,6 +2,7 @@
 
 mod field;
 mod findings;
+mod help;
 pub mod paths;
 mod rule;
 mod shorten;
@@ -13,6 +14,7 @@ pub(crate) use self::rule::SOME_RULE as TEST_RULE;
 pub use self::{
     field::{Field, Path, Step},
     findings::{Finding, Findings, Reason},
+    help::{Command, Effect, Help},
     rule::{Meta, Mode},
     value::Value,
 };

@@ -16,4 +16,5 @@ pub mod quantity;
 pub mod resource;
 pub mod selector;
 pub mod semantic;
+pub(crate) mod taints;
 pub mod tolerations;

@@ -13,16 +13,21 @@ mod pod;
 mod revision;
 mod set;
 mod store;
+mod trouble;
 
-pub(crate) use self::set::{DaemonSet, State, StatefulSet};
 pub use self::{
     budget::Budget,
     claim::{Claim, Class, Volume},
     event::Event,
     meta::Owner,
     node::Node,
-    pod::{Pod, Trouble, TroubleKind},
+    pod::Pod,
     revision::Revision,
     set::Set,
     store::Observed,
+    trouble::{Ended, Trouble, TroubleKind},
+};
+pub(crate) use self::{
+    set::{DaemonSet, State, StatefulSet},
+    trouble::NOT_READY,
 };

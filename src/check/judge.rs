@@ -180,6 +180,7 @@ fn schema(problem: Problem) -> Diagnostic {
         reason: Reason::Invalid,
         message: problem.message,
         help: problem.help,
+        commands: Vec::new(),
         downgrade: None,
         occurrence: 0,
     }

@@ -10,7 +10,7 @@ use crate::{
     finding::Mode,
     rules::status::{
         RULES,
-        rule::{Asked, Audit, Check, Found, ObjectName, StatusFinding},
+        rule::{Asked, Audit, Check, Found, ObjectName, Rule, StatusFinding},
     },
 };
 
@@ -27,7 +27,10 @@ pub struct StatusVerdict {
 /// Judges a running cluster by the rules about status. Only objects with findings are in the answer.
 pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectName, StatusVerdict> {
     let mut verdicts = BTreeMap::new();
-    for rule in RULES.iter().filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
+    let is_last = |rule: &&&Rule| matches!(rule.check, Check::IfSilent(_));
+    let (last, first): (Vec<_>, Vec<_>) = RULES.iter().partition(is_last);
+    let on = |rule: &&Rule| cx.mode(&rule.meta) != Mode::Off;
+    for rule in first.into_iter().chain(last).copied().filter(on) {
         match rule.check {
             Check::Others(check) => {
                 let mut found = Found::of(&rule.meta);
@@ -38,9 +41,13 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
                     }
                 }
             }
-            Check::Set(check) => {
+            Check::Set(check) | Check::IfSilent(check) => {
+                let needs_silence = matches!(rule.check, Check::IfSilent(_));
                 let sets = audit.observed.sets().filter(|set| set.is_current());
                 for set in sets.filter(|set| rule.kinds.contains(&set.kind().as_str())) {
+                    if needs_silence && is_explained(&set.into(), &verdicts) {
+                        continue;
+                    }
                     let mut found = Found::of(&rule.meta);
                     check(&Asked { set, audit }, &mut found);
                     let left_out = found.left_out();
@@ -58,6 +65,13 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
         }
     }
     verdicts
+}
+
+/// Whether something was found in an object that is more than a note, or exempted.
+fn is_explained(name: &ObjectName, verdicts: &BTreeMap<ObjectName, StatusVerdict>) -> bool {
+    verdicts.get(name).is_some_and(|own| {
+        own.verdict.judged.iter().any(|it| it.mode > Mode::Audit || it.downgrade.is_some())
+    })
 }
 
 fn add(

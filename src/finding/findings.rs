@@ -7,6 +7,7 @@ use std::{borrow::Cow, fmt};
 
 use super::{
     field::{Field, Path},
+    help::{Command, Help},
     rule::Meta,
     shorten,
     value::Value,
@@ -73,6 +74,8 @@ pub struct Finding {
     pub message: String,
     /// What to write instead, if the message does not contain it.
     pub help: Option<Cow<'static, str>>,
+    /// The commands that the help contains, in its order.
+    pub commands: Vec<Command>,
 }
 
 impl Finding {
@@ -220,15 +223,9 @@ impl Findings {
         path: &Path<'_>,
         reason: Reason,
         message: impl Into<String>,
-        help: impl Into<Cow<'static, str>>,
+        help: impl Into<Help>,
     ) {
-        self.add(|rule| Finding {
-            rule,
-            field: path.to_field(),
-            reason,
-            message: message.into(),
-            help: Some(help.into()),
-        });
+        self.report_at(path.to_field(), reason, message.into(), help);
     }
 
     /// Like [`Findings::report`], at a field that is owned.
@@ -237,9 +234,11 @@ impl Findings {
         field: Field,
         reason: Reason,
         message: String,
-        help: String,
+        help: impl Into<Help>,
     ) {
-        self.add(|rule| Finding { rule, field, reason, message, help: Some(help.into()) });
+        let Help { text, commands } = help.into();
+        let help = Some(text);
+        self.add(|rule| Finding { rule, field, reason, message, help, commands });
     }
 
     /// `Required value` (`field.Required`).
@@ -330,7 +329,8 @@ impl Findings {
                 message.push_str(": ");
                 message.push_str(&detail);
             }
-            Finding { rule, field: path.to_field(), reason, message, help: None }
+            let field = path.to_field();
+            Finding { rule, field, reason, message, help: None, commands: Vec::new() }
         });
     }
 }

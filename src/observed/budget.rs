@@ -7,7 +7,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
     meta::{Condition, Metadata, Unread},
-    pod::LONGEST,
+    trouble::LONGEST,
 };
 use crate::{finding::shorten, kubernetes::selector};
 

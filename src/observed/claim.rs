@@ -6,7 +6,7 @@ use k8s_openapi::{api::core::v1::NodeSelector, apimachinery::pkg::api::resource:
 use serde::Deserialize;
 
 use super::meta::{Metadata, Unread};
-use crate::object::storage::DEFAULT_CLASS_ANNOTATIONS;
+use crate::{kubernetes::quantity, object::storage::DEFAULT_CLASS_ANNOTATIONS};
 
 /// A namespace and a name.
 type Name = (Box<str>, Box<str>);
@@ -22,6 +22,8 @@ pub struct Claim {
     pub is_being_deleted: bool,
     /// How much storage it asks for.
     pub request: Option<Quantity>,
+    /// Whether its volume is smaller than it asks for.
+    is_being_resized: bool,
     /// Its storage class. `None` if it names none, `""` if it wants none.
     pub class: Option<Box<str>>,
     /// The volume that it is bound to, or asks for.
@@ -46,8 +48,6 @@ pub struct Class {
     pub allows_expansion: bool,
     /// Who makes its volumes.
     pub provisioner: Box<str>,
-    /// The class as JSON, without its metadata.
-    pub fields: Box<str>,
 }
 
 #[derive(Deserialize)]
@@ -82,6 +82,7 @@ struct Resources {
 struct ClaimStatus<'a> {
     #[serde(borrow)]
     phase: Option<Cow<'a, str>>,
+    capacity: Option<BTreeMap<String, Quantity>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -105,16 +106,31 @@ impl Claim {
         let Raw { metadata, spec, status }: Raw<'_, ClaimSpec<'_>, ClaimStatus<'_>> =
             serde_json::from_str(json)?;
         let requests = spec.resources.and_then(|it| it.requests);
+        let request = requests.and_then(|mut it| it.remove("storage"));
+        let capacity = status.capacity.as_ref().and_then(|it| it.get("storage"));
         let claim = Claim {
             phase: status.phase.as_deref().unwrap_or("Pending").into(),
             created: metadata.created(),
             is_being_deleted: metadata.deleted().is_some(),
-            request: requests.and_then(|mut it| it.remove("storage")),
+            is_being_resized: is_smaller(capacity, request.as_ref()),
+            request,
             class: spec.storage_class_name.as_deref().map(Into::into),
             volume: spec.volume_name.as_deref().filter(|it| !it.is_empty()).map(Into::into),
         };
         Ok(((metadata.namespace().into(), metadata.name().into()), claim))
     }
+
+    /// Whether its volume is smaller than it asks for: a resize has not ended, or has failed.
+    pub const fn is_being_resized(&self) -> bool {
+        self.is_being_resized
+    }
+}
+
+/// Whether both are known, and the first is smaller.
+fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
+    let one = one.and_then(|it| quantity::Quantity::parse_resource(&it.0));
+    let other = other.and_then(|it| quantity::Quantity::parse_resource(&it.0));
+    one.zip(other).is_some_and(|(one, other)| one.cmp(&other).is_lt())
 }
 
 impl Volume {
@@ -140,7 +156,6 @@ impl Class {
             waits_for_pod: text(fields.get("volumeBindingMode")) == "WaitForFirstConsumer",
             allows_expansion: fields.get("allowVolumeExpansion").is_some_and(|it| it == true),
             provisioner: text(fields.get("provisioner")).into(),
-            fields: serde_json::to_string(&fields)?.into(),
         };
         Ok((text(metadata.get("name")).into(), class))
     }

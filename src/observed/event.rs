@@ -9,7 +9,7 @@ use super::meta::{Metadata, Unread};
 use crate::finding::shorten;
 
 /// The reasons that rules look for.
-const REASONS: [&str; 9] = [
+const REASONS: [&str; 10] = [
     "FailedAttachVolume",
     "FailedBinding",
     "FailedCreate",
@@ -19,6 +19,7 @@ const REASONS: [&str; 9] = [
     "FailedMapVolume",
     "FailedMount",
     "ProvisioningFailed",
+    "Unhealthy",
 ];
 /// The longest message that is kept, in bytes.
 const LONGEST: usize = 1_000;

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Taint;
 use serde::Deserialize;
 
-use super::meta::{Condition, Metadata};
-use crate::rollout::node::Node as Place;
+use super::{
+    meta::{Condition, Metadata},
+    trouble::LONGEST,
+};
+use crate::{finding::shorten, rollout::node::Node as Place};
 
 /// A node, reduced to what matters for pods of sets.
 #[derive(Clone, Debug)]
@@ -17,6 +20,10 @@ pub struct Node {
     pub created: i64,
     /// Since when it has not been ready, if it is not.
     pub not_ready: Option<i64>,
+    /// What its `Ready` condition says then. May be empty.
+    pub why_not_ready: Box<str>,
+    /// Its uid.
+    pub uid: Box<str>,
     /// Whether it is cordoned.
     pub is_cordoned: bool,
 }
@@ -51,8 +58,11 @@ impl Node {
         let created = metadata.created();
         let mut conditions = status.conditions.iter().flatten();
         let ready = conditions.find(|it| it.type_ == "Ready").filter(|it| it.status != "True");
+        let said = ready.and_then(|it| it.message.as_deref()).unwrap_or_default();
         Ok(Node {
             created,
+            why_not_ready: shorten(said.trim(), LONGEST).into_owned().into(),
+            uid: metadata.uid().into(),
             not_ready: ready.map(|it| {
                 it.last_transition_time.as_ref().map_or(created, |time| time.0.as_second())
             }),

@@ -5,22 +5,11 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::meta::{Condition, Metadata, Owner};
-use crate::{finding::shorten, rollout::Health};
-
-/// The states of containers that do not start by themselves.
-const BROKEN: [&str; 8] = [
-    "CrashLoopBackOff",
-    "ImagePullBackOff",
-    "ErrImagePull",
-    "ErrImageNeverPull",
-    "InvalidImageName",
-    "CreateContainerConfigError",
-    "CreateContainerError",
-    "RunContainerError",
-];
-/// The longest message that is kept, in bytes.
-pub(super) const LONGEST: usize = 400;
+use super::{
+    meta::{Metadata, Owner},
+    trouble::{Placed, Status, Trouble, TroubleKind},
+};
+use crate::rollout::Health;
 
 /// A pod of a set, reduced to what matters for rollouts.
 #[derive(Clone, Debug)]
@@ -47,30 +36,6 @@ pub struct Pod {
     generation: Box<str>,
 }
 
-/// Why a pod is not ready.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
-    /// What kind of trouble it is.
-    pub kind: TroubleKind,
-    /// One word, such as `ImagePullBackOff`.
-    pub reason: Box<str>,
-    /// What the kubelet or the scheduler says about it, at most a few hundred bytes. May be empty.
-    pub message: Box<str>,
-}
-
-/// What kind of trouble a pod has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TroubleKind {
-    /// The scheduler finds no node for it, or not its node.
-    Unschedulable,
-    /// A container does not start by itself.
-    Broken,
-    /// A container is about to start.
-    Waiting,
-    /// The pod has ended.
-    Ended,
-}
-
 impl Pod {
     /// Reads a pod, and which set controls it.
     pub(crate) fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
@@ -79,6 +44,10 @@ impl Pod {
         let label = |label: Option<&Cow<'_, str>>| label.map(|it| &**it).unwrap_or_default().into();
         let has_ended = matches!(status.phase.as_deref(), Some("Failed" | "Succeeded"));
         let created = metadata.created();
+        let placed = match spec.node_name.as_deref().filter(|name| !name.is_empty()) {
+            Some(node) => Placed::On(node),
+            None => Placed::By(spec.scheduler_name.as_deref().unwrap_or("default-scheduler")),
+        };
         let condition = status.condition("Ready");
         let ready = condition.is_some_and(|it| it.status == "True");
         let since = condition.and_then(|it| it.last_transition_time.as_ref());
@@ -91,7 +60,7 @@ impl Pod {
             finalizers: metadata.finalizers(),
             has_ended,
             ready: (ready && !has_ended, since.map_or(created, |it| it.0.as_second())),
-            trouble: if ready && !has_ended { None } else { status.trouble().map(Box::new) },
+            trouble: if ready && !has_ended { None } else { status.trouble(placed).map(Box::new) },
             revision: label(labels.and_then(|it| it.revision.as_ref())),
             generation: label(labels.and_then(|it| it.generation.as_ref())),
         };
@@ -122,6 +91,11 @@ impl Pod {
     pub fn is_available(&self, min_ready_seconds: i64, now: Timestamp) -> bool {
         let (ready, since) = self.ready;
         ready && (min_ready_seconds <= 0 || since + min_ready_seconds <= now.as_second())
+    }
+
+    /// Whether it starts by itself as soon as an object exists that it names, such as a ConfigMap.
+    pub fn lacks_something(&self) -> bool {
+        self.trouble.as_ref().is_some_and(|it| &*it.reason == "CreateContainerConfigError")
     }
 
     /// How it is. A pod that is not ready is assumed to become so, unless a container of it is known
@@ -160,6 +134,8 @@ struct Labels<'a> {
 struct Spec<'a> {
     #[serde(borrow)]
     node_name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    scheduler_name: Option<Cow<'a, str>>,
     #[serde(borrow)]
     affinity: Option<Affinity<'a>>,
 }
@@ -213,99 +189,5 @@ impl Spec<'_> {
         let mut names =
             fields.flatten().filter(|it| it.key == "metadata.name" && it.operator == "In");
         names.next()?.values.as_ref()?.first().map(|name| &**name)
-    }
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Status<'a> {
-    #[serde(borrow)]
-    phase: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    reason: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    message: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    conditions: Option<Vec<Condition<'a>>>,
-    #[serde(borrow)]
-    init_container_statuses: Option<Vec<Container<'a>>>,
-    #[serde(borrow)]
-    container_statuses: Option<Vec<Container<'a>>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Container<'a> {
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    state: Option<ContainerState<'a>>,
-    #[serde(borrow, default)]
-    last_state: Option<ContainerState<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ContainerState<'a> {
-    #[serde(borrow)]
-    waiting: Option<Why<'a>>,
-    #[serde(borrow)]
-    terminated: Option<Why<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Why<'a> {
-    #[serde(borrow)]
-    reason: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    message: Option<Cow<'a, str>>,
-    exit_code: Option<i32>,
-}
-
-impl Status<'_> {
-    fn condition(&self, name: &str) -> Option<&Condition<'_>> {
-        self.conditions.iter().flatten().find(|condition| condition.type_ == name)
-    }
-
-    fn trouble(&self) -> Option<Trouble> {
-        let trouble = |kind, reason: &str, message: &str| {
-            let message = shorten(message.trim(), LONGEST).into_owned().into();
-            Some(Trouble { kind, reason: reason.into(), message })
-        };
-        let text = |text: &Option<Cow<'_, str>>| text.as_deref().unwrap_or_default().to_owned();
-        if let Some(phase @ ("Failed" | "Succeeded")) = self.phase.as_deref() {
-            let reason = self.reason.as_deref().unwrap_or(phase);
-            return trouble(TroubleKind::Ended, reason, &text(&self.message));
-        }
-        let scheduled = self.condition("PodScheduled").filter(|it| it.status == "False");
-        if let Some(scheduled) = scheduled {
-            let reason = scheduled.reason.as_deref().unwrap_or("Unschedulable");
-            return trouble(TroubleKind::Unschedulable, reason, &text(&scheduled.message));
-        }
-        let init = self.init_container_statuses.iter().flatten();
-        let containers = self.container_statuses.iter().flatten().chain(init);
-        let waiting = containers.filter_map(|container| {
-            let why = container.state.as_ref()?.waiting.as_ref()?;
-            Some((container, why, why.reason.as_deref()?))
-        });
-        let is_broken = |(.., reason): &(_, _, &str)| BROKEN.contains(reason);
-        let (container, why, reason) =
-            waiting.clone().find(is_broken).or(waiting.clone().next_back())?;
-        if !BROKEN.contains(&reason) {
-            return trouble(TroubleKind::Waiting, reason, &text(&why.message));
-        }
-        let mut message = format!("container {}", container.name);
-        let last = container.last_state.as_ref().and_then(|it| it.terminated.as_ref());
-        if let Some(last) = last.filter(|_| reason == "CrashLoopBackOff") {
-            let code = last.exit_code.unwrap_or_default();
-            message.push_str(&format!(" ended with exit code {code}"));
-            if let Some(reason) = last.reason.as_deref().filter(|it| *it != "Error") {
-                message.push_str(&format!(" ({reason})"));
-            }
-        } else if let Some(said) = &why.message {
-            message.push_str(&format!(": {said}"));
-        }
-        trouble(TroubleKind::Broken, reason, &message)
     }
 }

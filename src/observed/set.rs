@@ -63,6 +63,8 @@ pub struct Set {
     /// In seconds since 1970.
     pub(crate) created: i64,
     is_being_deleted: bool,
+    /// When its status was last written, if that is known.
+    pub(crate) status_written: Option<i64>,
     /// Whether the Pod Security level `baseline` refuses its pods.
     needs_privileged: bool,
     pub(crate) state: State,
@@ -111,6 +113,15 @@ struct Metadata {
     creation_timestamp: Option<Time>,
     deletion_timestamp: Option<Time>,
     annotations: BTreeMap<Box<str>, Box<str>>,
+    managed_fields: Vec<Managed>,
+}
+
+/// Who has written which part of an object last.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Managed {
+    subresource: Box<str>,
+    time: Option<Time>,
 }
 
 impl Set {
@@ -133,6 +144,7 @@ impl Set {
             ignore: metadata.annotations.remove(IGNORE_ANNOTATION),
             created: metadata.creation_timestamp.map_or(0, |it| it.0.as_second()),
             is_being_deleted: metadata.deletion_timestamp.is_some(),
+            status_written: status_written(&metadata.managed_fields),
             namespace: metadata.namespace,
             name: metadata.name,
             uid: metadata.uid,
@@ -213,6 +225,17 @@ impl Set {
         !self.is_being_deleted && observed.unwrap_or_default() >= self.generation
     }
 
+    /// How many of its pods are ready, and how many it should have, as its status says.
+    pub(crate) fn ready_of(&self) -> (i32, i32) {
+        match &self.state {
+            State::DaemonSet(it) => (it.status.number_ready, it.status.desired_number_scheduled),
+            State::StatefulSet(it) => {
+                let ready = it.status.ready_replicas.unwrap_or_default();
+                (ready, it.spec.replicas.unwrap_or(1))
+            }
+        }
+    }
+
     /// Whether all pods that it should have exist, are available and of the current revision, as its
     /// status says. One that is being deleted, or that the controller has not seen yet, counts as
     /// healthy too: nothing can be said about it.
@@ -225,6 +248,11 @@ impl Set {
             State::StatefulSet(it) => is_healthy_stateful_set(&it.spec, &it.status),
         }
     }
+}
+
+fn status_written(managed: &[Managed]) -> Option<i64> {
+    let of_status = managed.iter().filter(|it| &*it.subresource == "status");
+    of_status.filter_map(|it| Some(it.time.as_ref()?.0.as_second())).max()
 }
 
 fn is_healthy_daemon_set(status: &DaemonSetStatus) -> bool {

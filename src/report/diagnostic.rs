@@ -5,7 +5,7 @@ use std::fmt;
 use crate::{
     engine::verdict::{Downgrade, Judged},
     exit::Exit,
-    finding::{Meta, Mode, Reason},
+    finding::{Command, Meta, Mode, Reason},
     manifests::id::ObjectId,
     object::marks,
     yaml::Mark,
@@ -45,6 +45,8 @@ pub(crate) struct Diagnostic {
     pub(crate) reason: Reason,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
+    /// The commands that the help contains.
+    pub(crate) commands: Vec<Command>,
     /// Why it is less severe than its rule's mode.
     pub(crate) downgrade: Option<String>,
     /// How many findings of the run before it have the same rule, object and field.
@@ -83,6 +85,7 @@ impl Diagnostic {
             reason: finding.reason,
             message: finding.message,
             help: finding.help.map(Into::into),
+            commands: finding.commands,
             downgrade: downgrade.map(|downgrade| match downgrade {
                 Downgrade::Ratcheted => "not denied: the object had this fault already".to_owned(),
                 Downgrade::Exception(reason) => format!("exempted by the policy: {reason}"),

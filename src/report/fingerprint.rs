@@ -139,6 +139,7 @@ mod tests {
             reason: Reason::Invalid,
             message: String::new(),
             help: None,
+            commands: Vec::new(),
             downgrade: None,
             occurrence: 0,
         }

@@ -8,7 +8,7 @@ use super::{
     collected::{Collected, Entry},
     diagnostic::{Healthy, Summary},
 };
-use crate::{manifests::id::ObjectId, printable::Printable, yaml::Mark};
+use crate::{finding::Command, manifests::id::ObjectId, printable::Printable, yaml::Mark};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -87,9 +87,30 @@ struct FindingV1<'a> {
     field: &'a str,
     reason: &'static str,
     message: String,
+    /// The commands that the message contains.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    commands: Vec<CommandV1<'a>>,
     /// Why it is less severe than its rule's mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     eased: Option<&'a str>,
+}
+
+/// A line for a shell, and what it does to the cluster.
+#[derive(Debug, Serialize)]
+struct CommandV1<'a> {
+    run: &'a str,
+    /// `looks`, `changes`, `restarts-pods` or `can-lose-data`.
+    effect: &'static str,
+    /// How many pods it restarts at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pods: Option<usize>,
+}
+
+impl<'a> From<&'a Command> for CommandV1<'a> {
+    fn from(command: &'a Command) -> Self {
+        let effect = command.effect();
+        CommandV1 { run: command.line(), effect: effect.as_str(), pods: effect.pods() }
+    }
 }
 
 /// Absent for an object that is in no file.
@@ -158,6 +179,7 @@ impl<'a> FindingV1<'a> {
             field: &diagnostic.field,
             reason: diagnostic.reason.as_str(),
             message: diagnostic.text(),
+            commands: diagnostic.commands.iter().map(CommandV1::from).collect(),
             eased: diagnostic.downgrade.as_deref(),
         }
     }

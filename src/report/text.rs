@@ -83,11 +83,15 @@ impl Text {
             group = group.element(Level::NOTE.message(clean(downgrade)));
         }
         if let Some(help) = &diagnostic.help {
-            group = group.element(Level::HELP.message(clean(help)));
+            // A command without its middle would be another command.
+            let help = match diagnostic.commands.is_empty() {
+                true => clean(help),
+                false => annotate_snippets::normalize_untrusted_str(help),
+            };
+            group = group.element(Level::HELP.message(help));
         }
         // What is wrong with the state of an object has the commands in its help.
-        let commands = diagnostic.help.as_ref().is_some_and(|help| help.contains("`kubectl "));
-        if source.is_none() && !commands {
+        if source.is_none() && diagnostic.commands.is_empty() {
             let next = format!("setguard explain {}", diagnostic.rule.id);
             group = group.element(Level::NOTE.with_name("next").message(next));
         }

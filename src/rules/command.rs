@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::finding::{Command, Effect};
+
 /// How kubectl reaches an object.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kubectl<'a> {
@@ -15,7 +17,7 @@ pub(super) struct Kubectl<'a> {
 impl Kubectl<'_> {
     /// `kubectl COMMAND -n NAMESPACE WORDS`, without quotes around the whole. The command is written
     /// as it is, and the words so that a shell takes each as one.
-    pub(super) fn line(&self, command: &str, words: &[&str]) -> String {
+    pub(super) fn does(&self, effect: Effect, command: &str, words: &[&str]) -> Command {
         let mut line = format!("kubectl {command}");
         let options = [("--context", self.context), ("-n", self.namespace)];
         for (option, value) in options {
@@ -26,12 +28,12 @@ impl Kubectl<'_> {
         for word in words {
             line.push_str(&format!(" {}", quoted(word)));
         }
-        line
+        Command::new(line, effect)
     }
 
-    /// The same in backticks.
-    pub(super) fn run(&self, command: &str, words: &[&str]) -> String {
-        format!("`{}`", self.line(command, words))
+    /// The same of a command that only looks.
+    pub(super) fn looks(&self, command: &str, words: &[&str]) -> Command {
+        self.does(Effect::Looks, command, words)
     }
 }
 
@@ -60,7 +62,7 @@ mod tests {
     fn a_command_says_where() {
         let kubectl = Kubectl { context: Some("a b"), namespace: Some("shop") };
         let line = "kubectl delete pod --context 'a b' -n shop db-0";
-        assert_eq!(kubectl.line("delete pod", &["db-0"]), line);
-        assert_eq!(Kubectl::default().run("get nodes", &[]), "`kubectl get nodes`");
+        assert_eq!(kubectl.does(Effect::Restarts(1), "delete pod", &["db-0"]).line(), line);
+        assert_eq!(Kubectl::default().looks("get nodes", &[]).line(), "kubectl get nodes");
     }
 }

@@ -9,8 +9,10 @@ mod claim_size_differs;
 mod claims;
 mod creation_refused;
 mod daemons;
+mod fewer_ready;
 mod halt;
 mod misscheduled;
+mod node_down;
 mod node_not_wanted;
 mod node_without_pod;
 mod pdb_blocks_drain;
@@ -36,7 +38,9 @@ pub static RULES: &[&Rule] = &[
     &claim_pending::RULE,
     &claim_size_differs::RULE,
     &creation_refused::RULE,
+    &fewer_ready::RULE,
     &misscheduled::RULE,
+    &node_down::RULE,
     &node_not_wanted::RULE,
     &node_without_pod::RULE,
     &pdb_blocks_drain::RULE,

@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::apps::v1::DaemonSetStatus;
 
-use crate::{object::DaemonSetSpec, rollout::daemon_set::Settings};
+use crate::{finding::Help, object::DaemonSetSpec, rollout::daemon_set::Settings};
 
 /// How many pods of a DaemonSet are unavailable, and how many may be while it is updated.
 ///
@@ -59,13 +59,12 @@ pub(super) fn ordered(who: &str) -> String {
 /// Why deleting a broken pod of a StatefulSet would not help, if it is below the partition: it comes
 /// back with the old template. The partition is an index, not an ordinal. `lower` says how to lower it
 /// and delete the pod.
-pub(super) fn below_partition(index: i64, partition: i64, lower: &str) -> Option<String> {
-    (index < partition).then(|| {
-        format!(
-            "it is below the partition, {partition}, and comes back with the old template: repair \
-             it, or {lower}"
-        )
-    })
+pub(super) fn below_partition(index: i64, partition: i64, lower: Help) -> Option<Help> {
+    let why = format!(
+        "it is below the partition, {partition}, and comes back with the old template: repair it, \
+         or "
+    );
+    (index < partition).then(|| Help::say(why).then(lower))
 }
 
 #[cfg(test)]

@@ -57,7 +57,9 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
         return injected(&inject::template(&object, false, &Policy::default().injection));
     }
     if yaml.starts_with("# Seen at ") {
-        return support::status(yaml).into_iter().map(|found| found.rule).collect();
+        // A node that is down is reported for itself, also where a set is held up by it.
+        let found = support::status(yaml).into_iter().map(|found| found.rule);
+        return found.filter(|rule| rule == meta.id || rule != "node-down").collect();
     }
     if !yaml.contains("kind: Pod\n") {
         let mut found = support::example(yaml);

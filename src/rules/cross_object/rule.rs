@@ -1,11 +1,9 @@
 //! The definition of a rule about several objects.
 
-use std::borrow::Cow;
-
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
 use crate::{
-    finding::{Finding, Findings, Meta, Path, Reason},
+    finding::{Finding, Findings, Help, Meta, Path, Reason},
     inventory::{
         Inventory,
         item::Item,
@@ -169,7 +167,7 @@ impl Found {
         path: &Path<'_>,
         reason: Reason,
         message: impl Into<String>,
-        help: impl Into<Cow<'static, str>>,
+        help: impl Into<Help>,
     ) {
         let mut found = Findings::of(self.rule);
         found.report(path, reason, message, help);

@@ -8,10 +8,7 @@ use super::{
     replicas::Replicas,
     rule::{Asked, Check, Found, Report, Rule},
 };
-use crate::{
-    finding::{Meta, Mode, paths::CLAIM_TEMPLATES},
-    rules::command::quoted,
-};
+use crate::finding::{Help, Meta, Mode, paths::CLAIM_TEMPLATES};
 
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
@@ -65,52 +62,49 @@ fn describe(
     asked: &Asked<'_>,
     why: &WhyUnbound<'_>,
     claims: &[Unbound<'_>],
-) -> (String, String, Option<&'static str>) {
+) -> (String, Help, Option<&'static str>) {
     let observed = asked.audit.observed;
-    let kubectl = asked.audit.kubectl_anywhere();
+    let classes = asked.audit.kubectl_anywhere().looks("get storageclasses", &[]);
     let first = claims.first().map(|it| it.name.as_str()).unwrap_or_default();
-    let look = asked.kubectl().run("describe pvc", &[first]);
-    // The default class, or any.
-    let class = observed.classes().find(|(_, class)| class.is_default);
-    let class = class.or_else(|| observed.classes().next());
-    match (why, class) {
-        (WhyUnbound::Lost, _) => {
-            let restore = format!(
-                "restore the volume, or give up its data and delete the claim and \
-                                   its pod; {look} names the volume"
+    let look = asked.kubectl().looks("describe pvc", &[first]);
+    match why {
+        WhyUnbound::Lost => {
+            let restore = Help::say(
+                "restore the volume, or give up its data and delete the claim and its pod; ",
             );
+            let restore = restore.run(look).and(" names the volume");
             ("its volume does not exist any more".to_owned(), restore, None)
         }
-        (WhyUnbound::NoClass(name), class) => {
-            let help = match class {
-                Some((like, class)) => format!(
-                    "create it, for example like {like}: `echo {} | {}`",
-                    quoted(&copy(&class.fields, name)),
-                    kubectl.line("create -f -", &[])
-                ),
-                None => "create it; the cluster has no storage class".to_owned(),
+        WhyUnbound::NoClass(name) => {
+            // A copy of another class might make volumes that are not what was meant.
+            let help = match observed.classes().next() {
+                Some(_) => Help::say("create it as the driver of its volumes documents; ")
+                    .run(classes)
+                    .and(" lists those that exist"),
+                None => Help::say("create it; the cluster has no storage class"),
             };
             let reason = format!("the storage class {name} does not exist");
             (reason, help, Some("storage-class-missing"))
         }
-        (WhyUnbound::NoDefaultClass, class) => {
-            let help = match class {
-                Some((name, _)) => format!(
-                    "make one of them the default: {}",
-                    kubectl.run(
-                        "annotate storageclass",
-                        &[name, "storageclass.kubernetes.io/is-default-class=true", "--overwrite"],
-                    )
-                ),
-                None => "create a storage class and make it the default".to_owned(),
+        WhyUnbound::NoDefaultClass => {
+            // A default applies to all claims of the cluster, and not every class makes volumes.
+            let help = match observed.classes().next() {
+                Some(_) => Help::say(
+                    "let the administrator choose a default class, which then serves every claim \
+                     without one: ",
+                )
+                .run(classes)
+                .and(" lists them"),
+                None => Help::say("create a storage class and make it the default"),
             };
             let reason = "it names no storage class, and no class is the default".to_owned();
             (reason, help, Some("storage-class-missing"))
         }
-        (WhyUnbound::Said(said), _) => {
-            (said.clone(), format!("remove the cause; {look} shows the latest attempts"), None)
+        WhyUnbound::Said(said) => {
+            let help = Help::say("remove the cause; ").run(look).and(" shows the latest attempts");
+            (said.clone(), help, None)
         }
-        (WhyUnbound::Unknown(class), _) => {
+        WhyUnbound::Unknown(class) => {
             let class = class.and_then(|name| Some((name, observed.class(name)?)));
             let reason = match class {
                 Some((name, class)) => {
@@ -119,18 +113,8 @@ fn describe(
                 }
                 None => "no volume matches it".to_owned(),
             };
-            let help = "see whether the provisioner runs, or create a volume that matches";
-            (reason, format!("{help}; {look} shows what it asks for"), None)
+            let help = "see whether the provisioner runs, or create a volume that matches; ";
+            (reason, Help::say(help).run(look).and(" shows what it asks for"), None)
         }
     }
-}
-
-/// A storage class with these fields and this name, as JSON.
-fn copy(fields: &str, name: &str) -> String {
-    let mut class: serde_json::Value = serde_json::from_str(fields).unwrap_or_default();
-    // The items of a list do not say of which kind they are.
-    class["apiVersion"] = "storage.k8s.io/v1".into();
-    class["kind"] = "StorageClass".into();
-    class["metadata"] = serde_json::json!({"name": name});
-    class.to_string()
 }

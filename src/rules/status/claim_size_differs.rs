@@ -7,7 +7,7 @@ use super::{
     rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
-    finding::{Meta, Mode, paths::CLAIM_TEMPLATES},
+    finding::{Effect, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::quantity::Quantity,
     observed::{Claim, State},
     rollout::stateful_set::Settings,
@@ -81,13 +81,14 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
             };
             let help = match which {
                 Ordering::Less => resize(asked, &list, &size.0),
+                _ if list.iter().any(|it| it.claim.is_being_resized()) => unfinished(asked, &list),
                 _ => {
                     let words = [asked.set.name(), "--cascade=orphan"];
-                    let delete = asked.kubectl().run("delete statefulset", &words);
-                    format!(
-                        "set the template to {first}: run {delete}, which keeps the pods, and apply \
-                         the manifest with the new size"
-                    )
+                    let kubectl = asked.kubectl();
+                    let delete = kubectl.does(Effect::Changes, "delete statefulset", &words);
+                    Help::say(format!("set the template to {first}: run "))
+                        .run(delete)
+                        .and(", which keeps the pods, and apply the manifest with the new size")
                 }
             };
             let path = CLAIM_TEMPLATES.index(index);
@@ -105,13 +106,15 @@ struct OtherSize<'a> {
 }
 
 /// How to make claims as large as the template.
-fn resize(asked: &Asked<'_>, list: &[&OtherSize<'_>], size: &str) -> String {
+fn resize(asked: &Asked<'_>, list: &[&OtherSize<'_>], size: &str) -> Help {
     let patch = serde_json::json!({"spec": {"resources": {"requests": {"storage": size}}}});
     let patch = patch.to_string();
-    let lines = list
-        .iter()
-        .map(|it| asked.kubectl().line("patch pvc", &[it.name, "--type", "merge", "-p", &patch]));
-    let lines = lines.take(MOST_COMMANDS).collect::<Vec<_>>().join(" && ");
+    let lines = list.iter().map(|it| {
+        let words = [it.name, "--type", "merge", "-p", &patch];
+        asked.kubectl().does(Effect::Changes, "patch pvc", &words)
+    });
+    let lines = lines.take(MOST_COMMANDS).reduce(|all, next| all.then(&next));
+    let Some(lines) = lines else { return Help::default() };
     let more = if list.len() > MOST_COMMANDS { " and so on for the others" } else { "" };
     let observed = asked.audit.observed;
     let rigid = list
@@ -122,14 +125,28 @@ fn resize(asked: &Asked<'_>, list: &[&OtherSize<'_>], size: &str) -> String {
         Some(class) => {
             let allow = ["--type", "merge", "-p", r#"{"allowVolumeExpansion":true}"#];
             let allow = [&[class], allow.as_slice()].concat();
-            let allow = asked.audit.kubectl_anywhere().line("patch storageclass", &allow);
-            format!(
+            let kubectl = asked.audit.kubectl_anywhere();
+            let allow = kubectl.does(Effect::Changes, "patch storageclass", &allow);
+            Help::say(format!(
                 "their storage class {class} does not allow expansion; if its driver is able to do it, \
-                 allow it and resize them: `{allow} && {lines}`{more}"
-            )
+                 allow it and resize them: "
+            ))
+            .run(allow.then(&lines))
+            .and(more)
         }
-        None => format!("if their storage class allows expansion, resize them: `{lines}`{more}"),
+        None => {
+            Help::say("if their storage class allows expansion, resize them: ").run(lines).and(more)
+        }
     }
+}
+
+/// What to do while the volumes of claims are not as large as the claims ask for. A template of that
+/// size would only make more claims that cannot be met.
+fn unfinished(asked: &Asked<'_>, list: &[&OtherSize<'_>]) -> Help {
+    let first = list.iter().find(|it| it.claim.is_being_resized()).map_or("", |it| it.name);
+    Help::say("wait until their volumes have grown, and leave the template as it is until then; ")
+        .run(asked.kubectl().looks("describe pvc", &[first]))
+        .and(" shows why one does not grow")
 }
 
 /// How many commands are joined.

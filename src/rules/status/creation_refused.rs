@@ -3,14 +3,13 @@
 use super::{
     daemons::Daemons,
     quota,
-    read::{names, since},
-    refusal::Refusal,
+    read::{at, names, since},
+    refusal::{LONGEST_WAIT, Refusal},
     replicas::Replicas,
     rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
-    finding::{Meta, Mode, paths::POD_SPEC},
-    kubernetes::pod_security::ENFORCE_LABEL,
+    finding::{Effect, Help, Meta, Mode, paths::POD_SPEC},
     observed::State,
 };
 
@@ -45,7 +44,7 @@ pkg/controller/statefulset/stateful_pod_control.go; `createPods`, pkg/controller
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
     let Some(refusal) = Refusal::of(asked) else { return };
-    let Refusal { message, since: first, others } = &refusal;
+    let Refusal { message, since: first, last, others } = &refusal;
     let more = match others {
         0 => String::new(),
         1 => "; another refusal has other words".to_owned(),
@@ -53,7 +52,31 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     };
     let text = format!("{} refused {}: {message}{more}", who(asked), since(*first));
     let (help, instead_of) = advice(asked, message);
+    let (text, help) = match asked.audit.is_long_ago(*last) {
+        true => {
+            (format!("{text}; the last attempt was {}", at(*last)), try_now(asked, *last, help))
+        }
+        false => (text, help),
+    };
     found.add(Report::new(&POD_SPEC, text, help).instead_of(instead_of));
+}
+
+/// How late the controller may be, in seconds.
+const SLACK: i64 = 60;
+
+/// What to do if the last attempt is so long ago that the cause may be gone. Any change of the set
+/// makes its controller try at once.
+fn try_now(asked: &Asked<'_>, last: i64, help: Help) -> Help {
+    let mark = format!("try-again={last}");
+    let words = [&*asked.target(), &mark, "--overwrite"];
+    let annotate = asked.kubectl().does(Effect::Changes, "annotate", &words);
+    let next = last.saturating_add(LONGEST_WAIT);
+    if next.saturating_add(SLACK) < asked.audit.now.as_second() {
+        let text = "; the controller should have tried again since, so see whether it runs; ";
+        return help.and(text).run(annotate).and(" makes it try now");
+    }
+    let text = format!("; if that is done, the controller tries again before {}, ", at(next));
+    help.and(&text).and("or at once after ").run(annotate)
 }
 
 /// Which pods are refused.
@@ -79,24 +102,29 @@ fn who(asked: &Asked<'_>) -> String {
 }
 
 /// What to do, and the rule of another family that finds the same cause.
-fn advice(asked: &Asked<'_>, message: &str) -> (String, Option<&'static str>) {
+fn advice(asked: &Asked<'_>, message: &str) -> (Help, Option<&'static str>) {
     let kubectl = asked.kubectl();
     let after = |before: &str| quoted_after(message, before);
     if message.contains("violates PodSecurity") {
         let level = asked.set.least_pod_security();
-        let label = format!("{ENFORCE_LABEL}={level}");
-        let words = ["namespace", asked.set.namespace(), &label, "--overwrite"];
-        let run = asked.audit.kubectl_anywhere().run("label", &words);
-        let help = format!("do without these, or let the namespace allow them: {run}");
+        let words = [asked.set.namespace(), "--show-labels"];
+        let show = asked.audit.kubectl_anywhere().looks("get namespace", &words);
+        let help = format!(
+            "do without these, or move the set to a namespace of the level {level}, which would allow \
+             them to every pod there; "
+        );
+        let help = Help::say(help).run(show).and(" shows the level of this one");
         return (help, Some("pods-refused-by-pod-security"));
     }
     if let Some(name) = after("serviceaccount \"") {
-        let run = kubectl.run("create serviceaccount", &[name]);
-        return (format!("create it: {run}"), Some("service-account-missing"));
+        let run = kubectl.does(Effect::Changes, "create serviceaccount", &[name]);
+        let help = Help::say("create it with its roles, or without any: ").run(run);
+        return (help, Some("service-account-missing"));
     }
     if let Some(name) = after("no PriorityClass with name ") {
-        let classes = asked.audit.kubectl_anywhere().run("get priorityclasses", &[]);
-        let help = format!("name one that exists instead of {name}: {classes} lists them");
+        let classes = asked.audit.kubectl_anywhere().looks("get priorityclasses", &[]);
+        let help = Help::say(format!("name one that exists instead of {name}: "));
+        let help = help.run(classes).and(" lists them");
         return (help, Some("priority-class-missing"));
     }
     if let Some(name) = quota::exceeded(message) {
@@ -105,15 +133,16 @@ fn advice(asked: &Asked<'_>, message: &str) -> (String, Option<&'static str>) {
     if let Some(name) = after("admission webhook \"").or_else(|| after("failed calling webhook \""))
     {
         let kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
-        let run = asked.audit.kubectl_anywhere().run(&format!("get {kinds}"), &[]);
-        return (format!("ask whoever runs the webhook {name}; {run} lists them all"), None);
+        let run = asked.audit.kubectl_anywhere().looks(&format!("get {kinds}"), &[]);
+        let help = Help::say(format!("ask the owner of the webhook {name}; "));
+        return (help.run(run).and(" lists them all"), None);
     }
-    let run = kubectl.run("describe", &[&asked.target()]);
-    (format!("change what is refused; {run} shows the latest attempts"), None)
+    let run = kubectl.looks("describe", &[&asked.target()]);
+    (Help::say("change what is refused; ").run(run).and(" shows the latest attempts"), None)
 }
 
 /// What to do about a quota.
-fn more_room(asked: &Asked<'_>, quota: &str, message: &str) -> String {
+fn more_room(asked: &Asked<'_>, quota: &str, message: &str) -> Help {
     let missing = match &asked.set.state {
         State::DaemonSet(it) => {
             it.status.desired_number_scheduled - it.status.current_number_scheduled
@@ -123,12 +152,15 @@ fn more_room(asked: &Asked<'_>, quota: &str, message: &str) -> String {
     let kubectl = asked.kubectl();
     let raised = quota::raised(message, usize::try_from(missing).unwrap_or_default());
     let Some(hard) = raised else {
-        let run = kubectl.run("describe resourcequota", &[quota]);
-        return format!("raise the quota or remove other pods; {run} shows what is used");
+        let run = kubectl.looks("describe resourcequota", &[quota]);
+        return Help::say("raise the quota or remove other pods; ")
+            .run(run)
+            .and(" shows what is used");
     };
     let patch = serde_json::json!({"spec": {"hard": hard}}).to_string();
-    let run = kubectl.run("patch resourcequota", &[quota, "--type", "merge", "-p", &patch]);
-    format!("remove other pods, or raise the quota for all pods that are missing: {run}")
+    let words = [quota, "--type", "merge", "-p", &patch];
+    let run = kubectl.does(Effect::Changes, "patch resourcequota", &words);
+    Help::say("remove other pods, or raise the quota for all pods that are missing: ").run(run)
 }
 
 /// The word after a text, up to a quotation mark, a comma or a space.

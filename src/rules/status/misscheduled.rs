@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::{
     daemons::Daemons,
-    read::{count, names, words},
+    read::{count, names},
     rule::{Asked, Check, Found, Report, Rule},
     toleration,
 };
 use crate::{
-    finding::{Meta, Mode, Path, paths::TOLERATIONS},
+    finding::{Effect, Help, Meta, Mode, Path, paths::TOLERATIONS},
+    kubernetes::taints,
     rollout::node::{Placement, WhyNot},
 };
 
@@ -25,6 +26,9 @@ not make the controller look at the DaemonSet again.
 
 Seen on a 1.36 control plane: a node with a daemon pod gets a taint with the effect NoSchedule; the pod stays,
 and the status says 1 desired and 0 misscheduled until something else changes.
+
+Pods on nodes that are not ready are left out (`node-down` reports the node). A taint that comes and goes with
+the state of its node, such as those of an autoscaler, is a note: no template should tolerate it.
 
 A pod on a node that the template excludes in another way is deleted by the controller. It is reported if its
 deletion does not end, for example because its node is down. A count without such a pod is not reported: in
@@ -51,10 +55,12 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     let mut kept: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     let mut lost = Vec::new();
     for (node, placement, pods) in &daemons.nodes {
+        let is_down = node.not_ready.is_some();
         let named = pods.iter().map(|pod| (*pod, &*pod.name, node.place.name.as_str()));
         for (pod, name, node) in named {
             match placement {
-                Placement::Keeps(WhyNot::Taint(taint)) if pod.deleted.is_none() => {
+                // The fault of a node that is down is the node's.
+                Placement::Keeps(WhyNot::Taint(taint)) if pod.deleted.is_none() && !is_down => {
                     kept.entry(taint).or_default().push((name, node));
                 }
                 Placement::Loses(_)
@@ -72,8 +78,9 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     if let Some((pod, node)) = lost.first() {
         let list = names(lost.iter().map(|it| it.0));
         let message = format!("{list} on {node} should be gone: the template excludes the node");
-        let force = asked.kubectl().run("delete pod", &[pod, "--force", "--grace-period=0"]);
-        let help = format!("repair the node or remove it; if it is powered off, run {force}");
+        let words = [pod, "--force", "--grace-period=0"];
+        let force = asked.kubectl().does(Effect::Restarts(1), "delete pod", &words);
+        let help = Help::say("repair the node or remove it; if it is powered off, run ").run(force);
         found.add(Report::new(&NUMBER, message, help));
     }
 }
@@ -95,13 +102,18 @@ fn stays(
         1 => message,
         _ => message.replace(" stays only until it ends", " stay only until they end"),
     };
-    let tolerate = toleration::add(asked, &daemons.set.spec.template.placing, taint);
-    let list: Vec<&str> = pods.iter().map(|it| it.0).collect();
-    let (first, more) = words(&list);
-    let delete = asked.kubectl().run("delete pod", first);
-    let help = format!(
-        "to update and replace them too, run `{tolerate}`; to remove them, run {delete}{more}"
-    );
+    if taints::is_transient(taint) {
+        let node = pods.first().map_or("", |it| it.1);
+        let describe = asked.audit.kubectl_anywhere().looks("describe node", &[node]);
+        let help =
+            Help::say("the taint goes when the state of the node changes, so do not tolerate it; ");
+        let help = help.run(describe).and(" shows that state");
+        return Report::new(&TOLERATIONS, message, help).note();
+    }
+    let tolerate = toleration::add(asked, daemons.set, taint);
+    let help = Help::say("to update and replace them too, run ")
+        .run(tolerate)
+        .and("; to remove them, delete them: they do not come back");
     Report::new(&TOLERATIONS, message, help)
 }
 

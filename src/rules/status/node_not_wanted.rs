@@ -9,7 +9,8 @@ use super::{
     toleration,
 };
 use crate::{
-    finding::{Meta, Mode, paths::TOLERATIONS},
+    finding::{Help, Meta, Mode, paths::TOLERATIONS},
+    kubernetes::taints,
     rollout::node::{Placement, WhyNot},
 };
 
@@ -20,8 +21,9 @@ pub(super) static RULE: Rule = Rule {
         why: "\
 A DaemonSet creates no pod for a node with a taint that its template does not tolerate, and says so nowhere:
 such a node does not count as desired, and the rollout is complete without it. The usual cases are the
-control plane, nodes that somebody tainted for other pods, and nodes that somebody is repairing. The nodes
-are grouped by the first taint that is not tolerated.
+control plane, and nodes that somebody tainted for other pods. The nodes are grouped by the first taint that
+is not tolerated. Taints that come and go with the state of a node, such as `node.kubernetes.io/unreachable`,
+are left out: no template should tolerate them (`node-down` reports the node).
 
 It is a note, because it may be what is wanted, unless no node at all gets a pod: then it is a warning. Not
 reported are nodes that do not match the node selector or the affinity of the template: its author excluded
@@ -48,6 +50,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         if let Placement::Keeps(WhyNot::Taint(taint)) | Placement::Loses(WhyNot::Taint(taint)) =
             placement
             && pods.is_empty()
+            && !taints::is_transient(taint)
             && asked.audit.is_long_ago(node.created)
         {
             groups.entry(taint).or_default().push(&node.place.name);
@@ -63,8 +66,8 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         "{who}, because of taints that the template does not tolerate: {}",
         list.collect::<Vec<_>>().join("; ")
     );
-    let tolerate = toleration::add(asked, &daemons.set.spec.template.placing, first);
-    let help = format!("if these nodes are to have a pod, run `{tolerate}`");
+    let tolerate = toleration::add(asked, daemons.set, first);
+    let help = Help::say("if these nodes are to have a pod, run ").run(tolerate);
     let report = Report::new(&TOLERATIONS, message, help);
     found.add(if desired == 0 { report } else { report.note() });
 }

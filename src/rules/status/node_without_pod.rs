@@ -10,7 +10,7 @@ use super::{
     rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
-    finding::{Meta, Mode, Path},
+    finding::{Help, Meta, Mode, Path},
     observed::{Pod, TroubleKind},
 };
 
@@ -100,15 +100,16 @@ fn is_too_large(message: &str) -> bool {
 }
 
 /// What to do about a node for which the controller has not created a pod.
-fn no_pod(asked: &Asked<'_>) -> String {
-    let describe = asked.kubectl().run("describe", &[&asked.target()]);
-    format!(
-        "see whether the controller of DaemonSets runs, which is in kube-controller-manager; \
-         {describe} shows what it did last"
+fn no_pod(asked: &Asked<'_>) -> Help {
+    let describe = asked.kubectl().looks("describe", &[&asked.target()]);
+    Help::say(
+        "see whether the controller of DaemonSets runs, which is in kube-controller-manager; ",
     )
+    .run(describe)
+    .and(" shows what it did last")
 }
 
-fn advice(asked: &Asked<'_>, daemons: &Daemons<'_>, pod: &Pod) -> String {
+fn advice(asked: &Asked<'_>, daemons: &Daemons<'_>, pod: &Pod) -> Help {
     let trouble = pod.trouble.as_deref();
     match trouble.map(|it| it.kind) {
         Some(TroubleKind::Unschedulable) => {
@@ -117,15 +118,19 @@ fn advice(asked: &Asked<'_>, daemons: &Daemons<'_>, pod: &Pod) -> String {
                 ["Insufficient", "Too many pods"].iter().any(|text| message.contains(text))
                     && !is_too_large(message);
             if lacks_room {
-                let priority = serde_json::json!({"spec": {"template": {"spec": {
-                    "priorityClassName": "system-node-critical"}}}});
-                let patch = asked.patch(&priority.to_string());
-                return format!(
-                    "make room on these nodes, or let the pod evict others of lower priority: `{patch}`"
-                );
+                let node = pod.node.as_deref().unwrap_or_default();
+                let describe = asked.audit.kubectl_anywhere().looks("describe node", &[node]);
+                return Help::say("make room on these nodes, or let the template request less; ")
+                    .run(describe)
+                    .and(
+                        " shows what fills one (a higher priorityClassName would evict other pods, \
+                         and restart all pods of the set)",
+                    );
             }
-            let describe = asked.kubectl().run("describe pod", &[&pod.name]);
-            format!("remove what the scheduler names; {describe} shows the latest attempt")
+            let describe = asked.kubectl().looks("describe pod", &[&pod.name]);
+            Help::say("remove what the scheduler names; ")
+                .run(describe)
+                .and(" shows the latest attempt")
         }
         _ => asked.look_or_undo(daemons.is_updated(pod), pod),
     }

@@ -7,7 +7,7 @@ use super::{
     rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
-    finding::paths::SPEC,
+    finding::{Effect, Help, paths::SPEC},
     observed::{Budget, State, StatefulSet},
     rules::drains,
 };
@@ -31,7 +31,11 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
             let spare = [&**name, "--type", "merge", "-p", patch];
             (
                 format!("all of its {expected} pods are healthy, and it wants as many"),
-                format!("let it spare a pod: {}", asked.kubectl().run("patch pdb", &spare)),
+                Help::say("let it spare a pod: ").run(asked.kubectl().does(
+                    Effect::Changes,
+                    "patch pdb",
+                    &spare,
+                )),
             )
         }
     };
@@ -63,22 +67,24 @@ fn is_stuck(budget: &Budget, set: &StatefulSet) -> bool {
 }
 
 /// How to leave out the pods of controllers without a scale.
-fn let_it_select_these(asked: &Asked<'_>, set: &StatefulSet, budget: &Budget) -> String {
+fn let_it_select_these(asked: &Asked<'_>, set: &StatefulSet, budget: &Budget) -> Help {
     let own = set.spec.selector.as_ref().and_then(|it| it.match_labels.as_ref());
     let more: BTreeMap<_, _> =
         own.into_iter().flatten().filter(|(key, value)| !budget.asks_for(key, value)).collect();
     let kubectl = asked.kubectl();
     if more.is_empty() {
-        let describe = kubectl.run("describe pdb", &[&budget.name]);
-        return format!(
-            "let it select only pods of controllers that have a scale; {describe} shows what it selects"
-        );
+        let describe = kubectl.looks("describe pdb", &[&budget.name]);
+        return Help::say("let it select only pods of controllers that have a scale; ")
+            .run(describe)
+            .and(" shows what it selects");
     }
     let patch = serde_json::json!({"spec": {"selector": {"matchLabels": more}}}).to_string();
-    let narrow = kubectl.run("patch pdb", &[&budget.name, "--type", "merge", "-p", &patch]);
-    format!(
+    let words = [&*budget.name, "--type", "merge", "-p", &patch];
+    let narrow = kubectl.does(Effect::Changes, "patch pdb", &words);
+    Help::say(format!(
         "pods of controllers without a scale need a budget with a number as minAvailable; let this one \
-         select only the pods of {}: {narrow}",
+         select only the pods of {}: ",
         asked.target()
-    )
+    ))
+    .run(narrow)
 }

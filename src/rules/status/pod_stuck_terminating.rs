@@ -8,7 +8,7 @@ use super::{
     rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
-    finding::{Meta, Mode, Path},
+    finding::{Effect, Help, Meta, Mode, Path},
     observed::Pod,
 };
 
@@ -59,40 +59,45 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     }
 }
 
-fn explain(asked: &Asked<'_>, pod: &Pod, all: &[&str]) -> (String, String) {
+fn explain(asked: &Asked<'_>, pod: &Pod, all: &[&str]) -> (String, Help) {
     let observed = asked.audit.observed;
     let (list, more) = words(all);
     let force = [list, &["--force", "--grace-period=0"]].concat();
-    let force = asked.kubectl().run("delete pod", &force) + more;
+    let force = asked.kubectl().does(Effect::LosesData, "delete pod", &force);
     if let Some(finalizers) = &pod.finalizers {
         let unpin = ["--type", "json", "-p", r#"[{"op":"remove","path":"/metadata/finalizers"}]"#];
         let words = [[&*pod.name].as_slice(), &unpin].concat();
-        let remove = asked.kubectl().run("patch pod", &words);
+        let remove = asked.kubectl().does(Effect::LosesData, "patch pod", &words);
         return (
             format!("it waits for its finalizers ({finalizers})"),
-            format!("see to what should remove them; if nothing does, run {remove}"),
+            Help::say("see to what should remove them; if nothing does, run ").run(remove),
         );
     }
     let name = pod.node.as_deref().unwrap_or_default();
     match observed.node(name) {
         Some(node) if node.not_ready.is_some() => {
             let out = format!("{OUT_OF_SERVICE}=nodeshutdown:NoExecute");
-            let taint = asked.audit.kubectl_anywhere().run("taint node", &[name, &out]);
+            let kubectl = asked.audit.kubectl_anywhere();
+            let taint = kubectl.does(Effect::LosesData, "taint node", &[name, &out]);
             (
                 format!(
                     "its node {name} is not ready {}, so nobody can say that its containers have ended",
                     since(node.not_ready.unwrap_or_default())
                 ),
-                format!("bring the node back; or, once it is powered off, run {taint}"),
+                Help::say("bring the node back; or, once it is powered off, run ").run(taint),
             )
         }
         None if observed.knows("Node", "") => (
             format!("its node {name} does not exist"),
-            format!("make sure that the machine is powered off, and then run {force}"),
+            Help::say("make sure that the machine is powered off, and then run ")
+                .run(force)
+                .and(more),
         ),
         _ => (
             format!("the kubelet of {name} has not ended it"),
-            format!("look at the kubelet of {name}; if the containers have ended, run {force}"),
+            Help::say(format!("look at the kubelet of {name}; if the containers have ended, run "))
+                .run(force)
+                .and(more),
         ),
     }
 }

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 
 use super::rule::{Asked, Audit};
 use crate::{
-    observed::{Pod, TroubleKind},
+    finding::{Command, Effect, Help},
+    observed::{Ended, NOT_READY, Pod, State, Trouble, TroubleKind},
     rules::command::Kubectl,
 };
 
@@ -46,34 +47,48 @@ impl<'a> Asked<'a> {
     }
 
     /// The command that goes back to the previous template, if there is one.
-    pub(super) fn undo(&self) -> Option<String> {
+    pub(super) fn undo(&self) -> Option<Command> {
         let has_previous = self.audit.observed.revisions(self.set).nth(1).is_some();
-        has_previous.then(|| self.kubectl().line("rollout undo", &[&self.target()]))
+        let updated = match &self.set.state {
+            State::DaemonSet(it) => it.status.updated_number_scheduled,
+            State::StatefulSet(it) => it.status.updated_replicas,
+        };
+        // One is about to be replaced in any case.
+        let effect = Effect::Restarts(positive(updated.unwrap_or_default()).max(1));
+        has_previous.then(|| self.kubectl().does(effect, "rollout undo", &[&self.target()]))
     }
 
     /// The command that merges this into the set.
-    pub(super) fn patch(&self, patch: &str) -> String {
-        self.kubectl().line("patch", &[&self.target(), "--type", "merge", "-p", patch])
+    pub(super) fn patch(&self, effect: Effect, patch: &str) -> Command {
+        self.kubectl().does(effect, "patch", &[&self.target(), "--type", "merge", "-p", patch])
     }
 
     /// The command that shows more about a pod that is not ready.
-    pub(super) fn look(&self, pod: &Pod) -> String {
-        match &pod.trouble {
-            Some(trouble) if &*trouble.reason == "CrashLoopBackOff" => {
-                self.kubectl().run("logs", &[&pod.name, "--previous", "--all-containers"])
+    pub(super) fn look(&self, pod: &Pod) -> Command {
+        match pod.trouble.as_deref() {
+            Some(Trouble { ended: Some(Ended { container, is_previous }), .. }) => {
+                let words = [&*pod.name, "-c", container, "--previous"];
+                let words = if *is_previous { &words[..] } else { &words[..3] };
+                self.kubectl().looks("logs", words)
             }
-            _ => self.kubectl().run("describe pod", &[&pod.name]),
+            _ => self.kubectl().looks("describe pod", &[&pod.name]),
         }
     }
 
     /// What to do about a pod whose containers do not start.
-    pub(super) fn look_or_undo(&self, is_updated: bool, pod: &Pod) -> String {
+    pub(super) fn look_or_undo(&self, is_updated: bool, pod: &Pod) -> Help {
         let look = self.look(pod);
-        match self.undo().filter(|_| is_updated) {
-            Some(undo) => {
-                format!("to go back to the previous template, run `{undo}`; {look} shows more")
-            }
-            None => format!("{look} shows more; correct the template and apply it"),
+        let undo = self.undo().filter(|_| is_updated);
+        if pod.lacks_something() {
+            return lacking(look, undo);
+        }
+        match undo {
+            Some(undo) => Help::say("to go back to the previous template, run ")
+                .run(undo)
+                .and("; ")
+                .run(look)
+                .and(" shows more"),
+            None => Help::say("").run(look).and(" shows more; correct the template and apply it"),
         }
     }
 
@@ -93,7 +108,7 @@ impl<'a> Asked<'a> {
             }
         }
         let Some(trouble) = pod.trouble.as_deref() else {
-            return "it runs, but not all of its containers are ready".to_owned();
+            return "its status does not say why".to_owned();
         };
         let events = observed.events(self.set.namespace(), "Pod", &pod.name);
         let mut said = &trouble.message;
@@ -101,6 +116,10 @@ impl<'a> Asked<'a> {
             let tells = |it: &&crate::observed::Event| WHY_NOT_STARTED.contains(&&*it.reason);
             if let Some(event) = events.iter().find(tells) {
                 return format!("{}: {}", event.reason, one_line(&event.message));
+            }
+            let unhealthy = events.iter().find(|it| &*it.reason == "Unhealthy");
+            if let Some(event) = unhealthy.filter(|_| &*trouble.reason == NOT_READY) {
+                return format!("{said}: {}", one_line(&event.message));
             }
         }
         let empty = "".into();
@@ -114,11 +133,32 @@ impl<'a> Asked<'a> {
     }
 }
 
+/// What to do about a pod that only waits for something that does not exist.
+pub(super) fn lacking(look: Command, undo: Option<Command>) -> Help {
+    let help =
+        Help::say("create what it names, and the pod starts by itself: it need not be deleted; ");
+    let help = help.run(look).and(" shows more");
+    match undo {
+        Some(undo) => help.and("; to go back to the previous template instead, run ").run(undo),
+        None => help,
+    }
+}
+
+/// A count of a status.
+pub(super) fn positive(count: i32) -> usize {
+    usize::try_from(count).unwrap_or_default()
+}
+
 /// `since 2026-11-22 06:10 UTC`. Not how long ago: the same finding has the same words each time.
 pub(super) fn since(seconds: i64) -> String {
+    format!("since {}", at(seconds))
+}
+
+/// `2026-11-22 06:10 UTC`.
+pub(super) fn at(seconds: i64) -> String {
     match Timestamp::from_second(seconds) {
-        Ok(time) if seconds > 0 => format!("since {} UTC", time.strftime("%Y-%m-%d %H:%M")),
-        _ => "since an unknown time".to_owned(),
+        Ok(time) if seconds > 0 => format!("{} UTC", time.strftime("%Y-%m-%d %H:%M")),
+        _ => "an unknown time".to_owned(),
     }
 }
 

@@ -7,12 +7,19 @@ use crate::observed::{Event, State};
 /// and the API server forgets events after an hour.
 const LATEST: i64 = 3_600;
 
+/// How long a controller waits at most before it tries again, in seconds.
+///
+/// Kubernetes: `DefaultTypedControllerRateLimiter`, client-go util/workqueue/default_rate_limiters.go.
+pub(super) const LONGEST_WAIT: i64 = 1_000;
+
 /// Why pods of a set are not created.
 pub(super) struct Refusal {
     /// The API server's words.
     pub(super) message: String,
     /// Since when, in seconds since 1970.
     pub(super) since: i64,
+    /// The latest attempt.
+    pub(super) last: i64,
     /// How many other refusals there were.
     pub(super) others: usize,
 }
@@ -37,6 +44,7 @@ impl Refusal {
         Some(Refusal {
             message: one_line(message),
             since: same.iter().map(|it| it.first).fold(latest.first, i64::min),
+            last: latest.last,
             others: words.len(),
         })
     }

@@ -7,7 +7,7 @@ use super::{
     rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
-    finding::{Meta, Mode, paths::UPDATE_STRATEGY},
+    finding::{Effect, Help, Meta, Mode, paths::UPDATE_STRATEGY},
     observed::{Pod, State},
     rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy},
 };
@@ -87,12 +87,13 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         Some(_) => {
             let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
                 "partition": 0}}}});
-            format!("to update them, run `{}`", asked.patch(&patch.to_string()))
+            let patch = asked.patch(Effect::Restarts(list.len()), &patch.to_string());
+            Help::say("to update them, run ").run(patch)
         }
         None => {
             let (first, more) = words(&list);
-            let delete = asked.kubectl().run("delete pod", first);
-            format!("delete them one after the other, or all with {delete}{more}")
+            let delete = asked.kubectl().does(Effect::Restarts(first.len()), "delete pod", first);
+            Help::say("delete them one after the other, or all with ").run(delete).and(more)
         }
     };
     found.add(Report::new(&UPDATE_STRATEGY, message, help));

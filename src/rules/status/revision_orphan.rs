@@ -7,7 +7,7 @@ use super::{
     rule::{Audit, Check, Found, ObjectName, Report, Rule},
 };
 use crate::{
-    finding::{Meta, Mode, Path},
+    finding::{Effect, Help, Meta, Mode, Path},
     observed::Revision,
 };
 
@@ -56,8 +56,10 @@ fn check(audit: &Audit<'_>, found: &mut Found) {
             names(list.iter().copied())
         );
         let (those, more) = words(&list);
-        let delete = audit.kubectl(namespace).run("delete controllerrevision", those);
-        let help = format!("create the set again, which adopts them, or run {delete}{more}");
+        let kubectl = audit.kubectl(namespace);
+        let delete = kubectl.does(Effect::Changes, "delete controllerrevision", those);
+        let help =
+            Help::say("create the set again, which adopts them, or run ").run(delete).and(more);
         let about = ObjectName {
             namespace: namespace.into(),
             kind: "ControllerRevision",

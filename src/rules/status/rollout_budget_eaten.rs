@@ -3,11 +3,11 @@
 use super::{
     budget_eaten::{Eaten, eats_budget},
     daemons::Daemons,
-    read::{names, since},
+    read::{names, positive, since},
     rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
-    finding::{Meta, Mode, paths::ROLLING_UPDATE},
+    finding::{Effect, Help, Meta, Mode, paths::ROLLING_UPDATE},
     kubernetes::int_or_percent,
 };
 
@@ -24,6 +24,9 @@ says how many pods are updated. The rule names the nodes and pods that use up `m
 It is reported once as many nodes as `maxUnavailable` allows have been not ready, or their new pods not
 ready, for five minutes. A percentage for `maxUnavailable` grows with the cluster, and survives some dead
 nodes.
+
+A pod on a node that is down counts even if the node should no longer have one, and is not in the status: the
+controller looks at all nodes with pods.
 
 Seen on a 1.36 control plane: four nodes, one of them dead, a new image: the pod on the dead node is deleted
 and stays Terminating, and no other pod is replaced until `maxUnavailable` is 2.
@@ -44,7 +47,8 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         return;
     }
     let Some(daemons) = Daemons::of(asked) else { return };
-    let Some(Eaten { budget, dead, broken: pods }) = eats_budget(asked, &daemons) else { return };
+    let Some(eaten) = eats_budget(asked, &daemons) else { return };
+    let Eaten { budget, counted, dead, broken: pods } = eaten;
     let mut who = Vec::new();
     if let Some((node, _)) = dead.first() {
         let list = names(dead.iter().map(|(node, _)| node.place.name.as_str()));
@@ -63,7 +67,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         let node = pod.node.as_deref().unwrap_or_default();
         who.push(format!("{}{others} on node {node} is not ready {when}: {why}", pod.name));
     }
-    let message = format!("{}; {}", who.join("; "), budget.consequence());
+    let message = format!("{}; {}", who.join("; "), counted.consequence());
     let help = match pods.first() {
         Some(pod) => asked.look_or_undo(true, pod),
         None => {
@@ -78,8 +82,11 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
                 1 => ("the node", "it"),
                 _ => ("these nodes", "them"),
             };
-            let patch = asked.patch(&patch.to_string());
-            format!("repair or remove {these}, or let the update go on beside {them}: `{patch}`")
+            let updated = daemons.set.status.updated_number_scheduled.unwrap_or_default();
+            let old = positive(budget.desired.saturating_sub(updated));
+            let patch = asked.patch(Effect::Restarts(old), &patch.to_string());
+            let text = format!("repair or remove {these}, or let the update go on beside {them}: ");
+            Help::say(text).run(patch)
         }
     };
     found.add(Report::new(&ROLLING_UPDATE.child("maxUnavailable"), message, help));

@@ -2,12 +2,12 @@
 
 use super::{
     halt::Halt,
-    read::since,
+    read::{lacking, since},
     replicas::Replicas,
     rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
-    finding::{Meta, Mode, Path},
+    finding::{Effect, Help, Meta, Mode, Path},
     observed::{Pod, TroubleKind},
     rules::waiting,
 };
@@ -84,42 +84,51 @@ fn held_up(replicas: &Replicas<'_>, halt: &Halt<'_>) -> String {
 }
 
 /// What to do about a broken pod that has an older template.
-fn release(asked: &Asked<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> String {
-    let delete = asked.kubectl().line("delete pod", &[&halt.pod.name]);
+fn release(asked: &Asked<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Help {
+    let kubectl = asked.kubectl();
+    let delete = kubectl.does(Effect::Restarts(1), "delete pod", &[&halt.pod.name]);
     let (index, partition) =
         (halt.ordinal - replicas.settings.ordinals.start, replicas.partition());
     let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
         "partition": index}}}});
-    let lower = format!("lower the partition: `{} && {delete}`", asked.patch(&patch.to_string()));
-    match waiting::below_partition(index, partition, &lower) {
+    let patch = asked.patch(Effect::Restarts(replicas.pods.len()), &patch.to_string());
+    let lower = Help::say("lower the partition: ").run(patch.then(&delete));
+    match waiting::below_partition(index, partition, lower) {
         Some(below) => below,
-        None => format!("run `{delete}`: it comes back with the new template"),
+        None => Help::say("run ").run(delete).and(": it comes back with the new template"),
     }
 }
 
 /// What to do about a broken pod that has the current template.
-fn repair(asked: &Asked<'_>, replicas: &Replicas<'_>, pod: &Pod) -> String {
-    let delete = asked.kubectl().line("delete pod", &[&pod.name]);
-    if let Some(undo) = asked.undo().filter(|_| replicas.is_updating()) {
-        return match replicas.settings.is_ordered {
-            true => format!("to go back to the previous template, run `{undo} && {delete}`"),
-            false => format!("to go back to the previous template, run `{undo}`"),
-        };
+fn repair(asked: &Asked<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
+    let delete = asked.kubectl().does(Effect::Restarts(1), "delete pod", &[&pod.name]);
+    let undo = asked
+        .undo()
+        .filter(|_| replicas.is_updating())
+        .map(|undo| if replicas.settings.is_ordered { undo.then(&delete) } else { undo });
+    if pod.lacks_something() {
+        return lacking(asked.look(pod), undo);
+    }
+    if let Some(undo) = undo {
+        return Help::say("to go back to the previous template, run ").run(undo);
     }
     let kind = pod.trouble.as_ref().map(|it| it.kind);
     let node_is_down = pod.node.as_deref().and_then(|name| asked.audit.observed.node(name));
     if let Some(node) = node_is_down.filter(|node| node.not_ready.is_some()) {
-        let describe = asked.audit.kubectl_anywhere().run("describe node", &[&node.place.name]);
-        return format!("repair or remove the node; {describe} shows more");
+        let kubectl = asked.audit.kubectl_anywhere();
+        let describe = kubectl.looks("describe node", &[&node.place.name]);
+        return Help::say("repair or remove the node; ").run(describe).and(" shows more");
     }
     let look = asked.look(pod);
     match kind {
         Some(TroubleKind::Unschedulable) => {
-            format!("make room for it, or change what the scheduler names; {look} shows more")
+            Help::say("make room for it, or change what the scheduler names; ")
+                .run(look)
+                .and(" shows more")
         }
-        _ => format!(
-            "{look} shows more; if the template is at fault, correct it, apply it and then run \
-             `{delete}`"
-        ),
+        _ => Help::say("")
+            .run(look)
+            .and(" shows more; if the template is at fault, correct it, apply it and then run ")
+            .run(delete),
     }
 }

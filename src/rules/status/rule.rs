@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
-    finding::{Finding, Findings, Meta, Path, Reason},
+    finding::{Finding, Findings, Help, Meta, Path, Reason},
     kubernetes::cluster::Cluster,
     observed::{Observed, Set},
 };
@@ -25,6 +25,8 @@ pub enum Check {
     /// One set and what is around it. Only asked about sets whose status tells of them as they are
     /// now.
     Set(fn(&Asked<'_>, &mut Found)),
+    /// The same, of a set in which no other rule about status has found anything but notes.
+    IfSilent(fn(&Asked<'_>, &mut Found)),
     /// Objects of which no set knows.
     Others(fn(&Audit<'_>, &mut Found)),
 }
@@ -112,7 +114,7 @@ pub struct StatusFinding {
 pub(super) struct Report<'p> {
     path: &'p Path<'p>,
     message: String,
-    help: String,
+    help: Help,
     about: Option<ObjectName>,
     is_note: bool,
     instead_of: Option<&'static str>,
@@ -121,8 +123,8 @@ pub(super) struct Report<'p> {
 impl<'p> Report<'p> {
     /// Something is wrong with this field of the set; see [`Findings::report`]. The help names in
     /// backticks what to run next: in this order, the commands repair it.
-    pub(super) const fn new(path: &'p Path<'p>, message: String, help: String) -> Self {
-        Report { path, message, help, about: None, is_note: false, instead_of: None }
+    pub(super) fn new(path: &'p Path<'p>, message: String, help: impl Into<Help>) -> Self {
+        Report { path, message, help: help.into(), about: None, is_note: false, instead_of: None }
     }
 
     /// It only informs.

@@ -1,10 +1,13 @@
 //! The command that makes a DaemonSet tolerate a taint.
 
-use super::rule::Asked;
-use crate::rollout::node::Placing;
+use super::{read::positive, rule::Asked};
+use crate::{
+    finding::{Command, Effect},
+    observed::DaemonSet,
+};
 
 /// The command that adds a toleration of a taint, which is given as `key=value:effect`.
-pub(super) fn add(asked: &Asked<'_>, placing: &Placing, taint: &str) -> String {
+pub(super) fn add(asked: &Asked<'_>, set: &DaemonSet, taint: &str) -> Command {
     let (what, effect) = taint.rsplit_once(':').unwrap_or((taint, ""));
     let (key, value) = what.split_once('=').unwrap_or((what, ""));
     let toleration = if value.is_empty() {
@@ -13,11 +16,12 @@ pub(super) fn add(asked: &Asked<'_>, placing: &Placing, taint: &str) -> String {
         serde_json::json!({"key": key, "operator": "Equal", "value": value, "effect": effect})
     };
     let path = "/spec/template/spec/tolerations";
-    let operation = if placing.has_tolerations() {
+    let operation = if set.spec.template.placing.has_tolerations() {
         serde_json::json!({"op": "add", "path": format!("{path}/-"), "value": toleration})
     } else {
         serde_json::json!({"op": "add", "path": path, "value": [toleration]})
     };
     let patch = serde_json::json!([operation]).to_string();
-    asked.kubectl().line("patch", &[&asked.target(), "--type", "json", "-p", &patch])
+    let effect = Effect::Restarts(positive(set.status.desired_number_scheduled));
+    asked.kubectl().does(effect, "patch", &[&asked.target(), "--type", "json", "-p", &patch])
 }

@@ -7,7 +7,7 @@ use super::{
     rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
-    finding::{Meta, Mode, Path},
+    finding::{Effect, Help, Meta, Mode, Path},
     observed::Pod,
     rollout::daemon_set::Settings,
 };
@@ -69,12 +69,15 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         why.as_deref().unwrap_or_default()
     );
     let (first, more) = words(&excess);
-    let delete = asked.kubectl().run("delete pod", first);
+    let delete = asked.kubectl().does(Effect::Restarts(first.len()), "delete pod", first);
     let help = match why {
-        Some(_) => format!("let the controller delete pods; until then, run {delete}{more}"),
-        None => format!(
-            "run {delete}{more}; if they come back, see why the controller does not delete them"
-        ),
+        Some(_) => {
+            Help::say("let the controller delete pods; until then, run ").run(delete).and(more)
+        }
+        None => Help::say("run ")
+            .run(delete)
+            .and(more)
+            .and("; if they come back, see why the controller does not delete them"),
     };
     let status = Path::new("status");
     found.add(Report::new(&status.child("currentNumberScheduled"), message, help));

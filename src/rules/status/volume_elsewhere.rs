@@ -7,7 +7,7 @@ use super::{
     volumes::{Elsewhere, elsewhere},
 };
 use crate::{
-    finding::{Meta, Mode, paths::CLAIM_TEMPLATES},
+    finding::{Effect, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
     observed::Pod,
 };
 
@@ -46,7 +46,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     }
 }
 
-fn describe(asked: &Asked<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (String, String) {
+fn describe(asked: &Asked<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (String, Help) {
     let Elsewhere { claim, volume, nodes } = elsewhere;
     let all = names(nodes.iter().map(|node| node.place.name.as_str()));
     let cordoned = nodes.iter().find(|node| node.is_cordoned && node.not_ready.is_none());
@@ -62,20 +62,31 @@ fn describe(asked: &Asked<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (String,
     );
     let kubectl = asked.kubectl();
     // A claim that is in use is only gone when its pod is.
-    let give_up = format!(
-        "{} && {}",
-        kubectl.line("delete pvc", &[claim, "--wait=false"]),
-        kubectl.line("delete pod", &[&pod.name])
-    );
+    let delete_pod = kubectl.does(Effect::Restarts(1), "delete pod", &[&pod.name]);
+    let give_up =
+        kubectl.does(Effect::LosesData, "delete pvc", &[claim, "--wait=false"]).then(&delete_pod);
+    let back = "bring a node back that can use the volume";
     let help = match cordoned {
         Some(node) => {
-            let uncordon = asked.audit.kubectl_anywhere().run("uncordon", &[&node.place.name]);
-            format!("let the node take pods again: {uncordon}")
+            let kubectl = asked.audit.kubectl_anywhere();
+            let uncordon = kubectl.does(Effect::Changes, "uncordon", &[&node.place.name]);
+            Help::say("let the node take pods again: ").run(uncordon)
         }
-        None => format!(
-            "bring a node back that can use the volume; or, if its data may be lost, begin with an \
-             empty volume: `{give_up}`"
+        None if is_provisioned(asked, claim) => Help::say(back)
+            .and("; or, if its data may be lost, begin with an empty volume: ")
+            .run(give_up),
+        None => Help::say(back).and(
+            "; nothing would provision another one, so do not delete the claim before there is a \
+             volume for it",
         ),
     };
     (message, help)
+}
+
+/// Whether a claim of this one's class is known to get a new volume.
+fn is_provisioned(asked: &Asked<'_>, claim: &str) -> bool {
+    let observed = asked.audit.observed;
+    let class = observed.claim(asked.set.namespace(), claim).and_then(|it| it.class.as_deref());
+    let class = class.and_then(|name| observed.class(name));
+    class.is_some_and(|class| &*class.provisioner != "kubernetes.io/no-provisioner")
 }

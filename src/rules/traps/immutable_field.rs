@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Path, Reason, paths::SPEC},
+    finding::{Effect, Findings, Help, Meta, Mode, Path, Reason, paths::SPEC},
     kubernetes::{cluster::Cluster, semantic},
     object::{Object, StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -63,28 +63,28 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         return;
     };
     let delete = "delete sts --cascade=orphan";
-    let delete = read::kubectl(delete, &subject.object, subject.object.name());
-    let mut report = |path: &Path<'_>, what: &str, then: &str| {
+    let name = subject.object.name();
+    let delete = read::kubectl(Effect::Changes, delete, &subject.object, name);
+    let mut report = |path: &Path<'_>, what: &str, then: Help| {
+        let leaves = ", which leaves the pods running, and apply the object again";
         found.report(
             path,
             Reason::Forbidden,
             format!("{what} cannot be changed"),
-            format!(
-                "run {delete}, which leaves the pods running, and apply the object again{then}"
-            ),
+            Help::say("run ").run(delete.clone()).and(leaves).then(then),
         );
     };
     let (service, old_service) = (new.service_name.as_deref(), old.service_name.as_deref());
     if service.unwrap_or_default() != old_service.unwrap_or_default() {
         let written = SPEC.child("serviceName");
         let field = if new.service_name.is_some() { &written } else { &SPEC };
-        report(field, "serviceName", "; the pods keep the old one until they are restarted");
+        report(field, "serviceName", "; the pods keep the old one until they are restarted".into());
     }
     if new.pod_management_policy != old.pod_management_policy {
         let written = SPEC.child("podManagementPolicy");
         // OrderedReady is the default, so the field may be missing.
         let parallel = new.pod_management_policy.as_deref() == Some("Parallel");
-        report(if parallel { &written } else { &SPEC }, "podManagementPolicy", "");
+        report(if parallel { &written } else { &SPEC }, "podManagementPolicy", Help::default());
     }
     if semantic::equal(&new.volume_claim_templates, &old.volume_claim_templates) {
         return;
@@ -96,12 +96,12 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         ("the list of claim templates", then)
     } else if only_sizes_differ(new, old) {
         let grow = grow_first(&subject.object, new, old);
-        report(field, "the size in a claim template", &grow);
+        report(field, "the size in a claim template", grow);
         return;
     } else {
         ("a claim template", "; existing claims stay as they are")
     };
-    report(field, what, then);
+    report(field, what, then.into());
 }
 
 /// How to grow the claims that exist, with the command for the first one.
@@ -109,13 +109,14 @@ fn grow_first<T, U>(
     object: &Object<'_>,
     new: &StatefulSetSpec<T>,
     old: &StatefulSetSpec<U>,
-) -> String {
+) -> Help {
     let size = |claim: &PersistentVolumeClaim| claim.spec.as_ref().map(|s| s.resources.clone());
     let mut claims = read::claims(new).zip(read::claims(old));
     let changed = claims.find(|((_, new), (_, old))| !semantic::equal(&size(new), &size(old)));
     let claim = changed.map_or("", |((name, _), _)| name);
     let name = format!("{claim}-{}-{}", object.name(), read::ordinals(new).start);
-    format!("; grow existing claims one by one, {} first", read::kubectl("edit pvc", object, &name))
+    let edit = read::kubectl(Effect::Changes, "edit pvc", object, &name);
+    Help::say("; grow existing claims one by one, ").run(edit).and(" first")
 }
 
 /// Whether the claim templates differ from the old ones in their sizes only.

@@ -4,7 +4,7 @@ use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
+    finding::{Effect, Findings, Help, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::{Cluster, STATEFUL_SET_RECREATE_STRATEGY},
     object::{Object, StatefulSetSpec, Subject},
     rules::{
@@ -68,14 +68,15 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
         &SPEC.child("template"),
         Reason::Invalid,
         waiting::ordered(&format!("{waiting} of {created} {pods} {is} not ready")),
-        advice(&subject.object, suspect, read::ordinals(spec).start, partition) + recreate(cluster),
+        advice(&subject.object, suspect, read::ordinals(spec).start, partition)
+            .and(recreate(cluster)),
     );
 }
 
 /// What to do. A pod below the partition comes back with the old template, so deleting it does not
 /// help.
-fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64) -> String {
-    let list = read::kubectl("get pods", object, "");
+fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64) -> Help {
+    let list = read::kubectl(Effect::Looks, "get pods", object, "");
     let Some(ordinal) = suspect else {
         let below = if partition > 0 {
             format!(
@@ -85,21 +86,20 @@ fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64)
         } else {
             String::new()
         };
-        return format!("delete the pods that {list} shows as broken{below}");
+        return Help::say("delete the pods that ").run(list).and(" shows as broken").and(&below);
     };
     let pod = format!("{}-{ordinal}", object.name());
-    let delete = read::kubectl("delete pod", object, &pod);
+    let delete = read::kubectl(Effect::Restarts(1), "delete pod", object, &pod);
     let index = ordinal - start;
-    let lower = format!("lower the partition to {index} or less and then run {delete}");
-    if let Some(below) = waiting::below_partition(index, partition, &lower) {
-        return format!(
-            "see with {list} whether {pod} is the broken pod, as the status suggests; {below}"
-        );
+    let see = Help::say("see with ")
+        .run(list)
+        .and(&format!(" whether {pod} is the broken pod, as the status suggests"));
+    let lower = format!("lower the partition to {index} or less and then run ");
+    let lower = Help::say(lower).run(delete.clone());
+    if let Some(below) = waiting::below_partition(index, partition, lower) {
+        return see.and("; ").then(below);
     }
-    format!(
-        "see with {list} whether {pod} is the broken pod, as the status suggests, and run {delete} \
-         if it does not become ready by itself"
-    )
+    see.and(", and run ").run(delete).and(" if it does not become ready by itself")
 }
 
 /// The strategy that does not wait, where the cluster has it.

@@ -1,11 +1,20 @@
 //! Commands about an object.
 
-use crate::{object::Object, rules::command::Kubectl};
+use crate::{
+    finding::{Command, Effect},
+    object::Object,
+    rules::command::Kubectl,
+};
 
 /// `kubectl COMMAND -n NAMESPACE NAME`. Without a namespace in the object there is none in the
 /// command: both then mean the namespace that kubectl is set to.
-pub(crate) fn kubectl<T>(command: &str, object: &Object<'_, T>, name: &str) -> String {
+pub(crate) fn kubectl<T>(
+    effect: Effect,
+    command: &str,
+    object: &Object<'_, T>,
+    name: &str,
+) -> Command {
     let namespace = object.metadata.namespace.as_deref().filter(|name| !name.is_empty());
     let words = if name.is_empty() { &[][..] } else { &[name][..] };
-    Kubectl { context: None, namespace }.run(command, words)
+    Kubectl { context: None, namespace }.does(effect, command, words)
 }

@@ -179,6 +179,9 @@ fn claims(cluster: &Cluster<'_>) {
         json!({ "spec": { "resources": { "requests": { "storage": "2Gi" } } } }).to_string();
     let args = ["patch", "pvc", "data-grown-0", "-n", SHOP, "--type=merge", "-p", &larger];
     cluster.kubectl(&args, "").accepted();
+    // Its driver has made the volume larger.
+    let capacity = json!({ "capacity": { "storage": "2Gi" } });
+    cluster.patch_status("pvc/data-grown-0", SHOP, &capacity);
     let args = ["delete", "statefulset", "bigger", "-n", SHOP, "--cascade=orphan"];
     cluster.kubectl(&args, "").accepted();
     with_claims(cluster, "bigger", "rigid", "2Gi");

@@ -1,0 +1,159 @@
+//! What a finding advises: words, and commands of which each says what it does.
+
+use std::borrow::Cow;
+
+/// What a command does to the cluster, from harmless to dangerous.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// It only reads.
+    Looks,
+    /// It changes an object, and restarts no pod.
+    Changes,
+    /// At most so many pods are deleted, and created again.
+    Restarts(usize),
+    /// Data can be lost.
+    LosesData,
+}
+
+impl Effect {
+    /// The word for programs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Effect::Looks => "looks",
+            Effect::Changes => "changes",
+            Effect::Restarts(_) => "restarts-pods",
+            Effect::LosesData => "can-lose-data",
+        }
+    }
+
+    /// At most how many pods are restarted, if that is what it does.
+    pub const fn pods(self) -> Option<usize> {
+        match self {
+            Effect::Restarts(pods) => Some(pods),
+            Effect::Looks | Effect::Changes | Effect::LosesData => None,
+        }
+    }
+
+    /// The words for people.
+    fn words(self) -> Cow<'static, str> {
+        match self {
+            Effect::Looks => "only looks".into(),
+            Effect::Changes | Effect::Restarts(0) => "restarts no pod".into(),
+            Effect::Restarts(1) => "restarts 1 pod".into(),
+            Effect::Restarts(pods) => format!("restarts up to {pods} pods").into(),
+            Effect::LosesData => "can lose data".into(),
+        }
+    }
+
+    /// The effect of two commands.
+    fn and(self, other: Effect) -> Effect {
+        match (self, other) {
+            (Effect::Restarts(some), Effect::Restarts(more)) => Effect::Restarts(some.max(more)),
+            (one, other) => one.max(other),
+        }
+    }
+}
+
+/// A line for a shell, with its effect. It has no `Display`, so that it gets into a text only through
+/// [`Help::run`], which says the effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    line: String,
+    effect: Effect,
+}
+
+impl Command {
+    /// A command.
+    pub const fn new(line: String, effect: Effect) -> Self {
+        Command { line, effect }
+    }
+
+    /// The line, for programs.
+    pub fn line(&self) -> &str {
+        &self.line
+    }
+
+    /// What it does.
+    pub const fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    /// This command, and if it succeeds another.
+    #[must_use]
+    pub fn then(self, other: &Command) -> Self {
+        let line = format!("{} && {}", self.line, other.line);
+        Command { line, effect: self.effect.and(other.effect) }
+    }
+}
+
+/// What to write or to do instead: lower case, no full stop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Help {
+    pub(super) text: Cow<'static, str>,
+    pub(super) commands: Vec<Command>,
+}
+
+impl Help {
+    /// Words, to which commands can be added.
+    pub fn say(text: impl Into<Cow<'static, str>>) -> Self {
+        Help { text: text.into(), commands: Vec::new() }
+    }
+
+    /// More words.
+    #[must_use]
+    pub fn and(mut self, text: &str) -> Self {
+        self.text.to_mut().push_str(text);
+        self
+    }
+
+    /// A command in backticks, and its effect.
+    #[must_use]
+    pub fn run(mut self, command: Command) -> Self {
+        let text = self.text.to_mut();
+        text.push_str(&format!("`{}` ({})", command.line, command.effect.words()));
+        self.commands.push(command);
+        self
+    }
+
+    /// Another help after this one.
+    #[must_use]
+    pub fn then(mut self, other: Help) -> Self {
+        self.text.to_mut().push_str(&other.text);
+        self.commands.extend(other.commands);
+        self
+    }
+}
+
+impl<T: Into<Cow<'static, str>>> From<T> for Help {
+    fn from(text: T) -> Self {
+        Help::say(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_printed_with_its_effect() {
+        let command = |effect| Command::new("kubectl x".to_owned(), effect);
+        let text = |effect| Help::say("run ").run(command(effect)).text.into_owned();
+        assert_eq!(text(Effect::Looks), "run `kubectl x` (only looks)");
+        assert_eq!(text(Effect::Changes), "run `kubectl x` (restarts no pod)");
+        assert_eq!(text(Effect::Restarts(1)), "run `kubectl x` (restarts 1 pod)");
+        assert_eq!(text(Effect::Restarts(7)), "run `kubectl x` (restarts up to 7 pods)");
+        assert_eq!(text(Effect::LosesData), "run `kubectl x` (can lose data)");
+    }
+
+    #[test]
+    fn commands_that_are_joined_have_the_worse_effect() {
+        let join = |one, two| {
+            let two = Command::new("b".to_owned(), two);
+            Command::new("a".to_owned(), one).then(&two)
+        };
+        let joined = join(Effect::Changes, Effect::Restarts(1));
+        assert_eq!((joined.line(), joined.effect()), ("a && b", Effect::Restarts(1)));
+        assert_eq!(join(Effect::LosesData, Effect::Restarts(3)).effect(), Effect::LosesData);
+        assert_eq!(join(Effect::Restarts(3), Effect::Restarts(1)).effect(), Effect::Restarts(3));
+    }
+}

@@ -1,0 +1,278 @@
+//! Why a pod is not ready, as its status says.
+
+use std::borrow::Cow;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde::Deserialize;
+
+use super::meta::Condition;
+use crate::finding::shorten;
+
+/// The states of containers that do not start by themselves.
+const BROKEN: [&str; 8] = [
+    "CrashLoopBackOff",
+    "ImagePullBackOff",
+    "ErrImagePull",
+    "ErrImageNeverPull",
+    "InvalidImageName",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "RunContainerError",
+];
+/// After so many restarts a container that has ended is taken to end again.
+const RESTARTS: i32 = 2;
+/// The longest message that is kept, in bytes.
+pub(super) const LONGEST: usize = 400;
+
+/// Why a pod is not ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// What kind of trouble it is.
+    pub kind: TroubleKind,
+    /// One word, such as `ImagePullBackOff`.
+    pub reason: Box<str>,
+    /// What the kubelet or the scheduler says about it, at most a few hundred bytes. May be empty.
+    pub message: Box<str>,
+    /// The container that has ended, if one has.
+    pub ended: Option<Ended>,
+}
+
+/// A container that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Its name.
+    pub container: Box<str>,
+    /// Whether it has been started again since, or is about to be.
+    pub is_previous: bool,
+}
+
+/// What kind of trouble a pod has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TroubleKind {
+    /// The scheduler finds no node for it, or not its node.
+    Unschedulable,
+    /// A container does not start by itself, or does not go on.
+    Broken,
+    /// Something is about to start or to become ready.
+    Waiting,
+    /// The pod has ended.
+    Ended,
+}
+
+/// Where a pod is to run.
+#[derive(Clone, Copy)]
+pub(super) enum Placed<'a> {
+    /// On this node.
+    On(&'a str),
+    /// Where this scheduler says.
+    By(&'a str),
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Status<'a> {
+    #[serde(borrow)]
+    pub(super) phase: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    reason: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    message: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    conditions: Option<Vec<Condition<'a>>>,
+    #[serde(borrow)]
+    init_container_statuses: Option<Vec<Container<'a>>>,
+    #[serde(borrow)]
+    container_statuses: Option<Vec<Container<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Container<'a> {
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    #[serde(default)]
+    ready: bool,
+    #[serde(default)]
+    restart_count: i32,
+    #[serde(borrow, default)]
+    state: Option<ContainerState<'a>>,
+    #[serde(borrow, default)]
+    last_state: Option<ContainerState<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ContainerState<'a> {
+    #[serde(borrow)]
+    waiting: Option<Why<'a>>,
+    #[serde(borrow)]
+    terminated: Option<Why<'a>>,
+    running: Option<Running>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Running {
+    started_at: Option<Time>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Why<'a> {
+    #[serde(borrow)]
+    reason: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    message: Option<Cow<'a, str>>,
+    exit_code: Option<i32>,
+}
+
+impl<'a> Container<'a> {
+    fn waiting(&self) -> Option<(&Self, &Why<'a>, &str)> {
+        let why = self.state.as_ref()?.waiting.as_ref()?;
+        Some((self, why, why.reason.as_deref()?))
+    }
+
+    /// How it has ended: now, or before it was started again.
+    fn end(&self) -> Option<(&Why<'a>, Ended)> {
+        let now = self.state.as_ref().and_then(|it| it.terminated.as_ref());
+        let before = || self.last_state.as_ref().and_then(|it| it.terminated.as_ref());
+        let end = now.or_else(before)?;
+        let container = self.name.as_ref().into();
+        Some((end, Ended { container, is_previous: now.is_none() }))
+    }
+
+    /// `container app ended with exit code 137 (OOMKilled), restarted 14 times`.
+    fn account(&self, end: &Why<'_>) -> String {
+        let code = end.exit_code.unwrap_or_default();
+        let mut text = format!("container {} ended with exit code {code}", self.name);
+        if let Some(reason) = end.reason.as_deref().filter(|it| *it != "Error") {
+            text.push_str(&format!(" ({reason})"));
+        }
+        match self.restart_count {
+            ..=0 => {}
+            1 => text.push_str(", restarted once"),
+            count => text.push_str(&format!(", restarted {count} times")),
+        }
+        text
+    }
+}
+
+impl Status<'_> {
+    pub(super) fn condition(&self, name: &str) -> Option<&Condition<'_>> {
+        self.conditions.iter().flatten().find(|condition| condition.type_ == name)
+    }
+
+    pub(super) fn trouble(&self, placed: Placed<'_>) -> Option<Trouble> {
+        if let Some(phase @ ("Failed" | "Succeeded")) = self.phase.as_deref() {
+            let reason = self.reason.as_deref().unwrap_or(phase);
+            return Some(trouble(TroubleKind::Ended, reason, text(&self.message)));
+        }
+        let scheduled = self.condition("PodScheduled").filter(|it| it.status == "False");
+        if let Some(scheduled) = scheduled {
+            let reason = scheduled.reason.as_deref().unwrap_or("Unschedulable");
+            return Some(trouble(TroubleKind::Unschedulable, reason, text(&scheduled.message)));
+        }
+        self.of_containers().or_else(|| self.not_started(placed)).or_else(|| self.not_ready())
+    }
+
+    /// A container that does not start, has ended, or is about to start.
+    fn of_containers(&self) -> Option<Trouble> {
+        let init = self.init_container_statuses.iter().flatten();
+        let containers = self.container_statuses.iter().flatten().chain(init);
+        let waiting = containers.clone().filter_map(Container::waiting);
+        let broken = waiting.clone().find(|(.., reason)| BROKEN.contains(reason));
+        if let Some((container, why, reason)) = broken {
+            let end = container.end().filter(|_| reason == "CrashLoopBackOff");
+            let message = match (&end, &why.message) {
+                (Some((end, _)), _) => container.account(end),
+                (None, Some(said)) => format!("container {}: {said}", container.name),
+                (None, None) => format!("container {}", container.name),
+            };
+            let ended = end.map(|(_, ended)| ended);
+            return Some(Trouble { ended, ..trouble(TroubleKind::Broken, reason, &message) });
+        }
+        // Between two back-offs it has ended, or runs again for a moment.
+        let unready = containers.filter(|it| !it.ready);
+        let mut ends = unready.filter_map(|it| it.end().map(|(end, ended)| (it, end, ended)));
+        let is_why =
+            |(container, end, ended): &(&Container<'_>, &Why<'_>, Ended)| match ended.is_previous {
+                true => self.has_restarted(container),
+                false => end.exit_code.unwrap_or_default() != 0,
+            };
+        if let Some((container, end, ended)) = ends.find(is_why) {
+            let kind = match container.restart_count {
+                RESTARTS.. => TroubleKind::Broken,
+                _ => TroubleKind::Waiting,
+            };
+            let reason = if ended.is_previous { "Restarted" } else { "Ended" };
+            let ended = Some(ended);
+            return Some(Trouble { ended, ..trouble(kind, reason, &container.account(end)) });
+        }
+        let (_, why, reason) = waiting.clone().next_back()?;
+        Some(trouble(TroubleKind::Waiting, reason, text(&why.message)))
+    }
+
+    /// Whether a container has been started again since the pod is not ready. One that was started
+    /// before that has another reason.
+    fn has_restarted(&self, container: &Container<'_>) -> bool {
+        let started =
+            container.state.as_ref().and_then(|it| it.running.as_ref()?.started_at.as_ref());
+        let unready = self.condition("Ready").and_then(|it| it.last_transition_time.as_ref());
+        container.restart_count > 0
+            && started.zip(unready).is_none_or(|(started, unready)| started.0 > unready.0)
+    }
+
+    /// A pod with which nobody has begun: no scheduler, or not the kubelet of its node.
+    fn not_started(&self, placed: Placed<'_>) -> Option<Trouble> {
+        let message = match (placed, self.phase.as_deref()) {
+            (Placed::By(scheduler), _) => {
+                format!("it has no node, and the scheduler {scheduler} has said nothing about it")
+            }
+            (Placed::On(node), Some("Unknown")) => {
+                format!("the kubelet of {node} has not told how it is; {}", text(&self.message))
+            }
+            (Placed::On(node), Some("Pending") | None) => {
+                if self.container_statuses.is_some() || self.condition("Ready").is_some() {
+                    return None;
+                }
+                format!("it is bound to {node}, whose kubelet has not begun with it")
+            }
+            _ => return None,
+        };
+        let message = message.trim_end_matches("; ");
+        Some(trouble(TroubleKind::Waiting, self.phase.as_deref().unwrap_or("Pending"), message))
+    }
+
+    /// A pod whose containers run: which are not ready, or what else its `Ready` condition says.
+    fn not_ready(&self) -> Option<Trouble> {
+        let unready = self.container_statuses.iter().flatten().filter(|it| !it.ready);
+        let names: Vec<_> = unready.map(|it| &*it.name).collect();
+        let ready = self.condition("Ready");
+        let said = ready.and_then(|it| it.message.as_deref());
+        let reason = ready.and_then(|it| it.reason.as_deref());
+        match (&*names, reason, said) {
+            ([], Some(reason), Some(said)) => Some(trouble(TroubleKind::Waiting, reason, said)),
+            ([], ..) => None,
+            ([one], ..) => {
+                let message = format!("container {one} runs but is not ready");
+                Some(trouble(TroubleKind::Waiting, NOT_READY, &message))
+            }
+            (some, ..) => {
+                let message = format!("containers {} run but are not ready", some.join(", "));
+                Some(trouble(TroubleKind::Waiting, NOT_READY, &message))
+            }
+        }
+    }
+}
+
+/// The reason of a pod whose containers run.
+pub(crate) const NOT_READY: &str = "ContainersNotReady";
+
+fn trouble(kind: TroubleKind, reason: &str, message: &str) -> Trouble {
+    let message = shorten(message.trim(), LONGEST).into_owned().into();
+    Trouble { kind, reason: reason.into(), message, ended: None }
+}
+
+fn text<'t>(text: &'t Option<Cow<'_, str>>) -> &'t str {
+    text.as_deref().unwrap_or_default()
+}
