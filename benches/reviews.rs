@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 /// With this many environment variables the review of [`daemon_set_update`] has about 7 KB.
 pub(crate) const SMALL: usize = 5;
+/// With this many it has about 20 KB, more than each body has for itself.
+#[allow(dead_code, reason = "not every benchmark uses it")]
+pub(crate) const MIDDLE: usize = 60;
 /// With this many it has about 300 KB.
 #[allow(dead_code, reason = "not every benchmark uses it")]
 pub(crate) const LARGE: usize = 1_240;

@@ -24,15 +24,17 @@ pub(crate) struct Attack {
     pub(crate) name: &'static str,
     /// Whether somebody reads the log of the server meanwhile.
     pub(crate) reads_log: bool,
+    /// The size of the good reviews meanwhile, in environment variables.
+    pub(crate) good: usize,
     pub(crate) run: fn(Target, Instant) -> Running,
 }
 
 const fn attack(name: &'static str, run: fn(Target, Instant) -> Running) -> Attack {
-    Attack { name, reads_log: true, run }
+    Attack { name, reads_log: true, good: reviews::SMALL, run }
 }
 
 /// All attacks.
-pub(crate) const ATTACKS: [Attack; 11] = [
+pub(crate) const ATTACKS: [Attack; 12] = [
     attack("6,000 tolerations", |target, end| {
         send(target, end, "/validate", objects::tolerations())
     }),
@@ -50,6 +52,12 @@ pub(crate) const ATTACKS: [Attack; 11] = [
     }),
     attack("64 stalled bodies, HTTP/1.1", |target, end| Box::pin(stall_http1(target, end))),
     attack("64 stalled bodies, HTTP/2", |target, end| Box::pin(stall_http2(target, end))),
+    Attack {
+        good: reviews::MIDDLE,
+        ..attack("120 bodies that stop before their end", |target, end| {
+            Box::pin(stop_short(target, end))
+        })
+    },
     attack("600 idle connections", |target, end| Box::pin(idle(target, end))),
     attack("unread answers", |target, end| Box::pin(unread(target, end))),
     attack("rapid reset", |target, end| Box::pin(reset(target, end))),
@@ -110,7 +118,33 @@ async fn stall_http1(target: Target, end: Instant) -> String {
     format!("{open} of 64 bodies, 2 of 8 MiB each")
 }
 
-/// The same over HTTP/2: eight connections with 64 bodies each.
+/// Keeps 120 connections busy, each with a body of 1.5 MB that lacks its last byte. A connection that
+/// the server closes is opened again.
+async fn stop_short(target: Target, end: Instant) -> String {
+    const LENGTH: usize = 1_500_000;
+    let head = format!(
+        "POST /validate?timeout=30s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+         Content-Length: {LENGTH}\r\n\r\n"
+    );
+    let part = Arc::new([head.as_bytes(), &[b' '; LENGTH - 1]].concat());
+    let one = || async {
+        let mut sent = 0;
+        while Instant::now() < end {
+            let Ok(mut stream) = target.tls("http/1.1").await else { continue };
+            if let Ok(Ok(())) = timeout_at(end.into(), stream.write_all(&part)).await {
+                sent += 1;
+            }
+            // Until it is closed.
+            let _ =
+                timeout_at(end.into(), tokio::io::copy(&mut stream, &mut tokio::io::sink())).await;
+        }
+        sent
+    };
+    let sent: usize = join_all((0..120).map(|_| one())).await.into_iter().sum();
+    format!("{sent} bodies, 120 at a time")
+}
+
+/// As [`stall_http1`], over HTTP/2: eight connections with 64 bodies each.
 async fn stall_http2(target: Target, end: Instant) -> String {
     let part = Bytes::from(vec![b' '; ARRIVES]);
     let mut streams = 0;

@@ -26,9 +26,9 @@ pub(crate) struct Good {
     pub(crate) failed: usize,
 }
 
-/// Sends usual reviews over one connection, which is opened again if it fails.
-pub(crate) fn reviews(target: &Target, length: Duration) -> Good {
-    let body = reviews::daemon_set_update(reviews::SMALL);
+/// Sends reviews of this size over one connection, which is opened again if it fails.
+pub(crate) fn reviews(target: &Target, variables: usize, length: Duration) -> Good {
+    let body = reviews::daemon_set_update(variables);
     let request = plain::post("/validate?timeout=10s", "", &body);
     let start = Instant::now();
     let mut good = Good::default();

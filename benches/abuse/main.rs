@@ -83,8 +83,8 @@ fn run(attack: &'static Attack, arguments: &Arguments) {
     let length = Duration::from_secs(arguments.seconds);
     let server = Server::start(&arguments.program, attack.reads_log);
     let target = server.target.clone();
-    good::reviews(&target, Duration::from_secs(1));
-    let mut before = good::reviews(&target, length);
+    good::reviews(&target, attack.good, Duration::from_secs(1));
+    let mut before = good::reviews(&target, attack.good, length);
 
     let used = processor_seconds(server.id());
     let start = Instant::now();
@@ -102,7 +102,7 @@ fn run(attack: &'static Attack, arguments: &Arguments) {
         let target = target.clone();
         move || good::longest_probe(&target, length)
     });
-    let mut during = good::reviews(&target, length);
+    let mut during = good::reviews(&target, attack.good, length);
     let longest = prober.join().expect("probes");
     let sent = attacker.join().expect("the attack");
     let lives = memory(server.id(), "VmHWM");

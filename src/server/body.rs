@@ -1,14 +1,17 @@
 //! Reads the bodies of requests into a limited amount of memory.
 
-use std::time::Duration;
+mod room;
+
+use std::{future::Future, sync::Arc, time::Duration};
 
 use axum::body::{Body, Bytes};
 use http_body_util::BodyExt as _;
 use tokio::{
-    sync::{Semaphore, SemaphorePermit},
+    sync::Notify,
     time::{Instant, timeout_at},
 };
 
+use self::room::{Place, Room};
 use super::http_error::HttpError;
 
 /// The largest AdmissionReview that is accepted, in bytes.
@@ -24,8 +27,8 @@ pub const MAX_BODY: usize = 8 << 20;
 const ALWAYS_KIB: usize = 16;
 
 /// How much of all bodies may be in memory at one time, in KiB: five of the largest. Further
-/// requests wait, first come first served, for at most as long as the API server waits for them.
-/// Shedding them instead would turn a burst of milliseconds into failed calls.
+/// requests wait, the smallest first, for at most as long as the API server waits for them. Shedding
+/// them instead would turn a burst of milliseconds into failed calls.
 const ALL_KIB: usize = 40 << 10;
 
 /// How much of that one connection may have. An HTTP/1.1 connection cannot have more than one body
@@ -35,44 +38,31 @@ const CONNECTION_KIB: usize = MAX_BODY >> 10;
 /// How long a body may take. The API server sends it at once.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a body may take once it is the one that may exceed the budget.
-const EXTRA_TIMEOUT: Duration = Duration::from_secs(1);
-
 /// Memory for bodies: of all connections, or of one. It is taken as bytes arrive: a client that only
 /// announces a large body takes none.
 #[derive(Debug)]
-pub struct Budget {
-    room: Semaphore,
-    /// Taken by the one body that may exceed the budget. Without it, bodies that have arrived in
-    /// part could wait for each other.
-    extra: Semaphore,
-}
+pub struct Budget(Room);
 
 impl Budget {
     /// For the bodies of all connections.
     pub fn of_all() -> Self {
-        Self::new(ALL_KIB)
+        Budget(Room::new(ALL_KIB))
     }
 
     /// For the bodies of one connection.
     pub fn of_connection() -> Self {
-        Self::new(CONNECTION_KIB)
-    }
-
-    fn new(kib: usize) -> Self {
-        Budget { room: Semaphore::new(kib), extra: Semaphore::new(1) }
+        Budget(Room::new(CONNECTION_KIB))
     }
 }
 
 /// What one body has of its budgets, until this is dropped: of its connection's, and of everybody's.
 #[derive(Debug)]
-pub struct Share<'a>([Part<'a>; 2]);
-
-#[derive(Debug)]
-struct Part<'a> {
-    budget: &'a Budget,
-    room: Option<SemaphorePermit<'a>>,
-    extra: Option<SemaphorePermit<'a>>,
+pub struct Share<'a> {
+    budgets: [&'a Budget; 2],
+    /// None for a body that needs no room.
+    places: Option<[Place<'a>; 2]>,
+    /// Notified if others need the room, and this body does not arrive.
+    evict: Arc<Notify>,
 }
 
 /// Reads a body, for at most ten seconds and not beyond `deadline`. The memory comes from the budget
@@ -87,22 +77,18 @@ pub async fn read<'a>(
     all: &'a Budget,
     deadline: Instant,
 ) -> Result<(Bytes, Share<'a>), HttpError> {
-    let mut share = Share([connection, all].map(|budget| Part { budget, room: None, extra: None }));
-    let mut end = deadline.min(Instant::now() + READ_TIMEOUT);
+    let mut share =
+        Share { budgets: [connection, all], places: None, evict: Arc::new(Notify::new()) };
+    let end = deadline.min(Instant::now() + READ_TIMEOUT);
     let (mut first, mut rest) = (Bytes::new(), Vec::new());
     loop {
-        let frame = timeout_at(end, body.frame()).await.map_err(|_| HttpError::SlowBody)?;
-        let Some(frame) = frame else { break };
+        let Some(frame) = share.wait(end, body.frame()).await? else { break };
         let Ok(data) = frame.map_err(|_| HttpError::Body)?.into_data() else { continue };
         let length = first.len() + rest.len() + data.len();
         if length > MAX_BODY {
             return Err(HttpError::TooLarge);
         }
-        let extras = share.extras();
         timeout_at(deadline, share.grow(length)).await.map_err(|_| HttpError::Busy)?;
-        if share.extras() > extras {
-            end = deadline.min(Instant::now() + EXTRA_TIMEOUT);
-        }
         // Most bodies arrive in one piece, which needs no copy.
         if first.is_empty() && rest.is_empty() {
             first = data;
@@ -118,34 +104,30 @@ impl Share<'_> {
     /// Waits until there is room for this many bytes in all.
     async fn grow(&mut self, bytes: usize) {
         let kib = bytes.div_ceil(1024).saturating_sub(ALWAYS_KIB);
-        for part in &mut self.0 {
-            part.grow(kib).await;
-        }
-    }
-
-    /// How many budgets it exceeds.
-    fn extras(&self) -> usize {
-        self.0.iter().filter(|part| part.extra.is_some()).count()
-    }
-}
-
-impl Part<'_> {
-    async fn grow(&mut self, kib: usize) {
-        let has = self.room.as_ref().map_or(0, SemaphorePermit::num_permits);
-        let more = u32::try_from(kib.saturating_sub(has)).unwrap_or(u32::MAX);
-        if more == 0 || self.extra.is_some() {
+        if kib == 0 {
             return;
         }
-        // Nothing closes these semaphores.
-        tokio::select! {
+        let new = || self.budgets.map(|budget| budget.0.place(self.evict.clone()));
+        for place in self.places.get_or_insert_with(new) {
+            place.grow(kib).await;
+        }
+    }
+
+    /// Waits for bytes of the client, which it may not do for long while others need its room.
+    async fn wait<T>(&self, end: Instant, bytes: impl Future<Output = T>) -> Result<T, HttpError> {
+        self.set_waiting(true);
+        let got = tokio::select! {
             biased;
-            room = self.budget.room.acquire_many(more) => if let Ok(room) = room {
-                match &mut self.room {
-                    Some(has) => has.merge(room),
-                    None => self.room = Some(room),
-                }
-            },
-            extra = self.budget.extra.acquire() => self.extra = extra.ok(),
+            got = timeout_at(end, bytes) => got.map_err(|_| HttpError::SlowBody),
+            () = self.evict.notified() => Err(HttpError::SlowBody),
+        };
+        self.set_waiting(false);
+        got
+    }
+
+    fn set_waiting(&self, waiting: bool) {
+        for place in self.places.iter().flatten() {
+            place.set_waiting(waiting);
         }
     }
 }
