@@ -5,7 +5,8 @@
 //! year and gets a successor after two thirds of that; it stays published until it expires. A leaf
 //! is valid for seven days, is renewed after two thirds of them and is never written to a file. The
 //! server only needs to watch, read and write three objects in the cluster; see `plan` for what is
-//! written when.
+//! written when. It creates the Secret only where it has the right to, which the chart does not grant:
+//! see `docs/security.md`.
 //!
 //! The time is the API server's, from its responses, because the API server verifies the leaf.
 
@@ -136,7 +137,7 @@ impl State {
     async fn round(&mut self) -> bool {
         let reconciled = self.reconcile().await;
         if let Err(error) = &reconciled {
-            if !matches!(error, CallError::Lost) {
+            if !matches!(error, CallError::Lost | CallError::NoSecret(_)) {
                 self.event(ManagedEvent::ApiServerFailed);
             }
             tracing::warn!(%error, "cannot maintain the managed certificate; it stays as it is");

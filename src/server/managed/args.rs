@@ -33,7 +33,8 @@ pub struct ManagedArgs {
         requires = "tls_managed"
     )]
     pub tls_managed_namespace: Option<String>,
-    /// Name of the Secret with the CA; it is created if it does not exist
+    /// Name of the Secret with the CA; if it does not exist, it is created, provided that setguard has
+    /// the right to
     #[arg(
         long,
         value_name = "NAME",

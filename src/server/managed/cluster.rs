@@ -52,6 +52,15 @@ pub(crate) enum CallError {
     /// The API server could not be reached, or returned an error.
     #[error("{0}: {1}")]
     Failed(String, String),
+    /// The API server does not allow the call.
+    #[error("{0}: {1}")]
+    Forbidden(String, String),
+    /// The Secret does not exist, and setguard's account has no right to create it.
+    #[error(
+        "Secret {0} does not exist, and setguard may not create it: let helm upgrade or kubectl \
+         apply create it, empty (see docs/certificates.md)"
+    )]
+    NoSecret(String),
     /// The Secret has no CA, although one is published.
     #[error("the CA Secret is lost; waiting for a replica that remembers the CA")]
     Lost,
@@ -204,7 +213,12 @@ impl Cluster {
             let secret = Secret { metadata, data: Some(data), ..Secret::default() };
             let params =
                 PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
-            call(what, self.secrets.create(&params, &secret)).await?;
+            call(what, self.secrets.create(&params, &secret)).await.map_err(
+                |error| match error {
+                    CallError::Forbidden(..) => CallError::NoSecret(self.secret.clone()),
+                    error => error,
+                },
+            )?;
         }
         Ok(())
     }
@@ -310,7 +324,12 @@ pub(crate) async fn call<T>(
         Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409 | 422) => {
             Err(CallError::Conflict(what))
         }
-        Ok(Err(error)) => Err(CallError::Failed(what, format!("{:#}", anyhow::Error::from(error)))),
+        Ok(Err(error)) => {
+            let forbidden = matches!(&error, kube::Error::Api(status) if status.code == 403);
+            let why = format!("{:#}", anyhow::Error::from(error));
+            let of = if forbidden { CallError::Forbidden } else { CallError::Failed };
+            Err(of(what, why))
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod conflicts;
 mod flux;
 mod load;
 mod release;
+mod rights;
 mod switch;
 mod system;
 
@@ -49,6 +50,10 @@ pub(super) const CASES: &[Case] = &[
     Case {
         needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
         ..Case::new("the-chart-says-why-it-does-not-guard", arming::why_not)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        ..Case::new("the-chart-gives-few-rights", rights::rights)
     },
     Case {
         needs: &[HELM],

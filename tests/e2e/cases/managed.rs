@@ -29,6 +29,7 @@ const KINDS: [&str; 2] = ["validatingwebhookconfiguration", "mutatingwebhookconf
 
 fn managed(namespace: &Namespace<'_>) {
     let site = Site::new(namespace);
+    site.create_secret();
     // Helm installs the Deployment before the webhook configurations.
     let mut replicas = [0, 1].map(|i| site.replica(i));
     for i in [0, 1] {
@@ -38,7 +39,7 @@ fn managed(namespace: &Namespace<'_>) {
     eventually("a caBundle", || site.all_well());
 
     rotation(&site);
-    secret(&site);
+    secret(&site, &replicas);
     bundle(&site, &replicas);
     assert!(site.metric(0, "event=\"leaf-signed\"") >= 3);
     lost(&site, &mut replicas);
@@ -66,12 +67,25 @@ fn rotation(site: &Site<'_>) {
     assert_eq!(site.bundle(0), site.bundle(1));
 }
 
-/// A Secret that is deleted or damaged is restored.
-fn secret(site: &Site<'_>) {
+/// A Secret that is deleted or damaged is restored. Without the right to create it, the replicas say
+/// what is missing and go on, until somebody creates it, empty.
+fn secret(site: &Site<'_>, replicas: &[Process; 2]) {
     let nonsense = json!({ "data": { "ca.crt": BASE64.encode("nonsense") } }).to_string();
     for args in [&["delete", "secret", SECRET][..], &["patch", "secret", SECRET, "-p", &nonsense]] {
         let before = site.bundle(0);
         site.namespace.kubectl(args, "").accepted();
+        if args[0] == "delete" {
+            for replica in replicas {
+                eventually("a log of what is missing", || {
+                    let log = fs::read_to_string(&replica.log).expect("a log");
+                    let why =
+                        format!("Secret {SECRET} does not exist, and setguard may not create");
+                    if log.contains(&why) { Ok(()) } else { Err(log) }
+                });
+            }
+            assert_eq!(site.all_well(), Ok(()));
+            site.create_secret();
+        }
         eventually("the Secret to be back", || {
             let now = site.secret();
             // Meanwhile a CA may be added or removed, but at least one must be kept.
@@ -139,6 +153,8 @@ fn lost(site: &Site<'_>, replicas: &mut [Process; 2]) {
         eventually("the end", || replica.ended().ok_or("it runs"));
     }
     site.namespace.kubectl(&["delete", "secret", SECRET], "").accepted();
+    // With the right, which whoever runs setguard without the chart may grant, it creates the Secret.
+    allow_to_create(site.namespace);
     let old = site.bundle(0);
     for (i, replica) in replicas.iter_mut().enumerate() {
         *replica = site.replica(i);
@@ -213,6 +229,11 @@ impl<'a> Site<'a> {
         ];
         let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
         Process::start_with(program, &args, &[("KUBECONFIG", self.kubeconfig.as_os_str())], &logs)
+    }
+
+    /// Creates the Secret, empty, as the chart does.
+    fn create_secret(&self) {
+        self.namespace.kubectl(&["create", "secret", "generic", SECRET], "").accepted();
     }
 
     /// Runs setguard and waits for its end.
@@ -295,7 +316,6 @@ fn allow(namespace: &Namespace<'_>) {
         "apiVersion": format!("{api}/v1"), "kind": "Role", "metadata": { "name": name },
         "rules": [
             { "apiGroups": [""], "resources": ["secrets"], "resourceNames": [SECRET], "verbs": verbs },
-            { "apiGroups": [""], "resources": ["secrets"], "verbs": ["create"] },
         ],
     });
     let configurations =
@@ -312,16 +332,28 @@ fn allow(namespace: &Namespace<'_>) {
     namespace.apply(&role).silently();
     namespace.apply(&cluster_role).silently();
     for kind in ["Role", "ClusterRole"] {
-        namespace
-            .apply(&json!({
-                "apiVersion": format!("{api}/v1"),
-                "kind": format!("{kind}Binding"),
-                "metadata": { "name": name },
-                "roleRef": { "apiGroup": api, "kind": kind, "name": name },
-                "subjects": [{ "apiGroup": api, "kind": "User", "name": SETGUARD }],
-            }))
-            .silently();
+        bind(namespace, kind, name);
     }
+}
+
+/// Grants the right to create Secrets.
+fn allow_to_create(namespace: &Namespace<'_>) {
+    let name = "creates-secrets";
+    let args = ["create", "role", name, "--verb=create", "--resource=secrets"];
+    namespace.kubectl(&args, "").accepted();
+    bind(namespace, "Role", name);
+}
+
+fn bind(namespace: &Namespace<'_>, kind: &str, name: &str) {
+    let api = "rbac.authorization.k8s.io";
+    let binding = json!({
+        "apiVersion": format!("{api}/v1"),
+        "kind": format!("{kind}Binding"),
+        "metadata": { "name": name },
+        "roleRef": { "apiGroup": api, "kind": kind, "name": name },
+        "subjects": [{ "apiGroup": api, "kind": "User", "name": SETGUARD }],
+    });
+    namespace.apply(&binding).silently();
 }
 
 /// Registers both replicas, so that each review of this namespace calls both.

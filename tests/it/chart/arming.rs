@@ -90,10 +90,13 @@ fn arming_needs_rights_to_three_objects_by_name() {
     });
     for mode in ["managed", "certManager"] {
         let mode = format!("tls.mode={mode}");
-        let owned = json!([configurations(&["get", "watch", "patch", "delete"]), owner]);
-        assert_eq!(rules(&mode), owned);
-        let alone = json!([configurations(&["get", "watch", "patch"])]);
-        assert_eq!(rules(&format!("{mode},webhook.ownedByNamespace=false")), alone);
+        let few = configurations(&["get", "watch", "patch"]);
+        assert_eq!(rules(&mode), json!([few, owner]));
+        // Only for API servers that ask for it.
+        let more = configurations(&["get", "watch", "patch", "delete"]);
+        let mode = format!("{mode},webhook.ownerNeedsDelete=true");
+        assert_eq!(rules(&mode), json!([more, owner]));
+        assert_eq!(rules(&format!("{mode},webhook.ownedByNamespace=false")), json!([few]));
     }
 }
 

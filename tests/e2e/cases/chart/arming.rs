@@ -100,6 +100,7 @@ pub(super) fn namespace(shared: &Namespace<'_>) {
     node::create(&own, "node-a", None);
     let service = Service::start();
     let mut values = values(&format!("https://127.0.0.1:{}", service.port));
+    values["webhook"]["ownerNeedsDelete"] = json!(true);
     let kubelet = Kubelet::start(&own, "webhook", service);
     let release = Release::new(&own, "guard");
 

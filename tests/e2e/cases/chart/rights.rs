@@ -1,0 +1,145 @@
+//! What the account of the chart may do, and above all what not: the steps of somebody who has one of
+//! its pods.
+
+use serde_json::{Value, json};
+
+use super::{CONTROLLERS, KINDS, NAME, Release, arming, values};
+use crate::{
+    harness::{control_plane::ControlPlane, kubectl::Output, process::eventually},
+    kubelet::Kubelet,
+    namespace::Namespace,
+    node,
+    service::Service,
+};
+
+const SECRET: &str = "guard-setguard-tls";
+
+/// With the policy that the chart brings, setguard does its work, and its account can do nothing else.
+pub(super) fn rights(shared: &Namespace<'_>) {
+    let control_plane = ControlPlane::start(&shared.control_plane.assets);
+    control_plane.start_controllers(CONTROLLERS);
+    control_plane.start_scheduler();
+    let own = Namespace::create(&control_plane, "guards");
+    let shop = Namespace::create(&control_plane, "shop");
+    node::create(&own, "node-a", None);
+    let service = Service::start();
+    let mut values = values(&format!("https://127.0.0.1:{}", service.port));
+    values["admissionPolicy"] = json!({ "enabled": true });
+    let _kubelet = Kubelet::start(&own, "webhook", service);
+    let release = Release::new(&own, "guard");
+    release.run("install", &values);
+
+    arming::wait(&shop);
+    for kind in KINDS {
+        eventually("an owner", || {
+            let owners = own.read(&format!("{kind}/{NAME}"))["metadata"]["ownerReferences"].take();
+            if owners[0]["name"] == "guards" { Ok(()) } else { Err(owners) }
+        });
+    }
+
+    let account = Account(&own);
+    for kind in KINDS {
+        account.may_not_change(kind, NAME, &configuration());
+        let deletes = account.run(&["delete", kind, NAME], "");
+        deletes.refused(&["cannot delete resource"]);
+    }
+    account.may_not_change("secret", SECRET, &secret());
+    collected(&account, &own);
+    restored(&account, &own, &release, &values);
+}
+
+/// Patches of a webhook configuration: a webhook for every Secret, another address, none at all, an
+/// owner that does not exist, …
+fn configuration() -> Vec<Value> {
+    let add = |path: &str, value: Value| json!([{ "op": "add", "path": path, "value": value }]);
+    let all = json!([{ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
+                       "resources": ["secrets"] }]);
+    let another = json!({
+        "name": "another.setguard.io", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+        "clientConfig": { "url": "https://127.0.0.1:1" }, "rules": all,
+    });
+    let nobody = json!([{ "apiVersion": "v1", "kind": "Namespace", "name": "guards", "uid": "1" }]);
+    vec![
+        add("/webhooks/0/rules", all),
+        json!([{ "op": "remove", "path": "/webhooks/0/rules" }]),
+        add("/webhooks/0/clientConfig", json!({ "url": "https://127.0.0.1:1" })),
+        add("/webhooks/0/matchPolicy", json!("Exact")),
+        add("/webhooks/0/timeoutSeconds", json!(29)),
+        add("/webhooks/0/matchConditions", json!([])),
+        add("/webhooks/0/namespaceSelector", json!({})),
+        add("/webhooks/-", another),
+        json!([{ "op": "remove", "path": "/webhooks/0" }]),
+        add("/metadata/ownerReferences", nobody),
+        json!([{ "op": "remove", "path": "/metadata/ownerReferences" }]),
+        add("/metadata/finalizers", json!(["setguard.io/never"])),
+        json!([{ "op": "remove", "path": "/metadata/annotations/setguard.io~1rules" }]),
+    ]
+}
+
+fn secret() -> Vec<Value> {
+    let add = |path: &str, value: Value| json!([{ "op": "add", "path": path, "value": value }]);
+    let nobody = json!([{ "apiVersion": "v1", "kind": "ConfigMap", "name": "none", "uid": "1" }]);
+    vec![
+        add("/metadata/ownerReferences", nobody),
+        add("/metadata/annotations/kubernetes.io~1service-account.name", json!("default")),
+        add("/metadata/finalizers", json!(["setguard.io/never"])),
+        add("/immutable", json!(true)),
+        add("/data/token", json!("bm8=")),
+    ]
+}
+
+/// Somebody lets the garbage collector delete the Secret and makes it again as another account's
+/// token. Without the policy the first step succeeds; RBAC alone has to refuse the second.
+fn collected(account: &Account<'_>, own: &Namespace<'_>) {
+    own.kubectl(&["create", "serviceaccount", "victim"], "").accepted();
+    own.kubectl(&["delete", "secret", SECRET], "").accepted();
+    let token = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+        "metadata": { "name": SECRET, "annotations": { "kubernetes.io/service-account.name": "victim" } },
+    });
+    let forbidden = &["cannot create resource \"secrets\""];
+    account.run(&["create", "-f", "-"], &token.to_string()).refused(forbidden);
+    let apply = ["apply", "--server-side", "-f", "-"];
+    account.run(&apply, &token.to_string()).refused(forbidden);
+    account.run(&["create", "token", "victim"], "").refused(&["cannot create resource"]);
+}
+
+/// The next upgrade creates the Secret, and the replicas write back the CA that they remember. Neither
+/// an upgrade nor a rollback empties it, and it goes with the release.
+fn restored(account: &Account<'_>, own: &Namespace<'_>, release: &Release<'_>, values: &Value) {
+    let published = own.read(&format!("{}/{NAME}", KINDS[0]))["webhooks"][0]["clientConfig"].take();
+    let data = || own.read(&format!("secret/{SECRET}"))["data"].take();
+    release.run("upgrade", values);
+    eventually("the same CA", || {
+        let now = data();
+        if now["ca.crt"] == published["caBundle"] { Ok(()) } else { Err(now) }
+    });
+    let before = data();
+    release.run("upgrade", values);
+    release.run("rollback", &Value::Null);
+    assert_eq!(data(), before);
+    let empty = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": { "name": SECRET },
+    });
+    own.apply(&empty).accepted();
+    assert_eq!(data(), before);
+    account.run(&["delete", "secret", SECRET], "").refused(&["cannot delete resource"]);
+}
+
+/// The account of setguard's pods.
+struct Account<'a>(&'a Namespace<'a>);
+
+impl Account<'_> {
+    fn run(&self, args: &[&str], input: &str) -> Output {
+        let user = format!("--as=system:serviceaccount:{}:{NAME}", self.0.name);
+        self.0.kubectl(&[args, &[&user]].concat(), input)
+    }
+
+    #[track_caller]
+    fn may_not_change(&self, kind: &str, name: &str, patches: &[Value]) {
+        for patch in patches {
+            let args = ["patch", kind, name, "--type=json", "--patch", &patch.to_string()];
+            self.run(&args, "").refused(&["denied request: setguard may"]);
+        }
+    }
+}
