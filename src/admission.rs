@@ -118,6 +118,10 @@ pub enum AnswerError {
     Fault(serde_json::Error),
 }
 
+/// Tells users, who do not read the log, why a rule only warns.
+const WEAKENED: &str =
+    "setguard: its policy cannot be used; until somebody fixes it, rules only warn";
+
 /// Answers a review. Without a view of the cluster, each object is judged alone.
 ///
 /// # Errors
@@ -131,11 +135,14 @@ pub fn answer(
     deadline: Deadline<'_>,
 ) -> Result<Answer, AnswerError> {
     let cx = Context { policy, door: Door::Serve, today, deadline, view };
+    let weakened = (policy.is_fallback && endpoint == Endpoint::Validate).then_some(WEAKENED);
+    let weakened = weakened.map(str::to_owned);
     if endpoint == Endpoint::Validate
         && let Some(review) = one_pass::shorten(body)
         && let Some((request, subject)) = one_pass::read(&review)
     {
         let mut reply = Reply::new(&request);
+        reply.response.warn(weakened);
         reply.name(subject.object.name());
         reply.verdict(&engine::evaluate(&subject, &cx));
         return reply.finish().map_err(AnswerError::Fault);
@@ -147,6 +154,7 @@ pub fn answer(
         reply.record.is_rehearsal = true;
         return reply.finish().map_err(AnswerError::Fault);
     }
+    reply.response.warn(weakened);
     let judged = match endpoint {
         Endpoint::Validate => validate(&request, &cx, &mut reply),
         Endpoint::Mutate => mutate(&request, &cx, &mut reply),

@@ -74,6 +74,8 @@ pub struct Policy {
     pub cluster: Cluster,
     /// Whether the file or a flag names the release of the cluster.
     pub names_release: bool,
+    /// Whether this stands in for a policy that cannot be used.
+    pub is_fallback: bool,
 }
 
 impl Policy {
@@ -86,6 +88,17 @@ impl Policy {
         let mut problems = Problems { root: &root, list: Vec::new() };
         let policy = problems.check(file);
         if problems.list.is_empty() { Ok(policy) } else { Err(problems.list) }
+    }
+
+    /// Stands in for a policy that cannot be used: the defaults, and what a policy may change only
+    /// warns. The other rules are the same in every policy.
+    pub fn fallback() -> Policy {
+        let mut policy = Policy { is_fallback: true, ..Policy::default() };
+        let adjustable = catalogue::all().iter().filter(|rule| rule.meta.adjustable);
+        for rule in adjustable.filter(|rule| rule.meta.mode == Mode::Deny) {
+            policy.set_mode(rule.meta, Mode::Warn);
+        }
+        policy
     }
 
     /// The mode of a rule.
@@ -276,6 +289,19 @@ impl Problems<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fallback_denies_only_what_no_policy_allows() {
+        let policy = Policy::fallback();
+        let denied = catalogue::all().iter().filter(|rule| policy.mode(rule.meta) == Mode::Deny);
+        let (mut some, mut all) = (0, denied);
+        assert!(all.all(|rule| {
+            some += 1;
+            !rule.meta.adjustable
+        }));
+        assert!(some > 0);
+        assert!(policy.is_fallback && !Policy::default().is_fallback);
+    }
 
     #[test]
     fn stars_stand_for_any_text() {

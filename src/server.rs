@@ -72,8 +72,9 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     // If a dependency compiled in a second crypto provider, rustls would choose neither.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 
-    let (policy, mut policy_reloader) = policy::load(args.policy.clone())?;
+    let (policy, mut policy_reloader) = policy::load(args.policy.clone(), args.if_policy_invalid)?;
     let app = App::with_view(policy, Live::new(&args.inventory));
+    policy_reloader.report(&app);
     let (source, mut signer) = tls_source(args)?;
     let ca = signer.as_ref().map(SelfSigner::ca);
     let slot = match &source.pair {

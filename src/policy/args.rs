@@ -85,13 +85,22 @@ impl PolicyArgs {
     /// # Errors
     /// When the text is not a valid policy.
     pub fn parse(&self, text: Option<String>) -> Result<Policy, PolicyError> {
-        let mut policy = match text {
+        let policy = match text {
             None => Policy::default(),
             Some(text) => Policy::parse(&text).map_err(|problems| {
                 let path = self.policy.clone().unwrap_or_default();
                 PolicyError::Wrong { path, text, problems }
             })?,
         };
+        Ok(self.over(policy))
+    }
+
+    /// What stands in for a policy that cannot be used, with the flags.
+    pub fn fallback(&self) -> Policy {
+        self.over(Policy::fallback())
+    }
+
+    fn over(&self, mut policy: Policy) -> Policy {
         if let Some(version) = self.kube_version {
             policy.cluster.version = version;
             policy.names_release = true;
@@ -99,6 +108,6 @@ impl PolicyArgs {
         for (gate, on) in self.feature_gates.iter().flatten() {
             policy.cluster.set_gate(gate, *on);
         }
-        Ok(policy)
+        policy
     }
 }

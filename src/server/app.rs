@@ -83,6 +83,7 @@ impl App {
     pub fn with_view(policy: Policy, live: Arc<Live>) -> Arc<App> {
         let metrics = Metrics::with_view(&live);
         metrics.set_release(policy.cluster.version, ReleaseSource::of(&policy, None));
+        metrics.policy.set_fallback(policy.is_fallback);
         Arc::new(App {
             policy: ArcSwap::from_pointee(policy.clone()),
             parts: Mutex::new(Parts { policy, release: None }),
@@ -119,6 +120,7 @@ impl App {
                 "judging by this release"
             );
         }
+        self.metrics.policy.set_fallback(policy.is_fallback);
         self.policy.store(Arc::new(policy));
     }
 

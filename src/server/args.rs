@@ -2,14 +2,17 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use super::{arming::ArmingArgs, duration, host::host, managed::ManagedArgs, telemetry::LogFormat};
+use super::{
+    arming::ArmingArgs, duration, host::host, managed::ManagedArgs, policy::IfInvalid,
+    telemetry::LogFormat,
+};
 use crate::{live::InventoryArgs, policy::args::PolicyArgs};
 
 /// Run the admission webhook server
 ///
 /// Every flag can also be set by an environment variable. Exit codes: 0 stopped by SIGTERM or
 /// SIGINT with every request answered; 1 stopped with requests still in flight at the end of the
-/// grace period; 2 wrong flags, policy, certificate or address; 130 or 143 stopped immediately by a
+/// grace period; 2 wrong flags, policy (see --if-policy-invalid), certificate or address; 130 or 143 stopped immediately by a
 /// second signal.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
@@ -27,6 +30,15 @@ pub struct ServeArgs {
     /// The policy; its file is read again when it changes
     #[command(flatten)]
     pub policy: PolicyArgs,
+    /// What to do at the start if the policy cannot be used; later, the last valid one stays in force
+    #[arg(
+        long,
+        value_name = "ACTION",
+        env = "SETGUARD_IF_POLICY_INVALID",
+        value_enum,
+        default_value_t
+    )]
+    pub if_policy_invalid: IfInvalid,
     /// Certificate chain (PEM); read again when it changes
     #[arg(long, value_name = "FILE", env = "SETGUARD_TLS_CERT", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,

@@ -3,6 +3,7 @@
 mod armed;
 mod cells;
 mod events;
+mod policy;
 mod view;
 
 use std::{sync::Arc, time::Duration};
@@ -14,7 +15,8 @@ use prometheus_client::{
 };
 
 use self::armed::Armed;
-use self::cells::{Counters, Durations, Label};
+use self::cells::{Counters, Durations, Label, RESULTS, result};
+use self::policy::PolicyState;
 use self::view::{Bytes, JudgedBy, OfKinds};
 pub use self::{
     events::{HandshakeFailure, ManagedEvent},
@@ -47,8 +49,8 @@ pub struct Metrics {
     in_flight: Gauge,
     certificate_expiry: Gauge,
     certificate_reloads: Counters<1>,
-    policy_reloads: Counters<1>,
-    policy_current: Gauge,
+    /// Whether the policy in force is that of its file.
+    pub(crate) policy: PolicyState,
     handshake_failures: Counters<1>,
     log_lines_dropped: Counter,
     managed: Counters<1>,
@@ -70,7 +72,6 @@ const OPERATIONS: [Operation; 5] = [
     Operation::Unknown,
     Operation::Update,
 ];
-const RESULTS: [&str; 2] = ["success", "failure"];
 
 impl Default for Metrics {
     fn default() -> Self {
@@ -94,8 +95,7 @@ impl Default for Metrics {
             in_flight: Gauge::default(),
             certificate_expiry: Gauge::default(),
             certificate_reloads: Counters::new([label("result", &RESULTS)]),
-            policy_reloads: Counters::new([label("result", &RESULTS)]),
-            policy_current: Gauge::default(),
+            policy: PolicyState::new(),
             handshake_failures: Counters::new([label(
                 "reason",
                 &HandshakeFailure::ALL.map(HandshakeFailure::as_str),
@@ -227,18 +227,7 @@ impl Metrics {
             "Reloads of a changed certificate, key or client CA, by result",
             self.certificate_reloads.clone(),
         );
-        registry.register(
-            "policy_reloads",
-            "Reloads of a changed policy file, by result",
-            self.policy_reloads.clone(),
-        );
-        // The server does not start without a valid policy.
-        self.policy_current.set(1);
-        registry.register(
-            "policy_last_reload_successful",
-            "1 if the policy in force is the content of its file, 0 if the last reload failed",
-            self.policy_current.clone(),
-        );
+        self.policy.register(registry);
     }
 
     /// Metrics of a managed certificate; without one, they stay 0.
@@ -318,12 +307,6 @@ impl Metrics {
         self.certificate_reloads.inc([result(taken)]);
     }
 
-    /// Counts a reload of the policy; `taken` is whether it succeeded.
-    pub fn policy_reloaded(&self, taken: bool) {
-        self.policy_reloads.inc([result(taken)]);
-        self.policy_current.set(taken.into());
-    }
-
     /// Counts a failed handshake.
     pub fn handshake_failed(&self, why: HandshakeFailure) {
         self.handshake_failures.inc([why.as_str()]);
@@ -339,10 +322,6 @@ impl Metrics {
         let _ = encode(&mut text, &self.registry);
         text
     }
-}
-
-const fn result(taken: bool) -> &'static str {
-    if taken { "success" } else { "failure" }
 }
 
 /// A request in flight.

@@ -11,15 +11,30 @@ use crate::policy::{
     args::{PolicyArgs, PolicyError},
 };
 
-/// Reads the policy for the first time.
+/// What a server does that starts with a policy that cannot be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum IfInvalid {
+    /// End with exit code 2
+    #[default]
+    Exit,
+    /// Serve with the default policy, in which rules that would deny only warn
+    Warn,
+}
+
+/// Reads the policy for the first time. If it cannot be used, [`Reloader::report`] says so.
 ///
 /// # Errors
-/// Everything that is wrong with it, with line numbers.
-pub fn load(args: PolicyArgs) -> Result<(Policy, Reloader), PolicyError> {
+/// Everything that is wrong with it, with line numbers, unless the server is to go on.
+pub fn load(args: PolicyArgs, if_invalid: IfInvalid) -> Result<(Policy, Reloader), PolicyError> {
     let mut patience = Patience::default();
-    let text = read(&args, &mut patience)?;
-    let policy = args.parse(text.clone())?;
-    Ok((policy, Reloader { args, seen: Ok(text), patience }))
+    let text = read(&args, &mut patience);
+    let seen = text.as_ref().map(Clone::clone).map_err(ToString::to_string);
+    let (policy, invalid) = match text.and_then(|text| args.parse(text)) {
+        Ok(policy) => (policy, None),
+        Err(error) if if_invalid == IfInvalid::Warn => (args.fallback(), Some(error)),
+        Err(error) => return Err(error),
+    };
+    Ok((policy, Reloader { args, seen, invalid, patience }))
 }
 
 /// What can be read: the text of the file, if there is one.
@@ -44,10 +59,23 @@ pub struct Reloader {
     args: PolicyArgs,
     /// What was read last, valid or not, so that each change is tried and logged only once.
     seen: Result<Option<String>, String>,
+    /// Why the first one could not be used, until it is reported.
+    invalid: Option<PolicyError>,
     patience: Patience<Read>,
 }
 
 impl Reloader {
+    /// Logs and counts that the server starts without its policy, if it does.
+    pub fn report(&mut self, app: &App) {
+        if let Some(error) = self.invalid.take() {
+            failed(
+                app,
+                &error,
+                "the policy cannot be used; until it is valid, the rules only warn",
+            );
+        }
+    }
+
     /// Applies what has changed since the last call. If it is invalid, this logs and counts the
     /// failure, and the old policy stays in force.
     pub fn poll(&mut self, app: &App) {
@@ -60,26 +88,29 @@ impl Reloader {
         match read.and_then(|text| self.args.parse(text)) {
             Ok(policy) => {
                 app.set_policy(policy);
-                app.metrics.policy_reloaded(true);
+                app.metrics.policy.reloaded(true);
                 tracing::info!("the policy was reloaded");
             }
             Err(error) => {
-                app.metrics.policy_reloaded(false);
-                if let PolicyError::Wrong { path, problems, .. } = &error {
-                    for problem in problems {
-                        let at = format!("{}:{problem}", path.display());
-                        tracing::error!(at, "the policy is invalid");
-                    }
-                }
-                let error = error.to_string();
-                let error = error.lines().next().unwrap_or_default();
-                tracing::error!(
-                    error,
-                    "the changed policy cannot be used; the old one stays in force"
-                );
+                let then = "the changed policy cannot be used; the old one stays in force";
+                failed(app, &error, then);
             }
         }
     }
+}
+
+/// Logs each problem, and `then`, what the server does. Counts the failure.
+fn failed(app: &App, error: &PolicyError, then: &str) {
+    app.metrics.policy.reloaded(false);
+    if let PolicyError::Wrong { path, problems, .. } = error {
+        for problem in problems {
+            let at = format!("{}:{problem}", path.display());
+            tracing::error!(at, "the policy is invalid");
+        }
+    }
+    let error = error.to_string();
+    let error = error.lines().next().unwrap_or_default();
+    tracing::error!(error, "{then}");
 }
 
 #[cfg(test)]
@@ -92,7 +123,7 @@ mod tests {
         let file = dir.path().join("policy.yaml");
         std::fs::write(&file, "apiVersion: setguard.io/v1alpha1\nkind: Policy\n").unwrap();
         let args = PolicyArgs { policy: Some(file), ..PolicyArgs::default() };
-        let (policy, mut reloader) = load(args).unwrap();
+        let (policy, mut reloader) = load(args, IfInvalid::Exit).unwrap();
         let app = App::new(policy);
         let told = |line: &str| {
             let metrics = app.metrics.encode();

@@ -323,6 +323,43 @@ fn a_changed_policy_is_loaded_and_a_wrong_one_is_not() {
     daemon.measured("setguard_policy_last_reload_successful 1");
 }
 
+/// Issue 33: somebody edits the ConfigMap, and every pod that starts afterwards would be lost.
+#[test]
+fn an_invalid_policy_at_the_start_only_warns_if_asked_to() {
+    let dir = tempfile::tempdir().unwrap();
+    certificate_in(dir.path());
+    let file = dir.path().join("policy.yaml");
+    fs::write(&file, policy("perhaps")).unwrap();
+    let flags = ["--policy", file.to_str().unwrap(), "--if-policy-invalid=warn"];
+    let (daemon, client) = daemon(dir.path(), &flags);
+    let fallback = |is: u8| {
+        daemon.measured(&format!("setguard_policy_fallback {is}"));
+        daemon.measured(&format!("setguard_policy_last_reload_successful {}", 1 - is));
+    };
+    fallback(1);
+    daemon.measured(r#"setguard_policy_reloads_total{result="failure"} 1"#);
+    let mut bad: Value = serde_json::from_str(&review("validate/statefulset-create")).unwrap();
+    bad["request"]["object"]["metadata"]["name"] = json!("a".repeat(57));
+    let mut stream = client.connect(daemon.webhook).unwrap();
+    let mut judged = || post(&mut stream, "/validate", &bad.to_string()).json()["response"].take();
+    let response = judged();
+    assert_eq!(response["allowed"], true, "{response}");
+    let warnings = response["warnings"].to_string();
+    for expected in ["setguard: its policy cannot be used", "name-too-long"] {
+        assert!(warnings.contains(expected), "{warnings}");
+    }
+
+    fs::write(&file, policy("deny")).unwrap();
+    eventually("the policy", || (judged()["allowed"] == false).then_some(()));
+    fallback(0);
+    // From now on the last valid one stays in force.
+    fs::write(&file, policy("perhaps")).unwrap();
+    daemon.logs_until("the changed policy cannot be used; the old one stays in force");
+    assert_eq!(judged()["allowed"], false);
+    daemon.measured("setguard_policy_fallback 0");
+    daemon.measured("setguard_policy_last_reload_successful 0");
+}
+
 #[test]
 fn a_pipe_a_device_or_a_huge_file_as_policy_is_not_read() {
     let dir = tempfile::tempdir().unwrap();

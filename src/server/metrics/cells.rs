@@ -17,6 +17,14 @@ use prometheus_client::{
     metrics::MetricType,
 };
 
+/// The values of the label `result`.
+pub(crate) const RESULTS: [&str; 2] = ["success", "failure"];
+
+/// The value of the label `result`; `taken` is whether something was taken over.
+pub(crate) const fn result(taken: bool) -> &'static str {
+    if taken { "success" } else { "failure" }
+}
+
 /// A label and all its possible values.
 #[derive(Clone, Debug)]
 pub(crate) struct Label {

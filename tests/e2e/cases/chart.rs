@@ -8,6 +8,7 @@ mod arming;
 mod clouds;
 mod conflicts;
 mod flux;
+mod invalid;
 mod load;
 mod release;
 mod rights;
@@ -50,6 +51,10 @@ pub(super) const CASES: &[Case] = &[
     Case {
         needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
         ..Case::new("the-chart-says-why-it-does-not-guard", arming::why_not)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        ..Case::new("the-chart-survives-an-invalid-policy", invalid::policy)
     },
     Case {
         needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
