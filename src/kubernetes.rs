@@ -18,3 +18,4 @@ pub mod selector;
 pub mod semantic;
 pub(crate) mod taints;
 pub mod tolerations;
+pub mod version;

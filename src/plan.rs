@@ -130,7 +130,14 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     };
     let now = Timestamp::now();
     #[cfg_attr(not(feature = "server"), expect(unused_mut, reason = "--live adds to it"))]
-    let mut input = Input::read(&args.paths, &args.against, &args.nodes, now, &mut complain);
+    let mut input = Input::read(
+        &args.paths,
+        &args.against,
+        &args.nodes,
+        policy.cluster.version,
+        now,
+        &mut complain,
+    );
     #[cfg(feature = "server")]
     if args.live {
         live::add(&mut input, args.context.as_deref())?;

@@ -96,7 +96,7 @@ impl<'a> Judge<'a> {
         let mut object = JudgedObject { report, item: None };
         let problems = manifest.problems.iter().cloned();
         object.report.diagnostics.extend(problems.map(schema));
-        if let Some(decoded) = manifest.decode() {
+        if let Some(decoded) = manifest.decode(self.policy.cluster.version) {
             self.apply(&manifest.node, decoded, &mut object);
         }
         object

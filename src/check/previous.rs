@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::{
     inventory::{Inventory, item::Item},
+    kubernetes::version::Version,
     manifests::{
         document::{Decoded, Manifest, documents},
         id::ObjectId,
@@ -45,7 +46,7 @@ impl Previous {
     }
 
     fn insert(&mut self, manifest: &Manifest<'_>) {
-        if let Some(Decoded { resource, json, .. }) = manifest.decode() {
+        if let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST) {
             if let Ok(object) = Object::parse(resource, &json) {
                 let item = Item::of(&object).with_refusals(object.template());
                 self.inventory.add(item);

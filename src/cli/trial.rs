@@ -96,7 +96,8 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
             }
         };
         let name = source.name();
-        let objects = manifests::read(source.text(), source.is_named());
+        let objects =
+            manifests::read(source.text(), source.is_named(), api_server.policy.cluster.version);
         done.skipped += objects.skipped;
         if !objects.given.is_empty() || !objects.problems.is_empty() {
             writeln!(out, "\n{name}")?;

@@ -165,20 +165,23 @@ impl Findings {
         self.list.split_off(to.kept)
     }
 
-    /// Runs a rule whose messages are the API server's: each finding gets these words before its
-    /// message, and this help unless it has one.
+    /// Runs a rule, and puts these words before its messages and this help where it gives none.
     pub(crate) fn quote(
         &mut self,
         before: &str,
         help: &'static str,
         rule: impl FnOnce(&mut Findings),
     ) {
-        let kept = self.list.len();
-        rule(self);
-        for finding in self.list.iter_mut().skip(kept) {
+        self.edit(rule, |finding| {
             finding.message.insert_str(0, before);
             finding.help.get_or_insert(Cow::Borrowed(help));
-        }
+        });
+    }
+
+    pub(crate) fn edit(&mut self, rule: impl FnOnce(&mut Self), change: impl Fn(&mut Finding)) {
+        let kept = self.list.len();
+        rule(self);
+        self.list.iter_mut().skip(kept).for_each(change);
     }
 
     /// Adds a finding that was taken out by [`Findings::rewind`].
@@ -203,8 +206,7 @@ impl Findings {
         });
         let Some(count) = self.counts.get_mut(index) else { return };
         if !has_room {
-            count.left_out += 1;
-            return;
+            return count.left_out += 1;
         }
         let mut finding = finding(rule);
         if let Cow::Owned(shorter) = shorten(&finding.message, MAX_MESSAGE) {

@@ -3,54 +3,12 @@
 //! They decide whether the API server honours a field. The defaults of each release are a table
 //! here, never an `if` in a rule.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, str::FromStr};
+use std::{borrow::Cow, collections::BTreeMap};
 
 use super::resource::Resource;
 use crate::finding::nearest_of;
 
-/// A minor release of Kubernetes: 1.36 is `Version { minor: 36 }`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
-    /// The number after `1.`.
-    pub minor: u32,
-}
-
-impl Version {
-    /// The oldest release whose rules setguard knows.
-    pub const OLDEST: Version = Version { minor: 33 };
-    /// The newest release whose rules setguard knows, which is that of k8s-openapi.
-    pub const NEWEST: Version = Version { minor: 37 };
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "1.{}", self.minor)
-    }
-}
-
-impl FromStr for Version {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let bare = text.strip_prefix('v').unwrap_or(text);
-        let mut parts = bare.split('.');
-        // Some clusters have a minor version such as `36+`.
-        let minor = |text: &str| text.strip_suffix('+').unwrap_or(text).parse();
-        let version = match (parts.next(), parts.next().map(minor)) {
-            (Some("1"), Some(Ok(minor))) => Version { minor },
-            _ => return Err(format!("{text:?} is not a Kubernetes release such as 1.36")),
-        };
-        if (Version::OLDEST..=Version::NEWEST).contains(&version) {
-            Ok(version)
-        } else {
-            Err(format!(
-                "Kubernetes {version} is not supported; the supported releases are {} to {}",
-                Version::OLDEST,
-                Version::NEWEST
-            ))
-        }
-    }
-}
+pub use super::version::Version;
 
 /// A feature gate that changes a verdict.
 #[derive(Clone, Copy, Debug)]
@@ -74,17 +32,21 @@ const OFF: &[(u32, bool)] = &[(0, false)];
 ///
 /// Kubernetes: `pkg/features/kube_features.go`.
 const GATES: &[Gate] = &[
-    // Also on in 1.35.0 to 1.35.3, off again since 1.35.4: the table follows the later patch
-    // releases.
+    // Also on in the first patch releases of 1.35; see `EARLY_PATCHES`.
     Gate { name: MAX_UNAVAILABLE_STATEFUL_SET, defaults: &[(37, true)] },
     Gate { name: STATEFUL_SET_RECREATE_STRATEGY, defaults: OFF },
     // Gates for fields of the pod template.
+    Gate { name: "AtomicWriteVolumeUserFields", defaults: OFF },
     Gate { name: "ClusterTrustBundleProjection", defaults: &[(37, true)] },
     Gate { name: "ContainerRestartRules", defaults: &[(35, true)] },
     Gate { name: "ContainerStopSignals", defaults: OFF },
     Gate { name: "DynamicResourceAllocation", defaults: &[(34, true)] },
+    Gate { name: "EmptyDirVolumeMode", defaults: OFF },
     Gate { name: "EnvFiles", defaults: &[(35, true)] },
+    Gate { name: "EvictionRequestAPI", defaults: OFF },
+    Gate { name: "GRPCContainerProbeTLS", defaults: OFF },
     Gate { name: "GenericWorkload", defaults: OFF },
+    Gate { name: "H2CContainerProbe", defaults: OFF },
     Gate { name: "HostnameOverride", defaults: &[(35, true)] },
     Gate { name: "ImageVolume", defaults: &[(35, true)] },
     Gate { name: "InPlacePodVerticalScaling", defaults: &[(33, true)] },
@@ -107,7 +69,14 @@ const GATES: &[Gate] = &[
     Gate { name: "UserNamespacesHostNetworkSupport", defaults: OFF },
     Gate { name: "UserNamespacesSupport", defaults: &[(33, true)] },
     Gate { name: "VolumeAttributesClass", defaults: &[(34, true)] },
+    Gate { name: "VolumeBindMountOptions", defaults: OFF },
 ];
+
+/// Defaults that a patch release changed: gate, minor release, first patch release with the default
+/// of [`GATES`], default before it.
+///
+/// Kubernetes: the gate was on in 1.35.0 to 1.35.3 (kubernetes#137904).
+const EARLY_PATCHES: &[(&str, u32, u32, bool)] = &[(MAX_UNAVAILABLE_STATEFUL_SET, 35, 4, true)];
 
 /// Releases in which the API server started to validate something without a feature gate.
 ///
@@ -118,12 +87,22 @@ pub mod since {
     use super::Version;
 
     /// The pod template of a StatefulSet is validated (kubernetes#131790).
-    pub const STATEFUL_SET_TEMPLATE_VALIDATED: Version = Version { minor: 34 };
+    pub const STATEFUL_SET_TEMPLATE_VALIDATED: Version = Version::of_minor(34);
     /// The claim templates of a StatefulSet are validated (kubernetes#132212).
-    pub const CLAIM_TEMPLATES_VALIDATED: Version = Version { minor: 34 };
+    pub const CLAIM_TEMPLATES_VALIDATED: Version = Version::of_minor(34);
+    /// An empty CSI driver is reported once: it is missing, and no malformed name.
+    pub const EMPTY_CSI_DRIVER_ONCE: Version = Version::of_minor(35);
+    /// Errors in owner references name the place of the owner (kubernetes `validateOwnerReference`).
+    pub const OWNERS_INDEXED: Version = Version::of_minor(37);
+    /// An update that changes an immutable field of a StatefulSet names the field.
+    pub const STATEFUL_SET_IMMUTABLE_FIELDS: Version = Version::of_minor(37);
+    /// A stored template keeps `CAP_SYS_ADMIN` with `allowPrivilegeEscalation: false`.
+    pub const SYS_ADMIN_KEPT: Version = Version::of_minor(37);
+    /// The volume of an image needs a reference.
+    pub const IMAGE_REFERENCE_REQUIRED: Version = Version::of_minor(37);
     /// A StatefulSet may have the update strategy `Recreate`, if its feature gate is on or if the
     /// stored object has it already (kubernetes#137187).
-    pub const STATEFUL_SET_RECREATE: Version = Version { minor: 37 };
+    pub const STATEFUL_SET_RECREATE: Version = Version::of_minor(37);
 }
 
 /// Version and feature gates of a cluster.
@@ -175,7 +154,7 @@ impl Cluster {
 
     /// Whether it has the changes of this release; see [`since`].
     pub fn has(&self, release: Version) -> bool {
-        self.version >= release
+        self.version.minor() >= release.minor()
     }
 
     /// A cluster of this version with every feature off.
@@ -187,10 +166,16 @@ impl Cluster {
     /// Whether a feature gate is on. A gate that is neither set nor in the table is off.
     pub fn enabled(&self, gate: &str) -> bool {
         self.gates.get(gate).copied().unwrap_or_else(|| {
+            let early = EARLY_PATCHES.iter().find(|(name, minor, first, _)| {
+                *name == gate && self.version.is_before_patch(*minor, *first)
+            });
+            if let Some((.., on)) = early {
+                return *on;
+            }
             let known = GATES.iter().find(|known| known.name == gate);
             known
                 .and_then(|known| {
-                    known.defaults.iter().rev().find(|(since, _)| *since <= self.version.minor)
+                    known.defaults.iter().rev().find(|(since, _)| *since <= self.version.minor())
                 })
                 .is_some_and(|(_, on)| *on)
         })
@@ -234,25 +219,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_with_their_borders() {
-        assert_eq!("1.33".parse(), Ok(Version { minor: 33 }));
-        for right in ["v1.36.2", "1.36+", "v1.36.2-eks-abc", "v1.36.2+k3s1"] {
-            assert_eq!(right.parse(), Ok(Version { minor: 36 }), "{right}");
-        }
-        for wrong in ["1.32", "1.38", "2.0", "1", "", "1.x", "1.+", "1.36++"] {
-            assert!(wrong.parse::<Version>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
     fn a_gate_has_a_default_and_can_be_set() {
-        let mut cluster = Cluster::new(Version { minor: 36 }, BTreeMap::new());
+        let mut cluster = Cluster::new(Version::of_minor(36), BTreeMap::new());
         assert!(!cluster.enabled("MaxUnavailableStatefulSet"));
         assert!(Cluster::default().enabled("MaxUnavailableStatefulSet"), "on since 1.37");
         cluster.set_gate("MaxUnavailableStatefulSet", true);
         assert!(cluster.enabled("MaxUnavailableStatefulSet"));
         assert_eq!(parse_gates("A=true,B=false").unwrap().len(), 2);
         assert!(parse_gates("A=yes").is_err());
+        for (release, on) in [("1.35", false), ("1.35.3", true), ("1.35.4", false)] {
+            let cluster = Cluster::new(release.parse().unwrap(), BTreeMap::new());
+            assert_eq!(cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET), on, "{release}");
+        }
         let misspelt = parse_gates("MaxUnavailableStatefulset=true").unwrap_err();
         assert!(misspelt.contains("did you mean MaxUnavailableStatefulSet?"), "{misspelt}");
         // Real gates that no rule depends on.

@@ -155,7 +155,8 @@ pub(super) fn parse(text: &str) -> Result<Release, Problem> {
     let (true, Ok(minor)) = (major == "1", number) else {
         return Err(Problem::Failed(format!("{major}.{minor} is not a release of Kubernetes")));
     };
-    let version = Version { minor }.clamp(Version::OLDEST, Version::NEWEST);
+    let version = Version::of_minor(minor).clamp(Version::OLDEST, Version::NEWEST);
+    let version = version.with_patch_of(&git_version);
     Ok(Release { version, reported: git_version, minor, gates: BTreeMap::new() })
 }
 
@@ -190,7 +191,7 @@ mod tests {
         ] {
             let release = release("1", minor).unwrap();
             assert_eq!(
-                (release.version.minor, release.streams_lists()),
+                (release.version.minor(), release.streams_lists()),
                 (known, streams),
                 "{minor}"
             );

@@ -6,7 +6,7 @@ use super::{objects::ManifestObject, stray};
 use crate::{
     finding::Field,
     inventory::item::Item,
-    kubernetes::resource::Resource,
+    kubernetes::{resource::Resource, version::Version},
     object::schema,
     yaml::{self, Document, Node, Problem},
 };
@@ -38,10 +38,10 @@ pub(crate) struct Decoded {
 }
 
 impl Manifest<'_> {
-    /// Decodes it. `None` if no cluster serves its resource.
-    pub(crate) fn decode(&self) -> Option<Decoded> {
+    /// Decodes it by the schema of this release. `None` if no cluster serves its resource.
+    pub(crate) fn decode(&self, release: Version) -> Option<Decoded> {
         let resource = self.resource?;
-        let reading = schema::read(&self.node, resource);
+        let reading = schema::read_for(&self.node, resource, release);
         let json = reading.json(&self.node);
         Some(Decoded { resource, json, problems: reading.problems })
     }

@@ -3,10 +3,12 @@
 //! Kubernetes: `dropDisabledFields` in `pkg/api/pod/util.go`, which keeps a field that the old spec
 //! uses.
 
+mod user_fields;
+
 use std::{borrow::Cow, collections::HashSet};
 
 use k8s_openapi::api::core::v1::{
-    Container, PodAffinityTerm, PodSpec, PodTemplateSpec, VolumeProjection,
+    Container, LifecycleHandler, PodAffinityTerm, PodSpec, PodTemplateSpec, Probe, VolumeProjection,
 };
 
 use crate::kubernetes::{
@@ -161,6 +163,73 @@ const FEATURES: &[Feature] = &[
             });
         },
     },
+    Feature {
+        gate: "AtomicWriteVolumeUserFields",
+        used: user_fields::used,
+        drop: user_fields::drop,
+    },
+    Feature {
+        gate: "EmptyDirVolumeMode",
+        used: |spec| {
+            let mut all = list(&spec.volumes).iter().filter_map(|v| v.empty_dir.as_ref());
+            all.any(|empty| empty.mode.is_some())
+        },
+        drop: |spec| {
+            let volumes = spec.volumes.iter_mut().flatten();
+            volumes.filter_map(|v| v.empty_dir.as_mut()).for_each(|empty| empty.mode = None);
+        },
+    },
+    Feature {
+        gate: "EvictionRequestAPI",
+        used: |spec| !list(&spec.eviction_responders).is_empty(),
+        drop: |spec| spec.eviction_responders = None,
+    },
+    Feature {
+        gate: "GRPCContainerProbeTLS",
+        used: |spec| {
+            let mut all = containers(spec).flat_map(probes).filter_map(|p| p.grpc.as_ref());
+            all.any(|grpc| grpc.mode.is_some())
+        },
+        drop: |spec| {
+            each_container(spec, |c| {
+                for grpc in probes_mut(c).filter_map(|probe| probe.grpc.as_mut()) {
+                    grpc.mode = None;
+                }
+            });
+        },
+    },
+    Feature {
+        gate: "H2CContainerProbe",
+        used: |spec| {
+            let probes = containers(spec).flat_map(probes).filter_map(|p| p.http_get.as_ref());
+            let hooks = containers(spec).flat_map(hooks).filter_map(|h| h.http_get.as_ref());
+            probes.chain(hooks).any(|http| http.protocol.is_some())
+        },
+        drop: |spec| {
+            each_container(spec, |c| {
+                for http in probes_mut(c).filter_map(|probe| probe.http_get.as_mut()) {
+                    http.protocol = None;
+                }
+                let hooks =
+                    c.lifecycle.iter_mut().flat_map(|l| [&mut l.post_start, &mut l.pre_stop]);
+                for http in hooks.flatten().filter_map(|hook| hook.http_get.as_mut()) {
+                    http.protocol = None;
+                }
+            });
+        },
+    },
+    Feature {
+        gate: "VolumeBindMountOptions",
+        used: |spec| {
+            let mut mounts = containers(spec).flat_map(|c| list(&c.volume_mounts));
+            mounts.any(|mount| !list(&mount.bind_mount_options).is_empty())
+        },
+        drop: |spec| {
+            each_container(spec, |c| {
+                c.volume_mounts.iter_mut().flatten().for_each(|m| m.bind_mount_options = None);
+            });
+        },
+    },
 ];
 
 /// Whether [`drop_disabled`] would drop anything if there were no old spec.
@@ -276,6 +345,21 @@ fn each_projection(spec: &mut PodSpec, change: impl Fn(&mut VolumeProjection)) {
 
 fn each_container(spec: &mut PodSpec, change: impl Fn(&mut Container)) {
     spec.init_containers.iter_mut().flatten().chain(&mut spec.containers).for_each(change);
+}
+
+fn probes(container: &Container) -> impl Iterator<Item = &Probe> {
+    let probes = [&container.liveness_probe, &container.readiness_probe, &container.startup_probe];
+    probes.into_iter().flatten()
+}
+
+fn probes_mut(container: &mut Container) -> impl Iterator<Item = &mut Probe> {
+    let probes = container.liveness_probe.iter_mut().chain(&mut container.readiness_probe);
+    probes.chain(&mut container.startup_probe)
+}
+
+fn hooks(container: &Container) -> impl Iterator<Item = &LifecycleHandler> {
+    let lifecycle = container.lifecycle.iter();
+    lifecycle.flat_map(|it| [&it.post_start, &it.pre_stop]).flatten()
 }
 
 fn drop_image_volumes(spec: &mut PodSpec) {

@@ -1,7 +1,10 @@
 //! Whether a document decodes as the resource that it declares, as strictly as kube-apiserver reads
 //! it with `fieldValidation=Strict`: no unknown field, no wrong type.
 //!
-//! k8s-openapi's types pass the full list of their fields to serde, so the types are the schema.
+//! k8s-openapi's types pass the full list of their fields to serde, so the types are the schema of the
+//! newest release. [`fields`] has what differs in the others.
+
+mod fields;
 
 use k8s_openapi::{
     api::apps::v1::{DaemonSetStatus, StatefulSetStatus},
@@ -21,17 +24,21 @@ use crate::{
     kubernetes::{
         quantity::Quantity,
         resource::{Kind, Resource},
+        version::Version,
     },
     yaml::{
         Node, Problem, Replacements, Value,
-        de::{self, progress::Unknown},
+        de::{
+            self,
+            progress::{Fields, Unknown},
+        },
         documents,
     },
 };
 
-/// The problems of a document that declares this resource.
-pub fn strict(node: &Node<'_>, resource: &'static Resource) -> Vec<Problem> {
-    read(node, resource).problems
+/// The problems of a document that declares this resource, in a cluster of this release.
+pub fn strict(node: &Node<'_>, resource: &'static Resource, release: Version) -> Vec<Problem> {
+    read_for(node, resource, release).problems
 }
 
 /// The result of checking a document against the schema of its resource.
@@ -59,16 +66,23 @@ pub fn normalize(json: &str, resource: &'static Resource) -> Option<String> {
     Some(read(&document.root, resource).json(&document.root))
 }
 
-/// Checks a document against the schema of the resource that it declares.
+/// Reads a document as the resource that it declares, by the schema of the newest release. The JSON
+/// does not depend on the release.
 pub fn read(node: &Node<'_>, resource: &'static Resource) -> Reading {
+    read_for(node, resource, Version::NEWEST)
+}
+
+/// Checks a document against the schema that the resource that it declares has in this release.
+pub fn read_for(node: &Node<'_>, resource: &'static Resource, release: Version) -> Reading {
     match (resource.kind, resource.is_kruise()) {
         (Kind::DaemonSet, false) => {
-            let mut reading = read_as::<DaemonSetSpec, DaemonSetStatus>(node, Unknown::Found);
+            let mut reading =
+                read_as::<DaemonSetSpec, DaemonSetStatus>(node, Unknown::Found, release);
             reading.problems.extend(template_generation(node));
             reading
         }
         (Kind::StatefulSet, false) => {
-            read_as::<StatefulSetSpec, StatefulSetStatus>(node, Unknown::Found)
+            read_as::<StatefulSetSpec, StatefulSetStatus>(node, Unknown::Found, release)
         }
         (Kind::DaemonSet, true) => read_kruise::<DaemonSetSpec>(node),
         (Kind::StatefulSet, true) => read_kruise::<StatefulSetSpec>(node),
@@ -95,8 +109,8 @@ fn template_generation(node: &Node<'_>) -> Option<Problem> {
 /// A custom resource has fields that setguard does not know, and the API server accepts anything in
 /// its pod template. Only the known fields are checked.
 fn read_kruise<Shared: DeserializeOwned>(node: &Node<'_>) -> Reading {
-    let mut reading = read_as::<Shared, IgnoredAny>(node, Unknown::Ignored);
-    let own = read_as::<KruiseSpec, IgnoredAny>(node, Unknown::Ignored);
+    let mut reading = read_as::<Shared, IgnoredAny>(node, Unknown::Ignored, Version::NEWEST);
+    let own = read_as::<KruiseSpec, IgnoredAny>(node, Unknown::Ignored, Version::NEWEST);
     for problem in own.problems {
         if !reading.problems.contains(&problem) {
             reading.problems.push(problem);
@@ -122,8 +136,12 @@ struct Manifest<Spec, Status> {
 fn read_as<Spec: DeserializeOwned, Status: DeserializeOwned>(
     node: &Node<'_>,
     unknown: Unknown,
+    release: Version,
 ) -> Reading {
-    let read = de::read_with::<Manifest<Spec, Status>>(node, inspect, unknown);
+    let absent = |of: &str, field: &str| fields::absent(of, field, release);
+    let extra = |of: &str, field: &str| fields::extra(of, field, release);
+    let fields = Fields { absent: &absent, extra: &extra };
+    let read = de::read_with::<Manifest<Spec, Status>>(node, inspect, unknown, fields);
     Reading { problems: read.problems, instead: read.instead }
 }
 

@@ -154,7 +154,7 @@ impl Set {
         };
         if !set.is_healthy() {
             let whole: Whole = serde_json::from_str(json)?;
-            let baseline = Standard::of(Some("baseline"), None, Version::NEWEST.minor);
+            let baseline = Standard::of(Some("baseline"), None, Version::NEWEST.minor());
             let template = &whole.spec.template;
             set.needs_privileged =
                 baseline.is_some_and(|standard| !Refusal::by(standard, template).is_empty());

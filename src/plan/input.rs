@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::world::World;
 use crate::{
-    kubernetes::resource::Resource,
+    kubernetes::{resource::Resource, version::Version},
     manifests::{
         document::{Decoded, Manifest, documents},
         id::ObjectId,
@@ -48,32 +48,43 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Reads everything. `complain` gets a message for each file and document that cannot be read.
+    /// Reads everything, the new manifests by the schema of this release. `complain` gets a message for each file and document that cannot be read.
     pub(super) fn read(
         new: &[PathBuf],
         old: &[PathBuf],
         nodes: &[PathBuf],
+        release: Version,
         now: Timestamp,
         complain: &mut dyn FnMut(String),
     ) -> Input {
         let mut input = Input::default();
         input.world.now = now;
         for source in texts(old, complain) {
-            each(&source, complain, &mut |manifest, Decoded { resource, json, .. }| {
-                let old = (input.previous.len(), resource, json);
-                input.previous.insert(ObjectId::of(&manifest.node), old);
-            });
+            each(
+                &source,
+                Version::NEWEST,
+                complain,
+                &mut |manifest, Decoded { resource, json, .. }| {
+                    let old = (input.previous.len(), resource, json);
+                    input.previous.insert(ObjectId::of(&manifest.node), old);
+                },
+            );
             input.old_namespaces.add(source.text());
             see_world(&source, &mut input.world, complain);
         }
         for source in texts(new, complain) {
             input.namespaces.add(source.text());
             volumes::add(&mut input.storage, source.text());
-            each(&source, complain, &mut |manifest, Decoded { resource, json, problems }| {
-                let id = ObjectId::of(&manifest.node);
-                let problems = manifest.problems.into_iter().chain(problems).collect();
-                input.given.push(Given { id, resource, json, problems });
-            });
+            each(
+                &source,
+                release,
+                complain,
+                &mut |manifest, Decoded { resource, json, problems }| {
+                    let id = ObjectId::of(&manifest.node);
+                    let problems = manifest.problems.into_iter().chain(problems).collect();
+                    input.given.push(Given { id, resource, json, problems });
+                },
+            );
         }
         for source in texts(nodes, complain) {
             see_world(&source, &mut input.world, complain);
@@ -102,7 +113,7 @@ fn texts(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Source> {
 type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
 
 /// Calls `see` with each DaemonSet and StatefulSet of a source.
-fn each(source: &Source, complain: &mut dyn FnMut(String), see: &mut See<'_>) {
+fn each(source: &Source, release: Version, complain: &mut dyn FnMut(String), see: &mut See<'_>) {
     let place =
         |problem: &Problem| format!("{}:{}: {}", source.name(), problem.mark.line, problem.message);
     for objects in documents(source.text(), source.is_named()) {
@@ -115,7 +126,7 @@ fn each(source: &Source, complain: &mut dyn FnMut(String), see: &mut See<'_>) {
         };
         objects.strays.iter().for_each(|stray| complain(place(stray)));
         for manifest in objects.manifests {
-            if let Some(decoded) = manifest.decode() {
+            if let Some(decoded) = manifest.decode(release) {
                 see(manifest, decoded);
             }
         }

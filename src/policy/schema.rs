@@ -22,8 +22,9 @@ pub(super) fn gates() -> Value {
 
 /// A supported release, with whatever follows the minor version.
 pub(super) fn release() -> String {
-    let minors: Vec<_> =
-        (Version::OLDEST.minor..=Version::NEWEST.minor).map(|minor| minor.to_string()).collect();
+    let minors: Vec<_> = (Version::OLDEST.minor()..=Version::NEWEST.minor())
+        .map(|minor| minor.to_string())
+        .collect();
     format!(r"^v?1\.({})\+?(\.|$)", minors.join("|"))
 }
 

@@ -10,6 +10,7 @@ mod kruise;
 pub mod meta;
 mod stateful_set;
 mod template;
+mod wording;
 
 use crate::{
     finding::{Finding, Findings},
@@ -28,6 +29,17 @@ use crate::{
 /// strategies in `pkg/registry/apps`. On UPDATE, upstream reports errors in the metadata twice;
 /// setguard reports them once.
 pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) -> Vec<Finding> {
+    let mut tolerated = Vec::new();
+    let rule = |found: &mut Findings| tolerated = validate_in_newest_words(subject, cluster, found);
+    found.edit(rule, |finding| wording::of_release(&mut finding.message, cluster));
+    tolerated
+}
+
+fn validate_in_newest_words(
+    subject: &Subject<'_>,
+    cluster: &Cluster,
+    found: &mut Findings,
+) -> Vec<Finding> {
     found.set_rule(&API_VALIDATION);
     let object = &subject.object;
     let update = subject.is_update;
@@ -35,9 +47,14 @@ pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) 
     // The old template is read lazily, because most verdicts do not depend on it.
     let old_template = &|| if update { subject.old_template() } else { None };
     if update {
-        object_meta::validate_update(&object.metadata, old.map(|old| &old.metadata), found);
+        object_meta::validate_update(
+            &object.metadata,
+            old.map(|old| &old.metadata),
+            cluster,
+            found,
+        );
     } else {
-        object_meta::validate_create(object.kind(), &object.metadata, found);
+        object_meta::validate_create(object.kind(), &object.metadata, cluster, found);
     }
     if let Some(own) = &object.kruise {
         kruise::validate(object, own, found);

@@ -98,9 +98,10 @@ fn image_volumes(pod: &Pod<'_>, found: &mut Findings) {
     let lacks_reference = |volume: &Volume| {
         volume.image.as_ref().is_some_and(|image| text(&image.reference).is_empty())
     };
-    // Without the feature the volume has no source, which validation of the template reports.
+    // Validation of the template reports it since 1.37, and a volume without source if the feature is off.
     let all = list(&pod.spec.volumes);
-    if !all.iter().any(lacks_reference) || !pod.cluster.enabled("ImageVolume") {
+    let reported = pod.cluster.has(since::IMAGE_REFERENCE_REQUIRED);
+    if reported || !all.iter().any(lacks_reference) || !pod.cluster.enabled("ImageVolume") {
         return;
     }
     found.quote(REFUSED, "name the image", |found| {

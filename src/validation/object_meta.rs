@@ -8,16 +8,16 @@ mod managed_fields;
 
 pub(crate) use self::managed_fields::validate as managed_fields;
 
-use std::{borrow::Borrow, collections::BTreeSet};
+mod owners;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use serde_json::json;
+use std::{borrow::Borrow, collections::BTreeSet};
 
 use crate::{
     finding::{Findings, Path, SOME_RULE, Value, paths::METADATA},
-    kubernetes::{labels, names, resource::Kind},
+    kubernetes::{cluster::Cluster, labels, names, resource::Kind},
     object::{Metadata, Str},
 };
+pub(crate) use owners::each_owner;
 
 /// The message for a field that cannot change.
 pub(crate) const IMMUTABLE: &str = "field is immutable";
@@ -28,11 +28,15 @@ const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", ORPHAN, FOREGROUND];
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 const CONTRADICT: &str = "finalizer orphan and foregroundDeletion cannot be both set";
-const EVENT: &str = "/v1, Kind=Event is disallowed from being an owner";
 const UNQUALIFIED: &str = "name is neither a standard finalizer name nor is it fully qualified";
 
 /// Metadata of a new object: `ValidateObjectMeta`.
-pub(crate) fn validate_create(kind: Kind, metadata: &Metadata<'_>, found: &mut Findings) {
+pub(crate) fn validate_create(
+    kind: Kind,
+    metadata: &Metadata<'_>,
+    cluster: &Cluster,
+    found: &mut Findings,
+) {
     let path = &METADATA;
     let check = match kind {
         Kind::DaemonSet => names::dns1123_subdomain,
@@ -69,7 +73,7 @@ pub(crate) fn validate_create(kind: Kind, metadata: &Metadata<'_>, found: &mut F
             found.invalid(&path.child("namespace"), namespace, message);
         }
     }
-    validate_common(metadata, path, found);
+    validate_common(metadata, path, cluster, found);
 }
 
 /// Metadata of an object that replaces another: `ValidateObjectMetaUpdate`. The name is not
@@ -77,6 +81,7 @@ pub(crate) fn validate_create(kind: Kind, metadata: &Metadata<'_>, found: &mut F
 pub(crate) fn validate_update(
     metadata: &Metadata<'_>,
     old: Option<&Metadata<'_>>,
+    cluster: &Cluster,
     found: &mut Findings,
 ) {
     let path = &METADATA;
@@ -84,7 +89,7 @@ pub(crate) fn validate_update(
     for message in names::path_segment_prefix(prefix) {
         found.invalid(&path.child("generateName"), prefix, message);
     }
-    validate_common(metadata, path, found);
+    validate_common(metadata, path, cluster, found);
     if let Some(old) = old {
         deletion(metadata, old, path, found);
     }
@@ -112,108 +117,21 @@ fn deletion(metadata: &Metadata<'_>, old: &Metadata<'_>, path: &Path<'_>, found:
 }
 
 /// The checks for both new and changed objects.
-fn validate_common(metadata: &Metadata<'_>, path: &Path<'_>, found: &mut Findings) {
+fn validate_common(
+    metadata: &Metadata<'_>,
+    path: &Path<'_>,
+    cluster: &Cluster,
+    found: &mut Findings,
+) {
     labels::labels(metadata.labels.as_ref(), &path.child("labels"), found);
     labels::annotations(metadata.annotations.as_ref(), &path.child("annotations"), found);
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
-    owner_references(owners, &path.child("ownerReferences"), found);
+    owners::owner_references(owners, &path.child("ownerReferences"), cluster, found);
     let all = metadata.finalizers.as_deref().unwrap_or_default();
     finalizers(all, &path.child("finalizers"), found);
     // The server wrote the entries of a stored object itself; they are often half of the object.
     let json = metadata.managed_fields.json().filter(|_| metadata.uid.is_none());
     managed_fields(json.unwrap_or_default(), &path.child("managedFields"), found);
-}
-
-/// `ValidateOwnerReferences`. The field paths have no index, as upstream.
-fn owner_references(owners: &[OwnerReference], path: &Path<'_>, found: &mut Findings) {
-    let mut first_controller: Option<&OwnerReference> = None;
-    for owner in owners {
-        for (name, value, detail) in missing(owner) {
-            found.invalid(&path.child(name), value, detail);
-        }
-        if is_event(owner) {
-            found.invalid(path, Value::json(&in_go_field_order(owner)), EVENT);
-        }
-        if owner.controller == Some(true) {
-            if let Some(first) = first_controller {
-                // Each message repeats all owners, so they are written only if it will be kept.
-                let all = found.has_room().then(|| owners.iter().map(in_go_field_order).collect());
-                let all: Vec<_> = all.unwrap_or_default();
-                found.invalid(path, Value::json(&all), two_controllers(first, owner));
-            } else {
-                first_controller = Some(owner);
-            }
-        }
-    }
-}
-
-/// What [`validate_create`] does for owners, at the places of the owners.
-pub(crate) fn each_owner(owners: &[OwnerReference], path: &Path<'_>, found: &mut Findings) {
-    let mut controllers = owners.iter().filter(|owner| owner.controller == Some(true));
-    let first_controller = controllers.next();
-    for (i, owner) in owners.iter().enumerate() {
-        let path = path.index(i);
-        for (name, value, detail) in missing(owner) {
-            found.invalid(&path.child(name), value, detail);
-        }
-        if is_event(owner) {
-            found.forbidden(&path, EVENT);
-        }
-        if let Some(first) = first_controller.filter(|first| !std::ptr::eq(*first, owner))
-            && owner.controller == Some(true)
-        {
-            found.forbidden(&path.child("controller"), two_controllers(first, owner));
-        }
-    }
-}
-
-/// The fields of an owner that must not be empty and are, with what the API server says of them.
-fn missing(owner: &OwnerReference) -> impl Iterator<Item = (&'static str, &str, &'static str)> {
-    let (_, version) = group_version(&owner.api_version);
-    let of_version = ("apiVersion", owner.api_version.as_str(), "version must not be empty");
-    let others = [("kind", &owner.kind), ("name", &owner.name), ("uid", &owner.uid)];
-    let others = others.into_iter().filter(|(_, value)| value.is_empty());
-    let others = others.map(|(name, value)| (name, value.as_str(), "must not be empty"));
-    version.is_empty().then_some(of_version).into_iter().chain(others)
-}
-
-fn is_event(owner: &OwnerReference) -> bool {
-    owner.kind == "Event" && group_version(&owner.api_version) == ("", "v1")
-}
-
-fn two_controllers(first: &OwnerReference, second: &OwnerReference) -> String {
-    format!(
-        "Only one reference can have Controller set to true. \
-         Found \"true\" in references for {}/{} and {}/{}",
-        first.kind, first.name, second.kind, second.name
-    )
-}
-
-/// The group and version of an `apiVersion`, both empty if it is malformed
-/// (`schema.ParseGroupVersion`).
-fn group_version(api_version: &str) -> (&str, &str) {
-    match api_version.split_once('/') {
-        None => ("", api_version),
-        Some((_, version)) if version.contains('/') => ("", ""),
-        Some(both) => both,
-    }
-}
-
-/// The owner reference with its fields in Go's order.
-fn in_go_field_order(owner: &OwnerReference) -> serde_json::Value {
-    let mut value = json!({
-        "apiVersion": owner.api_version,
-        "kind": owner.kind,
-        "name": owner.name,
-        "uid": owner.uid,
-    });
-    if let Some(controller) = owner.controller {
-        value["controller"] = controller.into();
-    }
-    if let Some(block) = owner.block_owner_deletion {
-        value["blockOwnerDeletion"] = block.into();
-    }
-    value
 }
 
 /// `ValidateFinalizers`, and `validateKubeFinalizerName` in `pkg/apis/core/validation`.

@@ -16,7 +16,7 @@ mod reader;
 
 use serde::de::DeserializeOwned;
 
-use self::progress::{Inspect, Progress, Unknown};
+use self::progress::{Fields, Inspect, Progress, Unknown};
 use self::{error::Error, reader::Reader};
 use super::{node::Node, problem::Problem, to_json::Replacements};
 
@@ -35,16 +35,18 @@ pub(crate) struct Read<T> {
 
 /// Reads a tree into a type.
 pub(crate) fn read<T: DeserializeOwned>(root: &Node<'_>) -> Read<T> {
-    read_with(root, |_, _| Ok(None), Unknown::Found)
+    read_with(root, |_, _| Ok(None), Unknown::Found, Fields::OF_TYPES)
 }
 
-/// Reads a tree into a type whose newtypes are checked by `inspect`.
+/// Reads a tree into a type whose newtypes are checked by `inspect`, and whose fields are those of the
+/// Rust type except for `fields`.
 pub(crate) fn read_with<T: DeserializeOwned>(
     root: &Node<'_>,
     inspect: Inspect,
     unknown: Unknown,
+    fields: Fields<'_>,
 ) -> Read<T> {
-    let progress = Progress { inspect, unknown, ..Progress::default() };
+    let progress = Progress { inspect, unknown, fields, ..Progress::default() };
     let mut value = None;
     for _ in 0..MAX_RUNS {
         progress.found.borrow_mut().clear();

@@ -87,6 +87,35 @@ pub fn bases() -> Bases {
         .collect()
 }
 
+/// The cases with the verdicts of this release: those of 1.36, except where it differs, and of all that
+/// could be sent to it. 1.33 has no messages.
+pub fn cases_of(release: &str) -> Vec<Case> {
+    #[derive(Deserialize)]
+    struct Other {
+        id: String,
+        verdict: Verdict,
+    }
+    let mut all = Vec::new();
+    for name in ["cases", "podspec", "workload", "gated"] {
+        let text = fs::read_to_string(folder().join(format!("{name}.jsonl"))).unwrap();
+        all.extend(text.lines().map(|line| serde_json::from_str::<Case>(line).unwrap()));
+    }
+    if release != "1.36" {
+        let file = folder().join(format!("releases/{release}.jsonl"));
+        let text = fs::read_to_string(file).unwrap();
+        let others = text.lines().map(|line| serde_json::from_str::<Other>(line).unwrap());
+        let mut others: BTreeMap<_, _> = others.map(|it| (it.id, it.verdict)).collect();
+        for case in &mut all {
+            if let Some(verdict) = others.remove(&case.id) {
+                case.verdict = verdict;
+            }
+        }
+        assert!(others.is_empty(), "verdicts of unknown cases");
+    }
+    all.retain(|case| case.verdict.code != 0);
+    all
+}
+
 /// The recorded cases, or those in the file `CONFORMANCE_CASES`, which use the same bases.
 pub fn cases() -> Vec<Case> {
     let own = ["cases.jsonl", "podspec.jsonl", "workload.jsonl"].map(|name| folder().join(name));

@@ -8,6 +8,7 @@ use setguard::{
     kubernetes::{
         cluster::Cluster,
         resource::{RESOURCES, Resource},
+        version::Version,
     },
     object::{schema::strict, storage::Storage},
     yaml,
@@ -60,7 +61,7 @@ fn problems(object: &Value) -> Vec<String> {
     let text = object.to_string();
     let document = yaml::parse(&text).remove(0).unwrap();
     let resource = support::resource(&text).unwrap();
-    let problems = strict(&document.root, resource);
+    let problems = strict(&document.root, resource, Version::NEWEST);
     problems.iter().map(|problem| problem.field.to_string()).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use setguard::{
-    kubernetes::resource::Resource,
+    kubernetes::{resource::Resource, version::Version},
     object::{
         Object,
         schema::{read, strict},
@@ -11,6 +11,9 @@ use setguard::{
 };
 
 use crate::corpus::{bases, cases};
+
+/// The release of the recorded verdicts.
+const RECORDED: Version = Version::of_minor(36);
 
 #[test]
 fn schema_problems_are_exactly_what_the_api_server_cannot_decode() {
@@ -22,7 +25,7 @@ fn schema_problems_are_exactly_what_the_api_server_cannot_decode() {
         let text = object.to_string();
         let document = yaml::parse(&text).remove(0).unwrap();
         let resource = Resource::of("apps/v1", object["kind"].as_str().unwrap()).unwrap();
-        let problems = strict(&document.root, resource);
+        let problems = strict(&document.root, resource, RECORDED);
         let verdict = &case.verdict;
         refused += usize::from(verdict.code == 400);
         if problems.is_empty() == (verdict.code == 400) {
@@ -47,7 +50,7 @@ fn an_unknown_field_is_the_one_that_the_api_server_names() {
         let text = format!("# as YAML\n{object}\n");
         let document = yaml::parse(&text).remove(0).unwrap();
         let resource = Resource::of("apps/v1", object["kind"].as_str().unwrap()).unwrap();
-        let problems = strict(&document.root, resource);
+        let problems = strict(&document.root, resource, RECORDED);
         let fields: Vec<_> = problems.iter().map(|problem| problem.field.to_string()).collect();
         assert_eq!(fields, [expected], "{}", case.id);
         let help = expected.ends_with("maxUnavailble").then_some("did you mean maxUnavailable?");

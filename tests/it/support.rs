@@ -16,7 +16,7 @@ use setguard::{
     inject::Injection,
     inventory::{Inventory, item::Item},
     kubernetes::{
-        cluster::{Cluster, parse_gates},
+        cluster::{Cluster, Version, parse_gates},
         resource::Resource,
     },
     manifests::volumes,
@@ -289,7 +289,8 @@ fn schema(document: &yaml::Document<'_>) -> Vec<Found> {
     let json = document.root.to_json();
     let Some(resource) = resource(&json) else { return Vec::new() };
     let problems = document.problems.clone().into_iter();
-    let problems = problems.chain(setguard::object::schema::strict(&document.root, resource));
+    let problems =
+        problems.chain(setguard::object::schema::strict(&document.root, resource, Version::NEWEST));
     let found = problems.map(|problem| Found {
         rule: SCHEMA.id.to_owned(),
         mode: Mode::Deny.to_string(),

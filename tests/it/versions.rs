@@ -5,14 +5,57 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use setguard::{
-    kubernetes::cluster::{Cluster, parse_gates},
-    object::storage::Storage,
+    kubernetes::{
+        cluster::{Cluster, Version, parse_gates},
+        resource::Resource,
+    },
+    object::{schema::strict, storage::Storage},
     policy::Policy,
+    yaml,
 };
 
 use crate::support;
 
 const RELEASES: [&str; 5] = ["1.33", "1.34", "1.35", "1.36", "1.37"];
+
+/// The page says what the promise of `--kube-version` rests on.
+#[test]
+fn each_release_has_a_row_in_the_support_table() {
+    let page = include_str!("../../docs/support.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| 1."));
+    let named: Vec<_> = rows.map(|row| format!("1.{}", row.split(' ').next().unwrap())).collect();
+    for minor in Version::OLDEST.minor()..=Version::NEWEST.minor() {
+        assert!(named.contains(&format!("1.{minor}")), "1.{minor} is not among {named:?}");
+    }
+}
+
+/// The schema of a release decides which fields are unknown, and says which release has them.
+#[test]
+fn a_field_of_another_release_is_unknown() {
+    let said = |release: &str, spec: &str| -> Vec<String> {
+        let text = format!("spec:\n  template:\n    spec:\n      {spec}\n");
+        let document = yaml::parse(&text).remove(0).unwrap();
+        let resource = Resource::of("apps/v1", "DaemonSet").unwrap();
+        let problems = strict(&document.root, resource, release.parse().unwrap());
+        let about = |problem: &yaml::Problem| problem.message.contains("unknown field");
+        problems.iter().filter(|it| about(it)).filter_map(|it| it.help.clone()).collect()
+    };
+    let group = "schedulingGroup: {podGroupName: a}";
+    assert_eq!(
+        said("1.35", group),
+        ["schedulingGroup exists from Kubernetes 1.36 on; the target is 1.35"]
+    );
+    assert!(said("1.36", group).is_empty());
+    let reference = "workloadRef: {name: a, podGroup: b}";
+    assert!(said("1.35", reference).is_empty());
+    assert_eq!(
+        said("1.36", reference),
+        ["workloadRef exists only in Kubernetes 1.35; the target is 1.36"]
+    );
+    // A name that the release does not have is not suggested.
+    assert_eq!(said("1.36", "schedulingGroups: {}"), ["did you mean schedulingGroup?"]);
+    assert!(!said("1.35", "schedulingGroups: {}").concat().contains("schedulingGroup?"));
+}
 
 fn set(kind: &str) -> Value {
     json!({

@@ -1,7 +1,7 @@
 //! The objects of a text that the webhook is registered for.
 
 use crate::{
-    kubernetes::resource::Resource,
+    kubernetes::{resource::Resource, version::Version},
     manifests::document::{Decoded, documents},
     yaml::Problem,
 };
@@ -34,7 +34,7 @@ pub(super) struct Objects {
 }
 
 /// Reads a text. `is_named` is false for a file that is read only because it is in a folder.
-pub(super) fn read(text: &str, is_named: bool) -> Objects {
+pub(super) fn read(text: &str, is_named: bool, release: Version) -> Objects {
     let mut objects = Objects::default();
     for document in documents(text, is_named) {
         let document = match document {
@@ -46,7 +46,7 @@ pub(super) fn read(text: &str, is_named: bool) -> Objects {
         };
         objects.problems.extend(document.strays);
         for manifest in document.manifests {
-            let Some(Decoded { resource, json, problems }) = manifest.decode() else {
+            let Some(Decoded { resource, json, problems }) = manifest.decode(release) else {
                 objects.problems.extend(manifest.problems);
                 continue;
             };

@@ -17,11 +17,11 @@ use crate::{
 ///
 /// Kubernetes: `isHealthy`, which became `isUnavailable`,
 /// pkg/controller/statefulset/stateful_set_utils.go.
-const READY_IS_NOT_HEALTHY: Version = Version { minor: 34 };
+const READY_IS_NOT_HEALTHY: Version = Version::of_minor(34);
 
 /// Since this release parallel pods that are not available anyway are replaced first, whatever
 /// `maxUnavailable` is.
-const REPLACES_UNAVAILABLE_FIRST: Version = Version { minor: 37 };
+const REPLACES_UNAVAILABLE_FIRST: Version = Version::of_minor(37);
 
 /// What the controller reads from the new spec.
 #[derive(Clone, Debug)]

@@ -16,7 +16,7 @@ fn settings(spec: Value, gates: &str) -> Settings {
 fn settings_in(minor: u32, spec: Value, gates: &str) -> Settings {
     let mut spec: StatefulSetSpec = serde_json::from_value(spec).unwrap();
     defaults::stateful_set(&mut spec);
-    let mut cluster = Cluster::new(Version { minor }, std::collections::BTreeMap::new());
+    let mut cluster = Cluster::new(Version::of_minor(minor), std::collections::BTreeMap::new());
     for gate in gates.split_whitespace() {
         cluster.set_gate(gate, true);
     }

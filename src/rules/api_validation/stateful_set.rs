@@ -3,6 +3,8 @@
 //! Kubernetes: `ValidateStatefulSetSpec` and its neighbours,
 //! `pkg/apis/apps/validation/validation.go`; `pkg/registry/apps/statefulset/strategy.go`.
 
+mod immutable;
+
 use k8s_openapi::{
     api::{
         apps::v1::{
@@ -80,8 +82,13 @@ pub(super) fn validate<'a>(
     if let Some(old) = old
         && !only_mutable_fields_differ(spec, old.spec, kruise)
     {
-        let message = if kruise { kruise::IMMUTABLE } else { IMMUTABLE };
-        found.forbidden(&SPEC, message);
+        if kruise {
+            found.forbidden(&SPEC, kruise::IMMUTABLE);
+        } else if cluster.has(since::STATEFUL_SET_IMMUTABLE_FIELDS) {
+            immutable::each_field(spec, old.spec, found);
+        } else {
+            found.forbidden(&SPEC, IMMUTABLE);
+        }
     }
     tolerated
 }

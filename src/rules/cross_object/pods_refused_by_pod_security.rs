@@ -45,7 +45,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         return;
     };
     let (level, version) = (labels.level.as_deref(), labels.version.as_deref());
-    let minor = asked.cluster.version.minor;
+    let minor = asked.cluster.version.minor();
     let Some(standard) = Standard::of(level, version, minor) else { return };
     let refusals = match (asked.template, asked.item.judged()) {
         (Some(template), _) => Refusal::by(standard, template),

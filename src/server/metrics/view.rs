@@ -98,7 +98,7 @@ pub(crate) struct JudgedBy(Arc<AtomicU64>);
 impl JudgedBy {
     /// Sets both. Returns whether that is a change.
     pub(crate) fn set(&self, version: Version, source: ReleaseSource) -> bool {
-        let now = u64::from(version.minor) << 8 | u64::from(source as u8);
+        let now = u64::from(version.minor()) << 8 | u64::from(source as u8);
         self.0.swap(now, SeqCst) != now
     }
 }

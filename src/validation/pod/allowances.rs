@@ -2,10 +2,15 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use super::{affinity, options::Options, projected, security_context, spread, util::list};
+use super::{
+    affinity,
+    options::Options,
+    projected, security_context, spread,
+    util::{list, text},
+};
 use crate::{
     kubernetes::{
-        cluster::Cluster,
+        cluster::{Cluster, since},
         containers::{containers, is_sidecar},
         names,
     },
@@ -69,6 +74,14 @@ impl Options {
                 || old_has(|old| old.host_users == Some(false) && old.host_network == Some(true)),
             strict_ip: on("StrictIPCIDRValidation"),
             volume_attributes_class: on("VolumeAttributesClass"),
+            empty_csi_driver_is_a_name: !cluster.has(since::EMPTY_CSI_DRIVER_ONCE),
+            image_reference_required: cluster.has(since::IMAGE_REFERENCE_REQUIRED)
+                && !old_has(|old| {
+                    let mut images = list(&old.volumes).iter().filter_map(|v| v.image.as_ref());
+                    images.any(|image| text(&image.reference).is_empty())
+                }),
+            sys_admin_without_escalation: cluster.has(since::SYS_ADMIN_KEPT)
+                && old_has(security_context::has_sys_admin_without_escalation),
         }
     }
 }

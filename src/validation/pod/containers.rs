@@ -156,6 +156,6 @@ pub(crate) fn common(
     restart::resize(policies, cx.restart_policy, &path.child("resizePolicy"), found);
     if let Some(context) = &container.security_context {
         let at = path.child("securityContext");
-        security_context::container(context, cx.host_users, &at, found);
+        security_context::container(context, cx.host_users, cx.opts, &at, found);
     }
 }

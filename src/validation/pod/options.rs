@@ -26,4 +26,7 @@ pub(crate) struct Options {
     pub(crate) host_users_on_host_network: bool,
     pub(crate) strict_ip: bool,
     pub(crate) volume_attributes_class: bool,
+    pub(crate) image_reference_required: bool,
+    pub(crate) empty_csi_driver_is_a_name: bool,
+    pub(crate) sys_admin_without_escalation: bool,
 }

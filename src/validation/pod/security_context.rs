@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     finding::{Findings, Path, Value},
-    kubernetes::names,
+    kubernetes::{containers::containers, names},
 };
 
 const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
@@ -150,9 +150,24 @@ pub(crate) fn has_host_sysctl(spec: &PodSpec) -> bool {
 }
 
 /// `ValidateSecurityContext`.
+const SYS_ADMIN: &str = "CAP_SYS_ADMIN";
+
+/// Whether a container has the capability `CAP_SYS_ADMIN` and forbids privilege escalation. Unset
+/// counts as forbidden.
+///
+/// Kubernetes: `hasSysAdminAndPrivilegeEscalationFalse`, `pkg/api/pod/util.go`.
+pub(crate) fn has_sys_admin_without_escalation(spec: &PodSpec) -> bool {
+    let mut contexts = containers(spec).filter_map(|c| c.security_context.as_ref());
+    contexts.any(|context| {
+        let added = context.capabilities.as_ref().map(|c| list(&c.add)).unwrap_or_default();
+        context.allow_privilege_escalation != Some(true) && added.iter().any(|c| c == SYS_ADMIN)
+    })
+}
+
 pub(crate) fn container(
     context: &SecurityContext,
     host_users: bool,
+    opts: &Options,
     path: &Path<'_>,
     found: &mut Findings,
 ) {
@@ -173,7 +188,9 @@ pub(crate) fn container(
             found.invalid(path, as_go(context), why);
         }
         let added = context.capabilities.as_ref().map(|c| list(&c.add)).unwrap_or_default();
-        for _ in added.iter().filter(|capability| *capability == "CAP_SYS_ADMIN") {
+        let is_wrong =
+            |capability: &&String| !opts.sys_admin_without_escalation && *capability == SYS_ADMIN;
+        for _ in added.iter().filter(is_wrong) {
             let why = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` \
                        CAP_SYS_ADMIN";
             found.invalid(path, as_go(context), why);

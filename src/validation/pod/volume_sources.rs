@@ -5,14 +5,14 @@
 use k8s_openapi::api::core::v1::{
     AzureDiskVolumeSource, CSIVolumeSource, ConfigMapVolumeSource, DownwardAPIVolumeFile,
     DownwardAPIVolumeSource, FCVolumeSource, FlexVolumeSource, FlockerVolumeSource,
-    GitRepoVolumeSource, HostPathVolumeSource, ISCSIVolumeSource, ImageVolumeSource, KeyToPath,
-    LocalObjectReference, NFSVolumeSource, QuobyteVolumeSource, SecretVolumeSource,
-    StorageOSVolumeSource,
+    GitRepoVolumeSource, HostPathVolumeSource, ISCSIVolumeSource, KeyToPath, LocalObjectReference,
+    NFSVolumeSource, QuobyteVolumeSource, SecretVolumeSource, StorageOSVolumeSource,
 };
 
 use super::{
     env::{field_ref, resource_field_ref},
-    util::{each, file_mode, label, list, local_path, one_of, pull_policy, required, text},
+    options::Options,
+    util::{each, file_mode, label, list, local_path, one_of, required, text},
 };
 use crate::{
     finding::{Findings, Path, Value},
@@ -368,12 +368,12 @@ pub(crate) fn storage_os(source: &StorageOSVolumeSource, path: &Path<'_>, found:
 }
 
 /// `validateCSIVolumeSource`, `ValidateCSIDriverName`.
-pub(crate) fn csi(source: &CSIVolumeSource, path: &Path<'_>, found: &mut Findings) {
-    let driver = source.driver.as_str();
-    let at = path.child("driver");
+pub(crate) fn csi(source: &CSIVolumeSource, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+    let (driver, at) = (source.driver.as_str(), path.child("driver"));
     if driver.is_empty() {
         found.required(&at, "");
-    } else {
+    }
+    if !driver.is_empty() || opts.empty_csi_driver_is_a_name {
         if driver.len() > 63 {
             found.too_long(&at, 63);
         }
@@ -388,9 +388,4 @@ pub(crate) fn csi(source: &CSIVolumeSource, path: &Path<'_>, found: &mut Finding
             each(names::dns1123_subdomain(&secret.name), &secret.name, &at, found);
         }
     }
-}
-
-/// `validateImageVolumeSource`, for a template: the reference may be missing.
-pub(crate) fn image(source: &ImageVolumeSource, path: &Path<'_>, found: &mut Findings) {
-    pull_policy(text(&source.pull_policy), &path.child("pullPolicy"), found);
 }

@@ -9,7 +9,7 @@ use super::{
     ephemeral,
     options::Options,
     projected,
-    util::{Seen, label},
+    util::{Seen, label, pull_policy, text},
     volume_sources as sources,
 };
 use crate::{
@@ -195,9 +195,15 @@ fn source(volume: &Volume, opts: &Options, path: &Path<'_>, found: &mut Findings
             found,
         );
     });
-    source!(csi, "csi", |s, p| sources::csi(s, p, found));
+    source!(csi, "csi", |s, p| sources::csi(s, opts, p, found));
     source!(ephemeral, "ephemeral", |s, p| ephemeral::validate(s, opts, p, found));
-    source!(image, "image", |s, p| sources::image(s, p, found));
+    source!(image, "image", |s, p| {
+        // `validateImageVolumeSource`: before 1.37, the reference may be missing in a template.
+        if opts.image_reference_required && text(&s.reference).is_empty() {
+            found.required(&p.child("reference"), "");
+        }
+        pull_policy(text(&s.pull_policy), &p.child("pullPolicy"), found);
+    });
     if given == 0 {
         found.required(path, "must specify a volume type");
     }

@@ -1,8 +1,13 @@
 //! The entries of lists and mappings.
 
-use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess};
+use std::fmt;
 
-use super::{error::Error, reader::Reader};
+use serde::{
+    Deserializer as _,
+    de::{DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor},
+};
+
+use super::{error::Error, progress::Unknown, reader::Reader};
 use crate::{
     finding::{Path, nearest_of},
     yaml::{
@@ -36,12 +41,20 @@ impl<'de> SeqAccess<'de> for Seq<'_, '_> {
     }
 }
 
+/// A type that is read.
+#[derive(Clone, Copy)]
+pub(super) struct Struct {
+    pub(super) name: &'static str,
+    /// The fields of the Rust type.
+    pub(super) fields: &'static [&'static str],
+}
+
 /// The entries of a mapping.
 pub(super) struct Map<'r, 'a> {
     pub(super) reader: Reader<'r, 'a>,
     pub(super) entries: std::slice::Iter<'r, (Key<'a>, Node<'a>)>,
-    /// The known names, if it is read as a struct.
-    pub(super) fields: Option<&'static [&'static str]>,
+    /// The type, if it is read as a struct.
+    pub(super) fields: Option<Struct>,
     /// The entry of the key that was read last.
     pub(super) value: Option<&'r (Key<'a>, Node<'a>)>,
     /// Required fields that are missing.
@@ -60,16 +73,29 @@ impl<'r> Map<'r, '_> {
         }
     }
 
-    fn unknown(&self, key: &Key<'_>, fields: &[&'static str]) {
-        if self.reader.progress.unknown == super::progress::Unknown::Ignored {
+    /// Why this field is unknown, if it is not known.
+    fn absent(&self, field: &str, of: Struct) -> Option<String> {
+        let progress = self.reader.progress;
+        if progress.unknown == Unknown::Ignored {
+            None
+        } else {
+            (progress.fields.absent)(of.name, field)
+        }
+    }
+
+    fn unknown(&self, key: &Key<'_>, of: Struct) {
+        if self.reader.progress.unknown == Unknown::Ignored {
             return;
         }
-        let near = nearest_of(&key.name, fields.iter().copied());
+        let known = of.fields.iter().copied().filter(|field| self.absent(field, of).is_none());
+        let near = nearest_of(&key.name, known);
+        let absent = self.absent(&key.name, of);
         self.reader.progress.found.borrow_mut().push(Problem {
             field: self.path(&key.name).to_field(),
             mark: key.mark,
             message: format!("unknown field {:?}", key.name),
             help: match near {
+                _ if absent.is_some() => absent,
                 Some(near) => Some(format!("did you mean {near}?")),
                 None if matches!(key.name.as_ref(), "true" | "false") => {
                     Some("YAML reads y, n, yes, no, on, off as booleans; quote the key".to_owned())
@@ -77,6 +103,38 @@ impl<'r> Map<'r, '_> {
                 None => None,
             },
         });
+    }
+}
+
+impl<'r> Map<'r, '_> {
+    /// Reads a field that the Rust type does not have: a mapping of texts with these names.
+    fn extra(
+        &self,
+        (key, node): &'r (Key<'_>, Node<'_>),
+        fields: &'static [&'static str],
+    ) -> Result<(), Error> {
+        let path = self.path(&key.name);
+        let reader = Reader { node, path: Some(&path), progress: self.reader.progress };
+        if reader.is_broken() || matches!(node.value, Value::Null) {
+            return Ok(());
+        }
+        reader.remember(reader.deserialize_struct("", fields, Texts))
+    }
+}
+
+/// A mapping of texts.
+struct Texts;
+
+impl<'de> Visitor<'de> for Texts {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a mapping")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while map.next_entry::<String, Option<String>>()?.is_some() {}
+        Ok(())
     }
 }
 
@@ -91,9 +149,13 @@ impl<'de> MapAccess<'de> for Map<'_, '_> {
         while let Some(entry) = self.entries.next() {
             let (key, node) = entry;
             if let Some(fields) = self.fields
-                && !fields.contains(&key.name.as_ref())
+                && (!fields.fields.contains(&key.name.as_ref())
+                    || self.absent(&key.name, fields).is_some())
             {
-                self.unknown(key, fields);
+                match (progress.fields.extra)(fields.name, &key.name) {
+                    Some(extra) => self.extra(entry, extra)?,
+                    None => self.unknown(key, fields),
+                }
                 continue;
             }
             if !(Reader { node, path: None, progress }).is_broken() {

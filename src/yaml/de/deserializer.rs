@@ -8,7 +8,7 @@ use serde::{
 use serde_json::json;
 
 use super::{
-    access::{Map, Seq},
+    access::{Map, Seq, Struct},
     error::Error,
     reader::Reader,
 };
@@ -17,7 +17,7 @@ use crate::yaml::node::Value;
 impl Reader<'_, '_> {
     fn map<'de, V: Visitor<'de>>(
         self,
-        fields: Option<&'static [&'static str]>,
+        fields: Option<Struct>,
         visitor: V,
     ) -> Result<V::Value, Error> {
         let entries: &[_] = match &self.node.value {
@@ -157,11 +157,11 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        _name: &'static str,
+        name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.map(Some(fields), visitor)
+        self.map(Some(Struct { name, fields }), visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {

@@ -20,10 +20,26 @@ pub(crate) enum Unknown {
     Ignored,
 }
 
+/// The fields of types that differ from those of the Rust type.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'f> {
+    /// Why a field of a type is unknown although the Rust type has it.
+    pub(crate) absent: &'f dyn Fn(&str, &str) -> Option<String>,
+    /// The fields of a mapping of texts that the Rust type does not have.
+    pub(crate) extra: &'f dyn Fn(&str, &str) -> Option<&'static [&'static str]>,
+}
+
+impl Fields<'_> {
+    /// The fields of the Rust types.
+    pub(crate) const OF_TYPES: Fields<'static> =
+        Fields { absent: &|_, _| None, extra: &|_, _| None };
+}
+
 /// The state of reading a tree. Nodes are identified by their addresses: the tree does not move.
-pub(super) struct Progress {
+pub(super) struct Progress<'f> {
     pub(super) inspect: Inspect,
     pub(super) unknown: Unknown,
+    pub(super) fields: Fields<'f>,
     /// The problems found in this run.
     pub(super) found: RefCell<Vec<Problem>>,
     pub(super) instead: RefCell<Replacements>,
@@ -41,11 +57,12 @@ pub(super) struct Missing {
     pub(super) problem: Option<Problem>,
 }
 
-impl Default for Progress {
+impl Default for Progress<'_> {
     fn default() -> Self {
         Progress {
             inspect: |_, _| Ok(None),
             unknown: Unknown::Found,
+            fields: Fields::OF_TYPES,
             found: RefCell::default(),
             instead: RefCell::default(),
             broken: RefCell::default(),

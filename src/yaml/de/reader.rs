@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct Reader<'r, 'a> {
     pub(super) node: &'r Node<'a>,
     pub(super) path: Option<&'r Path<'r>>,
-    pub(super) progress: &'r Progress,
+    pub(super) progress: &'r Progress<'r>,
 }
 
 impl Reader<'_, '_> {

@@ -1,0 +1,86 @@
+//! The fields that not every release has.
+//!
+//! `tests/conformance/generation/README.md` has the command that derives the table from the OpenAPI
+//! of running API servers.
+
+use crate::kubernetes::version::Version;
+
+/// A field that some of the supported releases do not have.
+struct Field {
+    /// The type as k8s-openapi calls it.
+    of: &'static str,
+    name: &'static str,
+    /// The first minor release that has it.
+    since: u32,
+    /// The last minor release that had it.
+    until: Option<u32>,
+}
+
+const fn since(minor: u32, of: &'static str, name: &'static str) -> Field {
+    Field { of, name, since: minor, until: None }
+}
+
+/// Types that are new as a whole are not here, since only a new field leads to them.
+const FIELDS: &[Field] = &[
+    since(37, "ClusterTrustBundleProjection", "user"),
+    since(37, "ConfigMapVolumeSource", "defaultUser"),
+    since(34, "Container", "restartPolicyRules"),
+    since(37, "DownwardAPIVolumeFile", "user"),
+    since(37, "DownwardAPIVolumeSource", "defaultUser"),
+    since(37, "EmptyDirVolumeSource", "mode"),
+    since(34, "EnvVarSource", "fileKeyRef"),
+    since(34, "EphemeralContainer", "restartPolicyRules"),
+    since(37, "GRPCAction", "mode"),
+    since(37, "HTTPGetAction", "protocol"),
+    since(37, "KeyToPath", "user"),
+    since(37, "PersistentVolumeClaimStatus", "healthStatus"),
+    since(37, "PodCertificateProjection", "user"),
+    since(35, "PodCertificateProjection", "userAnnotations"),
+    since(37, "PodSpec", "evictionResponders"),
+    since(34, "PodSpec", "hostnameOverride"),
+    since(36, "PodSpec", "schedulingGroup"),
+    Field { of: "PodSpec", name: "workloadRef", since: 35, until: Some(35) },
+    since(37, "ProjectedVolumeSource", "defaultUser"),
+    since(37, "SecretVolumeSource", "defaultUser"),
+    since(37, "ServiceAccountTokenProjection", "user"),
+    since(37, "VolumeMount", "bindMountOptions"),
+    since(34, "VolumeProjection", "podCertificate"),
+];
+
+/// The fields of the types that k8s-openapi's newest release does not have any more. All are texts.
+const REMOVED: &[(&str, &str, &[&str])] =
+    &[("PodSpec", "workloadRef", &["name", "podGroup", "podGroupReplicaKey"])];
+
+impl Field {
+    fn is_in(&self, release: Version) -> bool {
+        let minor = release.minor();
+        self.since <= minor && self.until.is_none_or(|last| minor <= last)
+    }
+}
+
+/// If a release does not have this field of this type and another release does: which one.
+pub(super) fn absent(of: &str, name: &str, release: Version) -> Option<String> {
+    let field = FIELDS.iter().find(|field| field.of == of && field.name == name)?;
+    if field.is_in(release) {
+        return None;
+    }
+    let minor = field.since;
+    Some(match field.until {
+        Some(last) if last == minor => {
+            format!("{name} exists only in Kubernetes 1.{minor}; the target is {release}")
+        }
+        Some(last) => format!(
+            "{name} exists only in Kubernetes 1.{minor} to 1.{last}; the target is {release}"
+        ),
+        None => {
+            format!("{name} exists from Kubernetes 1.{minor} on; the target is {release}")
+        }
+    })
+}
+
+/// The names in a field that this release has and k8s-openapi's type does not.
+pub(super) fn extra(of: &str, name: &str, release: Version) -> Option<&'static [&'static str]> {
+    let field = FIELDS.iter().find(|field| field.of == of && field.name == name)?;
+    let (.., names) = REMOVED.iter().find(|(it, field, _)| *it == of && *field == name)?;
+    field.is_in(release).then_some(*names)
+}

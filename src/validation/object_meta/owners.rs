@@ -1,0 +1,123 @@
+//! Owner references.
+//!
+//! Kubernetes: `ValidateOwnerReferences`, apimachinery `pkg/api/validation/objectmeta.go`.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::json;
+
+use crate::{
+    finding::{Findings, Path, Value},
+    kubernetes::cluster::{Cluster, since},
+};
+
+const EVENT: &str = "/v1, Kind=Event is disallowed from being an owner";
+
+/// `ValidateOwnerReferences`. Before 1.37, the field paths have no index.
+pub(super) fn owner_references(
+    owners: &[OwnerReference],
+    path: &Path<'_>,
+    cluster: &Cluster,
+    found: &mut Findings,
+) {
+    let indexed = cluster.has(since::OWNERS_INDEXED);
+    let mut first_controller: Option<&OwnerReference> = None;
+    for (i, owner) in owners.iter().enumerate() {
+        let place = path.index(i);
+        let place = if indexed { &place } else { path };
+        each_missing(owner, place, indexed, found);
+        if is_event(owner) {
+            found.invalid(place, Value::json(&in_go_field_order(owner)), EVENT);
+        }
+        if owner.controller == Some(true) {
+            if let Some(first) = first_controller {
+                // Each message repeats all owners, so they are written only if it will be kept.
+                let all = found.has_room().then(|| owners.iter().map(in_go_field_order).collect());
+                let all: Vec<_> = all.unwrap_or_default();
+                found.invalid(path, Value::json(&all), two_controllers(first, owner));
+            } else {
+                first_controller = Some(owner);
+            }
+        }
+    }
+}
+
+/// What [`validate_create`] does for owners, at the places of the owners.
+pub(crate) fn each_owner(owners: &[OwnerReference], path: &Path<'_>, found: &mut Findings) {
+    let mut controllers = owners.iter().filter(|owner| owner.controller == Some(true));
+    let first_controller = controllers.next();
+    for (i, owner) in owners.iter().enumerate() {
+        let path = path.index(i);
+        each_missing(owner, &path, false, found);
+        if is_event(owner) {
+            found.forbidden(&path, EVENT);
+        }
+        if let Some(first) = first_controller.filter(|first| !std::ptr::eq(*first, owner))
+            && owner.controller == Some(true)
+        {
+            found.forbidden(&path.child("controller"), two_controllers(first, owner));
+        }
+    }
+}
+
+/// `validateOwnerReference`, of which 1.37 rewrote the messages.
+fn each_missing(owner: &OwnerReference, path: &Path<'_>, rewritten: bool, found: &mut Findings) {
+    for (name, value, detail) in missing(owner) {
+        let path = path.child(name);
+        if !rewritten {
+            found.invalid(&path, value, detail);
+        } else if value.is_empty() {
+            found.required(&path, "must not be empty");
+        } else {
+            found.invalid(&path, value, "must be <group>/<version> or <version>");
+        }
+    }
+}
+
+/// The fields of an owner that must not be empty and are, with what the API server says of them.
+fn missing(owner: &OwnerReference) -> impl Iterator<Item = (&'static str, &str, &'static str)> {
+    let (_, version) = group_version(&owner.api_version);
+    let of_version = ("apiVersion", owner.api_version.as_str(), "version must not be empty");
+    let others = [("kind", &owner.kind), ("name", &owner.name), ("uid", &owner.uid)];
+    let others = others.into_iter().filter(|(_, value)| value.is_empty());
+    let others = others.map(|(name, value)| (name, value.as_str(), "must not be empty"));
+    version.is_empty().then_some(of_version).into_iter().chain(others)
+}
+
+fn is_event(owner: &OwnerReference) -> bool {
+    owner.kind == "Event" && group_version(&owner.api_version) == ("", "v1")
+}
+
+fn two_controllers(first: &OwnerReference, second: &OwnerReference) -> String {
+    format!(
+        "Only one reference can have Controller set to true. \
+         Found \"true\" in references for {}/{} and {}/{}",
+        first.kind, first.name, second.kind, second.name
+    )
+}
+
+/// The group and version of an `apiVersion`, both empty if it is malformed
+/// (`schema.ParseGroupVersion`).
+fn group_version(api_version: &str) -> (&str, &str) {
+    match api_version.split_once('/') {
+        None => ("", api_version),
+        Some((_, version)) if version.contains('/') => ("", ""),
+        Some(both) => both,
+    }
+}
+
+/// The owner reference with its fields in Go's order.
+fn in_go_field_order(owner: &OwnerReference) -> serde_json::Value {
+    let mut value = json!({
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+    });
+    if let Some(controller) = owner.controller {
+        value["controller"] = controller.into();
+    }
+    if let Some(block) = owner.block_owner_deletion {
+        value["blockOwnerDeletion"] = block.into();
+    }
+    value
+}
