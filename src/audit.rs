@@ -158,7 +158,7 @@ async fn audit(
     let metrics = metrics.transpose()?;
     let bar = progress.clone();
     let on_busy = move || {
-        let say = || writeln!(Printable::new(anstream::stderr()), "note: {THROTTLED}");
+        let say = || writeln!(Printable::new(anstream::stderr()).guarded(), "note: {THROTTLED}");
         // Nobody can be borrowing it: requests are not sent while a page is read.
         let _ = bar.try_borrow().map(|bar| bar.aside(say));
     };
@@ -174,7 +174,7 @@ async fn audit(
     progress.borrow().end();
     if !seen.has_read_sets {
         seen.missing.forbidden().chain(seen.missing.failures.iter().cloned()).for_each(|why| {
-            let _ = writeln!(Printable::new(anstream::stderr()), "error: {why}");
+            let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {why}");
         });
         let advice = match seen.missing.is_forbidden() && namespaces.is_empty() {
             true => "; name namespaces with -n",

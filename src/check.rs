@@ -203,7 +203,8 @@ fn load_policy(args: &CheckArgs, repository: &Repository) -> anyhow::Result<Opti
         && !args.no_config
         && let Some(found) = discover(repository).map_err(anyhow::Error::msg)?
     {
-        let _ = writeln!(Printable::new(anstream::stderr()), "policy: {}", found.display());
+        let _ =
+            writeln!(Printable::new(anstream::stderr()).guarded(), "policy: {}", found.display());
         policy.policy = Some(found);
     }
     report::policy::load(&policy)

@@ -108,7 +108,7 @@ pub fn main() -> ExitCode {
     done.unwrap_or_else(|error| {
         // A closed pipe (`| head`) needs no message. The output is incomplete, so this is not 0.
         if !is_broken_pipe(&error) {
-            let _ = writeln!(Printable::new(anstream::stderr()), "error: {error:#}");
+            let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {error:#}");
         }
         Exit::Error.into()
     })

@@ -126,7 +126,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     let mut exit = Exit::Clean;
     let mut complain = |message: String| {
         exit = Exit::Error;
-        let _ = writeln!(Printable::new(anstream::stderr()), "error: {message}");
+        let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {message}");
     };
     let now = Timestamp::now();
     #[cfg_attr(not(feature = "server"), expect(unused_mut, reason = "--live adds to it"))]
@@ -153,7 +153,10 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     let plain = args.ascii || choice == ColorChoice::Never;
     let stdout = io::BufWriter::new(AutoStream::new(stdout, choice));
     match args.format {
-        Format::Text => print(stdout, |out| text::print(&forecasts, plain, out))?,
+        Format::Text => {
+            let stdout = Printable::styled(stdout).guarded();
+            print(stdout, |out| text::print(&forecasts, plain, out))?;
+        }
         Format::Markdown => {
             print(Printable::new(stdout), |out| markdown::print(&forecasts, out))?;
         }

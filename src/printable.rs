@@ -3,25 +3,41 @@
 //! A name may contain control characters, which a terminal obeys instead of showing them, and
 //! characters that set the direction of text, which show a line in another order than it has.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 /// A writer that replaces these characters, except tabs and line breaks, by an escape such as
 /// `\u009b`, which is valid in a JSON string too. It never splits what it is given.
+///
+/// The log of a pipeline can take a line for a command, too. No text has what some runners look for
+/// anywhere in a line, such as `##[` and `##vso[`.
 #[derive(Clone, Debug)]
 pub struct Printable<W> {
     inner: W,
     styled: bool,
+    /// Whether no line may begin with a colon.
+    guarded: bool,
+    /// Whether the line so far is only white space.
+    at_start: bool,
 }
 
 impl<W> Printable<W> {
     /// For text without styles.
     pub const fn new(inner: W) -> Self {
-        Printable { inner, styled: false }
+        Printable { inner, styled: false, guarded: false, at_start: true }
     }
 
     /// For text with styles: it may contain ESC, so others must have been removed before.
     pub const fn styled(inner: W) -> Self {
-        Printable { inner, styled: true }
+        Printable { inner, styled: true, guarded: false, at_start: true }
+    }
+
+    /// For text for people, in which no line begins with a command such as `::stop-commands::`.
+    #[must_use]
+    pub fn guarded(self) -> Self {
+        Printable { guarded: true, ..self }
     }
 
     /// What it was made for.
@@ -33,9 +49,15 @@ impl<W> Printable<W> {
         match c {
             '\n' | '\t' => false,
             '\x1b' => !self.styled,
-            _ => c.is_control() || is_directional(c),
+            ':' => self.guarded && self.at_start,
+            _ => is_steering(c),
         }
     }
+}
+
+/// Whether a terminal obeys a character instead of showing it.
+fn is_steering(c: char) -> bool {
+    c.is_control() || is_directional(c)
 }
 
 /// Whether a character sets the direction of the text around it, or breaks the line.
@@ -46,21 +68,45 @@ pub(crate) const fn is_directional(c: char) -> bool {
     )
 }
 
+/// The text in one line: line breaks and tabs are replaced too. For names and values that somebody
+/// else wrote.
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_steering) {
+        return Cow::Borrowed(text);
+    }
+    let mut line = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_steering(c) { escape(c, &mut line) } else { line.push(c) }
+    }
+    Cow::Owned(line)
+}
+
+fn escape(c: char, text: &mut String) {
+    text.push_str(&format!("\\u{:04x}", u32::from(c)));
+}
+
+/// Whether the text ends with `##` and a word, such as `##vso`: a bracket after it begins a command.
+fn opens_command(text: &str) -> bool {
+    text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).ends_with("##")
+}
+
 impl<W: Write> Write for Printable<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Without a way out of the loop, the compiler looks at many bytes at a time.
         let is_plain = |b: &u8| matches!(b, b' '..=b'~' | b'\n' | b'\t');
-        if bytes.iter().fold(true, |plain, byte| plain & is_plain(byte)) {
+        let plain = bytes.iter().fold(true, |plain, byte| plain & is_plain(byte));
+        if plain && !self.guarded && memchr::memmem::find(bytes, b"##").is_none() {
             self.inner.write_all(bytes)?;
             return Ok(bytes.len());
         }
         let mut text = String::with_capacity(bytes.len());
         for c in String::from_utf8_lossy(bytes).chars() {
-            if self.replaces(c) {
-                text.push_str(&format!("\\u{:04x}", u32::from(c)));
+            if self.replaces(c) || c == '[' && opens_command(&text) {
+                escape(c, &mut text);
             } else {
                 text.push(c);
             }
+            self.at_start = c == '\n' || self.at_start && c.is_whitespace();
         }
         self.inner.write_all(text.as_bytes())?;
         Ok(bytes.len())
@@ -86,5 +132,33 @@ mod tests {
         assert_eq!(String::from_utf8(plain.inner).unwrap(), expected);
         let expected = expected.replace("\\u001b", "\x1b");
         assert_eq!(String::from_utf8(styled.inner).unwrap(), expected);
+    }
+
+    #[test]
+    fn no_line_is_a_command_of_a_pipeline() {
+        let written = |guarded: bool, pieces: &[&str]| {
+            let printable = Printable::new(Vec::new());
+            let mut printable = if guarded { printable.guarded() } else { printable };
+            pieces.iter().for_each(|piece| printable.write_all(piece.as_bytes()).unwrap());
+            String::from_utf8(printable.inner).unwrap()
+        };
+        let commands = ["::stop-commands::x\na: b\n ", "  ::error::y\n", "a ::b\n"];
+        let expected = "\\u003a:stop-commands::x\na: b\n   \\u003a:error::y\na ::b\n";
+        assert_eq!(written(true, &commands), expected);
+        assert_eq!(written(false, &commands), commands.concat());
+        for guarded in [false, true] {
+            let text = "##[group]a ##vso[task] ##teamcity[x] ## [b] #[c]\n";
+            let expected = "##\\u005bgroup]a ##vso\\u005btask] ##teamcity\\u005bx] ## [b] #[c]\n";
+            assert_eq!(written(guarded, &[text]), expected);
+        }
+    }
+
+    #[test]
+    fn a_name_stays_in_its_line() {
+        assert_eq!(one_line("db"), "db");
+        assert_eq!(
+            one_line("a\r\nb\t\u{2028}\x1b\u{85}"),
+            "a\\u000d\\u000ab\\u0009\\u2028\\u001b\\u0085"
+        );
     }
 }

@@ -41,11 +41,9 @@ pub(crate) trait Report {
     fn finish(&mut self, summary: &Summary) -> io::Result<()>;
 }
 
-/// Prints a note to standard error. It may name files, and the runner of GitHub Actions takes `##[` for
-/// the beginning of a command wherever it is in a line of either stream.
+/// Prints a note to standard error.
 ///
 /// Runner: `src/Runner.Common/ActionCommand.cs`, `TryParse`.
 pub(crate) fn note(text: &str) {
-    let text = text.replace("##[", "##\\u005b");
-    let _ = writeln!(Printable::new(anstream::stderr()), "note: {text}");
+    let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "note: {text}");
 }

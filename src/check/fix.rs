@@ -5,8 +5,6 @@
 //! Nothing is written before it has been verified: that the new text means what the old one did, but for
 //! the change; that the finding is gone; and that nothing else is found.
 
-#![expect(clippy::disallowed_methods, reason = "files are read here")]
-
 mod copy;
 mod edit;
 mod mend;
@@ -69,7 +67,7 @@ pub(super) fn run(
     policy: &Policy,
     strictness: Strictness,
 ) -> anyhow::Result<Option<Exit>> {
-    let mut say = Printable::new(anstream::stderr());
+    let mut say = Printable::new(anstream::stderr()).guarded();
     if paths.iter().any(|path| path.as_os_str() == "-") {
         writeln!(say, "error: --fix changes files, and standard input is none")?;
         return Ok(Some(Exit::Error));

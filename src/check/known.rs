@@ -92,7 +92,7 @@ impl Known {
     /// When the file cannot be written.
     pub(crate) fn finish(&self, args: &KnownArgs, is_complete: bool) -> anyhow::Result<Exit> {
         let Some(baseline) = &self.baseline else { return Ok(Exit::Clean) };
-        let mut say = Printable::new(anstream::stderr());
+        let mut say = Printable::new(anstream::stderr()).guarded();
         if !is_complete && (args.write_baseline.is_some() || args.prune_baseline) {
             writeln!(say, "error: the baseline is not written: not everything could be read")?;
             return Ok(Exit::Error);

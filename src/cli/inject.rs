@@ -54,7 +54,7 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let first = policy.injection.paired_controllers.users.first();
     let user = args.user.as_ref().or(first).map(String::as_str).unwrap_or_default();
     let mut exit = Exit::Clean;
-    let mut notes = Printable::new(anstream::stderr().lock());
+    let mut notes = Printable::new(anstream::stderr().lock()).guarded();
     let mut out = io::stdout().lock();
     let mut namespaces = Namespaces::default();
     let sources = source::scan_then_read(&args.paths, &mut |text| namespaces.add(text));

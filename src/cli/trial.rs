@@ -67,7 +67,7 @@ pub(super) fn run(args: &TryArgs) -> anyhow::Result<Exit> {
 
 async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
     let server = loopback::start(policy.clone()).await?;
-    let mut out = Printable::new(io::stdout());
+    let mut out = Printable::new(io::stdout()).guarded();
     writeln!(
         out,
         "The webhook listens on https://{}, with a certificate in memory.\nThere is no cluster: the API \
@@ -90,7 +90,7 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
         let source = match source {
             Ok((source, _)) => source,
             Err(message) => {
-                writeln!(Printable::new(anstream::stderr()), "error: {message}")?;
+                writeln!(Printable::new(anstream::stderr()).guarded(), "error: {message}")?;
                 exit = exit.and(Exit::Error);
                 continue;
             }

@@ -20,6 +20,8 @@ pub(super) const ASCII: Symbols = Symbols { moves: "*", stays: "-", arrow: "->",
 pub(super) enum Tone {
     /// Everything else.
     Plain,
+    /// The name of the object.
+    Title,
     /// The value before the change.
     Old,
     /// The value after it.

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::{forecast::Forecast, line::UNICODE, picture};
+use crate::printable::one_line;
 
 /// Prints the plan: a line for each object, and its picture to unfold.
 pub(super) fn print(forecasts: &[Forecast], out: &mut dyn Write) -> io::Result<()> {
@@ -12,13 +13,13 @@ pub(super) fn print(forecasts: &[Forecast], out: &mut dyn Write) -> io::Result<(
     for forecast in forecasts {
         let title = picture::title(forecast);
         let change = forecast.change.as_str();
-        let settings = forecast.settings.iter().map(|setting| format!(", {setting}"));
-        writeln!(out, "### `{}`\n", title.replace('`', "'"))?;
+        let settings = forecast.settings.iter().map(|it| format!(", {}", setting(it)));
+        writeln!(out, "### {}\n", code_span(&title))?;
         writeln!(out, "{change}{}\n", settings.collect::<String>())?;
-        // Longer than any run of backquotes in a value.
         let lines = picture::lines(forecast, UNICODE).into_iter();
-        let lines: Vec<String> = lines.map(|line| line.to_string()).collect();
+        let lines: Vec<_> = lines.map(|line| one_line(&line.to_string()).into_owned()).collect();
         let longest = lines.iter().map(|line| longest_run(line)).max().unwrap_or(0);
+        // Longer than any run of backquotes in a value.
         let fence = "`".repeat(longest.max(2) + 1);
         writeln!(out, "{fence}text")?;
         for line in lines {
@@ -27,6 +28,21 @@ pub(super) fn print(forecasts: &[Forecast], out: &mut dyn Write) -> io::Result<(
         writeln!(out, "{fence}\n")?;
     }
     Ok(())
+}
+
+/// The text as code, in which nothing has a meaning: no markup, no link, no mention.
+fn code_span(text: &str) -> String {
+    let text = one_line(text);
+    let fence = "`".repeat(longest_run(&text) + 1);
+    // A space at both ends keeps a backquote there apart from the fence.
+    let space = if text.contains('`') { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
+}
+
+/// A setting as it is if it consists of words, otherwise as code: some fields can have any text.
+fn setting(text: &str) -> String {
+    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ');
+    if is_plain { text.to_owned() } else { code_span(text) }
 }
 
 fn longest_run(line: &str) -> usize {

@@ -6,10 +6,10 @@ use clap::builder::styling::{AnsiColor, Style};
 
 use super::{
     forecast::Forecast,
-    line::{ASCII, Tone, UNICODE},
+    line::{ASCII, Line, Symbols, Tone, UNICODE},
     picture,
 };
-use crate::printable::Printable;
+use crate::printable::one_line;
 
 /// Prints the plan, in colours, to a stream that removes them where nobody can see them; `plain`
 /// without symbols, and with dots for the ellipsis of a shortened value.
@@ -22,30 +22,29 @@ pub(super) fn print(forecasts: &[Forecast], plain: bool, out: &mut dyn Write) ->
             writeln!(out)?;
         }
         let symbols = if plain { ASCII } else { UNICODE };
-        let mut write = |style, text: &str| match symbols.more {
-            "…" => write_in(style, text, out),
-            more => write_in(style, &text.replace('…', more), out),
-        };
-        write(Style::new().bold(), &picture::title(forecast))?;
+        let mut first = Line::new(Tone::Title, picture::title(forecast));
         if !forecast.settings.is_empty() {
-            write(Style::new(), &format!("   {}", forecast.settings.join(", ")))?;
+            first = first.and(Tone::Plain, format!("   {}", forecast.settings.join(", ")));
         }
+        write_line("", &first, symbols, out)?;
         for line in picture::lines(forecast, symbols) {
-            write(Style::new(), "\n  ")?;
-            for (tone, text) in line.pieces() {
-                write(style(tone), text)?;
-            }
+            write_line("  ", &line, symbols, out)?;
         }
-        writeln!(out)?;
     }
     Ok(())
 }
 
-/// Writes text that somebody else may have written: the ESC in it is replaced, that of the style is not.
-fn write_in(style: Style, text: &str, out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "{style}")?;
-    Printable::new(&mut *out).write_all(text.as_bytes())?;
-    write!(out, "{style:#}")
+/// Writes a line. A manifest may have determined the text of its pieces.
+fn write_line(indent: &str, line: &Line, symbols: Symbols, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "{indent}")?;
+    for (tone, text) in line.pieces() {
+        let style = style(tone);
+        let text = one_line(text);
+        let text =
+            if symbols.more == "…" { text } else { text.replace('…', symbols.more).into() };
+        write!(out, "{style}{text}{style:#}")?;
+    }
+    writeln!(out)
 }
 
 /// The colours that `check` has for errors, warnings and help.
@@ -54,6 +53,7 @@ fn style(tone: Tone) -> Style {
     let dull = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
     match tone {
         Tone::Plain => Style::new(),
+        Tone::Title => Style::new().bold(),
         Tone::Old => dull(AnsiColor::Red),
         Tone::New => dull(AnsiColor::Green),
         Tone::Moves => bright(AnsiColor::BrightCyan),

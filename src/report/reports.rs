@@ -120,7 +120,7 @@ impl Reports {
         let mut stderr = Printable::new(anstream::stderr());
         let _ = match self.on_stdout {
             Format::Github => writeln!(stderr, "{}", github::error(message)),
-            _ => writeln!(stderr, "error: {message}"),
+            _ => writeln!(stderr.guarded(), "error: {message}"),
         };
     }
 
@@ -128,7 +128,7 @@ impl Reports {
     #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
     pub(crate) fn note(&mut self, message: &str) {
         self.all().for_each(|report| report.note(message));
-        let _ = writeln!(Printable::new(anstream::stderr()), "note: {message}");
+        let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "note: {message}");
     }
 
     /// Finishes all outputs.

@@ -39,7 +39,7 @@ impl Text {
         let out = io::BufWriter::new(AutoStream::new(stdout, choice));
         Text {
             renderer: renderer(choice),
-            out: Printable::styled(Box::new(out)),
+            out: Printable::styled(Box::new(out) as Box<dyn Write>).guarded(),
             is_terminal,
             namespace: None,
         }
@@ -47,7 +47,7 @@ impl Text {
 
     /// In a file, without colours.
     pub(crate) fn in_file(file: impl Write + 'static) -> Self {
-        let out = Printable::new(Box::new(io::BufWriter::new(file)) as Box<dyn Write>);
+        let out = Printable::new(Box::new(io::BufWriter::new(file)) as Box<dyn Write>).guarded();
         Text { renderer: Renderer::plain(), out, is_terminal: false, namespace: None }
     }
 
@@ -150,7 +150,7 @@ pub(crate) fn problems(source: &Source, problems: &[Problem]) -> io::Result<()> 
     let stderr = io::stderr();
     let choice = AutoStream::choice(&stderr);
     let renderer = renderer(choice);
-    let mut out = Printable::styled(AutoStream::new(stderr, choice));
+    let mut out = Printable::styled(AutoStream::new(stderr, choice)).guarded();
     for problem in problems {
         let field = problem.field.to_string();
         let title = if field.is_empty() {

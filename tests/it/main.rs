@@ -43,6 +43,7 @@ mod growth;
 #[cfg(feature = "server")]
 #[path = "../helm.rs"]
 mod helm;
+mod hostile;
 mod house;
 #[cfg(feature = "server")]
 mod http2;

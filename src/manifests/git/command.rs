@@ -97,11 +97,10 @@ impl Git {
     pub(super) fn command(&self, args: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new("git");
         for (name, _) in env::vars_os() {
-            let is_kept = |kept: &&str| match kept.strip_suffix('_') {
-                Some(_) => name.as_encoded_bytes().starts_with(kept.as_bytes()),
-                None => name == **kept,
-            };
-            if name.as_encoded_bytes().starts_with(b"GIT_") && !KEPT.iter().any(|it| is_kept(&it)) {
+            let bytes = name.as_encoded_bytes();
+            let mut kept = KEPT.iter().map(|kept| kept.as_bytes());
+            let is_kept = kept.any(|it| it == bytes || it.ends_with(b"_") && bytes.starts_with(it));
+            if bytes.starts_with(b"GIT_") && !is_kept {
                 command.env_remove(&name);
             }
         }

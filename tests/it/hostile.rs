@@ -1,0 +1,185 @@
+//! Names and values that try to act: on a terminal, on the log of a pipeline, or as Markdown. One
+//! generator, thrown at every format.
+
+use proptest::{prelude::*, test_runner::Config};
+use serde_json::{Value, json};
+
+use crate::folder::{Folder, Ran};
+
+/// Pieces that mean something to somebody who reads a name.
+const PIECES: &[&str] = &[
+    "\n",
+    "\r\n",
+    "\r",
+    "\u{2028}",
+    "\u{85}",
+    "\t",
+    "\x1b[31m",
+    "\x1b]0;x\x07",
+    "\u{9b}1m",
+    "\u{202e}",
+    "\u{2066}",
+    "::stop-commands::x",
+    "::error::x",
+    "  ::set-output name=a::b",
+    "##[group]",
+    "##vso[task.x]",
+    "##teamcity[x]",
+    "`",
+    "```",
+    "``````",
+    "~~~",
+    "@everyone",
+    "<img src=x>",
+    "</code>",
+    "<!--",
+    "[a](http://x)",
+    "![a](http://x)",
+    "| a |",
+    "# a",
+    "* a",
+    "\\",
+    "%0A",
+    "&amp;",
+    "]]>",
+    "a",
+    " ",
+    "é",
+];
+
+fn hostile() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(PIECES), 1..6).prop_map(|pieces| pieces.concat())
+}
+
+/// A set with these texts wherever a manifest can have any, and a change of it.
+fn sets(texts: &[String; 4]) -> [Value; 2] {
+    let [name, namespace, image, other] = texts;
+    let set = |image: &str, strategy: &str| {
+        json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": {"name": name, "namespace": namespace, "annotations": {other: other}},
+            "spec": {
+                "serviceName": other, "replicas": 2, "podManagementPolicy": other,
+                "updateStrategy": {"type": strategy, "rollingUpdate": {"partition": 4}},
+                "selector": {"matchLabels": {"app": name, other: other}},
+                "template": {
+                    "metadata": {"labels": {"app": name, other: namespace}},
+                    "spec": {"restartPolicy": other, "nodeSelector": {other: other}, "containers": [
+                        {"name": name, "image": image, "ports": [{"name": other, "containerPort": 99999}]},
+                    ]},
+                },
+            },
+        })
+    };
+    [set(other, "RollingUpdate"), set(image, other)]
+}
+
+/// Panics if a text for people can act on a terminal or on a runner.
+fn is_inert(format: &str, text: &str, ran: &Ran) {
+    for c in text.chars() {
+        let is_line = matches!(c, '\n' | '\t');
+        let steers = c.is_control() && !is_line
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        assert!(!steers, "{format}: {c:?} in {ran:?}");
+    }
+    for command in ["##[", "##vso[", "##teamcity["] {
+        assert!(!text.contains(command), "{format}: {command} in {ran:?}");
+    }
+    for line in text.lines().map(str::trim_start) {
+        let ours = format == "github"
+            && ["::error ", "::warning ", "::notice "].iter().any(|it| line.starts_with(it))
+            && line.contains("title=setguard");
+        assert!(ours || !line.starts_with("::"), "{format}: {line:?} in {ran:?}");
+    }
+}
+
+/// The Markdown without its code: blocks between fences, and spans.
+fn prose(markdown: &str) -> String {
+    let mut prose = String::new();
+    let mut fence: Option<String> = None;
+    for line in markdown.lines() {
+        let run: String = line.chars().take_while(|c| *c == '`').collect();
+        match &fence {
+            Some(open) if *open == line => fence = None,
+            Some(_) => {}
+            None if run.len() > 2 && line.ends_with("text") => fence = Some(run),
+            None => prose.push_str(&without_spans(line)),
+        }
+        prose.push('\n');
+    }
+    assert_eq!(fence, None, "{markdown}");
+    prose
+}
+
+fn without_spans(line: &str) -> String {
+    let Some(start) = line.find('`') else { return line.to_owned() };
+    let run = line[start..].len() - line[start..].trim_start_matches('`').len();
+    let (before, rest) = (&line[..start], &line[start + run..]);
+    let mut from = 0;
+    while let Some(at) = rest[from..].find('`').map(|at| from + at) {
+        let length = rest[at..].len() - rest[at..].trim_start_matches('`').len();
+        if length == run {
+            return format!("{before}{}", without_spans(&rest[at + length..]));
+        }
+        from = at + length;
+    }
+    line.to_owned()
+}
+
+fn try_all(texts: &[String; 4]) {
+    let [old, new] = sets(texts);
+    let folder = Folder::new([]);
+    // No path has a NUL, a slash or a length beyond 255 bytes.
+    let file = format!("{}.yaml", texts[3].replace('/', "-"));
+    folder.write(&format!("new/{file}"), new.to_string());
+    folder.write(&format!("new/bad {file}"), "{a: [");
+    folder.write("old.json", old.to_string());
+    for format in ["text", "github"] {
+        let ran = folder.setguard(&["check", "new", "--against", "old.json", "--format", format]);
+        assert_ne!(ran.code, 0, "{ran:?}");
+        is_inert(format, &ran.stdout, &ran);
+        is_inert(format, &ran.stderr, &ran);
+    }
+    for format in ["json", "sarif", "gitlab"] {
+        let ran = folder.setguard(&["check", "new", "--format", format]);
+        is_inert(format, &ran.stdout, &ran);
+        serde_json::from_str::<Value>(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {ran:?}"));
+    }
+    let ran = folder.setguard(&["check", "new", "--format", "junit"]);
+    roxmltree::Document::parse(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {ran:?}"));
+    for command in [["plan", "text"], ["plan", "json"], ["try", ""], ["inject", ""]] {
+        let mut args = vec![command[0], "new"];
+        if command[0] == "plan" {
+            args.extend(["--against", "old.json", "--format", command[1]]);
+        }
+        let ran = folder.setguard(&args);
+        is_inert(command[0], &ran.stderr, &ran);
+        // inject prints manifests as they are.
+        if command[0] != "inject" {
+            is_inert(command[0], &ran.stdout, &ran);
+        }
+    }
+    let ran = folder.setguard(&["plan", "new", "--against", "old.json", "--format", "markdown"]);
+    is_inert("markdown", &ran.stdout, &ran);
+    let prose = prose(&ran.stdout);
+    for live in ["@", "<", "](", "|"] {
+        assert!(!prose.contains(live), "{live} in {prose}: {ran:?}");
+    }
+}
+
+#[test]
+fn no_text_of_a_manifest_acts() {
+    let each = PIECES.iter().map(|piece| (*piece).to_owned());
+    for text in each {
+        try_all(&[text.clone(), text.clone(), text.clone(), text]);
+    }
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 24, failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn no_mixture_acts(texts in prop::array::uniform4(hostile())) {
+        try_all(&texts);
+    }
+}
