@@ -227,12 +227,12 @@ mod tests {
     }
     fn created(kind: Kind, json: &str) -> Vec<String> {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
-        validate_create(kind, &parsed(json), &mut found);
+        validate_create(kind, &parsed(json), &Cluster::default(), &mut found);
         texts(found)
     }
     fn updated(json: &str, old: &str) -> Vec<String> {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
-        validate_update(&parsed(json), Some(&parsed(old)), &mut found);
+        validate_update(&parsed(json), Some(&parsed(old)), &Cluster::default(), &mut found);
         texts(found)
     }
 
