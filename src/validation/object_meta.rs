@@ -225,14 +225,18 @@ mod tests {
     fn texts(found: Findings) -> Vec<String> {
         found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }
+    /// The release before the words about owners changed.
+    fn cluster() -> Cluster {
+        Cluster::new("1.36".parse().unwrap(), std::collections::BTreeMap::new())
+    }
     fn created(kind: Kind, json: &str) -> Vec<String> {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
-        validate_create(kind, &parsed(json), &Cluster::default(), &mut found);
+        validate_create(kind, &parsed(json), &cluster(), &mut found);
         texts(found)
     }
     fn updated(json: &str, old: &str) -> Vec<String> {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
-        validate_update(&parsed(json), Some(&parsed(old)), &Cluster::default(), &mut found);
+        validate_update(&parsed(json), Some(&parsed(old)), &cluster(), &mut found);
         texts(found)
     }
 
