@@ -74,7 +74,6 @@ fn named_and_repaired(shared: &Namespace<'_>) {
     let found = cluster.names(&EXPECTED);
 
     for ((rule, object), message) in &found {
-        let printed = message.split('`').nth(1).expect("a command");
         // What must not be advised to everybody is decided here.
         let command = match rule.as_str() {
             // Nothing tells which of two overlapping sets has to go.
@@ -86,7 +85,7 @@ fn named_and_repaired(shared: &Namespace<'_>) {
                 "kubectl label namespace secure --overwrite \
                  pod-security.kubernetes.io/enforce=privileged"
             }
-            _ => printed,
+            _ => message.split('`').nth(1).unwrap_or_else(|| panic!("no command: {message}")),
         };
         cluster.follow(command, &format!("{rule} of {object}: {message}"));
     }
