@@ -86,12 +86,31 @@ const EARLY_PATCHES: &[(&str, u32, u32, bool)] = &[(MAX_UNAVAILABLE_STATEFUL_SET
 pub mod since {
     use super::Version;
 
+    /// The `generateName` of a DaemonSet is not validated as strictly on UPDATE as on CREATE.
+    pub const DAEMON_SET_PREFIX_EASED: Version = Version::of_minor(34);
+    /// The feature gate `ContainerRestartRules` exists. Before, only `Always` in an init container is
+    /// a valid restart policy, and others are refused, not dropped.
+    pub const CONTAINER_RESTART_RULES: Version = Version::of_minor(34);
+    /// Block volumes need the host's users.
+    pub const VOLUME_DEVICES_NEED_HOST_USERS: Version = Version::of_minor(34);
     /// The pod template of a StatefulSet is validated (kubernetes#131790).
     pub const STATEFUL_SET_TEMPLATE_VALIDATED: Version = Version::of_minor(34);
     /// The claim templates of a StatefulSet are validated (kubernetes#132212).
     pub const CLAIM_TEMPLATES_VALIDATED: Version = Version::of_minor(34);
     /// An empty CSI driver is reported once: it is missing, and no malformed name.
     pub const EMPTY_CSI_DRIVER_ONCE: Version = Version::of_minor(35);
+    /// Restart rules of an init container need a restart policy.
+    pub const INIT_RULES_NEED_POLICY: Version = Version::of_minor(35);
+    /// The operators `Lt` and `Gt` of tolerations exist, behind a feature gate.
+    pub const TOLERATION_COMPARISON: Version = Version::of_minor(35);
+    /// An init container that isn't a sidecar cannot be restarted on resize.
+    pub const INIT_RESIZE_VALIDATED: Version = Version::of_minor(36);
+    /// Too many restart rules or exit codes are `TooMany`. Before, they are `TooLong`.
+    pub const TOO_MANY_RESTART_RULES: Version = Version::of_minor(36);
+    /// The path of `shareProcessNamespace` is its own. Before, it leads into the security context.
+    pub const SHARE_PROCESS_NAMESPACE_PATH: Version = Version::of_minor(37);
+    /// A printed projection of a cluster trust bundle has a user.
+    pub const TRUST_BUNDLE_USER: Version = Version::of_minor(37);
     /// Errors in owner references name the place of the owner (kubernetes `validateOwnerReference`).
     pub const OWNERS_INDEXED: Version = Version::of_minor(37);
     /// An update that changes an immutable field of a StatefulSet names the field.

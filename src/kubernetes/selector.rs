@@ -125,7 +125,12 @@ pub fn matches_labels(selector: &LabelSelector, labels: Option<&BTreeMap<String,
 
 /// The selector as the API server prints it, with its fields in Go's order.
 pub fn to_value(selector: Option<&LabelSelector>) -> Value<'static> {
-    let Some(selector) = selector else { return Value::Json("null".to_owned()) };
+    Value::json(&to_json(selector))
+}
+
+/// [`to_value`], inside another value.
+pub fn to_json(selector: Option<&LabelSelector>) -> serde_json::Value {
+    let Some(selector) = selector else { return serde_json::Value::Null };
     let mut object = serde_json::Map::new();
     if let Some(labels) = selector.match_labels.as_ref().filter(|labels| !labels.is_empty()) {
         object.insert("matchLabels".to_owned(), json!(labels));
@@ -142,7 +147,7 @@ pub fn to_value(selector: Option<&LabelSelector>) -> Value<'static> {
     if !expressions.is_empty() {
         object.insert("matchExpressions".to_owned(), expressions.into());
     }
-    Value::json(&object)
+    object.into()
 }
 
 fn expressions(selector: &LabelSelector) -> &[LabelSelectorRequirement] {

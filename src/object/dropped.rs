@@ -13,10 +13,12 @@ use k8s_openapi::api::core::v1::{
 
 use crate::kubernetes::{
     absent::list,
-    cluster::Cluster,
+    cluster::{Cluster, since},
     containers::{containers, is_sidecar},
     pod_affinity::pod_terms,
 };
+
+const CONTAINER_RESTART_RULES: &str = "ContainerRestartRules";
 
 struct Feature {
     gate: &'static str,
@@ -97,7 +99,7 @@ const FEATURES: &[Feature] = &[
         drop: |spec| each_container(spec, |c| c.resize_policy = None),
     },
     Feature {
-        gate: "ContainerRestartRules",
+        gate: CONTAINER_RESTART_RULES,
         used: container_restart_rules,
         drop: |spec| {
             for container in spec.init_containers.iter_mut().flatten() {
@@ -232,9 +234,16 @@ const FEATURES: &[Feature] = &[
     },
 ];
 
+/// Whether the API server drops a feature's fields, unless the old spec uses it.
+fn drops(feature: &Feature, cluster: &Cluster) -> bool {
+    let exists =
+        feature.gate != CONTAINER_RESTART_RULES || cluster.has(since::CONTAINER_RESTART_RULES);
+    exists && !cluster.enabled(feature.gate)
+}
+
 /// Whether [`drop_disabled`] would drop anything if there were no old spec.
 pub(crate) fn uses_disabled(spec: &PodSpec, cluster: &Cluster) -> bool {
-    FEATURES.iter().any(|feature| (feature.used)(spec) && !cluster.enabled(feature.gate))
+    FEATURES.iter().any(|feature| (feature.used)(spec) && drops(feature, cluster))
 }
 
 /// The spec as the API server validates it. It is copied only if a field is dropped.
@@ -245,8 +254,7 @@ pub(crate) fn drop_disabled<'a>(
 ) -> Cow<'a, PodSpec> {
     let mut spec = Cow::Borrowed(spec);
     for feature in FEATURES {
-        if (feature.used)(&spec) && !cluster.enabled(feature.gate) && !old.is_some_and(feature.used)
-        {
+        if (feature.used)(&spec) && drops(feature, cluster) && !old.is_some_and(feature.used) {
             (feature.drop)(spec.to_mut());
         }
     }

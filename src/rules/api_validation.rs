@@ -48,6 +48,7 @@ fn validate_in_newest_words(
     let old_template = &|| if update { subject.old_template() } else { None };
     if update {
         object_meta::validate_update(
+            object.kind(),
             &object.metadata,
             old.map(|old| &old.metadata),
             cluster,

@@ -14,7 +14,11 @@ use std::{borrow::Borrow, collections::BTreeSet};
 
 use crate::{
     finding::{Findings, Path, SOME_RULE, Value, paths::METADATA},
-    kubernetes::{cluster::Cluster, labels, names, resource::Kind},
+    kubernetes::{
+        cluster::{Cluster, since},
+        labels, names,
+        resource::Kind,
+    },
     object::{Metadata, Str},
 };
 pub(crate) use owners::each_owner;
@@ -45,11 +49,7 @@ pub(crate) fn validate_create(
     };
     let name = metadata.name.as_deref().unwrap_or_default();
     let prefix = metadata.generate_name.as_deref().unwrap_or_default();
-    if !prefix.is_empty() {
-        for message in check(&without_trailing_dash(prefix)) {
-            found.invalid(&path.child("generateName"), prefix, message);
-        }
-    }
+    generate_name(prefix, check, path, found);
     match (name, prefix) {
         ("", "") => {
             found.required(&path.child("name"), "name or generateName is required");
@@ -76,9 +76,23 @@ pub(crate) fn validate_create(
     validate_common(metadata, path, cluster, found);
 }
 
+fn generate_name(
+    prefix: &str,
+    check: fn(&str) -> Vec<&'static str>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if !prefix.is_empty() {
+        for message in check(&without_trailing_dash(prefix)) {
+            found.invalid(&path.child("generateName"), prefix, message);
+        }
+    }
+}
+
 /// Metadata of an object that replaces another: `ValidateObjectMetaUpdate`. The name is not
 /// validated again by the rule of its kind.
 pub(crate) fn validate_update(
+    kind: Kind,
     metadata: &Metadata<'_>,
     old: Option<&Metadata<'_>>,
     cluster: &Cluster,
@@ -88,6 +102,9 @@ pub(crate) fn validate_update(
     let prefix = metadata.generate_name.as_deref().unwrap_or_default();
     for message in names::path_segment_prefix(prefix) {
         found.invalid(&path.child("generateName"), prefix, message);
+    }
+    if kind == Kind::DaemonSet && !cluster.has(since::DAEMON_SET_PREFIX_EASED) {
+        generate_name(prefix, names::dns1123_subdomain, path, found);
     }
     validate_common(metadata, path, cluster, found);
     if let Some(old) = old {

@@ -33,6 +33,9 @@ pub struct Verdict {
     pub message: String,
     #[serde(default)]
     pub causes: Vec<Cause>,
+    /// The fields that were sent and are not in the stored object.
+    #[serde(default)]
+    pub dropped: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,11 +61,19 @@ impl Case {
         patched(&bases[&self.base], &self.patch)
     }
 
-    /// The stored object that an UPDATE replaces.
+    /// The stored object that an UPDATE replaces. Fields that the server drops from the new object
+    /// because their gate is off were dropped from the old one too.
     pub fn old(&self, bases: &Bases) -> Option<Value> {
         assert_eq!(self.op == "UPDATE", self.old_patch.is_some(), "{}", self.id);
         let patch = self.old_patch.as_ref()?;
-        Some(patched(&bases[&self.base], patch).expect("it was stored"))
+        let mut old = patched(&bases[&self.base], patch).expect("it was stored");
+        for path in &self.verdict.dropped {
+            let pointer = path.replace(['.', '['], "/").replace(']', "");
+            let (parent, name) = pointer.rsplit_once('/').expect("it is below spec");
+            let parent = old.pointer_mut(&format!("/{parent}"));
+            parent.and_then(Value::as_object_mut).map(|parent| parent.remove(name));
+        }
+        Some(old)
     }
 }
 

@@ -2,6 +2,15 @@
 
 use crate::kubernetes::{cluster::Cluster, version::Version};
 
+macro_rules! label_value {
+    () => {
+        ";a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or \
+         '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or \
+         'my_value',  or '12345', regex used for validation is \
+         '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+    };
+}
+
 /// Words that a release replaced: the first release with the new ones, the new ones, the old ones.
 struct Change {
     since: u32,
@@ -24,6 +33,12 @@ const CHANGES: &[Change] = &[
         since: 35,
         new: ": prefix part must be no more than 253 bytes",
         old: ": prefix part must be no more than 253 characters",
+    },
+    // Tolerations join both messages of a label's value.
+    Change {
+        since: 35,
+        new: concat!(": must be no more than 63 bytes", label_value!()),
+        old: concat!(": must be no more than 63 characters", label_value!()),
     },
     Change { since: 35, new: LABEL_KEY, old: QUALIFIED_NAME },
     Change {

@@ -2,6 +2,8 @@
 //!
 //! Kubernetes: `ValidateOwnerReferences`, apimachinery `pkg/api/validation/objectmeta.go`.
 
+use std::collections::HashSet;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::json;
 
@@ -21,7 +23,8 @@ pub(super) fn owner_references(
 ) {
     let indexed = cluster.has(since::OWNERS_INDEXED);
     let mut first_controller: Option<&OwnerReference> = None;
-    for (i, owner) in owners.iter().enumerate() {
+    let stored = || distinct(owners).map(|(_, owner)| owner);
+    for (i, owner) in stored().enumerate() {
         let place = path.index(i);
         let place = if indexed { &place } else { path };
         each_missing(owner, place, indexed, found);
@@ -31,7 +34,7 @@ pub(super) fn owner_references(
         if owner.controller == Some(true) {
             if let Some(first) = first_controller {
                 // Each message repeats all owners, so they are written only if it will be kept.
-                let all = found.has_room().then(|| owners.iter().map(in_go_field_order).collect());
+                let all = found.has_room().then(|| stored().map(in_go_field_order).collect());
                 let all: Vec<_> = all.unwrap_or_default();
                 found.invalid(path, Value::json(&all), two_controllers(first, owner));
             } else {
@@ -45,7 +48,7 @@ pub(super) fn owner_references(
 pub(crate) fn each_owner(owners: &[OwnerReference], path: &Path<'_>, found: &mut Findings) {
     let mut controllers = owners.iter().filter(|owner| owner.controller == Some(true));
     let first_controller = controllers.next();
-    for (i, owner) in owners.iter().enumerate() {
+    for (i, owner) in distinct(owners) {
         let path = path.index(i);
         each_missing(owner, &path, false, found);
         if is_event(owner) {
@@ -57,6 +60,17 @@ pub(crate) fn each_owner(owners: &[OwnerReference], path: &Path<'_>, found: &mut
             found.forbidden(&path.child("controller"), two_controllers(first, owner));
         }
     }
+}
+
+/// The owners without repetitions, each with its place. The API server removes repetitions before it
+/// validates (`dedupOwnerReferences`, apiserver `pkg/endpoints/handlers/rest.go`).
+fn distinct(owners: &[OwnerReference]) -> impl Iterator<Item = (usize, &OwnerReference)> {
+    let mut seen = HashSet::new();
+    owners.iter().enumerate().filter(move |(_, owner)| {
+        let OwnerReference { api_version, kind, name, uid, controller, block_owner_deletion } =
+            owner;
+        seen.insert((uid, name, kind, api_version, controller, block_owner_deletion))
+    })
 }
 
 /// `validateOwnerReference`, of which 1.37 rewrote the messages.

@@ -52,19 +52,13 @@ impl Options {
                 || old_has(dropped::container_restart_rules),
             restart_all_containers: on("RestartAllContainersOnContainerExits")
                 || old_has(restarts_all),
-            restart_of_init_on_resize: old_has(|old| {
-                let mut init = list(&old.init_containers).iter();
-                init.any(|c| {
-                    !is_sidecar(c)
-                        && list(&c.resize_policy)
-                            .iter()
-                            .any(|p| p.restart_policy == "RestartContainer")
-                })
-            }),
-            host_users_with_volume_devices: old_has(|old| {
-                old.host_users == Some(false)
-                    && containers(old).any(|c| !list(&c.volume_devices).is_empty())
-            }),
+            restart_of_init_on_resize: !cluster.has(since::INIT_RESIZE_VALIDATED)
+                || old_has(restarts_init_on_resize),
+            host_users_with_volume_devices: !cluster.has(since::VOLUME_DEVICES_NEED_HOST_USERS)
+                || old_has(|old| {
+                    old.host_users == Some(false)
+                        && containers(old).any(|c| !list(&c.volume_devices).is_empty())
+                }),
             toleration_comparison: on("TaintTolerationComparisonOperators")
                 || old_has(|old| {
                     let mut tolerations = list(&old.tolerations).iter();
@@ -82,6 +76,11 @@ impl Options {
                 }),
             sys_admin_without_escalation: cluster.has(since::SYS_ADMIN_KEPT)
                 && old_has(security_context::has_sys_admin_without_escalation),
+            init_rules_without_policy: !cluster.has(since::INIT_RULES_NEED_POLICY),
+            too_many_restart_rules: cluster.has(since::TOO_MANY_RESTART_RULES),
+            toleration_operators: cluster.has(since::TOLERATION_COMPARISON),
+            share_process_namespace_path: cluster.has(since::SHARE_PROCESS_NAMESPACE_PATH),
+            trust_bundle_user: cluster.has(since::TRUST_BUNDLE_USER),
         }
     }
 }
@@ -113,6 +112,11 @@ fn sleeps_zero(old: &PodSpec) -> bool {
         hooks.into_iter().flatten().flatten().any(|h| h.sleep.is_some_and(|s| s.seconds == 0))
     };
     containers(old).any(hooks)
+}
+
+fn restarts_init_on_resize(old: &PodSpec) -> bool {
+    let mut init = list(&old.init_containers).iter().filter(|c| !is_sidecar(c));
+    init.any(|c| list(&c.resize_policy).iter().any(|p| p.restart_policy == "RestartContainer"))
 }
 
 fn restarts_all(old: &PodSpec) -> bool {

@@ -29,4 +29,9 @@ pub(crate) struct Options {
     pub(crate) image_reference_required: bool,
     pub(crate) empty_csi_driver_is_a_name: bool,
     pub(crate) sys_admin_without_escalation: bool,
+    pub(crate) init_rules_without_policy: bool,
+    pub(crate) too_many_restart_rules: bool,
+    pub(crate) toleration_operators: bool,
+    pub(crate) share_process_namespace_path: bool,
+    pub(crate) trust_bundle_user: bool,
 }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     finding::{Findings, Path, Value},
-    kubernetes::names,
+    kubernetes::{names, selector},
 };
 
 /// The paths that are already taken.
@@ -81,7 +81,7 @@ pub(crate) fn validate(
         }
         if let Some(bundle) = &source.cluster_trust_bundle {
             given += 1;
-            trust_bundle(bundle, &at.child("clusterTrustBundle"), found);
+            trust_bundle(bundle, opts, &at.child("clusterTrustBundle"), found);
             take(&bundle.path, &bundle.path, &mut taken, path, found);
         }
         if let Some(certificate) = &source.pod_certificate {
@@ -128,17 +128,25 @@ pub(crate) fn has_non_local_token_path(spec: &PodSpec) -> bool {
 }
 
 /// The part for cluster trust bundles.
-fn trust_bundle(bundle: &ClusterTrustBundleProjection, path: &Path<'_>, found: &mut Findings) {
+fn trust_bundle(
+    bundle: &ClusterTrustBundleProjection,
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
     match (bundle.name.as_deref(), bundle.signer_name.as_deref()) {
         (Some(_), Some(_)) => {
-            let value = Value::json(&json!({
+            let mut value = json!({
                 "Name": bundle.name,
                 "SignerName": bundle.signer_name,
-                "LabelSelector": bundle.label_selector,
+                "LabelSelector": selector::to_json(bundle.label_selector.as_ref()),
                 "Optional": bundle.optional,
                 "Path": bundle.path,
-            }));
-            found.invalid(path, value, "only one of name and signerName may be used");
+            });
+            if opts.trust_bundle_user {
+                value["User"] = json!(bundle.user);
+            }
+            found.invalid(path, Value::json(&value), "only one of name and signerName may be used");
         }
         (Some(name), None) => {
             let at = path.child("name");
@@ -149,9 +157,10 @@ fn trust_bundle(bundle: &ClusterTrustBundleProjection, path: &Path<'_>, found: &
                 let why = format!("not a valid clustertrustbundlename: {message}");
                 found.invalid(&at, name, why);
             }
-            if let Some(selector) = &bundle.label_selector {
+            if bundle.label_selector.is_some() {
+                let value = selector::to_value(bundle.label_selector.as_ref());
                 let why = "labelSelector must be unset if name is specified";
-                found.invalid(&path.child("labelSelector"), Value::json(selector), why);
+                found.invalid(&path.child("labelSelector"), value, why);
             }
         }
         (None, Some(signer)) => {

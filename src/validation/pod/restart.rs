@@ -38,7 +38,7 @@ pub(crate) fn container(
     one_of(policy, &["Always", "Never", "OnFailure"], &at, found);
     let at = path.child("restartPolicyRules");
     if rules.len() > MAX_RULES {
-        found.too_many(&at, rules.len(), MAX_RULES);
+        too_many(&at, rules.len(), MAX_RULES, opts, found);
     }
     for (i, rule) in rules.iter().enumerate() {
         self::rule(rule, opts, &at.index(i), found);
@@ -60,7 +60,15 @@ fn rule(rule: &ContainerRestartRule, opts: &Options, path: &Path<'_>, found: &mu
     one_of(Some(&codes.operator), &["In", "NotIn"], &path.child("operator"), found);
     let values = list(&codes.values).len();
     if values > MAX_EXIT_CODES {
-        found.too_many(&path.child("values"), values, MAX_EXIT_CODES);
+        too_many(&path.child("values"), values, MAX_EXIT_CODES, opts, found);
+    }
+}
+
+fn too_many(path: &Path<'_>, count: usize, max: usize, opts: &Options, found: &mut Findings) {
+    if opts.too_many_restart_rules {
+        found.too_many(path, count, max);
+    } else {
+        found.too_long(path, max);
     }
 }
 
@@ -74,7 +82,7 @@ pub(crate) fn init_container(
     let has_rules = !list(&container.restart_policy_rules).is_empty();
     let at = path.child("restartPolicy");
     match container.restart_policy.as_deref() {
-        None if has_rules => {
+        None if has_rules && !opts.init_rules_without_policy => {
             found.required(&at, "must specify restartPolicy when restart rules are used");
         }
         None => {}

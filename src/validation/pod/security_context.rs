@@ -33,10 +33,13 @@ fn unix_id(id: Option<i64>, path: &Path<'_>, found: &mut Findings) {
 
 /// `validatePodSpecSecurityContext`.
 pub(crate) fn pod(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+    let pod_path = path;
     let path = path.child("securityContext");
     if spec.host_pid == Some(true) && spec.share_process_namespace == Some(true) {
+        let at = if opts.share_process_namespace_path { pod_path } else { &path };
+        let at = at.child("shareProcessNamespace");
         let why = "ShareProcessNamespace and HostPID cannot both be enabled";
-        found.invalid(&path.child("shareProcessNamespace"), Value::Json("true".to_owned()), why);
+        found.invalid(&at, Value::Json("true".to_owned()), why);
     }
     let Some(context) = &spec.security_context else { return };
     unix_id(context.fs_group, &path.child("fsGroup"), found);

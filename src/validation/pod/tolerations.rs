@@ -58,7 +58,7 @@ fn one(toleration: &Toleration, opts: &Options, path: &Path<'_>, found: &mut Fin
                 found.invalid(&path, value, why);
             }
         }
-        "Lt" | "Gt" => {
+        "Lt" | "Gt" if opts.toleration_operators => {
             found.not_supported(&at, named(operator), &["Equal", "Exists", "Lt", "Gt"]);
         }
         _ => found.not_supported(&at, named(operator), &["Equal", "Exists"]),

@@ -88,7 +88,7 @@ fn spec(spec: &PersistentVolumeClaimSpec) -> Json {
     let resources = spec.resources.clone().unwrap_or_default();
     json!({
         "AccessModes": spec.access_modes,
-        "Selector": spec.selector,
+        "Selector": selector::to_json(spec.selector.as_ref()),
         "Resources": {"Limits": resources.limits, "Requests": resources.requests},
         "VolumeName": spec.volume_name.as_deref().unwrap_or_default(),
         "StorageClassName": spec.storage_class_name,
