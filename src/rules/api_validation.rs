@@ -31,7 +31,7 @@ use crate::{
 pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) -> Vec<Finding> {
     let mut tolerated = Vec::new();
     let rule = |found: &mut Findings| tolerated = validate_in_newest_words(subject, cluster, found);
-    found.edit(rule, |finding| wording::of_release(&mut finding.message, cluster));
+    found.edit(rule, |finding| wording::of_release(finding, cluster));
     tolerated
 }
 

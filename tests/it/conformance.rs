@@ -21,6 +21,25 @@ use crate::corpus::{Bases, Case, Cause, bases, cases, cases_of};
 /// How many mismatches of each kind are shown.
 const SHOWN: usize = 12;
 
+/// Our cause with the same words, if there is one: 1.33 prints values in Go's syntax, some as addresses.
+fn in_same_words(theirs: &Cause, ours: &BTreeSet<Cause>) -> Option<Cause> {
+    if ours.contains(theirs) {
+        return None;
+    }
+    let same = |ours: &&Cause| {
+        ["Invalid value: ", "Unsupported value: ", "Duplicate value: "].into_iter().any(|start| {
+            let Some(text) = ours.message.strip_prefix(start) else { return false };
+            let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+            let is_value = values.next().is_some_and(|value| value.is_ok());
+            is_value
+                && theirs.message.starts_with(start)
+                && theirs.message.ends_with(&text[values.byte_offset()..])
+        })
+    };
+    let at_place = |ours: &&Cause| ours.field == theirs.field && ours.reason == theirs.reason;
+    ours.iter().filter(at_place).find(same).cloned()
+}
+
 /// Replaces the last five letters of a generated name, which the server chooses, with `xxxxx`.
 fn comparable(theirs: &Cause, ours: &BTreeSet<Cause>) -> Cause {
     let mut cause = theirs.clone();
@@ -41,13 +60,20 @@ struct Figures {
     decisions: usize,
     pairs: usize,
     texts: usize,
+    /// Whether values in texts are left out of the comparison.
+    words_only: bool,
     examples: Vec<String>,
 }
 
 impl Figures {
     fn add(&mut self, case: &Case, ours: &BTreeSet<Cause>) {
-        let theirs: BTreeSet<Cause> =
-            case.verdict.causes.iter().map(|cause| comparable(cause, ours)).collect();
+        let causes = case.verdict.causes.iter();
+        let theirs: BTreeSet<Cause> = causes
+            .map(|cause| {
+                let words = self.words_only.then(|| in_same_words(cause, ours)).flatten();
+                words.unwrap_or_else(|| comparable(cause, ours))
+            })
+            .collect();
         let refused = case.verdict.code == 422;
         let pairs = |causes: &BTreeSet<Cause>| -> BTreeSet<(String, String)> {
             causes.iter().map(|cause| (cause.field.clone(), cause.reason.clone())).collect()
@@ -91,7 +117,7 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Figures { cases, decisions, pairs, texts, examples } = self;
+        let Figures { cases, decisions, pairs, texts, examples, .. } = self;
         write!(f, "{cases} cases")?;
         for (what, agreed) in [("decision", decisions), ("pairs", pairs), ("texts", texts)] {
             write!(f, ", {what} {agreed} ({:.2} %)", self.share(*agreed))?;
@@ -104,24 +130,19 @@ fn resource(base: &Value) -> &'static Resource {
     Resource::of(base["apiVersion"].as_str().unwrap(), base["kind"].as_str().unwrap()).unwrap()
 }
 
-/// What else is recorded than the verdicts of 1.36: the cases of each release, and in how many of them at
-/// most setguard differs in the decision, in the reasons and fields, and in the texts.
-const OTHER_RELEASES: &[(&str, [usize; 3])] = &[
-    ("1.33", [0, 0, usize::MAX]),
-    ("1.34", [0, 0, 0]),
-    ("1.35", [0, 0, 0]),
-    ("1.36", [0, 0, 0]),
-    ("1.37", [0, 0, 0]),
-];
+/// The releases whose verdicts are recorded in all cases.
+const RELEASES: [&str; 5] = ["1.33", "1.34", "1.35", "1.36", "1.37"];
 
 /// An object that a release cannot decode is refused by its schema, and no other one is.
 #[test]
 fn verdicts_match_those_of_each_release() {
     let bases = bases();
     let mut wrong = Vec::new();
-    for (release, allowed) in OTHER_RELEASES {
+    for release in RELEASES {
         let cluster = Cluster::new(release.parse().unwrap(), BTreeMap::new());
-        let (mut figures, mut schema) = (Figures::default(), Vec::new());
+        let words_only = release == "1.33";
+        let mut figures = Figures { words_only, ..Figures::default() };
+        let mut schema = Vec::new();
         for case in cases_of(release) {
             let Some(object) = case.object(&bases) else { continue };
             let text = object.to_string();
@@ -139,7 +160,7 @@ fn verdicts_match_those_of_each_release() {
         schema.iter().take(SHOWN).for_each(|line| println!("{line}"));
         let differ = [figures.decisions, figures.pairs, figures.texts].map(|n| figures.cases - n);
         assert!(figures.cases > 5_000, "cases are missing");
-        if !schema.is_empty() || differ.iter().zip(allowed).any(|(n, most)| n > most) {
+        if !schema.is_empty() || differ != [0; 3] {
             wrong.push(format!("{release}: {differ:?} differ, {} schemas", schema.len()));
         }
     }

@@ -99,7 +99,7 @@ pub fn bases() -> Bases {
 }
 
 /// The cases with the verdicts of this release: those of 1.36, except where it differs, and of all that
-/// could be sent to it. 1.33 has no messages.
+/// could be sent to it.
 pub fn cases_of(release: &str) -> Vec<Case> {
     #[derive(Deserialize)]
     struct Other {

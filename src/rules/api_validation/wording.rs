@@ -1,6 +1,9 @@
 //! The API server's words, where an older release has others for the same error.
 
-use crate::kubernetes::{cluster::Cluster, version::Version};
+use crate::{
+    finding::Finding,
+    kubernetes::{cluster::Cluster, version::Version},
+};
 
 macro_rules! label_value {
     () => {
@@ -11,43 +14,62 @@ macro_rules! label_value {
     };
 }
 
-/// Words that a release replaced: the first release with the new ones, the new ones, the old ones.
+/// Words that a release replaced.
 struct Change {
+    /// The first release with the new words.
     since: u32,
+    /// The path of the field, if others have the new words in older releases too.
+    field: &'static str,
     new: &'static str,
     old: &'static str,
 }
 
+const fn everywhere(since: u32, new: &'static str, old: &'static str) -> Change {
+    Change { since, field: "", new, old }
+}
+
+const fn at(field: &'static str, since: u32, new: &'static str, old: &'static str) -> Change {
+    Change { since, field, new, old }
+}
+
 const CHANGES: &[Change] = &[
-    Change {
-        since: 35,
-        new: ": must be no more than 63 bytes",
-        old: ": must be no more than 63 characters",
-    },
-    Change {
-        since: 35,
-        new: ": name part must be no more than 63 bytes",
-        old: ": name part must be no more than 63 characters",
-    },
-    Change {
-        since: 35,
-        new: ": prefix part must be no more than 253 bytes",
-        old: ": prefix part must be no more than 253 characters",
-    },
+    everywhere(34, ": when `hostUsers` is false", ": when `pod.Spec.HostUsers` is false"),
+    // The regular expression of 1.33 is wrong.
+    everywhere(
+        34,
+        "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')",
+        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+    ),
+    at("metadata.ownerReferences.kind", 34, EMPTY, ": kind must not be empty"),
+    at("metadata.ownerReferences.name", 34, EMPTY, ": name must not be empty"),
+    at("metadata.ownerReferences.uid", 34, EMPTY, ": uid must not be empty"),
+    at("spec.template.spec.os.name", 34, "Required value", "Required value: cannot be empty"),
+    everywhere(35, ": must be no more than 63 bytes", ": must be no more than 63 characters"),
+    everywhere(
+        35,
+        ": name part must be no more than 63 bytes",
+        ": name part must be no more than 63 characters",
+    ),
+    everywhere(
+        35,
+        ": prefix part must be no more than 253 bytes",
+        ": prefix part must be no more than 253 characters",
+    ),
     // Tolerations join both messages of a label's value.
-    Change {
-        since: 35,
-        new: concat!(": must be no more than 63 bytes", label_value!()),
-        old: concat!(": must be no more than 63 characters", label_value!()),
-    },
-    Change { since: 35, new: LABEL_KEY, old: QUALIFIED_NAME },
-    Change {
-        since: 36,
-        new: ": must be 'NotRequired' when pod `restartPolicy` is 'Never'",
-        old: ": must be 'NotRequired' when `restartPolicy` is 'Never'",
-    },
+    everywhere(
+        35,
+        concat!(": must be no more than 63 bytes", label_value!()),
+        concat!(": must be no more than 63 characters", label_value!()),
+    ),
+    everywhere(35, LABEL_KEY, QUALIFIED_NAME),
+    everywhere(
+        36,
+        ": must be 'NotRequired' when pod `restartPolicy` is 'Never'",
+        ": must be 'NotRequired' when `restartPolicy` is 'Never'",
+    ),
 ];
 
+const EMPTY: &str = ": must not be empty";
 const LABEL_KEY: &str = ": a valid label key must consist of alphanumeric characters, '-', '_' or \
      '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or \
      '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an \
@@ -60,11 +82,14 @@ const QUALIFIED_NAME: &str = ": a qualified name must consist of alphanumeric ch
 /// Turns a message in the newest words into one in those of the cluster's release.
 ///
 /// A message ends with its words; a value that a user wrote stands before them.
-pub(super) fn of_release(message: &mut String, cluster: &Cluster) {
+pub(super) fn of_release(finding: &mut Finding, cluster: &Cluster) {
     for change in CHANGES {
-        if !cluster.has(Version::of_minor(change.since)) && message.ends_with(change.new) {
-            message.truncate(message.len() - change.new.len());
-            message.push_str(change.old);
+        if !cluster.has(Version::of_minor(change.since))
+            && finding.message.ends_with(change.new)
+            && (change.field.is_empty() || finding.field.to_string() == change.field)
+        {
+            finding.message.truncate(finding.message.len() - change.new.len());
+            finding.message.push_str(change.old);
         }
     }
 }
