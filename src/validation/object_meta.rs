@@ -253,8 +253,30 @@ mod tests {
     }
     fn updated(json: &str, old: &str) -> Vec<String> {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
-        validate_update(&parsed(json), Some(&parsed(old)), &cluster(), &mut found);
+        let (new, old) = (parsed(json), parsed(old));
+        validate_update(Kind::DaemonSet, &new, Some(&old), &cluster(), &mut found);
         texts(found)
+    }
+
+    #[test]
+    fn identical_owners_are_one() {
+        let owner =
+            r#"{"apiVersion": "v1", "kind": "", "name": "a", "uid": "1", "controller": true}"#;
+        let other = owner.replace(r#""name": "a""#, r#""name": "b""#);
+        let owners = |owners: &[&str]| owners.join(", ");
+        let json = |owners: String| format!(r#"{{"name": "a", "ownerReferences": [{owners}]}}"#);
+        let twice = created(Kind::DaemonSet, &json(owners(&[owner, owner])));
+        assert_eq!(twice, created(Kind::DaemonSet, &json(owners(&[owner]))));
+        let different = created(Kind::DaemonSet, &json(owners(&[owner, &other])));
+        assert!(different.iter().any(|text| text.contains("Only one reference")), "{different:?}");
+
+        let metadata = json(owners(&[owner, owner, &other]));
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
+        let list = parsed(&metadata).owner_references.unwrap();
+        each_owner(&list, &METADATA.child("ownerReferences"), &mut found);
+        let places: Vec<_> = found.into_vec().iter().map(|f| f.field.to_string()).collect();
+        let expected = ["[0].kind", "[2].kind", "[2].controller"];
+        assert_eq!(places, expected.map(|end| format!("metadata.ownerReferences{end}")));
     }
 
     #[test]
