@@ -48,8 +48,8 @@ impl Options {
                     old_has(spread::violates_legacy)
                 },
             env_files: on("EnvFiles") || old_has(dropped::file_key_ref),
-            container_restart_rules: on("ContainerRestartRules")
-                || old_has(dropped::container_restart_rules),
+            container_restart_rules: cluster.has(since::CONTAINER_RESTART_RULES)
+                && (on("ContainerRestartRules") || old_has(dropped::container_restart_rules)),
             restart_all_containers: on("RestartAllContainersOnContainerExits")
                 || old_has(restarts_all),
             restart_of_init_on_resize: !cluster.has(since::INIT_RESIZE_VALIDATED)
