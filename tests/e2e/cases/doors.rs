@@ -82,8 +82,9 @@ fn assert_said(finding: &Value, output: &Output, minor: u32) {
     let words = match (text("severity"), text("rule")) {
         // If an object does not decode, the API server reports the error of its decoder.
         ("error", "schema") => text("field").to_owned(),
-        ("error", _) if minor < VALUES_AS_JSON && message.starts_with("Invalid value: ") => {
-            let field = format!("{}: Invalid value: ", text("field"));
+        ("error", _) if minor < VALUES_AS_JSON && message.contains(" value: ") => {
+            let (what, _) = message.split_once(" value: ").expect("a value");
+            let field = format!("{}: {what} value: ", text("field"));
             assert!(output.stderr.contains(&field), "expected {field:?} from {output}");
             message.rsplit(": ").next().expect("a detail").to_owned()
         }
