@@ -37,13 +37,12 @@ pub fn rules_markdown() -> String {
 fn section(out: &mut String, Rule { meta, kinds }: &Rule) {
     let _ = write!(
         out,
-        "\n## {id}\n\n{summary}. Default: `{mode}`; kinds: {kinds}; since {since}.\n\n{why}\n\n\
+        "\n## {id}\n\n{summary}. Default: `{mode}`; kinds: {kinds}.\n\n{why}\n\n\
          Bad:\n\n```yaml\n{bad}\n```\n\nGood:\n\n```yaml\n{good}\n```\n",
         id = meta.id,
         summary = capitalised(meta.summary),
         mode = meta.mode,
         kinds = kinds.join(", "),
-        since = meta.since,
         why = meta.why.trim_end(),
         bad = meta.bad.trim_end(),
         good = meta.good.trim_end(),

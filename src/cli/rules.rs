@@ -71,7 +71,6 @@ fn to_json(rule: &Rule) -> serde_json::Value {
         "kinds": rule.kinds,
         "summary": meta.summary,
         "adjustable": meta.adjustable,
-        "since": meta.since,
     })
 }
 
@@ -89,7 +88,6 @@ pub(super) fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     writeln!(out, "{}: {}\n", meta.id, meta.summary)?;
     writeln!(out, "Mode:   {}{adjustable}", meta.mode)?;
     writeln!(out, "Kinds:  {}", rule.kinds.join(", "))?;
-    writeln!(out, "Since:  {}", meta.since)?;
     for (title, text) in [("Why", meta.why), ("Bad", meta.bad), ("Good", meta.good)] {
         if !text.trim().is_empty() {
             writeln!(out, "\n{title}:\n")?;

@@ -92,8 +92,6 @@ pub struct Meta {
     pub good: &'static str,
     /// The mode, unless the policy sets another.
     pub mode: Mode,
-    /// The release of setguard that introduced it.
-    pub since: &'static str,
     /// Whether a policy may change its mode and make exceptions from it. A policy cannot allow what
     /// the API server refuses.
     pub adjustable: bool,
@@ -125,6 +123,5 @@ pub(crate) static SOME_RULE: Meta = Meta {
     bad: "",
     good: "",
     mode: Mode::Deny,
-    since: "",
     adjustable: true,
 };

@@ -31,7 +31,6 @@ daemon_controller.go) uses it to decide whether a node gets a pod at all; inject
     bad: include_str!("examples/control-plane-injection.bad.yaml"),
     good: include_str!("examples/control-plane-injection.good.yaml"),
     mode: Mode::Audit,
-    since: "0.1.0",
     adjustable: true,
 };
 
@@ -51,7 +50,6 @@ Kubernetes: terms are ORed, requirements within a term are ANDed, an empty term 
     bad: include_str!("examples/node-pin-conflict.bad.yaml"),
     good: include_str!("examples/node-pin-conflict.good.yaml"),
     mode: Mode::Deny,
-    since: "0.1.0",
     adjustable: false,
 };
 
@@ -67,6 +65,5 @@ effect, and setguard warns about it; with injection.unpairedAnnotation: deny it 
     bad: include_str!("examples/unpaired-node-annotation.bad.yaml"),
     good: include_str!("examples/unpaired-node-annotation.good.yaml"),
     mode: Mode::Warn,
-    since: "0.1.0",
     adjustable: true,
 };

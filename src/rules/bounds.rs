@@ -32,7 +32,6 @@ pkg/server/config.go) and etcd a stored object to 1.5 MiB; pods have no limit on
     bad: include_str!("bounds/examples/too-large-to-judge.bad.yaml"),
     good: include_str!("bounds/examples/too-large-to-judge.good.yaml"),
     mode: Mode::Warn,
-    since: "0.1.0",
     adjustable: true,
 };
 

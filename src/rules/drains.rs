@@ -38,7 +38,6 @@ Kubernetes: `getExpectedPodCount`, pkg/controller/disruption/disruption.go.",
     bad: include_str!("cross_object/examples/pdb-blocks-drain.bad.yaml"),
     good: include_str!("cross_object/examples/pdb-blocks-drain.good.yaml"),
     mode: Mode::Warn,
-    since: "0.1.0",
     adjustable: true,
 };
 

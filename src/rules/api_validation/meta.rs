@@ -32,7 +32,6 @@ defaults in pkg/apis/apps/v1/defaults.go.",
     bad: include_str!("examples/api-validation.bad.yaml"),
     good: include_str!("examples/api-validation.good.yaml"),
     mode: Mode::Deny,
-    since: "0.1.0",
     adjustable: false,
 };
 
@@ -57,7 +56,6 @@ pkg/apis/apps/validation/validation.go; defaults in pkg/apis/core/v1/defaults.go
     bad: include_str!("examples/pod-template-validation.bad.yaml"),
     good: include_str!("examples/pod-template-validation.good.yaml"),
     mode: Mode::Deny,
-    since: "0.1.0",
     adjustable: true,
 };
 
@@ -84,6 +82,5 @@ apiserver pkg/endpoints/handlers; the types in staging/src/k8s.io/api.",
     bad: include_str!("examples/schema.bad.yaml"),
     good: include_str!("examples/schema.good.yaml"),
     mode: Mode::Deny,
-    since: "0.1.0",
     adjustable: false,
 };

@@ -35,7 +35,6 @@ Kubernetes: `RequiredNodeAffinity.Match`, component-helpers scheduling/corev1/no
         bad: include_str!("examples/no-node-matches.bad.yaml"),
         good: include_str!("examples/no-node-matches.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     kinds: &["DaemonSet", "StatefulSet"],

@@ -29,7 +29,6 @@ Kubernetes: `ValidatePodController`, k8s.io/pod-security-admission admission/adm
         bad: include_str!("examples/pods-refused-by-pod-security.bad.yaml"),
         good: include_str!("examples/pods-refused-by-pod-security.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     kinds: &["DaemonSet", "StatefulSet"],

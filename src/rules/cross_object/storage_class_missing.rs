@@ -36,7 +36,6 @@ Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_contro
         bad: include_str!("examples/storage-class-missing.bad.yaml"),
         good: include_str!("examples/storage-class-missing.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     kinds: &["StatefulSet"],

@@ -31,7 +31,6 @@ Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_contro
         bad: include_str!("examples/claim-pending.bad.yaml"),
         good: include_str!("examples/claim-pending.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     kinds: &["StatefulSet"],

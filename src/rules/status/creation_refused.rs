@@ -35,7 +35,6 @@ pkg/controller/statefulset/stateful_pod_control.go; `createPods`, pkg/controller
         bad: include_str!("examples/creation-refused.bad.yaml"),
         good: include_str!("examples/creation-refused.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     kinds: &["DaemonSet", "StatefulSet"],

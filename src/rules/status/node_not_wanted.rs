@@ -36,7 +36,6 @@ Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/dae
         bad: include_str!("examples/node-not-wanted.bad.yaml"),
         good: include_str!("examples/node-not-wanted.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     kinds: &["DaemonSet"],

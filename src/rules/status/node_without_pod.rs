@@ -32,7 +32,6 @@ Kubernetes: `podsShouldBeOnNode` and `NodeShouldRunDaemonPod`, pkg/controller/da
         bad: include_str!("examples/node-without-pod.bad.yaml"),
         good: include_str!("examples/node-without-pod.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     kinds: &["DaemonSet"],

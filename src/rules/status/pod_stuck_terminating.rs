@@ -31,7 +31,6 @@ pkg/controller/statefulset/stateful_set_control.go; \"Non-graceful node shutdown
         bad: include_str!("examples/pod-stuck-terminating.bad.yaml"),
         good: include_str!("examples/pod-stuck-terminating.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     kinds: &["StatefulSet"],

@@ -28,7 +28,6 @@ Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control
         bad: include_str!("examples/canary-ordinals.bad.yaml"),
         good: include_str!("examples/canary-ordinals.good.yaml"),
         mode: Mode::Audit,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

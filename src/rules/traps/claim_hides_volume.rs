@@ -28,7 +28,6 @@ Kubernetes: `updateStorage`, pkg/controller/statefulset/stateful_set_utils.go;
         bad: include_str!("examples/claim-hides-volume.bad.yaml"),
         good: include_str!("examples/claim-hides-volume.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

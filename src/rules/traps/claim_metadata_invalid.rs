@@ -32,7 +32,6 @@ Kubernetes: `validateVolumeClaimTemplates`, pkg/apis/apps/validation/validation.
         bad: include_str!("examples/claim-metadata-invalid.bad.yaml"),
         good: include_str!("examples/claim-metadata-invalid.good.yaml"),
         mode: Mode::Deny,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

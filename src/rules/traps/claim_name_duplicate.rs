@@ -28,7 +28,6 @@ Kubernetes: `volumesToAddForTemplates`, pkg/apis/apps/validation/validation.go;
         bad: include_str!("examples/claim-name-duplicate.bad.yaml"),
         good: include_str!("examples/claim-name-duplicate.good.yaml"),
         mode: Mode::Deny,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

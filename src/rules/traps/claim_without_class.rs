@@ -28,7 +28,6 @@ Kubernetes: `DefaultStorageClass`, plugin/pkg/admission/storage/storageclass/set
         bad: include_str!("examples/claim-without-class.bad.yaml"),
         good: include_str!("examples/claim-without-class.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

@@ -27,7 +27,6 @@ Kubernetes: `fixPodClaim` in `updateStatefulSet`, pkg/controller/statefulset/sta
         bad: include_str!("examples/claims-deleted-on-scale-down.bad.yaml"),
         good: include_str!("examples/claims-deleted-on-scale-down.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

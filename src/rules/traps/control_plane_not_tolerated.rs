@@ -33,7 +33,6 @@ Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go
         bad: include_str!("examples/control-plane-not-tolerated.bad.yaml"),
         good: include_str!("examples/control-plane-not-tolerated.good.yaml"),
         mode: Mode::Audit,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

@@ -28,7 +28,6 @@ Kubernetes: `NodePorts`, pkg/scheduler/framework/plugins/nodeports/node_ports.go
         bad: include_str!("examples/host-port-spread.bad.yaml"),
         good: include_str!("examples/host-port-spread.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

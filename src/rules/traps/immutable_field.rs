@@ -33,7 +33,6 @@ pkg/registry/apps/daemonset/strategy.go.",
         bad: include_str!("examples/immutable-field.bad.yaml"),
         good: include_str!("examples/immutable-field.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::Before {

@@ -29,7 +29,6 @@ Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go
         bad: include_str!("examples/legacy-master-toleration.bad.yaml"),
         good: include_str!("examples/legacy-master-toleration.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

@@ -24,7 +24,6 @@ Kubernetes: `IsPodAvailable`, pkg/api/v1/pod/util.go; `rollingUpdate`, pkg/contr
         bad: include_str!("examples/long-ready-seconds.bad.yaml"),
         good: include_str!("examples/long-ready-seconds.good.yaml"),
         mode: Mode::Audit,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

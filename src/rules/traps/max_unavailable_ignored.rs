@@ -27,7 +27,6 @@ Kubernetes: `dropStatefulSetDisabledFields`, pkg/registry/apps/statefulset/strat
         bad: include_str!("examples/max-unavailable-ignored.bad.yaml"),
         good: include_str!("examples/max-unavailable-ignored.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::Before {

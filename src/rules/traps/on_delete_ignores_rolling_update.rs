@@ -28,7 +28,6 @@ Kubernetes: `ValidateDaemonSetUpdateStrategy`, pkg/apis/apps/validation/validati
         bad: include_str!("examples/on-delete-ignores-rolling-update.bad.yaml"),
         good: include_str!("examples/on-delete-ignores-rolling-update.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

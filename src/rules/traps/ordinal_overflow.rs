@@ -26,7 +26,6 @@ pkg/controller/statefulset/stateful_set_utils.go. Validation only requires that 
         bad: include_str!("examples/ordinal-overflow.bad.yaml"),
         good: include_str!("examples/ordinal-overflow.good.yaml"),
         mode: Mode::Deny,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

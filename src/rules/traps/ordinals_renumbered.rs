@@ -29,7 +29,6 @@ Kubernetes: `updateStatefulSet` (\"condemned\"), pkg/controller/statefulset/stat
         bad: include_str!("examples/ordinals-renumbered.bad.yaml"),
         good: include_str!("examples/ordinals-renumbered.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

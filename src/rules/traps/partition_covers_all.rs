@@ -27,7 +27,6 @@ pkg/controller/statefulset/stateful_set_control.go and stateful_set_utils.go;
         bad: include_str!("examples/partition-covers-all.bad.yaml"),
         good: include_str!("examples/partition-covers-all.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

@@ -26,7 +26,6 @@ Kubernetes: `satisfyPodAntiAffinity`, pkg/scheduler/framework/plugins/interpodaf
         bad: include_str!("examples/self-anti-affinity.bad.yaml"),
         good: include_str!("examples/self-anti-affinity.good.yaml"),
         mode: Mode::Audit,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

@@ -27,7 +27,6 @@ Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go;
         bad: include_str!("examples/service-name-empty.bad.yaml"),
         good: include_str!("examples/service-name-empty.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

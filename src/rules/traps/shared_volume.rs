@@ -31,7 +31,6 @@ Kubernetes: `PersistentVolumeClaimVolumeSource`, staging/src/k8s.io/api/core/v1/
         bad: include_str!("examples/shared-volume.bad.yaml"),
         good: include_str!("examples/shared-volume.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

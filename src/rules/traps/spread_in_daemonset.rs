@@ -33,7 +33,6 @@ Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go
         bad: include_str!("examples/spread-in-daemonset.bad.yaml"),
         good: include_str!("examples/spread-in-daemonset.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

@@ -27,7 +27,6 @@ pkg/controller/daemon/update.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/def
         bad: include_str!("examples/surge-host-port.bad.yaml"),
         good: include_str!("examples/surge-host-port.good.yaml"),
         mode: Mode::Deny,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

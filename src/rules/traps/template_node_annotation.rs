@@ -29,7 +29,6 @@ Kubernetes: `GetPodFromTemplate`, pkg/controller/controller_utils.go;
         bad: include_str!("examples/template-node-annotation.bad.yaml"),
         good: include_str!("examples/template-node-annotation.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,

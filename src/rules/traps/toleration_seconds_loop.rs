@@ -33,7 +33,6 @@ Kubernetes: `AddOrUpdateTolerationInPodSpec`, `GetMatchingTolerations`, pkg/apis
         bad: include_str!("examples/toleration-seconds-loop.bad.yaml"),
         good: include_str!("examples/toleration-seconds-loop.good.yaml"),
         mode: Mode::Warn,
-        since: "0.1.0",
         adjustable: true,
     },
     phase: Phase::After,
