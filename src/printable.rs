@@ -19,19 +19,21 @@ pub struct Printable<W> {
     styled: bool,
     /// Whether no line may begin with a colon.
     guarded: bool,
-    /// Whether the line so far is only white space.
+    /// Whether the line so far is only white space and styles.
     at_start: bool,
+    /// Whether a style has begun and not ended. A stream may remove it later.
+    in_style: bool,
 }
 
 impl<W> Printable<W> {
     /// For text without styles.
     pub const fn new(inner: W) -> Self {
-        Printable { inner, styled: false, guarded: false, at_start: true }
+        Printable { inner, styled: false, guarded: false, at_start: true, in_style: false }
     }
 
     /// For text with styles: it may contain ESC, so others must have been removed before.
     pub const fn styled(inner: W) -> Self {
-        Printable { inner, styled: true, guarded: false, at_start: true }
+        Printable { styled: true, inner, guarded: false, at_start: true, in_style: false }
     }
 
     /// For text for people, in which no line begins with a command such as `::stop-commands::`.
@@ -43,6 +45,17 @@ impl<W> Printable<W> {
     /// What it was made for.
     pub fn into_inner(self) -> W {
         self.inner
+    }
+
+    /// Takes note of where in the line the next character is.
+    fn follow(&mut self, c: char) {
+        if self.in_style {
+            self.in_style = !c.is_ascii_alphabetic();
+        } else if c == '\x1b' && self.styled {
+            self.in_style = true;
+        } else {
+            self.at_start = c == '\n' || self.at_start && c.is_whitespace();
+        }
     }
 
     fn replaces(&self, c: char) -> bool {
@@ -106,7 +119,7 @@ impl<W: Write> Write for Printable<W> {
             } else {
                 text.push(c);
             }
-            self.at_start = c == '\n' || self.at_start && c.is_whitespace();
+            self.follow(c);
         }
         self.inner.write_all(text.as_bytes())?;
         Ok(bytes.len())
@@ -146,6 +159,10 @@ mod tests {
         let expected = "\\u003a:stop-commands::x\na: b\n   \\u003a:error::y\na ::b\n";
         assert_eq!(written(true, &commands), expected);
         assert_eq!(written(false, &commands), commands.concat());
+        let mut styled = Printable::styled(Vec::new()).guarded();
+        styled.write_all(b"\x1b[1m::a\x1b[0m ::b\n  \x1b[31m:c").unwrap();
+        let expected = b"\x1b[1m\\u003a:a\x1b[0m ::b\n  \x1b[31m\\u003ac";
+        assert_eq!(styled.inner, expected, "a stream may remove the styles");
         for guarded in [false, true] {
             let text = "##[group]a ##vso[task] ##teamcity[x] ## [b] #[c]\n";
             let expected = "##\\u005bgroup]a ##vso\\u005btask] ##teamcity\\u005bx] ## [b] #[c]\n";

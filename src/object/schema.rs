@@ -2,7 +2,7 @@
 //! it with `fieldValidation=Strict`: no unknown field, no wrong type.
 //!
 //! k8s-openapi's types pass the full list of their fields to serde, so the types are the schema of the
-//! newest release. [`fields`] has what differs in the others.
+//! newest release. `fields` has what differs in the others.
 
 mod fields;
 

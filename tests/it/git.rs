@@ -158,7 +158,7 @@ fn variables_of_git_do_not_choose_the_repository() {
     assert!(!folder.path("ran").exists(), "{ran:?}");
 }
 
-/// The objects that a replace ref or a partial clone lacks are not made up.
+/// setguard fetches nothing.
 #[test]
 fn a_missing_object_is_an_error_that_says_why() {
     let folder = repository();
