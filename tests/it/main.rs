@@ -65,6 +65,7 @@ mod plan;
 #[cfg(feature = "server")]
 mod plan_live;
 mod pod_security;
+mod prose;
 mod readings;
 mod release;
 mod rendered;
