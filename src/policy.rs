@@ -76,6 +76,8 @@ pub struct Policy {
     pub names_release: bool,
     /// Whether this stands in for a policy that cannot be used.
     pub is_fallback: bool,
+    /// The name of the file, if the policy is of one.
+    pub file: Option<String>,
 }
 
 impl Policy {
@@ -104,6 +106,12 @@ impl Policy {
     /// The mode of a rule.
     pub fn mode(&self, rule: &Meta) -> Mode {
         self.modes.get(rule).copied().unwrap_or(rule.mode)
+    }
+
+    /// The ids of the rules whose modes are below their defaults.
+    pub fn weakened(&self) -> Vec<&'static str> {
+        let lowered = self.modes.iter().filter(|(rule, mode)| **mode < rule.mode);
+        lowered.map(|(rule, _)| rule.id).collect()
     }
 
     /// This policy for a cluster of which the release and the feature gates are known. What the

@@ -85,13 +85,14 @@ impl PolicyArgs {
     /// # Errors
     /// When the text is not a valid policy.
     pub fn parse(&self, text: Option<String>) -> Result<Policy, PolicyError> {
-        let policy = match text {
-            None => Policy::default(),
+        let mut policy = match text {
+            None => return Ok(self.over(Policy::default())),
             Some(text) => Policy::parse(&text).map_err(|problems| {
                 let path = self.policy.clone().unwrap_or_default();
                 PolicyError::Wrong { path, text, problems }
             })?,
         };
+        policy.file = self.policy.as_ref().map(|path| path.display().to_string());
         Ok(self.over(policy))
     }
 

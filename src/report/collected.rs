@@ -6,6 +6,7 @@ use super::{
     Report,
     diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
     fingerprint::Fingerprint,
+    policy::PolicyUse,
 };
 use crate::{
     catalogue::{self, Rule},
@@ -22,6 +23,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Collected {
     repository: Repository,
+    /// The policy file, if there is one.
+    pub(super) policy: Option<PolicyUse>,
     /// The rules that are not off, with their modes.
     pub(super) rules: Vec<(&'static Rule, Mode)>,
     pub(super) files: Vec<File>,
@@ -70,6 +73,7 @@ impl Collected {
         let modes = catalogue::all().iter().map(|rule| (rule, policy.mode(rule.meta)));
         Collected {
             repository,
+            policy: PolicyUse::of(policy),
             rules: modes.filter(|(_, mode)| *mode != Mode::Off).collect(),
             files: Vec::new(),
             objects: Vec::new(),

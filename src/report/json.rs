@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{
     collected::{Collected, Entry},
     diagnostic::{Healthy, Summary},
+    policy::PolicyUse,
 };
 use crate::{finding::Command, manifests::id::ObjectId, printable::Printable, yaml::Mark};
 
@@ -16,6 +17,9 @@ struct ReportV1<'a> {
     api_version: &'static str,
     /// `CheckReport` or `AuditReport`.
     kind: &'static str,
+    /// The policy file, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<&'a PolicyUse>,
     summary: SummaryV1,
     findings: Vec<FindingV1<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -197,6 +201,7 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     let report = ReportV1 {
         api_version: "setguard.io/v1",
         kind: if is_audit { "AuditReport" } else { "CheckReport" },
+        policy: collected.policy.as_ref(),
         summary: collected.summary.into(),
         findings: collected.findings.iter().map(|it| FindingV1::new(collected, it)).collect(),
         remarks: remarks.collect(),

@@ -1,4 +1,8 @@
-//! Reports the problems of a policy, with the lines of its file.
+//! Reports the problems of a policy, with the lines of its file, and what a policy weakens.
+
+use std::fmt;
+
+use serde::Serialize;
 
 use super::text;
 use crate::{
@@ -24,5 +28,30 @@ pub(crate) fn load(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
             Ok(None)
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// The policy file of a run, and what it weakens.
+#[derive(Debug, Serialize)]
+pub(super) struct PolicyUse {
+    file: String,
+    /// The ids of the rules whose modes are below their defaults.
+    weakened: Vec<&'static str>,
+    /// How many exceptions it has, expired or not.
+    exceptions: usize,
+}
+
+impl PolicyUse {
+    /// `None` without a policy file.
+    pub(super) fn of(policy: &Policy) -> Option<Self> {
+        let (file, weakened) = (policy.file.clone()?, policy.weakened());
+        Some(PolicyUse { file, weakened, exceptions: policy.exceptions.len() })
+    }
+}
+
+impl fmt::Display for PolicyUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PolicyUse { file, weakened, exceptions } = self;
+        write!(f, "policy {file}: rules weakened: {}, exceptions: {exceptions}", weakened.len())
     }
 }

@@ -16,6 +16,9 @@ const LONG_TEXT: usize = 600;
 /// Writes the table.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "### setguard\n\n{}", collected.summary)?;
+    if let Some(policy) = &collected.policy {
+        writeln!(out, "\n{}", escape(&policy.to_string()))?;
+    }
     for message in &collected.failures {
         writeln!(out, "\n**error** {}", escape(message))?;
     }

@@ -136,3 +136,28 @@ fn nothing_to_check_is_a_failure() {
         assert!(!ran.stderr.contains("nothing was checked"), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn reports_say_what_a_policy_weakens() {
+    let folder = Folder::new([("a.yaml", COVERED), (".git/HEAD", "")]);
+    let off = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules: {partition-covers-all: off}\n\
+               exceptions: [{rules: [partition-covers-all], reason: a test}]\n";
+    folder.write("setguard.yaml", off.as_bytes());
+    let ran = check_in(folder.0.path(), &["a.yaml", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let expected = serde_json::json!({
+        "file": "setguard.yaml", "weakened": ["partition-covers-all"], "exceptions": 1
+    });
+    assert_eq!(report["policy"], expected);
+    let summary = folder.0.path().join("summary.md");
+    let mut command = setguard(folder.0.path(), &["check", "a.yaml", "--format", "github"]);
+    command.env_remove("SETGUARD_POLICY").env("GITHUB_STEP_SUMMARY", &summary);
+    let ran = Ran::from(command.output().unwrap());
+    let words = "policy setguard.yaml: rules weakened: 1, exceptions: 1";
+    assert!(ran.stdout.contains(&format!("::notice title=setguard::{words}\n")), "{}", ran.stdout);
+    assert!(fs::read_to_string(summary).unwrap().contains("exceptions\\: 1"));
+    // Without a policy file, there is nothing to say.
+    let ran = check_in(folder.0.path(), &["a.yaml", "--no-config", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(report.get("policy").is_none());
+}
