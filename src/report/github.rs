@@ -30,7 +30,7 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         let id = id.unwrap_or_default();
         writeln!(out, "::notice title=setguard::{}", Data(&format!("{id}: {remark}")))?;
     }
-    if let Some(policy) = &collected.policy {
+    if let Some(policy) = collected.policy.as_ref().filter(|it| it.weakens()) {
         writeln!(out, "::notice title=setguard::{}", Data(&policy.to_string()))?;
     }
     writeln!(out, "{}", collected.summary)

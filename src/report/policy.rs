@@ -47,6 +47,11 @@ impl PolicyUse {
         let (file, weakened) = (policy.file.clone()?, policy.weakened());
         Some(PolicyUse { file, weakened, exceptions: policy.exceptions.len() })
     }
+
+    /// Whether less is reported than without the policy.
+    pub(super) fn weakens(&self) -> bool {
+        !self.weakened.is_empty() || self.exceptions > 0
+    }
 }
 
 impl fmt::Display for PolicyUse {

@@ -16,7 +16,7 @@ const LONG_TEXT: usize = 600;
 /// Writes the table.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "### setguard\n\n{}", collected.summary)?;
-    if let Some(policy) = &collected.policy {
+    if let Some(policy) = collected.policy.as_ref().filter(|it| it.weakens()) {
         writeln!(out, "\n{}", escape(&policy.to_string()))?;
     }
     for message in &collected.failures {

@@ -153,9 +153,10 @@ fn each_release_refuses_only_what_it_validates() {
             "",
             before("1.35"),
         ),
-        (daemon, rule("Restart"), "", &[]),
-        (daemon, rule("Other"), "", from("1.35")),
-        (daemon, rule("RestartAllContainers"), "", &["1.35"]),
+        // 1.33 has no such gate, and refuses the restart policy of a container.
+        (daemon, rule("Restart"), "", before("1.34")),
+        (daemon, rule("Other"), "", &["1.33", "1.35", "1.36", "1.37"]),
+        (daemon, rule("RestartAllContainers"), "", &["1.33", "1.35"]),
         (daemon, container(sleepy.clone()), "", &[]),
         (daemon, container(sleepy), "PodLifecycleSleepActionAllowZero=false", all),
     ];
