@@ -159,7 +159,7 @@ impl Injection {
     }
 }
 
-/// Whether a user is on the policy's list of paired controllers.
+/// Returns whether a user is on the policy's list of paired controllers.
 pub fn is_paired(user: &User<'_>, settings: &Settings) -> bool {
     let paired = &settings.paired_controllers;
     let groups = user.groups.as_deref().unwrap_or_default();

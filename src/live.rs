@@ -1,7 +1,8 @@
-//! The cluster as it is now, for the rules about several objects: small, bounded, and of known age.
+//! The current state of the cluster, for the rules about several objects: small, bounded, and of
+//! known age.
 //!
-//! A thread of its own lists and watches a few kinds, reduces each object to an
-//! [`inventory`](crate::inventory) item as it arrives, and publishes what it knows as an immutable
+//! A separate thread lists and watches a few kinds, reduces each object to an
+//! [`inventory`](crate::inventory) item as it arrives, and publishes its state as an immutable
 //! snapshot. A request takes the latest snapshot without waiting for anything. See
 //! `docs/adr/0009-a-live-view.md`.
 
@@ -35,13 +36,14 @@ pub use self::{
 };
 use self::{source::Source, state::Plan, times::Times};
 
-/// Starts what the flags ask for: the view, the discovery of the release, or neither.
+/// Starts the view, the discovery of the release, or neither, depending on the flags.
 ///
-/// `discover` says whether to ask for the release, and `on_release` is told about each answer. Runs
-/// on a thread of its own until the process exits.
+/// `discover` requests the release, and `on_release` is called with each answer. Runs on a separate
+/// thread until the process exits.
 ///
 /// # Errors
-/// If there is neither a kubeconfig nor a service account, or the system has no thread for it.
+/// Returns an error if there is neither a kubeconfig nor a service account, or if the system cannot
+/// create the thread.
 pub fn start(
     live: &Arc<Live>,
     discover: Discover,
@@ -55,7 +57,7 @@ pub fn start(
     Ok(())
 }
 
-/// A client that gives up early, and never repeats a call by itself.
+/// Creates a client that gives up early and never repeats a call.
 async fn client(times: &Times) -> anyhow::Result<Client> {
     let mut config = Config::infer().await?;
     config.default_retry = false;
@@ -74,7 +76,7 @@ async fn run(
 ) {
     let times = live.times();
     let mut releases = release::Discovery::new(client.clone(), times.clone(), discover);
-    // Before the first list, which depends on it.
+    // The first list depends on the release.
     let first = releases.ask().await;
     let streaming = first.as_ref().is_some_and(Release::streams_lists);
     let on_release = Arc::new(on_release);
@@ -96,16 +98,16 @@ async fn run(
             releases.ask().await.into_iter().for_each(&*on_release);
         }
     });
-    let blindness = tokio::spawn(tell_of_blindness(live));
+    let blindness = tokio::spawn(log_blindness(live));
     for task in sources.into_iter().chain([releases, blindness]) {
-        // They never end.
+        // The tasks never end.
         let _ = task.await;
     }
 }
 
-/// Says when no kind is known, and when one is known again. Readiness does not depend on the view, so
-/// nothing else shows it.
-async fn tell_of_blindness(live: Arc<Live>) {
+/// Logs when no kind is known, and when one is known again. Readiness does not depend on the view,
+/// so nothing else shows this.
+async fn log_blindness(live: Arc<Live>) {
     let mut told = false;
     while live.is_on() {
         time::sleep(live.times().blind).await;

@@ -255,13 +255,13 @@ impl<'a> Subject<'a> {
         self
     }
 
-    /// Whether pods on several nodes are known to be able to use a claim.
+    /// Returns whether pods on several nodes are known to be able to use a claim.
     pub fn can_share(&self, claim: &str) -> bool {
         let namespace = self.object.metadata.namespace.as_deref().filter(|it| !it.is_empty());
         self.known_storage().is_some_and(|storage| storage.can_share(namespace, claim))
     }
 
-    /// Whether a volume without a storage class is known to exist.
+    /// Returns whether a volume without a storage class is known to exist.
     pub fn has_volumes_without_class(&self) -> bool {
         self.known_storage().is_some_and(Storage::has_volumes_without_class)
     }
@@ -271,7 +271,7 @@ impl<'a> Subject<'a> {
         self.storage
     }
 
-    /// Whether a rule would have had to know the claims and volumes beside the object.
+    /// Returns whether a rule would have had to know the claims and volumes beside the object.
     pub const fn lacks_storage(&self) -> bool {
         self.lacks_storage.get()
     }
@@ -297,11 +297,12 @@ impl<'a> Subject<'a> {
         self.old.as_ref()?.template.get_or_init(read).as_ref()
     }
 
-    /// Whether an UPDATE changes the pod template. Call this last: it has to read the old one.
+    /// Returns whether an UPDATE changes the pod template. Call this last: it has to read the old
+    /// one.
     ///
     /// Kubernetes: `PrepareForUpdate`, `pkg/registry/apps/daemonset/strategy.go` and
-    /// `pkg/registry/apps/statefulset/strategy.go`, which drops fields of disabled features and then
-    /// compares what the templates mean.
+    /// `pkg/registry/apps/statefulset/strategy.go`, which drops fields of disabled features and
+    /// then compares what the templates mean.
     pub fn template_changes(&self, cluster: &Cluster) -> bool {
         let new = self.object.template();
         let Some(old) = self.old_template().filter(|old| *old != new) else { return false };
@@ -338,14 +339,14 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Whether the object is being deleted. Its finalizers must then be removable, whatever its
-    /// faults.
+    /// Returns whether the object is being deleted. Its finalizers must then be removable, whatever
+    /// its faults.
     pub fn is_being_deleted(&self) -> bool {
         self.object.metadata.deletion_timestamp.is_some()
     }
 
-    /// Whether the old object was already being deleted: neither a CREATE nor an UPDATE can start a
-    /// deletion.
+    /// Returns whether the old object was already being deleted: neither a CREATE nor an UPDATE can
+    /// start a deletion.
     pub fn was_being_deleted(&self) -> bool {
         let on_its_way = |old: &Object<'a, _>| old.metadata.deletion_timestamp.is_some();
         self.is_update && self.old().is_none_or(on_its_way)

@@ -68,12 +68,12 @@ impl<W> Printable<W> {
     }
 }
 
-/// Whether a terminal obeys a character instead of showing it.
+/// Returns whether a terminal obeys a character instead of showing it.
 fn is_steering(c: char) -> bool {
     c.is_control() || is_directional(c)
 }
 
-/// Whether a character sets the direction of the text around it, or breaks the line.
+/// Returns whether a character sets the direction of the text around it, or breaks the line.
 pub(crate) const fn is_directional(c: char) -> bool {
     matches!(
         c,
@@ -98,7 +98,8 @@ fn escape(c: char, text: &mut String) {
     text.push_str(&format!("\\u{:04x}", u32::from(c)));
 }
 
-/// Whether the text ends with `##` and a word, such as `##vso`: a bracket after it begins a command.
+/// Returns whether the text ends with `##` and a word, such as `##vso`: a bracket after it begins a
+/// command.
 fn opens_command(text: &str) -> bool {
     text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).ends_with("##")
 }

@@ -64,7 +64,7 @@ use crate::live::{self, Live};
 /// the grace period, and 130 or 143 if a second signal (SIGINT or SIGTERM) cut the shutdown short.
 ///
 /// # Errors
-/// If the flags, the policy, the certificate or the ports are wrong: exit code 2.
+/// Returns an error if the flags, the policy, the certificate or the ports are wrong: exit code 2.
 pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let _log = telemetry::init(args.log_format, args.log_level.as_deref())
         .map_err(|error| anyhow!(error))?;
@@ -88,7 +88,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        // Blocking threads answer large reviews and are CPU-bound: more of them than cores would
+        // Blocking threads answer large reviews and are CPU-bound, so more threads than cores would
         // not help.
         .max_blocking_threads(thread::available_parallelism().map_or(1, Into::into))
         .build()
@@ -106,7 +106,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
             policy_reloader.poll(&polled);
         }
     };
-    // On its own thread, so that a file system that hangs does not block requests.
+    // A separate thread, so that a file system that hangs does not block requests.
     thread::Builder::new()
         .name("reload".to_owned())
         .spawn(poll)
@@ -118,7 +118,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// Starts the view of the cluster. A server that needs the API server anyway also asks for its
+/// Starts the view of the cluster. A server that needs the API server anyway also reads its
 /// release.
 fn see_cluster(args: &ServeArgs, app: &Arc<App>) -> anyhow::Result<()> {
     let gates = args.inventory.discover_feature_gates;
@@ -140,7 +140,7 @@ fn see_cluster(args: &ServeArgs, app: &Arc<App>) -> anyhow::Result<()> {
     })
 }
 
-/// The source of the certificate, and what renews it if it is self-signed.
+/// The source of the certificate, and the signer that renews it if it is self-signed.
 fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<SelfSigner>)> {
     let client_ca = args.client_ca.clone();
     if let (Some(cert), Some(key)) = (args.tls_cert.clone(), args.tls_key.clone()) {
@@ -268,10 +268,10 @@ fn print_configurations(args: &ServeArgs, address: SocketAddr, ca: &str) -> anyh
 /// Waits for the requests in flight. Returns whether all were answered.
 async fn finish(app: &App, open: Open, grace: Duration) -> bool {
     let quiet = async {
-        // hyper closes an idle connection immediately, but one that has never carried a request
-        // only when its idle timeout expires; Go's client keeps such connections in reserve. So
-        // stop after one second without a request in flight: enough time for a request that is
-        // being sent right now to arrive.
+        // hyper closes an idle connection immediately. But a connection that has never carried a
+        // request closes only when its idle timeout expires, and Go's client keeps such connections
+        // in reserve. So stop after one second without a request in flight: enough time for a
+        // request that is being sent right now to arrive.
         let mut idle_looks = 0;
         while idle_looks < 10 {
             sleep(Duration::from_millis(100)).await;

@@ -25,9 +25,9 @@ struct Labels<'a> {
     labels: BTreeMap<Str<'a>, Str<'a>>,
 }
 
-/// Whether this is a rehearsal: a dry-run update of a ConfigMap with setguard's label, sent by a service
-/// account of the ConfigMap's namespace. No other request is answered in this way, whatever rules
-/// somebody registers.
+/// Returns whether this is a rehearsal: a dry-run update of a ConfigMap with setguard's label, sent
+/// by a service account of the ConfigMap's namespace. No other request is answered in this way,
+/// whatever rules somebody registers.
 pub(super) fn is_rehearsal(request: &Request<'_>) -> bool {
     let kind = &request.kind;
     let account = request.user_info.username.strip_prefix("system:serviceaccount:");

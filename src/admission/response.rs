@@ -160,7 +160,7 @@ impl<'a> Response<'a> {
         Ok(())
     }
 
-    /// Whether the object is allowed.
+    /// Returns whether the object is allowed.
     pub const fn allowed(&self) -> bool {
         self.allowed
     }

@@ -9,8 +9,8 @@ use crate::{
     kubernetes::tolerations::{covers, operator, text},
 };
 
-/// Whether a toleration ends sooner than `ours` for some taint that both tolerate. Only tolerations
-/// of NoExecute can end.
+/// Returns whether a toleration ends sooner than `ours` for some taint that both tolerate. Only
+/// tolerations of NoExecute can end.
 fn ends_before(there: &Toleration, ours: &Toleration) -> bool {
     let executes = |it: &Toleration| matches!(text(&it.effect), "" | "NoExecute");
     there.toleration_seconds.is_some()
@@ -20,8 +20,8 @@ fn ends_before(there: &Toleration, ours: &Toleration) -> bool {
         && (operator(there) == "Exists" || text(&there.value) == text(&ours.value))
 }
 
-/// Whether the API server itself adds this toleration, as it does to each pod that has none of its
-/// own. The author of the pod then has nothing to fix.
+/// Returns whether the API server itself adds this toleration, as it does to each pod that has none
+/// of its own. The author of the pod then has nothing to fix.
 ///
 /// Kubernetes: `Admit`, plugin/pkg/admission/defaulttolerationseconds/admission.go.
 fn is_of_the_api_server(toleration: &Toleration) -> bool {
@@ -92,7 +92,7 @@ impl List {
         self.added.iter().map(|(_, toleration)| text(&toleration.key)).collect()
     }
 
-    /// Whether anything was added since the last call.
+    /// Returns whether anything was added since the last call.
     pub(super) const fn take_changed(&mut self) -> bool {
         std::mem::replace(&mut self.changed, false)
     }

@@ -203,7 +203,7 @@ impl Item {
         }
     }
 
-    /// Whether findings can be about it.
+    /// Returns whether findings can be about it.
     pub fn is_judged(&self) -> bool {
         self.judged().is_some()
     }
@@ -233,12 +233,12 @@ impl Item {
         }
     }
 
-    /// Whether it has this kind, namespace and name.
+    /// Returns whether it has this kind, namespace and name.
     pub(crate) fn is(&self, kind: Kind, namespace: &str, name: &str) -> bool {
         self.kind == kind && &*self.namespace == namespace && &*self.name == name
     }
 
-    /// Whether it is a DaemonSet or a StatefulSet.
+    /// Returns whether it is a DaemonSet or a StatefulSet.
     pub(crate) const fn is_set(&self) -> bool {
         matches!(self.kind, Kind::DaemonSet | Kind::StatefulSet)
     }
@@ -259,7 +259,7 @@ impl Item {
         size_of::<Item>() + 2 * ALLOCATION + self.name.len() + ALLOCATION + role
     }
 
-    /// Whether both are the same object, which is in the input twice.
+    /// Returns whether both are the same object, which is in the input twice.
     pub fn is_same(&self, other: &Item) -> bool {
         self.kind == other.kind
             && self.name == other.name
@@ -286,8 +286,8 @@ impl Node {
     }
 }
 
-/// Whether a taint with this key comes and goes with a condition of the node, while the node starts or
-/// before it is removed. Daemon pods tolerate most of these by themselves.
+/// Returns whether a taint with this key comes and goes with a condition of the node, while the
+/// node starts or before it is removed. Daemon pods tolerate most of these by themselves.
 fn passes(key: &str) -> bool {
     const PREFIXES: [&str; 4] = [
         "node.kubernetes.io/",

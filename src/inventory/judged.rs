@@ -93,7 +93,7 @@ impl Judged {
     }
 }
 
-/// Whether a claim gets the default class, and a new volume of it.
+/// Returns whether a claim gets the default class, and a new volume of it.
 fn gets_default_class(claim: &PersistentVolumeClaim) -> bool {
     let annotated = claim.metadata.annotations.as_ref();
     annotated.is_none_or(|it| !it.contains_key(OLD_CLASS_ANNOTATION))
@@ -108,8 +108,8 @@ fn text(value: Option<&String>) -> Option<Box<str>> {
     value.filter(|text| !text.is_empty()).map(|text| text.as_str().into())
 }
 
-/// Whether a command, an argument or a variable of a container has the name of the Service, or of a
-/// pod of the set.
+/// Returns whether a command, an argument or a variable of a container has the name of the Service,
+/// or of a pod of the set.
 fn mentions(pod: &PodSpec, service: &str, set: &str) -> bool {
     let service_finder = memmem::Finder::new(service);
     let pod_finder = memmem::Finder::new(set);
@@ -134,7 +134,7 @@ fn mentions(pod: &PodSpec, service: &str, set: &str) -> bool {
     })
 }
 
-/// Whether a character is part of a name.
+/// Returns whether a character is part of a name.
 const fn is_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }

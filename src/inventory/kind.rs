@@ -92,7 +92,7 @@ impl Kind {
         Kind::ALL.into_iter().find(is_it)
     }
 
-    /// Whether its objects are in namespaces.
+    /// Returns whether its objects are in namespaces.
     pub const fn is_namespaced(self) -> bool {
         !matches!(self, Kind::Namespace | Kind::Node | Kind::PriorityClass | Kind::StorageClass)
     }

@@ -173,7 +173,7 @@ impl Selector {
         needs.collect::<Option<_>>().map(Selector::Needs)
     }
 
-    /// Whether labels meet it.
+    /// Returns whether labels meet it.
     pub(crate) fn matches(&self, labels: &Labels) -> bool {
         match self {
             Selector::Labels(wanted) => {
@@ -205,7 +205,7 @@ impl Selector {
         Some(labels.into_iter().collect())
     }
 
-    /// Whether the other selector has requirements for all keys of this one.
+    /// Returns whether the other selector has requirements for all keys of this one.
     pub(crate) fn keys_are_subset_of(&self, other: &Selector) -> bool {
         self.len() <= other.len() && self.needs().all(|(key, _)| other.has(key))
     }

@@ -86,7 +86,7 @@ impl Claim {
         }
     }
 
-    /// Whether one node cannot provide both.
+    /// Returns whether one node cannot provide both.
     ///
     /// Kubernetes: `HostPortInfo.CheckConflict`, kube-scheduler framework/types.go.
     #[cfg(test)]
@@ -128,7 +128,7 @@ impl<'a> Claimed<'a> {
         self.0.values().map(|(first, _)| *first)
     }
 
-    /// Whether any of the claims collides with this one; see [`Claim::collides`].
+    /// Returns whether any of the claims collides with this one; see [`Claim::collides`].
     pub(crate) fn collides(&self, claim: &Claim) -> bool {
         self.0.get(&(claim.port, &*claim.protocol)).is_some_and(|(_, addresses)| {
             claim.ip.is_none()
@@ -219,7 +219,7 @@ impl Nodes {
         self.selector.get(key).map(String::as_str)
     }
 
-    /// Whether a node can be in both sets.
+    /// Returns whether a node can be in both sets.
     pub(crate) fn can_share(&self, other: &Nodes) -> bool {
         if self.pins().any(|(key, value)| other.pin(key).is_some_and(|its| its != value)) {
             return false;
@@ -254,7 +254,7 @@ pub(crate) enum Wanted<'a> {
 }
 
 impl<'a> Alternative<'a> {
-    /// Whether a node is one of these.
+    /// Returns whether a node is one of these.
     pub(crate) fn matches(&self, name: &str, labels: &Labels) -> bool {
         let meets = |term| node_selector::matches(term, name, |key| labels.get(key));
         self.selector.iter().all(|(key, value)| labels.get(key) == Some(value))

@@ -52,7 +52,8 @@ impl Inventory {
         })
     }
 
-    /// Whether any Node is one of these and is accepted. Also if that would take too long to find out.
+    /// Returns whether any Node is one of these and is accepted. Also if that would take too long
+    /// to find out.
     pub(crate) fn has_node<'a>(
         &'a self,
         nodes: &Nodes,
@@ -78,7 +79,7 @@ impl Inventory {
         })
     }
 
-    /// Whether there is a StorageClass for claims that name none.
+    /// Returns whether there is a StorageClass for claims that name none.
     pub(crate) fn has_default_class(&self) -> bool {
         let mut ids = self.index.get(Key::DefaultClass).iter();
         ids.any(|id| self.item(*id).is_some_and(|item| item.role == Role::DefaultClass))

@@ -37,7 +37,7 @@ impl Item {
         Some(item(kind, metadata, role))
     }
 
-    /// Whether rules need objects of a kind that is neither DaemonSet nor StatefulSet.
+    /// Returns whether rules need objects of a kind that is neither DaemonSet nor StatefulSet.
     pub fn is_of_interest(api_version: &str, kind: &str) -> bool {
         let kind = Kind::of(api_version, kind);
         kind.is_some_and(|kind| !matches!(kind, Kind::DaemonSet | Kind::StatefulSet))

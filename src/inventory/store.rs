@@ -104,7 +104,7 @@ impl Inventory {
         self.list(Key::Named(kind, name)).filter(is_it)
     }
 
-    /// Whether there is any object of a kind in a namespace.
+    /// Returns whether there is any object of a kind in a namespace.
     pub(crate) fn has_any(&self, kind: Kind, namespace: &str) -> bool {
         !self.index.get(Key::In(kind, namespace)).is_empty()
     }

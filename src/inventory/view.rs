@@ -34,7 +34,7 @@ pub struct View {
 }
 
 impl View {
-    /// Whether the objects of this namespace are known.
+    /// Returns whether the objects of this namespace are known.
     pub fn covers(&self, namespace: &str) -> bool {
         let known = self.namespaces.as_ref();
         known.is_none_or(|known| known.iter().any(|it| it == namespace))

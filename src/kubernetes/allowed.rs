@@ -28,7 +28,7 @@ pub(crate) enum Test<'a> {
 }
 
 impl Test<'_> {
-    /// Whether a value, or the absence of the label (`None`), passes it.
+    /// Returns whether a value, or the absence of the label (`None`), passes it.
     pub(crate) fn holds(&self, value: Option<&str>) -> bool {
         let listed = |list: &[String]| value.is_some_and(|it| list.iter().any(|own| own == it));
         let number = || value?.parse::<i64>().ok();
@@ -75,7 +75,7 @@ impl<S: Ord + for<'t> From<&'t str> + Borrow<str>> Allowed<S> {
 }
 
 impl<S: Ord + Clone + Borrow<str>> Allowed<S> {
-    /// Whether a value, or the absence of the label (`None`), is among them.
+    /// Returns whether a value, or the absence of the label (`None`), is among them.
     pub(crate) fn contains(&self, value: Option<&str>) -> bool {
         let listed =
             |list: &[S], value: &str| list.binary_search_by(|own| own.borrow().cmp(value)).is_ok();

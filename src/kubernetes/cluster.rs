@@ -171,7 +171,7 @@ impl Cluster {
         Cow::Owned(cluster)
     }
 
-    /// Whether it has the changes of this release; see [`since`].
+    /// Returns whether it has the changes of this release; see [`since`].
     pub fn has(&self, release: Version) -> bool {
         self.version.minor() >= release.minor()
     }
@@ -182,7 +182,7 @@ impl Cluster {
         Cluster::new(version, GATES.iter().map(|gate| (gate.name.to_owned(), false)).collect())
     }
 
-    /// Whether a feature gate is on. A gate that is neither set nor in the table is off.
+    /// Returns whether a feature gate is on. A gate that is neither set nor in the table is off.
     pub fn enabled(&self, gate: &str) -> bool {
         self.gates.get(gate).copied().unwrap_or_else(|| {
             let early = EARLY_PATCHES.iter().find(|(name, minor, first, _)| {

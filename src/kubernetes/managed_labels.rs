@@ -42,7 +42,7 @@ pub(crate) fn ordinal(set: &str, label: &str, value: &str) -> Option<i64> {
     (ordinal >= 0 && i64::to_string(&ordinal) == number).then_some(ordinal)
 }
 
-/// Whether the controller of a DaemonSet or StatefulSet can set a label to this value.
+/// Returns whether the controller of a DaemonSet or StatefulSet can set a label to this value.
 pub(crate) fn is_possible(kind: Kind, set: &str, label: &str, value: &str) -> bool {
     match (kind, label) {
         (Kind::StatefulSet, REVISION) => {

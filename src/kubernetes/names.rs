@@ -155,7 +155,7 @@ pub fn label_value(value: &str) -> Messages {
     wrong
 }
 
-/// Whether a label can have this value.
+/// Returns whether a label can have this value.
 pub fn is_label_value(value: &str) -> bool {
     value.len() <= 63 && (value.is_empty() || is_label_text(value))
 }

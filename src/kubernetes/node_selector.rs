@@ -55,7 +55,7 @@ fn contradiction(
     labels.into_values().chain(names).find_map(|constraints| explain_conflict(&constraints))
 }
 
-/// Whether a node matches a term.
+/// Returns whether a node matches a term.
 ///
 /// Requirements that the API server refuses are ignored.
 ///
@@ -171,7 +171,7 @@ fn explain_conflict(constraints: &[Constraint<'_>]) -> Option<String> {
     Some(format!("{} exclude each other", all.join(", ")))
 }
 
-/// Whether one value, or the absence of the label, passes all tests.
+/// Returns whether one value, or the absence of the label, passes all tests.
 fn can_be_met(constraints: &[Constraint<'_>]) -> bool {
     Allowed::<Box<str>>::by(constraints.iter().map(|constraint| constraint.test))
         != Allowed::Nothing
@@ -249,7 +249,7 @@ mod tests {
         ["x", "y", "other", "0", "1", "2", "3", "02", "4", "0001", "0002", "0003"];
     const NAMES: [&str; 3] = ["n0", "n1", "other"];
 
-    /// Whether a requirement holds, according to the API documentation.
+    /// Returns whether a requirement holds, according to the API documentation.
     fn holds(requirement: &NodeSelectorRequirement, actual: Option<&str>) -> bool {
         let values = requirement.values.clone().unwrap_or_default();
         let compare = |wanted: std::cmp::Ordering| {

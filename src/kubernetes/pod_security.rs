@@ -38,7 +38,7 @@ impl Refusal {
         refusals(pod, |_| true)
     }
 
-    /// Whether a standard refuses it.
+    /// Returns whether a standard refuses it.
     pub(crate) fn is_by(&self, standard: Standard) -> bool {
         self.check().is_some_and(|check| check.is_part_of(standard))
     }

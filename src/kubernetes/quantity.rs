@@ -64,12 +64,12 @@ impl<'a> Quantity<'a> {
         }
     }
 
-    /// Whether it is zero.
+    /// Returns whether it is zero.
     pub fn is_zero(&self) -> bool {
         self.mantissa == 0
     }
 
-    /// Whether it is below zero.
+    /// Returns whether it is below zero.
     pub fn is_negative(&self) -> bool {
         self.negative && self.mantissa != 0
     }
@@ -78,7 +78,7 @@ impl<'a> Quantity<'a> {
         self.mantissa == 0 || self.scale >= 0
     }
 
-    /// Whether the API server considers it a whole number. For a resource it computes
+    /// Returns whether the API server considers it a whole number. For a resource it computes
     /// `MilliValue() % 1000`, which overflows for a big number.
     pub fn is_integer(&self) -> bool {
         if !self.is_big || self.scale < -3 {
@@ -90,7 +90,8 @@ impl<'a> Quantity<'a> {
         low.wrapping_mul(shift).cast_signed() % 1000 == 0
     }
 
-    /// Whether it is an integer multiple of `size`, after both are rounded up to whole numbers.
+    /// Returns whether it is an integer multiple of `size`, after both are rounded up to whole
+    /// numbers.
     pub fn is_multiple_of(&self, size: &Quantity<'_>) -> bool {
         match (self.to_whole(), size.to_whole()) {
             (Some(value), Some(size)) => size != 0 && value % size == 0,

@@ -77,7 +77,7 @@ impl Resource {
             .find(|r| r.kind.as_str() == kind && r.group == group && r.version == version)
     }
 
-    /// Whether it is one of OpenKruise's.
+    /// Returns whether it is one of OpenKruise's.
     pub fn is_kruise(&self) -> bool {
         self.group == KRUISE
     }

@@ -62,20 +62,20 @@ fn validate_requirement(
     }
 }
 
-/// Whether an expression contains a value that no label can have.
+/// Returns whether an expression contains a value that no label can have.
 ///
 /// Kubernetes: `LabelSelectorHasInvalidLabelValue`, in the same file.
 pub fn has_invalid_value(selector: &LabelSelector) -> bool {
     expressions(selector).iter().flat_map(values).any(|value| !names::is_label_value(value))
 }
 
-/// Whether it has neither labels nor expressions, and so matches everything.
+/// Returns whether it has neither labels nor expressions, and so matches everything.
 pub fn is_empty(selector: &LabelSelector) -> bool {
     selector.match_labels.as_ref().is_none_or(BTreeMap::is_empty)
         && expressions(selector).is_empty()
 }
 
-/// Whether it can be evaluated at all.
+/// Returns whether it can be evaluated at all.
 ///
 /// Kubernetes: `LabelSelectorAsSelector`, apimachinery `pkg/apis/meta/v1/helpers.go`, and
 /// `NewRequirement`, `pkg/labels/selector.go`.
@@ -98,8 +98,8 @@ pub fn parses(selector: &LabelSelector) -> bool {
         })
 }
 
-/// Whether a selector that [`parses`] matches the labels that `label` looks up. A selector without
-/// any requirement matches everything.
+/// Returns whether a selector that [`parses`] matches the labels that `label` looks up. A selector
+/// without any requirement matches everything.
 ///
 /// Kubernetes: `Requirement.Matches`, apimachinery `pkg/labels/selector.go`.
 pub fn matches<'l>(selector: &LabelSelector, label: impl Fn(&str) -> Option<&'l str>) -> bool {

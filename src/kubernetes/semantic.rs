@@ -18,7 +18,7 @@ use serde_json::{Error, Map, Value};
 
 use super::quantity::Quantity;
 
-/// Whether two values, which have their defaults, are the same to the API server.
+/// Returns whether two values, which have their defaults, are the same to the API server.
 pub fn equal<T: PartialEq + Serialize + ?Sized>(one: &T, other: &T) -> bool {
     // A value that cannot be written is equal to no other.
     one == other || canonical(one).is_some_and(|one| canonical(other) == Some(one))

@@ -21,8 +21,8 @@ const TRANSIENT: [&str; 11] = [
 /// How the keys of taints end that drivers remove when they run on a node.
 const NOT_READY: &str = "/agent-not-ready";
 
-/// Whether a taint, as `key=value:effect`, tells of the state of a node: something sets it and removes
-/// it again, so no template should be changed to tolerate it.
+/// Returns whether a taint, as `key=value:effect`, tells of the state of a node: something sets it
+/// and removes it again, so no template should be changed to tolerate it.
 pub(crate) fn is_transient(taint: &str) -> bool {
     let key = taint.split(['=', ':']).next().unwrap_or_default();
     key.ends_with(NOT_READY) || TRANSIENT.iter().any(|it| key.starts_with(it))

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use k8s_openapi::api::core::v1::{Taint, Toleration};
 
-/// Whether `broad` tolerates every taint that `narrow` tolerates, for at least as long.
+/// Returns whether `broad` tolerates every taint that `narrow` tolerates, for at least as long.
 ///
 /// Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.
 pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
@@ -24,12 +24,12 @@ pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
     lasts && effect && key && value
 }
 
-/// Whether it tolerates a taint that has this key and effect, and no value.
+/// Returns whether it tolerates a taint that has this key and effect, and no value.
 pub(crate) fn tolerates(toleration: &Toleration, key: &str, effect: &str) -> bool {
     tolerates_all_of(toleration, key, "", effect)
 }
 
-/// Whether it tolerates a taint.
+/// Returns whether it tolerates a taint.
 ///
 /// Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.
 pub(crate) fn tolerates_taint(toleration: &Toleration, taint: &Taint) -> bool {

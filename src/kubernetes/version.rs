@@ -46,7 +46,7 @@ impl Version {
         Version { minor: self.minor, patch }
     }
 
-    /// Whether it is a patch release of this minor release, and an earlier one than this.
+    /// Returns whether it is a patch release of this minor release, and an earlier one than this.
     pub(super) fn is_before_patch(self, minor: u32, patch: u32) -> bool {
         self.minor == minor && self.patch.is_some_and(|own| own < patch)
     }

@@ -16,7 +16,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// As on the command line.
+    /// Returns the value on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Mode::Off => "off",
@@ -54,7 +54,7 @@ pub struct InventoryArgs {
     /// /metrics
     #[arg(long, env = "SETGUARD_DISCOVER_FEATURE_GATES")]
     pub discover_feature_gates: bool,
-    // For tests.
+    // For tests only.
     /// Divides all times of the view, such as the minute of a watch, by this number
     #[arg(long, value_name = "N", default_value_t = 1, hide = true,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -67,10 +67,10 @@ impl InventoryArgs {
     }
 }
 
-/// The name of a namespace, as part of a path.
+/// Parses the name of a namespace, which becomes part of a path.
 ///
 /// # Errors
-/// When it is none.
+/// Returns an error if the text is not a valid name.
 pub fn namespace(text: &str) -> Result<String, String> {
     let is_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     if text.is_empty() || text.len() > 63 || !text.bytes().all(is_name) {

@@ -1,4 +1,4 @@
-//! Pauses between attempts, and a little chance.
+//! Pauses between attempts, with a random part.
 
 use std::{
     collections::hash_map::RandomState,
@@ -19,25 +19,26 @@ impl Backoff {
         Backoff { shortest, longest, next: shortest }
     }
 
-    /// The next pause. A quarter of it is chance, so that replicas do not come back all at once.
+    /// Returns the next pause. A quarter of the pause is random, so that replicas do not come back
+    /// all at once.
     pub(super) fn pause(&mut self) -> Duration {
         let pause = self.next;
         self.next = (self.next * 2).min(self.longest);
         pause * 3 / 4 + chance(pause / 4)
     }
 
-    /// All is well again.
+    /// Resets the pause after a success.
     pub(super) fn reset(&mut self) {
         self.next = self.shortest;
     }
 
-    /// The pause after a first failure.
+    /// Returns the pause after a first failure.
     pub(super) const fn shortest(&self) -> Duration {
         self.shortest
     }
 }
 
-/// A random time up to this one. The keys of the standard library's hash maps are random.
+/// Returns a random time up to this one. The keys of the standard library's hash maps are random.
 pub(super) fn chance(longest: Duration) -> Duration {
     let millis = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
     let random = RandomState::new().build_hasher().finish();

@@ -1,5 +1,4 @@
-//! How much of a list is read. An API server, or something in front of it, may continue a list for
-//! ever.
+//! The limits for lists. An API server, or a proxy in front of it, may continue a list for ever.
 
 use std::time::Duration;
 
@@ -7,7 +6,7 @@ use tokio::time::Instant;
 
 use super::call::Problem;
 
-/// The most that one list may have.
+/// The limits of one list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) objects: usize,
@@ -17,13 +16,13 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Begins to count.
+    /// Starts counting.
     pub(super) fn begin(self) -> Count {
         Count { bounds: self, objects: 0, bytes: 0, pages: 0, begun: Instant::now() }
     }
 }
 
-/// What was read of a list.
+/// The part of a list that was read.
 #[derive(Debug)]
 pub(super) struct Count {
     bounds: Bounds,
@@ -34,7 +33,7 @@ pub(super) struct Count {
 }
 
 impl Count {
-    /// Counts a page, or an event, of so many objects and bytes.
+    /// Counts a page, or an event, with this number of objects and bytes.
     pub(super) fn add(&mut self, objects: usize, bytes: usize) -> Result<(), Problem> {
         self.objects += objects;
         self.bytes += bytes;

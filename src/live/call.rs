@@ -16,36 +16,36 @@ use super::message::Status;
 
 /// The longest line of a watch, which is one object. etcd takes at most 1.5 MiB.
 const LONGEST_LINE: usize = 16 << 20;
-/// How much of the body of an error is read.
+/// The maximum number of bytes that are read of an error.
 const LONGEST_ERROR: usize = 64 << 10;
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
-    /// The API server does not let us.
+    /// The API server denies access.
     #[error("{0}")]
     Forbidden(String),
     /// The API server does not have the kind, or the object.
     #[error("{0}")]
     Absent(String),
-    /// What was asked for is too old, or too new: list again.
+    /// The requested version is too old, or too new: list again.
     #[error("{why}")]
     Gone {
         why: String,
-        /// A token with which a list can be continued, although what follows is newer.
+        /// A token that continues the list, although the rest of it is newer.
         next: Option<String>,
     },
     /// The API server has too much to do.
     #[error("{why}")]
     Busy {
         why: String,
-        /// How long it asks us to wait.
+        /// The time that the API server asks clients to wait.
         pause: Option<Duration>,
     },
-    /// The API server refuses the request as such.
+    /// The API server rejects the request as invalid.
     #[error("{0}")]
     Refused(String),
-    /// A list has no end, or is longer than what is read of one.
+    /// A list has no end, or exceeds the limits.
     #[error("{0}")]
     TooLong(String),
     /// The answer is larger than the limit.
@@ -94,7 +94,7 @@ async fn send<E: Into<anyhow::Error>>(
     if response.status().is_success() {
         return Ok(response.into_body());
     }
-    // The API server sets it in seconds.
+    // The API server sets Retry-After in seconds.
     let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
     let retry_after = retry_after.and_then(|text| text.parse().ok()).map(Duration::from_secs);
     let body = timeout(limit, Limited::new(response.into_body(), LONGEST_ERROR).collect()).await;
@@ -107,7 +107,7 @@ async fn send<E: Into<anyhow::Error>>(
     })
 }
 
-/// Reads an answer of at most so many bytes.
+/// Reads an answer of at most this many bytes.
 pub(super) async fn text<E: Into<anyhow::Error>>(
     client: &Client,
     request: Result<axum::http::Request<Vec<u8>>, E>,
@@ -126,7 +126,7 @@ pub(super) async fn text<E: Into<anyhow::Error>>(
     String::from_utf8(body.to_bytes().into()).map_err(Problem::failed)
 }
 
-/// The lines of an answer, as they come.
+/// Returns the lines of an answer as they arrive.
 pub(super) async fn lines<E: Into<anyhow::Error>>(
     client: &Client,
     request: Result<axum::http::Request<Vec<u8>>, E>,
@@ -141,8 +141,8 @@ fn slow(limit: Duration) -> Problem {
     Problem::Unreachable(format!("no answer within {limit:?}"))
 }
 
-/// The innermost cause of an error, which is the one that tells something: those around it say that a
-/// request failed.
+/// Returns the innermost cause of an error. Only that one is informative: the outer errors say that
+/// a request failed.
 fn cause(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     while let Some(next) = cause.source() {

@@ -1,23 +1,23 @@
-//! The kinds that are watched. Never Pods, ReplicaSets, Secrets or ConfigMaps: there are too many of
-//! them, or they are nobody else's business.
+//! The kinds that are watched. Pods, ReplicaSets, Secrets and ConfigMaps are never watched: there
+//! are too many of them, or their content is private.
 
 use super::args::Mode;
 use crate::inventory::kind::Kind;
 
-/// A kind, and where the API server has it.
+/// A kind, and its path on the API server.
 #[derive(Debug)]
 pub(super) struct Watched {
     pub(super) kind: Kind,
-    /// For example `/apis/apps/v1`.
+    /// The prefix of the path, for example `/apis/apps/v1`.
     api: &'static str,
-    /// For example `daemonsets`.
+    /// The last part of the path, for example `daemonsets`.
     plural: &'static str,
-    /// The smallest mode that includes it.
+    /// The smallest mode that includes the kind.
     from: Mode,
 }
 
 impl Watched {
-    /// The path of its collection, in one namespace or in all.
+    /// Returns the path of the kind's collection, in one namespace or in all.
     pub(super) fn path(&self, namespace: Option<&str>) -> String {
         let Watched { api, plural, .. } = self;
         match namespace {
@@ -31,7 +31,7 @@ const fn kind(kind: Kind, api: &'static str, plural: &'static str, from: Mode) -
     Watched { kind, api, plural, from }
 }
 
-/// Small ones first: the sooner a kind is complete, the sooner its rules are heard.
+/// Small kinds come first: as soon as a kind is complete, its rules can report.
 static KINDS: [Watched; 9] = [
     kind(Kind::PriorityClass, "/apis/scheduling.k8s.io/v1", "priorityclasses", Mode::Workloads),
     kind(Kind::StorageClass, "/apis/storage.k8s.io/v1", "storageclasses", Mode::Workloads),
@@ -44,7 +44,8 @@ static KINDS: [Watched; 9] = [
     kind(Kind::Deployment, "/apis/apps/v1", "deployments", Mode::Full),
 ];
 
-/// The kinds of a mode. With Roles in some namespaces only, what is in no namespace cannot be read.
+/// Returns the kinds of a mode. With Roles in some namespaces only, cluster-scoped objects cannot
+/// be read.
 pub(super) fn of(mode: Mode, cluster_wide: bool) -> impl Iterator<Item = &'static Watched> {
     KINDS.iter().filter(move |it| it.from <= mode && (cluster_wide || it.kind.is_namespaced()))
 }

@@ -1,4 +1,4 @@
-//! What the API server sends: pages of a list, and the events of a watch.
+//! The messages of the API server: pages of a list, and the events of a watch.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 #[derive(Debug, Deserialize)]
 pub(super) struct Page<'a> {
     pub(super) metadata: PageMeta,
-    /// Go writes an empty list as null.
+    /// The objects; Go writes an empty list as null.
     #[serde(borrow)]
     pub(super) items: Option<Vec<&'a RawValue>>,
 }
@@ -28,9 +28,9 @@ pub(super) struct PageMeta {
 /// An event of a watch.
 #[derive(Debug)]
 pub(super) enum Event<'a> {
-    /// An object that was there, was created or has changed.
+    /// An object that existed before, was created or has changed.
     Applied {
-        /// Its JSON.
+        /// The JSON of the object.
         object: &'a str,
         meta: Meta<'a>,
     },
@@ -46,7 +46,7 @@ pub(super) enum Event<'a> {
     Failed(Status<'a>),
 }
 
-/// What has to be known of every object.
+/// The metadata that every object needs.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Meta<'a> {
@@ -94,12 +94,12 @@ struct Marks {
     annotations: std::collections::BTreeMap<String, String>,
 }
 
-/// The name and version of an object.
+/// Returns the name and version of an object.
 pub(super) fn meta(object: &str) -> serde_json::Result<Meta<'_>> {
     serde_json::from_str::<WithMeta<'_>>(object).map(|it| it.metadata)
 }
 
-/// Reads a line of a watch. `None` if it is an event of a type that does not exist today.
+/// Reads a line of a watch. `None` for an event of an unknown type.
 pub(super) fn event(line: &str) -> serde_json::Result<Option<Event<'_>>> {
     let Line { kind, object } = serde_json::from_str(line)?;
     let object = object.get();
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_a_watch_are_told_apart() {
+    fn lines_of_a_watch_are_distinguished() {
         let read = |line: &str| format!("{:?}", event(line).unwrap());
         let line = r#"{"type":"ADDED","object":{"kind":"DaemonSet","metadata":{"name":"a","namespace":"b","resourceVersion":"7"}}}"#;
         assert!(read(line).starts_with("Some(Applied"), "{}", read(line));

@@ -1,5 +1,5 @@
-//! Reads the API server politely: lists in pages, few requests at a time, and none while the API
-//! server asks to wait.
+//! Reads the API server without overloading it: lists in pages, few requests at a time, and no
+//! requests while the API server asks to wait.
 
 use std::{
     borrow::Cow,
@@ -29,67 +29,68 @@ use super::{
     release::{self, Release},
 };
 
-/// How many objects are asked for at once. A list names no resourceVersion: with `0`, API servers
+/// The number of objects in a page. A list has no resourceVersion parameter: with `0`, API servers
 /// before 1.34 ignore the limit.
 const PAGE: u32 = 500;
-/// A larger page is asked for again, with a fifth of the objects.
+/// A larger page is requested again, with a fifth of the objects.
 const LARGEST_PAGE: usize = 16 << 20;
-/// The most that one list may have. Kubernetes supports 150,000 Pods, of which each may be 10 KiB.
+/// The limits of one list. Kubernetes supports 150,000 Pods, each of which may have 10 KiB.
 const BOUNDS: Bounds =
     Bounds { objects: 300_000, bytes: 4 << 30, pages: 20_000, time: Duration::from_secs(900) };
-/// How many requests are under way at most: more at once only wait.
+/// The maximum number of concurrent requests: more would only wait.
 pub(crate) const AT_ONCE: usize = 2;
-/// How long an answer may take.
+/// The time limit for an answer.
 const CALL: Duration = Duration::from_secs(60);
-/// How long it may take to connect.
+/// The time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How often a request is sent at most while the API server is busy, and while it fails.
+/// The maximum number of attempts while the API server is busy, and while requests fail.
 const TRIES_WHILE_BUSY: u32 = 10;
 const TRIES: u32 = 3;
-/// How often a list begins anew at most, because the API server no longer has the rest of it.
+/// The maximum number of times that a list starts again because the API server no longer has the
+/// rest.
 const BEGINNINGS: u32 = 3;
-/// The pause if the API server names none, and the longest.
+/// The pause if the API server specifies none, and the longest pause.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// What to tell the user while the API server asks to wait.
+/// The message for the user while the API server asks to wait.
 pub(crate) const THROTTLED: &str = "throttled: the API server asks to wait";
 
-/// A request, or why there is none.
+/// A request, or the reason why it cannot be built.
 pub(crate) type Call = Result<Request<Vec<u8>>, core::request::Error>;
 
-/// A client for commands that run once. It is for one thread.
+/// A client for commands that run once, on one thread.
 pub(crate) struct Reader {
     client: Client,
-    /// Where the API server is.
+    /// The URL of the API server.
     url: String,
-    /// Why it can no longer be reached. It is then not asked again.
+    /// The reason why the API server can no longer be reached. No further requests are sent then.
     lost: RefCell<Option<String>>,
     turns: Semaphore,
-    /// No request is sent before.
+    /// The time before which no request is sent.
     not_before: Cell<Option<Instant>>,
     /// Called when the API server first asks to wait.
     on_busy: Cell<Option<Box<dyn FnOnce()>>>,
 }
 
-/// A list, and what of it is asked for.
+/// A list, and the requested part of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct List {
     /// The path of the collection.
     pub(crate) path: String,
-    /// Whether only the metadata of its objects is asked for.
+    /// Whether to request only the metadata of the objects.
     pub(crate) is_bare: bool,
-    /// A selector of labels, and one of fields.
+    /// A label selector and a field selector.
     pub(crate) labels: Option<Cow<'static, str>>,
     pub(crate) fields: Option<&'static str>,
 }
 
 impl Reader {
-    /// Connects with the kubeconfig, or as a pod of the cluster. `command` is for the log of the API
-    /// server. `on_busy` is called if the API server asks to wait, once.
+    /// Connects with the kubeconfig, or as a pod of the cluster. `command` is for the log of the
+    /// API server. `on_busy` is called once, if the API server asks to wait.
     ///
     /// # Errors
-    /// When there is neither a usable kubeconfig nor a service account.
+    /// Returns an error if there is neither a usable kubeconfig nor a service account.
     pub(crate) async fn connect(
         context: Option<&str>,
         command: &str,
@@ -98,7 +99,7 @@ impl Reader {
         let mut config = configuration(context).await?;
         let agent = format!("setguard-{command}/{}", env!("CARGO_PKG_VERSION"));
         config.headers.push((USER_AGENT, HeaderValue::try_from(agent)?));
-        // It would repeat a request fifteen times.
+        // By default the client would repeat a request fifteen times.
         config.default_retry = false;
         config.connect_timeout = Some(CONNECT);
         Ok(Reader {
@@ -111,31 +112,31 @@ impl Reader {
         })
     }
 
-    /// The namespace of the kubeconfig.
+    /// Returns the namespace of the kubeconfig.
     pub(crate) fn default_namespace(&self) -> &str {
         self.client.default_namespace()
     }
 
-    /// The release of the API server, and its feature gates if they may be read.
+    /// Returns the release of the API server, and its feature gates if they may be read.
     pub(crate) async fn release(&self) -> Result<Release, Problem> {
         let mut release = release::parse(&self.get("/version").await?)?;
         release.gates = release::gates(&self.client, CALL).await.unwrap_or_default();
         Ok(release)
     }
 
-    /// The answer to a GET of this path.
+    /// Returns the answer to a GET of this path.
     pub(crate) async fn get(&self, path: &str) -> Result<String, Problem> {
         let request = Request::get(path).body(Vec::new());
         self.call(request.map_err(core::request::Error::BuildRequest), LARGEST_PAGE).await
     }
 
-    /// The answer to a request.
+    /// Returns the answer to a request.
     pub(crate) async fn send(&self, request: Call) -> Result<String, Problem> {
         self.call(request, LARGEST_PAGE).await
     }
 
-    /// Lists page by page. `on_page` gets the JSON of the objects, without `apiVersion` and `kind`. It may
-    /// get an object again, newer.
+    /// Lists page by page. `on_page` gets the JSON of the objects, without `apiVersion` and `kind`.
+    /// A page may repeat an object in a newer version.
     pub(crate) async fn list(
         &self,
         list: &List,
@@ -181,7 +182,7 @@ impl Reader {
         }
     }
 
-    /// Sends a request when it is its turn, and again if there is hope.
+    /// Sends a request when the limits allow it, and repeats it while a retry can help.
     async fn call(&self, request: Call, most: usize) -> Result<String, Problem> {
         let request = request.map_err(Problem::failed)?;
         let _turn = self.turns.acquire().await.map_err(Problem::failed)?;
@@ -208,7 +209,7 @@ impl Reader {
                 outcome => return outcome,
             };
             tries += 1;
-            // For all requests: what hinders one hinders the others.
+            // The pause applies to all requests: the cause of one delay also delays the others.
             self.not_before.set(Some(Instant::now() + pause.min(LONGEST_PAUSE)));
         }
     }
@@ -222,13 +223,14 @@ impl Reader {
     }
 }
 
-/// How to reach the cluster: with this context of the kubeconfig, with its current one, or as a pod.
+/// Returns the configuration of the client: with this context of the kubeconfig, with its current
+/// context, or as a pod.
 async fn configuration(context: Option<&str>) -> anyhow::Result<Config> {
     const UNUSABLE: &str = "no usable kubeconfig";
     let Some(name) = context else {
-        // The error tells of both ways, and names its cause twice.
+        // The error lists both attempts, and its cause twice.
         return Config::infer().await.map_err(|error| match error.source() {
-            Some(source) => anyhow!("{UNUSABLE}: {source}; and this is no pod of a cluster"),
+            Some(source) => anyhow!("{UNUSABLE}: {source}; and this is not a pod of a cluster"),
             None => anyhow!("{UNUSABLE}: {error}"),
         });
     };

@@ -1,4 +1,4 @@
-//! Which release of Kubernetes the API server is, and which feature gates are on.
+//! The release of Kubernetes that the API server has, and its feature gates.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -18,29 +18,29 @@ const LARGEST_VERSION: usize = 64 << 10;
 /// The metric of the API server that has a line for each feature gate.
 const GATE_METRIC: &str = "kubernetes_feature_enabled{";
 
-/// What to ask the API server for.
+/// The information to request from the API server.
 #[derive(Clone, Copy, Debug)]
 pub struct Discover {
-    /// Its feature gates too.
+    /// Whether to request the feature gates too.
     pub gates: bool,
 }
 
-/// What the API server said.
+/// The answer of the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// Its release; the nearest that setguard knows, if it knows that of the API server not.
+    /// The release, or the nearest release that setguard knows.
     pub version: Version,
-    /// As the API server calls it, such as `v1.36.2`.
+    /// The API server's own name for the release, such as `v1.36.2`.
     pub reported: String,
-    /// Its minor version.
+    /// The minor version.
     minor: u32,
-    /// Its feature gates; none if they were not asked for or cannot be read.
+    /// The feature gates; empty if they were not requested or cannot be read.
     pub gates: BTreeMap<String, bool>,
 }
 
 impl Release {
-    /// Whether it streams lists. Kubernetes: the feature gate `WatchList`, which is on by default in
-    /// 1.32 and from 1.34 on.
+    /// Returns whether the API server streams lists. Kubernetes: the feature gate `WatchList`,
+    /// which is on by default in 1.32 and from 1.34 on.
     pub(super) fn streams_lists(&self) -> bool {
         self.gates.get("WatchList").copied().unwrap_or(self.minor == 32 || self.minor >= 34)
     }
@@ -55,19 +55,19 @@ struct Answer {
     git_version: String,
 }
 
-/// Asks again and again.
+/// Repeats the request for the release.
 pub(super) struct Discovery {
     client: Client,
     times: Times,
     discover: Discover,
     last: Option<Release>,
-    /// What the log said last about a failure.
-    told: [Option<String>; 2],
+    /// The last failures in the log, so that each is logged once.
+    logged: [Option<String>; 2],
 }
 
 impl Discovery {
     pub(super) const fn new(client: Client, times: Times, discover: Discover) -> Self {
-        Discovery { client, times, discover, last: None, told: [None, None] }
+        Discovery { client, times, discover, last: None, logged: [None, None] }
     }
 
     /// Waits until it is time to ask again.
@@ -76,25 +76,25 @@ impl Discovery {
         sleep(if failed { self.times.release / 10 } else { self.times.release }).await;
     }
 
-    /// What the API server says, if it is something new.
+    /// Returns the answer of the API server, if it has changed.
     pub(super) async fn ask(&mut self) -> Option<Release> {
         let mut release = match self.version().await {
             Ok(release) => release,
             Err(problem) => {
-                self.tell(0, &problem, "cannot ask the API server for its release");
+                self.log(0, &problem, "cannot ask the API server for its release");
                 return None;
             }
         };
-        self.told[0] = None;
+        self.logged[0] = None;
         if self.discover.gates {
             match gates(&self.client, self.times.call).await {
                 Ok(gates) => {
-                    self.told[1] = None;
+                    self.logged[1] = None;
                     release.gates = gates;
                 }
                 Err(problem) => {
-                    self.tell(1, &problem, "cannot read the feature gates of the API server");
-                    // What was read before is still the best that is known.
+                    self.log(1, &problem, "cannot read the feature gates of the API server");
+                    // The gates of the last successful read are still the best known.
                     let last = self.last.as_ref().filter(|it| it.reported == release.reported);
                     release.gates = last.map(|it| it.gates.clone()).unwrap_or_default();
                 }
@@ -107,11 +107,11 @@ impl Discovery {
         Some(release)
     }
 
-    fn tell(&mut self, what: usize, problem: &Problem, message: &'static str) {
+    fn log(&mut self, what: usize, problem: &Problem, message: &'static str) {
         let why = problem.to_string();
-        if self.told[what].as_ref() != Some(&why) {
+        if self.logged[what].as_ref() != Some(&why) {
             tracing::warn!(why, "{message}");
-            self.told[what] = Some(why);
+            self.logged[what] = Some(why);
         }
     }
 
@@ -133,7 +133,7 @@ pub(super) async fn gates(
     let read = async {
         while let Some(line) = lines.next().await {
             let gate = gate(&line.map_err(Problem::failed)?);
-            // They follow each other, and much more comes after them.
+            // The lines are consecutive, and a long text follows them.
             if gate.is_none() && !gates.is_empty() {
                 break;
             }

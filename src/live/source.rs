@@ -19,20 +19,20 @@ use super::{
 };
 use crate::inventory::relist::Relist;
 
-/// How many objects are asked for at once.
+/// The number of objects in a page.
 const PAGE: u32 = 100;
-/// The largest page. If a page is larger, fewer objects are asked for, down to one.
+/// The largest page. If a page is larger, fewer objects are requested, down to one.
 const LARGEST_PAGE: usize = 4 << 20;
 /// The largest page of one object.
 const LARGEST_OBJECT: usize = 16 << 20;
-/// The most that a list may have: five times what the view is made for.
+/// The limit for a list: five times the size that the view is made for.
 const MOST_OBJECTS: usize = 100_000;
 const MOST_BYTES: usize = 2 << 30;
 const MOST_PAGES: usize = 10_000;
-/// How much of an error the log shows.
+/// The maximum length of an error in the log.
 const LONGEST_MESSAGE: usize = 300;
 
-/// What is followed, and how far it was followed.
+/// A source, and the version up to which it was followed.
 pub(super) struct Source {
     live: Arc<Live>,
     index: usize,
@@ -40,14 +40,14 @@ pub(super) struct Source {
     client: Client,
     request: Request,
     plan: Arc<Plan>,
-    /// The version up to which everything is known.
+    /// The version up to which all changes are known.
     version: Option<String>,
-    /// Until when lists of this kind are asked for in pages.
+    /// The time until which lists of this kind are requested in pages.
     pages_until: Option<Instant>,
     /// Whether the last watch failed.
     has_failed: bool,
-    /// Whether the log says that something is wrong.
-    told: bool,
+    /// Whether a problem was logged.
+    has_logged: bool,
 }
 
 impl Source {
@@ -64,11 +64,11 @@ impl Source {
             version,
             pages_until,
             has_failed: false,
-            told: false,
+            has_logged: false,
         }
     }
 
-    /// Never returns.
+    /// Follows the source for ever.
     pub(super) async fn run(mut self) {
         let times = self.live.times().clone();
         sleep(chance(times.jitter)).await;
@@ -76,14 +76,14 @@ impl Source {
         loop {
             let (begun, watching) = (Instant::now(), self.version.is_some());
             let outcome = self.follow().await;
-            // A server that ends each watch at once is not asked again and again.
+            // A server that ends each watch immediately is not called in a tight loop.
             let lasted = watching && begun.elapsed() > backoff.shortest() * 4;
             if lasted {
                 backoff.reset();
             }
             match outcome {
                 Ok(()) => {
-                    // A list alone is not all that has to work.
+                    // A list alone does not show that the watch works.
                     if !self.has_failed {
                         self.recovered();
                     }
@@ -111,7 +111,7 @@ impl Source {
         }
     }
 
-    /// One watch, or a list.
+    /// Does one watch, or a list.
     async fn follow(&mut self) -> Result<(), Problem> {
         if self.version.is_some() {
             let outcome = self.watch().await;
@@ -144,8 +144,8 @@ impl Source {
         }
     }
 
-    /// Asks for pages from now on, because a streaming list failed, as the reflector of client-go does.
-    /// Without an error the list begins at once.
+    /// Requests pages from now on, because a streaming list failed, as the reflector of client-go
+    /// does. Without an error the list starts immediately.
     fn ask_for_pages(&mut self, problem: Problem) -> Result<(), Problem> {
         let pause = self.live.times().pages;
         let (everybody, why) = match problem {
@@ -174,7 +174,7 @@ impl Source {
         Ok(())
     }
 
-    /// Counts what a list has.
+    /// Starts counting the objects of a list.
     fn count(&self) -> Count {
         let time = self.live.times().list + self.live.times().bookmark;
         Bounds { objects: MOST_OBJECTS, bytes: MOST_BYTES, pages: MOST_PAGES, time }.begin()
@@ -211,7 +211,8 @@ impl Source {
         }
     }
 
-    /// Lists with a watch that sends what there is first, and returns the version of the list.
+    /// Lists with a watch that first sends the existing objects, and returns the version of the
+    /// list.
     async fn stream(&mut self, relist: &mut Relist) -> Result<Option<String>, Problem> {
         let times = self.live.times().clone();
         let params = WatchParams {
@@ -232,7 +233,7 @@ impl Source {
             };
             count.add(1, line.len())?;
             match message::event(&line).map_err(Problem::failed)? {
-                // With an etcd before 3.5.13 it cannot say when the list is complete.
+                // With an etcd before 3.5.13 the API server cannot tell when the list is complete.
                 Some(Event::Failed(status)) if status.code >= 500 => {
                     let why = format!("{}: {}", status.code, status.message);
                     return Err(Problem::Refused(why));
@@ -246,15 +247,15 @@ impl Source {
                 Some(Event::Bookmark { version, complete: true }) => {
                     return Ok(Some(version.into_owned()));
                 }
-                // The list has not said yet that the object was there.
+                // The list may not have contained the object yet.
                 Some(Event::Deleted(meta)) => self.live.deleted(self.index, &meta),
                 Some(Event::Bookmark { complete: false, .. }) | None => {}
             }
         }
     }
 
-    /// Watches from the version that is known. If nothing comes that confirms what is known, the kind
-    /// is listed next: the response alone is no sign of life.
+    /// Watches from the known version. If no event confirms the known state, the kind is listed
+    /// next: the response alone does not prove that the watch works.
     async fn watch(&mut self) -> Result<(), Problem> {
         let times = self.live.times().clone();
         let (lasts, dead) = if self.live.is_broken(self.index) {
@@ -292,7 +293,7 @@ impl Source {
         outcome
     }
 
-    /// Takes in an event of a watch. Returns whether it confirms what is known.
+    /// Applies an event of a watch. Returns whether the event confirms the known state.
     fn take(&mut self, line: &str) -> Result<bool, Problem> {
         let version = match message::event(line).map_err(Problem::failed)? {
             None => return Ok(false),
@@ -322,7 +323,7 @@ impl Source {
     }
 
     fn recovered(&mut self) {
-        if std::mem::take(&mut self.told) {
+        if std::mem::take(&mut self.has_logged) {
             tracing::info!(kind = self.name, "the API server can be followed again");
         }
     }
@@ -330,7 +331,7 @@ impl Source {
     fn forbidden(&mut self, why: &str) {
         self.live.forget(self.index);
         self.version = None;
-        if !std::mem::replace(&mut self.told, true) {
+        if !std::mem::replace(&mut self.has_logged, true) {
             tracing::warn!(
                 kind = self.name,
                 why = clip(why),
@@ -342,7 +343,7 @@ impl Source {
     fn too_long(&mut self, why: &str) {
         self.live.broken(self.index);
         self.version = None;
-        if !std::mem::replace(&mut self.told, true) {
+        if !std::mem::replace(&mut self.has_logged, true) {
             tracing::warn!(
                 kind = self.name,
                 why = clip(why),
@@ -353,7 +354,7 @@ impl Source {
 
     fn failed(&mut self, problem: &Problem) {
         let why = clip(&problem.to_string());
-        if std::mem::replace(&mut self.told, true) {
+        if std::mem::replace(&mut self.has_logged, true) {
             tracing::debug!(kind = self.name, why, "still cannot follow the API server");
         } else {
             tracing::warn!(kind = self.name, why, "cannot follow the API server; trying again");
@@ -361,12 +362,12 @@ impl Source {
     }
 }
 
-/// A duration as the API server takes it.
+/// Returns a duration in the unit of the API server.
 fn whole_seconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_secs()).unwrap_or(u32::MAX).max(1)
 }
 
-/// The beginning of a message. The log escapes what it must not contain.
+/// Returns the beginning of a message. The log escapes control characters.
 fn clip(text: &str) -> String {
     text.get(..text.floor_char_boundary(LONGEST_MESSAGE)).unwrap_or_default().to_owned()
 }

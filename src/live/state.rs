@@ -1,4 +1,4 @@
-//! What the view knows, and since when.
+//! The known state of the cluster, and its age.
 
 use std::{
     fmt,
@@ -27,67 +27,69 @@ use crate::inventory::{
     view::{Freshness, View},
 };
 
-/// The cluster as it is now.
+/// The current state of the cluster.
 #[derive(Debug)]
 pub struct Live {
     times: Times,
     kinds: Vec<&'static Watched>,
     sources: Vec<SourceState>,
-    /// What is being changed. Only the tasks that watch take this lock.
+    /// The inventory that is being changed. Only the tasks that watch take this lock.
     working: Mutex<Inventory>,
-    /// What requests see.
+    /// The snapshot that requests see.
     published: ArcSwap<View>,
     started: Instant,
     started_at: Timestamp,
-    /// The namespaces that are watched, if not all are.
+    /// The watched namespaces, unless all are watched.
     namespaces: Option<Arc<[String]>>,
 }
 
-/// What is known of one source: of a kind, in one namespace or in all.
+/// The state of one source: of a kind, in one namespace or in all.
 #[derive(Debug)]
 struct SourceState {
     watched: &'static Watched,
     namespace: Option<String>,
-    /// When the last sign of life arrived, in milliseconds since the start. [`NEVER`] as long as
-    /// the source was not listed.
+    /// The time of the last sign of life, in milliseconds since the start. [`NEVER`] until the
+    /// source was listed.
     seen: AtomicU64,
-    /// Whether nothing that was seen counts as current, because the watch broke since.
+    /// Whether the watch broke after the last sign of life, so that the known state does not count
+    /// as current.
     is_broken: AtomicBool,
 }
 
 /// The time of a source that was not listed.
 const NEVER: u64 = u64::MAX;
 
-/// How the view of a kind stands.
+/// The state of the view for a kind.
 #[derive(Clone, Copy, Debug)]
 pub struct KindState {
     /// The kind.
     pub kind: Kind,
-    /// How long ago the last sign of life was. `None` if the kind was not listed.
+    /// The time since the last sign of life. `None` if the kind was not listed.
     pub silent: Option<Duration>,
-    /// How far rules rely on it.
+    /// The degree to which rules rely on the kind.
     pub freshness: Freshness,
-    /// How many objects of it are held.
+    /// The number of objects of the kind.
     pub objects: usize,
 }
 
-/// What the sources share.
+/// The state that the sources share.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Whoever lists holds this, so that no two kinds are listed at one time.
+    /// A permit is held while listing, so that no two kinds are listed at one time.
     pub(super) turn: Semaphore,
-    /// From when on lists are asked for as streams. `None` if the API server has no such lists.
+    /// The time from which lists are requested as streams. `None` if the API server has no such
+    /// lists.
     pub(super) streaming: Mutex<Option<tokio::time::Instant>>,
 }
 
 impl Plan {
-    /// Whether the API server is asked to stream a list now.
+    /// Returns whether the API server is asked to stream a list now.
     pub(super) fn is_streaming(&self) -> bool {
         let from = *self.streaming.lock().unwrap_or_else(PoisonError::into_inner);
         from.is_some_and(|from| from <= tokio::time::Instant::now())
     }
 
-    /// Asks for pages for this long.
+    /// Requests pages for this long.
     pub(super) fn pause_streaming(&self, pause: Duration) {
         let mut streaming = self.streaming.lock().unwrap_or_else(PoisonError::into_inner);
         *streaming = Some(tokio::time::Instant::now() + pause);
@@ -95,7 +97,7 @@ impl Plan {
 }
 
 impl Live {
-    /// A view with nothing in it. It stays so until it is started.
+    /// Creates an empty view, which stays empty until it is started.
     pub fn new(args: &InventoryArgs) -> Arc<Self> {
         let mut namespaces = args.inventory_namespaces.clone();
         namespaces.sort();
@@ -125,17 +127,17 @@ impl Live {
         })
     }
 
-    /// A view that stays empty.
+    /// Creates a view that stays empty.
     pub fn off() -> Arc<Self> {
         Live::new(&InventoryArgs { inventory: Mode::Off, ..InventoryArgs::default() })
     }
 
-    /// Whether anything is watched.
+    /// Returns whether anything is watched.
     pub fn is_on(&self) -> bool {
         !self.sources.is_empty()
     }
 
-    /// The view as it is now, if there is one. Waits for nothing.
+    /// Returns the current view, if there is one, without waiting.
     pub fn view(&self) -> Option<Arc<View>> {
         self.is_on().then(|| self.current())
     }
@@ -145,14 +147,14 @@ impl Live {
         if self.kinds.iter().all(|it| view.freshness(it.kind) == self.freshness(it.kind, now)) {
             return view;
         }
-        // A kind became stale, or is current again.
+        // The freshness of a kind has changed.
         let current = Arc::new(self.with_freshness(view.inventory.clone()));
-        // Unless something newer was published meanwhile.
+        // A newer view that was published in the meantime stays.
         self.published.compare_and_swap(&view, current.clone());
         current
     }
 
-    /// How each kind stands.
+    /// Returns the state of each kind.
     pub fn kinds(&self) -> Vec<KindState> {
         let view = self.current();
         let state = |watched: &&'static Watched| KindState {
@@ -164,17 +166,17 @@ impl Live {
         self.kinds.iter().map(state).collect()
     }
 
-    /// About how many bytes the objects take.
+    /// Returns the approximate number of bytes that the objects take.
     pub fn bytes(&self) -> usize {
         self.published.load().inventory.bytes()
     }
 
-    /// When the source of a kind with the oldest sign of life had that, in milliseconds since the
-    /// start. `None` if one of them was not listed.
+    /// Returns the oldest sign of life among the sources of a kind, in milliseconds since the
+    /// start. `None` if one of the sources was not listed.
     fn seen_at(&self, kind: Kind) -> Option<u64> {
         let sources = self.sources.iter().filter(|it| it.watched.kind == kind);
         let seen = sources.map(|it| it.seen.load(SeqCst)).map(|it| (it != NEVER).then_some(it));
-        // `None` is the least.
+        // `None` sorts first.
         seen.min()?
     }
 
@@ -214,12 +216,12 @@ impl Live {
         &self.times
     }
 
-    /// How many sources there are. They have the indexes up to this number.
+    /// Returns the number of sources. Their indexes are the numbers below it.
     pub(super) fn sources(&self) -> usize {
         self.sources.len()
     }
 
-    /// The name of a source for the log.
+    /// Returns the name of a source for the log.
     pub(super) fn name(&self, index: usize) -> String {
         let SourceState { watched, namespace, .. } = &self.sources[index];
         match namespace {
@@ -228,7 +230,7 @@ impl Live {
         }
     }
 
-    /// The path of a source on the API server.
+    /// Returns the path of a source on the API server.
     pub(super) fn path(&self, index: usize) -> String {
         let SourceState { watched, namespace, .. } = &self.sources[index];
         watched.path(namespace.as_deref())
@@ -238,7 +240,8 @@ impl Live {
         self.sources[index].watched.kind
     }
 
-    /// A sign of life: what is known of this source is current. It counts once it was listed.
+    /// Records a sign of life: the known state of this source is current. It counts once the source
+    /// was listed.
     pub(super) fn seen(&self, index: usize) {
         let SourceState { seen, is_broken, .. } = &self.sources[index];
         if seen.load(SeqCst) != NEVER {
@@ -247,7 +250,8 @@ impl Live {
         }
     }
 
-    /// The watch broke. Until the next sign of life, what is known of this source is not current.
+    /// Records that the watch broke. Until the next sign of life, the known state of this source is
+    /// not current.
     pub(super) fn broken(&self, index: usize) {
         self.sources[index].is_broken.store(true, SeqCst);
     }
@@ -256,18 +260,18 @@ impl Live {
         self.sources[index].is_broken.load(SeqCst)
     }
 
-    /// Whether the objects of at least one kind are known.
+    /// Returns whether the objects of at least one kind are known.
     pub(super) fn knows_any(&self) -> bool {
         let now = self.now();
         self.kinds.iter().any(|it| self.freshness(it.kind, now) != Freshness::Unknown)
     }
 
-    /// In milliseconds since the start.
+    /// Returns the time in milliseconds since the start.
     fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(NEVER - 1)
     }
 
-    /// A list begins. Until it is complete, what was known remains.
+    /// Starts a list. Until the list is complete, the previous state remains.
     pub(super) fn begin(&self, index: usize) -> Relist {
         let SourceState { watched, namespace, .. } = &self.sources[index];
         let working = self.lock();
@@ -277,7 +281,7 @@ impl Live {
         }
     }
 
-    /// The list is complete: what was not in it is gone.
+    /// Completes a list: objects that were not in it are gone.
     pub(super) fn complete(&self, index: usize, relist: Relist) {
         let mut working = self.lock();
         relist.finish(&mut working);
@@ -286,7 +290,7 @@ impl Live {
         self.publish(&working);
     }
 
-    /// The list is given up: what came with it is forgotten.
+    /// Gives up a list: objects that came only with it are forgotten.
     pub(super) fn give_up(&self, relist: Relist) {
         let mut working = self.lock();
         if relist.undo(&mut working) {
@@ -294,7 +298,7 @@ impl Live {
         }
     }
 
-    /// Nothing is known of this source any more.
+    /// Forgets all objects of this source.
     pub(super) fn forget(&self, index: usize) {
         let relist = self.begin(index);
         let mut working = self.lock();
@@ -310,7 +314,7 @@ impl Live {
         if let Some(item) = Item::read(kind, object) {
             relist.put(&mut working, item);
         } else if let Ok(meta) = message::meta(object) {
-            // What was known of it is better than to say that it is missing.
+            // The previous state of the object is better than reporting it as missing.
             relist.keep(&working, kind, &meta.namespace, &meta.name);
         }
     }
@@ -322,12 +326,12 @@ impl Live {
         }
     }
 
-    /// An object is gone.
+    /// Removes a deleted object.
     pub(super) fn deleted(&self, index: usize, meta: &Meta<'_>) {
         self.change(|inventory| inventory.remove(self.kind(index), &meta.namespace, &meta.name));
     }
 
-    /// Changes what is known, and shows it to requests if it did change.
+    /// Changes the inventory, and publishes it if it did change.
     fn change(&self, change: impl FnOnce(&mut Inventory) -> bool) {
         let mut working = self.lock();
         if change(&mut working) {

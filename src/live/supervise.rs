@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use super::backoff::Backoff;
 
-/// Runs what never should end, and runs it again if it ends or panics.
+/// Runs a task that should never end, and restarts it if it ends or panics.
 pub(super) async fn forever<F>(what: String, mut backoff: Backoff, start: impl Fn() -> F)
 where
     F: Future<Output = ()> + Send + 'static,

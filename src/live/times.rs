@@ -1,4 +1,4 @@
-//! How long the view waits for what.
+//! The timeouts and intervals of the view.
 
 use std::time::Duration;
 
@@ -7,40 +7,41 @@ use super::backoff::Backoff;
 /// All times of the view.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
-    /// How long a watch lasts. The API server ends it, in whole seconds.
+    /// The duration of a watch. The API server ends it, in whole seconds.
     pub(super) watch: Duration,
-    /// After this time a watch that was not ended is dead: nobody is there any more.
+    /// The time after which a watch that was not ended is dead: the other end is gone.
     pub(super) dead: Duration,
-    /// How long one call may take, and a page of a list.
+    /// The time limit for one call, and for a page of a list.
     pub(super) call: Duration,
-    /// How long a streaming list may take.
+    /// The time limit for a streaming list.
     pub(super) list: Duration,
-    /// How long it may be silent before it is complete.
+    /// The longest silence of a streaming list before it is complete.
     pub(super) bookmark: Duration,
-    /// How long the first watch after a break lasts: the API server sends a bookmark before it ends.
+    /// The duration of the first watch after a break: the API server sends a bookmark before it
+    /// ends.
     pub(super) probe: Duration,
-    /// After this time such a watch that was not ended is dead.
+    /// The time after which such a watch that was not ended is dead.
     pub(super) probe_dead: Duration,
-    /// How long lists are asked for in pages after a streaming list failed.
+    /// The time for which lists are requested in pages after a streaming list failed.
     pub(super) pages: Duration,
-    /// How long nothing at all is known before the log says so.
+    /// The time without any known kind after which the log reports it.
     pub(super) blind: Duration,
-    /// Without a sign of life for this long, the view of a kind is stale.
+    /// The time without a sign of life after which the view of a kind is stale.
     pub(super) stale: Duration,
-    /// Without a sign of life for this long, the view of a kind is worth nothing.
+    /// The time without a sign of life after which the view of a kind is worthless.
     pub(super) unknown: Duration,
-    /// The pause before a kind is tried again that the API server forbids.
+    /// The pause before the next attempt to read a kind that the API server forbids.
     pub(super) forbidden: Duration,
     /// The longest random delay at the start, so that replicas do not all list at once.
     pub(super) jitter: Duration,
-    /// How often the release is asked for.
+    /// The interval between two requests for the release.
     pub(super) release: Duration,
     shortest_pause: Duration,
     longest_pause: Duration,
 }
 
 impl Times {
-    /// The usual times, divided by a number.
+    /// Returns the usual times, divided by a number.
     pub(super) fn divided_by(divisor: u32) -> Self {
         let divisor = divisor.max(1);
         let seconds = |seconds| Duration::from_secs(seconds) / divisor;
@@ -64,7 +65,7 @@ impl Times {
         }
     }
 
-    /// The pauses between attempts.
+    /// Returns the pauses between attempts.
     pub(super) fn backoff(&self) -> Backoff {
         Backoff::new(self.shortest_pause, self.longest_pause)
     }

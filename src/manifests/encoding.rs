@@ -22,7 +22,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<String, usize> {
     }
 }
 
-/// Whether something in a line has been replaced that is not in a comment.
+/// Returns whether something in a line has been replaced that is not in a comment.
 fn is_damaged(line: &str) -> bool {
     line.find(char::REPLACEMENT_CHARACTER).is_some_and(|at| {
         let before = line.get(..at).unwrap_or_default();

@@ -63,8 +63,8 @@ impl Fence {
         Fence(fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()))
     }
 
-    /// Whether a path leads to something in the folder that isn't hidden. `visible` are hidden names
-    /// that may be read all the same.
+    /// Returns whether a path leads to something in the folder that isn't hidden. `visible` are
+    /// hidden names that may be read all the same.
     pub(crate) fn has(&self, path: &Path, visible: &[&str]) -> bool {
         let is_visible = |name: &OsStr| {
             !name.as_encoded_bytes().starts_with(b".") || visible.iter().any(|it| name == *it)

@@ -22,7 +22,7 @@ pub(crate) struct Layout {
 const MAX_NAMED: usize = 5;
 
 impl Layout {
-    /// Whether the layout depends on what is in a file.
+    /// Returns whether the layout depends on what is in a file.
     pub(crate) fn is_about(path: &Path) -> bool {
         is_chart(path) || is_kustomization(path)
     }
@@ -48,7 +48,7 @@ impl Layout {
         layout
     }
 
-    /// Whether a file in a folder is no manifest.
+    /// Returns whether a file in a folder is no manifest.
     pub(crate) fn skips(&self, file: &Path) -> bool {
         if !self.parts.is_empty() && self.parts.contains(&clean(file)) {
             return true;
@@ -102,7 +102,8 @@ fn is_kustomization(path: &Path) -> bool {
     path.file_name().is_some_and(|name| names.iter().any(|it| name == *it))
 }
 
-/// Whether Helm reads a file of a chart, given by its path in the chart, and it is no plain manifest.
+/// Returns whether Helm reads a file of a chart, given by its path in the chart, and it is no plain
+/// manifest.
 fn is_of_chart(path: &Path) -> bool {
     let first = path.iter().next().and_then(|name| name.to_str()).unwrap_or_default();
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -29,13 +29,13 @@ impl Namespaces {
         }
     }
 
-    /// Whether a text may contain a namespace with the label. The label is rare, and without it
-    /// nothing needs to be parsed.
+    /// Returns whether a text may contain a namespace with the label. The label is rare, and
+    /// without it nothing needs to be parsed.
     pub(crate) fn may_be_in(text: &str) -> bool {
         memchr::memmem::find(text.as_bytes(), CONTROL_PLANE_LABEL.as_bytes()).is_some()
     }
 
-    /// Whether a namespace has the label.
+    /// Returns whether a namespace has the label.
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains(name)
     }

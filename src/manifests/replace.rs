@@ -59,7 +59,7 @@ impl Replacement {
         fs::rename(&self.beside, &self.target)
     }
 
-    /// Whether the file still has the text that was read.
+    /// Returns whether the file still has the text that was read.
     fn is_current(&self) -> bool {
         self.old.as_ref().is_none_or(|old| fs::read(&self.target).is_ok_and(|now| now == *old))
     }

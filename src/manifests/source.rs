@@ -106,7 +106,7 @@ impl Source {
         }
     }
 
-    /// Whether the user named it, not only a folder above it.
+    /// Returns whether the user named it, not only a folder above it.
     pub(crate) const fn is_named(&self) -> bool {
         match self {
             Source::File(_) | Source::Stdin => true,
@@ -241,7 +241,7 @@ fn list_folder(folder: &Path, listing: &mut Listing) {
     listing.sources.extend(read.map(|file| file.map(Source::FileInFolder)));
 }
 
-/// Whether a file in a folder is read.
+/// Returns whether a file in a folder is read.
 pub(super) fn is_manifest(path: &Path) -> bool {
     let extension = path.extension().map(|it| it.to_ascii_lowercase());
     let extension = extension.as_ref().and_then(|it| it.to_str());

@@ -42,8 +42,8 @@ pub(crate) fn no_object(node: &Node<'_>) -> Option<Problem> {
     Some(problem)
 }
 
-/// Whether a node that is no object was probably meant as one. A file in a folder may be something
-/// else: the values of a chart, a patch, the configuration of a tool.
+/// Returns whether a node that is no object was probably meant as one. A file in a folder may be
+/// something else: the values of a chart, a patch, the configuration of a tool.
 pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
     match &node.value {
         Value::Map(entries) => {

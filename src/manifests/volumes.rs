@@ -31,13 +31,13 @@ pub fn add(storage: &mut Storage, text: &str) {
     }
 }
 
-/// Whether a text may contain any. They are rare beside workloads, and without them nothing needs to
-/// be parsed.
+/// Returns whether a text may contain any. They are rare beside workloads, and without them nothing
+/// needs to be parsed.
 pub(crate) fn may_be_in(text: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), b"PersistentVolume").is_some()
 }
 
-/// Whether an access mode of a claim allows pods on several nodes.
+/// Returns whether an access mode of a claim allows pods on several nodes.
 fn is_shareable(spec: Option<&Node<'_>>) -> bool {
     let modes = spec.and_then(|spec| spec.get("accessModes")).map(|modes| &modes.value);
     let Some(Value::Seq(modes)) = modes else { return false };

@@ -234,14 +234,14 @@ const FEATURES: &[Feature] = &[
     },
 ];
 
-/// Whether the API server drops a feature's fields, unless the old spec uses it.
+/// Returns whether the API server drops a feature's fields, unless the old spec uses it.
 fn drops(feature: &Feature, cluster: &Cluster) -> bool {
     let exists =
         feature.gate != CONTAINER_RESTART_RULES || cluster.has(since::CONTAINER_RESTART_RULES);
     exists && !cluster.enabled(feature.gate)
 }
 
-/// Whether [`drop_disabled`] would drop anything if there were no old spec.
+/// Returns whether [`drop_disabled`] would drop anything if there were no old spec.
 pub(crate) fn uses_disabled(spec: &PodSpec, cluster: &Cluster) -> bool {
     FEATURES.iter().any(|feature| (feature.used)(spec) && drops(feature, cluster))
 }
@@ -277,19 +277,20 @@ pub(super) fn template<'a>(
     }
 }
 
-/// Whether an SELinux change policy is set.
+/// Returns whether an SELinux change policy is set.
 pub(crate) fn selinux_change_policy(spec: &PodSpec) -> bool {
     spec.security_context.as_ref().is_some_and(|c| c.se_linux_change_policy.is_some())
 }
 
-/// Whether a container's environment comes from a file.
+/// Returns whether a container's environment comes from a file.
 pub(crate) fn file_key_ref(spec: &PodSpec) -> bool {
     let mut sources =
         containers(spec).flat_map(|c| list(&c.env)).filter_map(|env| env.value_from.as_ref());
     sources.any(|source| source.file_key_ref.is_some())
 }
 
-/// Whether any container has restart rules or a restart policy that does not make it a sidecar.
+/// Returns whether any container has restart rules or a restart policy that does not make it a
+/// sidecar.
 pub(crate) fn container_restart_rules(spec: &PodSpec) -> bool {
     let rules = |c: &Container| !list(&c.restart_policy_rules).is_empty();
     let mut init = list(&spec.init_containers).iter();

@@ -42,8 +42,8 @@ impl KruiseSpec {
         self.update_strategy.as_ref()?.rolling_update.as_ref()
     }
 
-    /// Whether its ordinals may have gaps, or its pods are updated in another order than that of
-    /// their ordinals.
+    /// Returns whether its ordinals may have gaps, or its pods are updated in another order than
+    /// that of their ordinals.
     pub fn has_custom_order(&self) -> bool {
         self.reserve_ordinals.as_ref().is_some_and(|reserved| !reserved.is_empty())
             || self.rolling_update().is_some_and(|rolling| rolling.unordered_update.is_some())

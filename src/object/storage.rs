@@ -45,7 +45,7 @@ struct Spec {
     storage_class_name: Option<Box<str>>,
 }
 
-/// Whether an access mode of a claim allows pods on several nodes.
+/// Returns whether an access mode of a claim allows pods on several nodes.
 pub fn is_shareable(access_mode: &str) -> bool {
     matches!(access_mode, "ReadWriteMany" | "ReadOnlyMany")
 }
@@ -84,8 +84,8 @@ impl Storage {
         self.has_volumes_without_class = true;
     }
 
-    /// Whether pods on several nodes can use a claim. If one of the two objects sets no namespace,
-    /// they may meet in that of whoever applies them.
+    /// Returns whether pods on several nodes can use a claim. If one of the two objects sets no
+    /// namespace, they may meet in that of whoever applies them.
     pub fn can_share(&self, namespace: Option<&str>, claim: &str) -> bool {
         self.shareable.iter().any(|(its, name)| {
             let same = its.as_deref().zip(namespace).is_none_or(|(its, ours)| its == ours);
@@ -93,7 +93,7 @@ impl Storage {
         })
     }
 
-    /// Whether there is a volume without a storage class.
+    /// Returns whether there is a volume without a storage class.
     pub const fn has_volumes_without_class(&self) -> bool {
         self.has_volumes_without_class
     }

@@ -84,8 +84,8 @@ impl Weight {
     }
 }
 
-/// Whether an object is light however its braces and commas are meant. Nearly all objects are, and
-/// counting bytes takes a hundredth of the time that weighing takes.
+/// Returns whether an object is light however its braces and commas are meant. Nearly all objects
+/// are, and counting bytes takes a hundredth of the time that weighing takes.
 pub(crate) fn is_certainly_light(json: &str) -> bool {
     let count = |byte| memchr_iter(byte, json.as_bytes()).count();
     let objects = count(b'{') * (GROWTH * size_of::<Volume>() + MAP + ITEM);

@@ -215,7 +215,7 @@ impl Summary {
         }
     }
 
-    /// Whether there was nothing to judge.
+    /// Returns whether there was nothing to judge.
     pub(crate) const fn is_empty(&self) -> bool {
         self.objects + self.unreadable == 0
     }

@@ -48,7 +48,7 @@ impl PolicyUse {
         Some(PolicyUse { file, weakened, exceptions: policy.exceptions.len() })
     }
 
-    /// Whether less is reported than without the policy.
+    /// Returns whether less is reported than without the policy.
     pub(super) fn weakens(&self) -> bool {
         !self.weakened.is_empty() || self.exceptions > 0
     }

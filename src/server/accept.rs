@@ -32,21 +32,21 @@ use super::{
 
 /// An API server keeps up to 25 idle connections to a webhook, and a large control plane has five
 /// API servers; the rest is for bursts. The number also fits into the common default limit of 1,024
-/// open files. Beyond it, connections without a request give way to new ones.
+/// open files. Beyond the limit, connections without a request give way to new ones.
 const MAX_CONNECTIONS: usize = 512;
 
-/// How long a handshake may take. It is two packets each way.
+/// The limit for a handshake, which takes two packets each way.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pause after a failed accept, to give the cause time to clear.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a connection stays open at most after its client is no longer trusted: no review takes
-/// longer.
+/// The longest time that a connection stays open after its client is no longer trusted: no review
+/// takes longer.
 const DISTRUSTED_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The minimum time between two warnings about failed handshakes; the others are logged at debug
-/// level. A client that does not trust the certificate retries again and again.
+/// level. A client that does not trust the certificate keeps retrying.
 const WARN_SECONDS: u64 = 60;
 
 /// A listener, and everything that its connections need.
@@ -82,10 +82,10 @@ impl Acceptor {
         }
     }
 
-    /// The address of the listener.
+    /// Returns the address of the listener.
     ///
     /// # Errors
-    /// If the system does not report it.
+    /// Returns an error if the system does not report the address.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -103,8 +103,8 @@ impl Acceptor {
             let stream = match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    // Out of file descriptors, or the client disconnected while it was waiting:
-                    // neither is a reason to stop.
+                    // The process is out of file descriptors, or the client disconnected while it
+                    // was waiting: neither is a reason to stop.
                     tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
@@ -114,7 +114,7 @@ impl Acceptor {
             tokio::select! {
                 biased;
                 () = &mut stop => {
-                    // Dropping it now would reset it.
+                    // Dropping the stream now would reset it.
                     self.spawn(stream, self.connections.open_one_more());
                     break;
                 }
@@ -154,11 +154,11 @@ impl Acceptor {
                 Ok(stream) => {
                     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
                     let _http2 = http2.filter(|_| is_http2);
-                    // hyper would close an HTTP/1.1 connection that has not carried a request. Its
-                    // first answer will close it, and the server waits until then.
+                    // hyper would close an HTTP/1.1 connection that has not carried a request. The
+                    // first answer will close this connection, and the server waits for that.
                     let is_last = !is_http2 && app.phase() == Phase::Draining;
                     let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
-                    // As long as there is one, the server waits.
+                    // The server waits as long as a clone exists.
                     let _open = stop.clone();
                     let close = close(stop, is_last, trust, chain.to_vec());
                     protocols.serve(is_http2, stream, stalls, service, close).await;
@@ -173,7 +173,8 @@ impl Acceptor {
 }
 
 /// Completes when a connection has to close: when the server shuts down, unless this is one of the
-/// `last` connections, and when its client is no longer trusted. Says how long it may take.
+/// `last` connections, or when its client is no longer trusted. Returns the time limit for closing
+/// it.
 async fn close(
     mut stop: watch::Receiver<()>,
     is_last: bool,
@@ -181,7 +182,7 @@ async fn close(
     chain: Vec<CertificateDer<'static>>,
 ) -> Option<Duration> {
     tokio::select! {
-        // Also if it fails: then the server ends at once.
+        // An error means that the sender is gone, so the server ends immediately.
         _ = stop.changed(), if !is_last => None,
         () = trust.lost(&chain) => {
             tracing::info!("a connection closes, since its client is no longer trusted");
@@ -296,7 +297,7 @@ mod tests {
         let accepting = tokio::spawn(acceptor.run(async { stopped.await.unwrap_or_default() }));
 
         let stream = TcpStream::connect(address).await.unwrap();
-        // The runtime looks for new connections once in a while, and has only one thread here.
+        // The runtime looks for new connections only now and then, and has only one thread here.
         for _ in 0..1_000 {
             yield_now().await;
         }

@@ -19,17 +19,18 @@ use super::{
     metrics,
 };
 
-/// How many connections may be open. A probe and a scrape use one each, for some milliseconds.
+/// The maximum number of open connections. A probe and a scrape each use one, for a few
+/// milliseconds.
 const MAX_CONNECTIONS: usize = 64;
 
-/// How long a connection may be open; it carries one request.
+/// The maximum lifetime of a connection, which carries one request.
 const LIFETIME: Duration = Duration::from_secs(10);
 
-/// Serves the admin port until the process exits, on a thread of its own: the kubelet restarts a
+/// Serves the admin port on its own thread until the process exits: the kubelet restarts a
 /// container that does not answer, and reviews can keep every other thread busy.
 ///
 /// # Errors
-/// If the system has no thread for it, or cannot watch the port.
+/// Returns an error if the system cannot create the thread, or cannot watch the port.
 pub fn start(listener: TcpListener, app: Arc<App>) -> io::Result<()> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     listener.set_nonblocking(true)?;
@@ -47,8 +48,8 @@ async fn accept(listener: &tokio::net::TcpListener, router: &Router) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 open.retain(|connection| !connection.is_finished());
-                // The oldest gives way: a client that only holds connections cannot keep a probe
-                // out, and a probe has long been answered when it is the oldest.
+                // The oldest connection gives way: a client that only holds connections cannot keep
+                // a probe out, and a probe has been answered long before it is the oldest.
                 while open.len() >= MAX_CONNECTIONS {
                     open.pop_front().inspect(AbortHandle::abort);
                 }
@@ -84,8 +85,8 @@ pub fn router(app: Arc<App>) -> Router {
 /// The policy and a certificate from files are loaded before the server listens. A managed
 /// certificate comes later; until then, `waiting` has the reason.
 ///
-/// It does not depend on the view of the cluster, or a broken watch would take the webhook away.
-/// `?verbose` shows how the view stands.
+/// Readiness does not depend on the view of the cluster; otherwise a broken watch would take the
+/// webhook away. `?verbose` shows the state of the view.
 async fn readyz(State(app): State<Arc<App>>, uri: Uri) -> (StatusCode, String) {
     let (status, mut text) = readiness(&app);
     if uri.query().is_some_and(|query| {

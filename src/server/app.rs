@@ -18,11 +18,11 @@ use crate::{
     policy::Policy,
 };
 
-/// How many large reviews are judged at one time: so few that they, the bodies and what HTTP keeps
-/// fit into the memory limit of the chart together.
+/// The number of large reviews that are evaluated at a time. Together with the bodies and the
+/// buffers of HTTP, they fit into the memory limit of the chart.
 const LARGE_REVIEWS: usize = 3;
 
-/// The server's phase of life.
+/// The phase of the server's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
@@ -39,24 +39,25 @@ pub enum Phase {
 pub struct App {
     /// The policy in force, for the release of this cluster.
     pub policy: ArcSwap<Policy>,
-    /// What the policy in force was made of.
+    /// The parts from which the policy in force was built.
     parts: Mutex<Parts>,
-    /// The cluster as it is now.
+    /// The current state of the cluster.
     pub live: Arc<Live>,
     /// The metrics.
     pub metrics: Metrics,
-    /// Whether an API server calls.
+    /// Tracks whether an API server calls.
     pub(crate) calls: Calls,
     /// The memory for the bodies of requests.
     pub(crate) bodies: Budget,
-    /// Taken while a large review is judged. Each may take up to 24 MiB, so few are judged at once.
-    pub(crate) judging: Arc<Semaphore>,
+    /// A permit is held while a large review is evaluated. Each review may take up to 24 MiB, so
+    /// only a few run at a time.
+    pub(crate) evaluating: Arc<Semaphore>,
     phase: AtomicU8,
-    /// Why the server is not ready although it listens, if it is not.
+    /// The reason why the server is not ready although it listens, if there is one.
     waiting: ArcSwapOption<String>,
 }
 
-/// The policy as it was read, and what the API server says that it is.
+/// The policy as it was read, and the release that the API server reports.
 #[derive(Debug, Default)]
 struct Parts {
     policy: Policy,
@@ -74,12 +75,12 @@ impl Parts {
 }
 
 impl App {
-    /// The state of a server that starts with this policy, and sees nothing of the cluster.
+    /// Creates the state of a server that starts with this policy and does not see the cluster.
     pub fn new(policy: Policy) -> Arc<App> {
         App::with_view(policy, Live::off())
     }
 
-    /// The state of a server that starts with this policy and this view of the cluster.
+    /// Creates the state of a server that starts with this policy and this view of the cluster.
     pub fn with_view(policy: Policy, live: Arc<Live>) -> Arc<App> {
         let metrics = Metrics::with_view(&live);
         metrics.set_release(policy.cluster.version, ReleaseSource::of(&policy, None));
@@ -91,18 +92,19 @@ impl App {
             metrics,
             calls: Calls::default(),
             bodies: Budget::of_all(),
-            judging: Arc::new(Semaphore::new(LARGE_REVIEWS)),
+            evaluating: Arc::new(Semaphore::new(LARGE_REVIEWS)),
             phase: AtomicU8::new(Phase::Starting as u8),
             waiting: ArcSwapOption::empty(),
         })
     }
 
-    /// Takes a new policy.
+    /// Replaces the policy.
     pub fn set_policy(&self, policy: Policy) {
         self.change(|parts| parts.policy = policy);
     }
 
-    /// Takes what the API server says that it is. A policy that names a release goes before it.
+    /// Sets the release that the API server reports. A release that the policy names takes
+    /// precedence.
     pub fn set_release(&self, release: Release) {
         self.change(|parts| parts.release = Some(release));
     }
@@ -117,14 +119,14 @@ impl App {
                 kubernetes = %policy.cluster.version,
                 source = source.as_str(),
                 reported = parts.release.as_ref().map(|it| it.reported.as_str()),
-                "judging by this release"
+                "checking objects against this release"
             );
         }
         self.metrics.policy.set_fallback(policy.is_fallback);
         self.policy.store(Arc::new(policy));
     }
 
-    /// The current phase.
+    /// Returns the current phase.
     pub fn phase(&self) -> Phase {
         match self.phase.load(SeqCst) {
             phase if phase == Phase::Starting as u8 => Phase::Starting,
@@ -138,12 +140,13 @@ impl App {
         self.phase.store(phase as u8, SeqCst);
     }
 
-    /// Why the server is not ready although it listens: what is missing for its certificate.
+    /// Returns the reason why the server is not ready although it listens: a problem with its
+    /// certificate.
     pub fn waiting(&self) -> Option<Arc<String>> {
         self.waiting.load_full()
     }
 
-    /// Sets why the server is not ready, or `None` if it is.
+    /// Sets the reason why the server is not ready, or `None` if it is ready.
     pub fn set_waiting(&self, why: Option<String>) {
         self.waiting.store(why.map(Arc::new));
     }

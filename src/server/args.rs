@@ -60,7 +60,7 @@ pub struct ServeArgs {
         conflicts_with = "tls_cert"
     )]
     pub tls_san: Vec<String>,
-    // For tests.
+    // For tests only.
     /// Lifetime of the self-signed certificate; a new one is signed after two thirds of it
     #[arg(long, value_parser = duration::from_arg, default_value = "8760h", hide = true)]
     pub tls_self_signed_lifetime: Duration,
@@ -108,7 +108,7 @@ pub struct ServeArgs {
         value_parser = duration::from_arg
     )]
     pub grace_period: Duration,
-    // A change of a Secret or ConfigMap takes about a minute to reach a pod anyway.
+    // The kubelet takes about a minute to update a Secret or ConfigMap in a pod anyway.
     /// How often to check files for changes
     #[arg(
         long,

@@ -1,15 +1,17 @@
-//! `serve --arm-webhooks`: the webhook configurations get their rules when setguard can be called.
+//! `serve --arm-webhooks`: writes the rules of the webhook configurations once setguard can be
+//! called.
 //!
-//! A webhook without rules matches nothing, so a configuration without them refuses nothing, whatever
-//! its `failurePolicy`. The chart installs it that way, with the rules in an annotation, and this
-//! module copies them to where they take effect. First it sees that the API server calls setguard: for
-//! one request, a dry-run patch of a ConfigMap by setguard's own account, the configuration has a rule
-//! from the start, and setguard answers such a call with a warning. If the warning is in the API
-//! server's response, then name, route, firewall, certificate and CA are right.
+//! A webhook without rules matches nothing, so a configuration without rules rejects nothing,
+//! whatever its `failurePolicy`. The chart installs the configurations that way, with the rules in
+//! an annotation, and this module copies the rules to where they take effect. Before that, this
+//! module verifies that the API server calls setguard: from the start, the configuration has a rule
+//! for one request, a dry-run patch of a ConfigMap by setguard's own account, and setguard answers
+//! that request with a warning. If the warning is in the API server's response, then the name, the
+//! route, the firewall, the certificate and the CA are right.
 //!
-//! Only the annotation says which rules there are: replicas of two releases at one time do not argue.
-//! Rules are never taken away. Whoever deletes a configuration, or sets its `failurePolicy`, has the
-//! last word.
+//! Only the annotation determines the rules, so replicas of two releases do not overwrite each
+//! other. Rules are never removed. An administrator who deletes a configuration, or sets its
+//! `failurePolicy`, has the last word.
 
 mod args;
 pub(crate) mod entries;
@@ -44,18 +46,18 @@ use super::{
     managed::cluster::{self, CallError, call, patch_params, watch},
 };
 
-/// The wait after a round that failed: at first, and at most. It doubles each time.
+/// The wait after a failed round: the first, and the longest. The wait doubles each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// How many times in a row the API server has to call setguard, and the pause between. Each is over
-/// a new connection, so several API servers behind one address take turns.
+/// The API server has to call setguard this many times in a row, with a pause in between. Each
+/// rehearsal uses a new connection, so several API servers behind one address take turns.
 const REHEARSALS: usize = 5;
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Helm writes this annotation on what it installs, and `helm template` does not. Helm deletes what
-/// it has installed whoever owns it. Some tools that apply a rendered chart do not delete objects
-/// with an owner, which here would leave webhooks without a server.
+/// Helm writes this annotation on the objects that it installs; `helm template` does not. Helm
+/// deletes the objects of a release even if they have an owner. Some tools that apply a rendered
+/// chart do not delete objects with an owner, which here would leave webhooks without a server.
 const INSTALLED_BY_HELM: &str = "meta.helm.sh/release-name";
 
 /// Arms the webhook configurations with a name.
@@ -68,18 +70,18 @@ pub(crate) struct Arming {
     client: Client,
     /// The configurations that existed in the last round.
     existing: Vec<Configuration>,
-    /// Since when the API server has accepted each rehearsal, and not called setguard.
+    /// The time since when the API server has accepted each rehearsal without calling setguard.
     silent_since: Option<Instant>,
     /// The wait after the next round that fails.
     wait: Duration,
-    /// The last problem, so that the log has it once.
+    /// The last problem, so that each problem is logged once.
     problem: Option<String>,
 }
 
 /// Starts a task that runs until the server shuts down, if the flags ask for it.
 ///
 /// # Errors
-/// If there is neither a kubeconfig nor a service account.
+/// Returns an error if there is neither a kubeconfig nor a service account.
 pub(crate) async fn start(app: Arc<App>, args: &ArmingArgs) -> anyhow::Result<()> {
     let Some(name) = args.arm_webhooks.clone() else { return Ok(()) };
     let client = cluster::client().await.context(
@@ -138,7 +140,7 @@ impl Arming {
         }
     }
 
-    /// Checks both configurations and writes what is missing. Returns when to check again.
+    /// Checks both configurations and writes missing rules. Returns the time until the next check.
     async fn round(&mut self) -> Duration {
         let problem = match self.arm().await {
             Ok(true) => {
@@ -147,7 +149,7 @@ impl Arming {
                 self.report(owned.err());
                 return self.interval;
             }
-            // The rules have just been written, here or by another replica.
+            // The rules have just been written, by this replica or by another.
             Ok(false) | Err(Problem::Call(CallError::Conflict(_))) => return PAUSE,
             Err(problem @ Problem::Absent(_)) => {
                 self.report(Some(problem));
@@ -181,8 +183,8 @@ impl Arming {
         Ok(read.and_then(|read| serde_json::to_value(read).ok()))
     }
 
-    /// Writes the rules that are missing, if the API server can call setguard. Returns whether none
-    /// were.
+    /// Writes the missing rules, if the API server can call setguard. Returns whether no rules were
+    /// missing.
     async fn arm(&mut self) -> Result<bool, Problem> {
         let unarmed = self.unarmed().await?;
         if self.existing.is_empty() {
@@ -191,7 +193,7 @@ impl Arming {
         if unarmed.is_empty() {
             return Ok(true);
         }
-        // Calls would fail, or go to a replica that has only just been started.
+        // Calls would fail, or reach a replica that has only just started.
         if let Some(why) = self.app.waiting() {
             return Err(Problem::NotYet(why.to_string()));
         }
@@ -208,7 +210,7 @@ impl Arming {
             call(what, api.patch(&self.name, &patch_params(), &patch)).await?;
             tracing::info!(kind, "the API server can call setguard: the rules were written");
         }
-        // The next round sees whether they are there.
+        // The next round checks whether the rules are there.
         Ok(false)
     }
 
@@ -239,7 +241,7 @@ impl Arming {
         Ok(unarmed)
     }
 
-    /// Lets the API server call setguard once, by each of these configurations.
+    /// Has the API server call setguard once, through each of these configurations.
     async fn rehearse(&mut self, unarmed: &[Unarmed]) -> Result<(), Problem> {
         let calls = &self.app.calls;
         let before = Configuration::ALL.map(|it| calls.rehearsals(rehearsal::endpoint(it)));
@@ -262,7 +264,8 @@ impl Arming {
         })
     }
 
-    /// Lets the Namespace own each configuration that Helm installed and nobody owns.
+    /// Makes the Namespace the owner of each configuration that Helm installed and that has no
+    /// owner.
     async fn own(&self) -> Result<(), Problem> {
         let Some(owner) = &self.owner else { return Ok(()) };
         for configuration in Configuration::ALL {

@@ -9,14 +9,14 @@ use anyhow::Context as _;
 use rustix::{io::Errno, net::sockopt::set_ipv6_v6only};
 use tokio::net::{TcpListener, TcpSocket};
 
-/// How many connections may wait to be accepted.
+/// The number of connections that may wait to be accepted.
 const BACKLOG: u32 = 1024;
 
-/// Listens on the address of a flag. `[::]` stands for every address of both IP families, and on a
-/// machine without IPv6 for those of IPv4.
+/// Listens on the address of a flag. `[::]` stands for all addresses of both IP families, and on a
+/// machine without IPv6 for all IPv4 addresses.
 ///
 /// # Errors
-/// If the address cannot be listened on, such as one that is in use.
+/// Returns an error if the server cannot listen on the address, for example because it is in use.
 pub(super) async fn bind(flag: &str, address: SocketAddr) -> anyhow::Result<TcpListener> {
     let listener = match listen(address).await {
         Err(error) => match without_ipv6(address, &error) {
@@ -39,14 +39,14 @@ async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
         return TcpListener::bind(address).await;
     }
     let socket = TcpSocket::new_v6()?;
-    // Whatever the system's default is: otherwise clients with IPv4 could not connect.
+    // Independent of the system's default, IPv4 clients must be able to connect.
     set_ipv6_v6only(&socket, false)?;
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// The address to use instead of `[::]` on a machine without IPv6.
+/// Returns the address to use instead of `[::]` on a machine without IPv6.
 fn without_ipv6(address: SocketAddr, error: &io::Error) -> Option<SocketAddr> {
     let is_absent = [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL]
         .iter()
@@ -55,8 +55,8 @@ fn without_ipv6(address: SocketAddr, error: &io::Error) -> Option<SocketAddr> {
     any.then(|| SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port()))
 }
 
-/// The address at which this machine reaches a server that listens on `ip`. A loopback address of
-/// IPv4 exists even where pods have only IPv6.
+/// Returns the address at which this machine reaches a server that listens on `ip`. An IPv4
+/// loopback address exists even where pods have only IPv6.
 pub(super) fn reachable(ip: IpAddr) -> IpAddr {
     if ip.is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { ip }
 }

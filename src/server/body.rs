@@ -21,56 +21,56 @@ use super::http_error::HttpError;
 /// server treats a body that is rejected here as a failed call, so the limit is generous.
 pub const MAX_BODY: usize = 8 << 20;
 
-/// How much of each body takes no room in a [`Budget`], in KiB. A typical review has 10 KiB, so it
-/// never waits for memory that others hold. The number of connections and of their HTTP/2 streams
-/// limits what this adds up to: 20 MiB.
+/// The part of each body that takes no room in a [`Budget`], in KiB. A typical review has 10 KiB,
+/// so it never waits for memory that other bodies hold. The limits on connections and HTTP/2
+/// streams bound the sum of these parts: 20 MiB.
 const ALWAYS_KIB: usize = 16;
 
-/// How much of all bodies may be in memory at one time, in KiB: five of the largest. Further
-/// requests wait, the smallest first, for at most as long as the API server waits for them. Shedding
-/// them instead would turn a burst of milliseconds into failed calls.
+/// The limit for all bodies in memory at one time, in KiB: five of the largest. Further requests
+/// wait, the smallest first, for at most as long as the API server waits for them. Shedding them
+/// instead would turn a burst of milliseconds into failed calls.
 const ALL_KIB: usize = 40 << 10;
 
-/// How much of that one connection may have. An HTTP/1.1 connection cannot have more than one body
-/// at a time, so this restricts only HTTP/2.
+/// The part of that limit that one connection may use. An HTTP/1.1 connection cannot have more than
+/// one body at a time, so this restricts only HTTP/2.
 const CONNECTION_KIB: usize = MAX_BODY >> 10;
 
-/// How long a body may take. The API server sends it at once.
+/// The time limit for a body. The API server sends a body immediately.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Memory for bodies: of all connections, or of one. It is taken as bytes arrive: a client that only
-/// announces a large body takes none.
+/// Memory for bodies: of all connections, or of one. Memory is taken as bytes arrive, so a client
+/// that only announces a large body takes none.
 #[derive(Debug)]
 pub struct Budget(Room);
 
 impl Budget {
-    /// For the bodies of all connections.
+    /// Creates the budget for the bodies of all connections.
     pub fn of_all() -> Self {
         Budget(Room::new(ALL_KIB))
     }
 
-    /// For the bodies of one connection.
+    /// Creates the budget for the bodies of one connection.
     pub fn of_connection() -> Self {
         Budget(Room::new(CONNECTION_KIB))
     }
 }
 
-/// What one body has of its budgets, until this is dropped: of its connection's, and of everybody's.
+/// The share of one body in two budgets, the connection's and the server's, until this is dropped.
 #[derive(Debug)]
 pub struct Share<'a> {
     budgets: [&'a Budget; 2],
-    /// None for a body that needs no room.
+    /// `None` for a body that needs no room.
     places: Option<[Place<'a>; 2]>,
-    /// Notified if others need the room, and this body does not arrive.
+    /// Notified if other bodies need the room and this body does not arrive.
     evict: Arc<Notify>,
 }
 
-/// Reads a body, for at most ten seconds and not beyond `deadline`. The memory comes from the budget
-/// of its connection and from that of all.
+/// Reads a body, for at most ten seconds and not beyond `deadline`. The memory comes from the
+/// budget of its connection and from the budget of all connections.
 ///
 /// # Errors
-/// If the body is too large, ends early or does not arrive in time, or if there is no room for
-/// it in time.
+/// Returns an error if the body is too large, ends early or does not arrive in time, or if no room
+/// becomes free in time.
 pub async fn read<'a>(
     mut body: Body,
     connection: &'a Budget,
@@ -101,7 +101,7 @@ pub async fn read<'a>(
 }
 
 impl Share<'_> {
-    /// Waits until there is room for this many bytes in all.
+    /// Waits until there is room for this many bytes in total.
     async fn grow(&mut self, bytes: usize) {
         let kib = bytes.div_ceil(1024).saturating_sub(ALWAYS_KIB);
         if kib == 0 {
@@ -113,7 +113,7 @@ impl Share<'_> {
         }
     }
 
-    /// Waits for bytes of the client, which it may not do for long while others need its room.
+    /// Waits for bytes from the client. The wait is short while other bodies need the room.
     async fn wait<T>(&self, end: Instant, bytes: impl Future<Output = T>) -> Result<T, HttpError> {
         self.set_waiting(true);
         let got = tokio::select! {

@@ -1,10 +1,11 @@
-//! Which calls of API servers were answered. The first is in the log.
+//! Records which calls of API servers were answered, and logs the first.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use crate::admission::{Endpoint, Record};
 
-/// The namespace of what `setguard probe` sends, which is no call of an API server. It need not exist.
+/// The namespace of the objects that `setguard probe` sends, which are not calls of an API server.
+/// The namespace need not exist.
 pub(crate) const PROBES: &str = "setguard-probe";
 
 /// The calls that were answered.
@@ -21,7 +22,7 @@ impl Calls {
         if record.is_rehearsal {
             self.rehearsals[endpoint as usize].fetch_add(1, Relaxed);
         }
-        // The load is what nearly every request pays.
+        // Nearly every request pays only for this load.
         if self.any() || record.namespace == PROBES {
             return;
         }
@@ -30,12 +31,12 @@ impl Calls {
         }
     }
 
-    /// Whether any API server has called.
+    /// Returns whether any API server has called.
     pub(crate) fn any(&self) -> bool {
         self.any.load(Relaxed)
     }
 
-    /// How many rehearsals were answered here.
+    /// Returns the number of rehearsals that this replica answered.
     pub(crate) fn rehearsals(&self, endpoint: Endpoint) -> usize {
         self.rehearsals[endpoint as usize].load(Relaxed)
     }

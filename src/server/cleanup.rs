@@ -27,7 +27,7 @@ pub struct CleanupArgs {
 /// Deletes the webhook configurations and prints which ones it deleted.
 ///
 /// # Errors
-/// If the API server cannot be reached, or denies the request.
+/// Returns an error if the API server cannot be reached, or denies the request.
 pub fn run(args: &CleanupArgs) -> anyhow::Result<ExitCode> {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

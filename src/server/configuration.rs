@@ -10,10 +10,10 @@ pub(crate) enum Configuration {
 }
 
 impl Configuration {
-    /// Both.
+    /// Both configurations.
     pub(crate) const ALL: [Configuration; 2] = [Configuration::Validating, Configuration::Mutating];
 
-    /// The kind of the object.
+    /// Returns the kind of the object.
     pub(crate) const fn kind(self) -> &'static str {
         match self {
             Configuration::Validating => "ValidatingWebhookConfiguration",

@@ -1,5 +1,5 @@
-//! The open connections of the webhook port, and which of them closes when there is no room for
-//! another.
+//! The open connections of the webhook port, and the choice of the connection that closes when
+//! there is no room for another.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,7 @@ use tokio::{
 
 use super::{body::Budget, stalls::Stalls};
 
-/// How long to wait for room before looking for an idle connection again.
+/// The wait for room before the next search for an idle connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// All open connections.
@@ -42,12 +42,13 @@ pub struct Connections {
     events: AtomicU64,
 }
 
-/// What is known about an open connection.
+/// The state of an open connection.
 #[derive(Debug)]
 struct State {
-    /// Its requests, and what its client has not done yet.
+    /// The connection's requests, and the pending actions of its client.
     stalls: Arc<Stalls>,
-    /// When it last ended a request, or else when it was accepted, as a number of [`Connections`].
+    /// The order of the last ended request, or else of the accept, as counted by
+    /// `Connections::events`.
     used: AtomicU64,
     give_way: Notify,
     /// The memory for the bodies of its requests.
@@ -64,7 +65,7 @@ pub struct Connection {
 }
 
 impl Connections {
-    /// At most `limit` connections.
+    /// Creates a set of at most `limit` connections.
     pub fn new(limit: usize) -> Arc<Self> {
         Arc::new(Connections {
             room: Arc::new(Semaphore::new(limit)),
@@ -73,7 +74,7 @@ impl Connections {
         })
     }
 
-    /// Makes room for a connection that has been accepted. If there is none, the connection that
+    /// Makes room for a connection that has been accepted. If there is no room, the connection that
     /// has been idle for longest closes; if none is idle, this waits.
     pub async fn open(self: &Arc<Self>) -> Connection {
         loop {
@@ -87,12 +88,12 @@ impl Connections {
         }
     }
 
-    /// As [`open`](Self::open), but does not wait, and closes nothing.
+    /// Works like [`open`](Self::open), but does not wait and closes nothing.
     pub fn try_open(self: &Arc<Self>) -> Option<Connection> {
         Some(self.add(Some(self.room.clone().try_acquire_owned().ok()?)))
     }
 
-    /// Makes an exception from the limit.
+    /// Opens a connection beyond the limit.
     pub fn open_one_more(self: &Arc<Self>) -> Connection {
         self.add(None)
     }
@@ -127,8 +128,8 @@ impl Connections {
 }
 
 impl Connection {
-    /// Runs the connection until it ends, its client stalls, or it has to give way to another. It
-    /// never gives way while a request is not answered.
+    /// Runs the connection until it ends, its client stalls, or it has to give way to another. A
+    /// connection never gives way while a request is unanswered.
     pub async fn run(self, work: impl Future<Output = ()>) {
         let mut work = pin!(work);
         let mut too_long = pin!(self.state.stalls.too_long());
@@ -150,12 +151,12 @@ impl Connection {
         }
     }
 
-    /// What its client has not done yet.
+    /// Returns the pending actions of its client.
     pub fn stalls(&self) -> Arc<Stalls> {
         self.state.stalls.clone()
     }
 
-    /// A service that answers with `router` and counts the requests of this connection.
+    /// Returns a service that answers with `router` and counts the requests of this connection.
     pub fn count(&self, router: Router) -> Counted {
         Counted {
             router: TowerToHyperService::new(router),
@@ -196,7 +197,7 @@ impl Service<Request<Incoming>> for Counted {
     }
 }
 
-/// A request whose answer has not been sent. It also ends if the client resets it.
+/// A request whose answer has not been sent. A request also ends if the client resets it.
 #[derive(Debug)]
 struct InFlight {
     all: Arc<Connections>,

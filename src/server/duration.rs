@@ -32,7 +32,7 @@ pub(crate) fn parse(text: &str) -> Option<Duration> {
 /// Parses a duration of the command line.
 ///
 /// # Errors
-/// A message that shows what a duration looks like.
+/// Returns a message that shows an example of a duration.
 pub(crate) fn from_arg(text: &str) -> Result<Duration, String> {
     parse(text).ok_or_else(|| format!("{text:?} is not a duration such as 20s, 500ms or 1m30s"))
 }

@@ -1,4 +1,4 @@
-//! Panics: each one becomes an HTTP 500 and is counted, and the process goes on.
+//! Panics: each panic becomes an HTTP 500 and is counted, and the process continues.
 //!
 //! The answer is HTTP 500 and not a denial, so that `failurePolicy` decides.
 
@@ -13,7 +13,7 @@ use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
 use super::app::App;
 use crate::admission::Endpoint;
 
-/// A layer that answers and counts panics in the service that it wraps.
+/// Returns a layer that answers and counts panics in the service that it wraps.
 pub fn layer(app: Arc<App>, endpoint: Endpoint) -> CatchPanicLayer<Fault> {
     CatchPanicLayer::custom(Fault { app, endpoint })
 }
@@ -28,7 +28,7 @@ pub struct Fault {
 impl ResponseForPanic for Fault {
     type ResponseBody = Body;
 
-    // The panic message is not passed on: it may quote the object.
+    // The response does not contain the panic message, which may quote the object.
     fn response_for_panic(&mut self, _: Box<dyn Any + Send + 'static>) -> Response<Body> {
         self.app.metrics.unanswered(self.endpoint, "fault");
         tracing::error!(
@@ -42,7 +42,7 @@ impl ResponseForPanic for Fault {
     }
 }
 
-/// Logs only the place of each panic, since its message may quote an object.
+/// Logs only the location of each panic, since its message may quote an object.
 pub fn log_panics_by_place() {
     panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();

@@ -8,19 +8,19 @@ use std::{
     time::Duration,
 };
 
-/// How long the file system may take.
+/// The time limit for the file system.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The most that a watched file may have, in bytes. A ConfigMap or a Secret has no more.
+/// The maximum size of a watched file, in bytes. A ConfigMap or a Secret cannot be larger.
 ///
 /// Kubernetes: `MaxSecretSize` in `pkg/apis/core/types.go`.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Checks that a file, or what a symlink points to, can be read to its end and in little memory.
+/// Checks that a file, or the target of a symlink, can be read to its end and in little memory.
 ///
 /// # Errors
-/// If there is no such file, it is too large, or it is a pipe or a device: a pipe that nobody
-/// writes to would block every later look at any file, and `/dev/zero` never ends.
+/// Returns an error if there is no such file, if it is too large, or if it is a pipe or a device: a
+/// pipe without a writer would block every later read of any file, and `/dev/zero` never ends.
 pub(super) fn check(path: &Path) -> io::Result<()> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
@@ -35,14 +35,14 @@ pub(super) fn check(path: &Path) -> io::Result<()> {
 /// Reads such a file.
 ///
 /// # Errors
-/// Those of [`check`], and if it cannot be read.
+/// Returns the errors of [`check`], or an error if the file cannot be read.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     check(path)?;
     fs::read(path)
 }
 
-/// Reads on another thread, so that a network file system that hangs does not block whoever asks.
-/// As long as one read hangs, no other is started.
+/// Reads on another thread, so that a network file system that hangs does not block the caller.
+/// While one read hangs, no other read starts.
 #[derive(Debug)]
 pub(super) struct Patience<T> {
     limit: Duration,
@@ -56,17 +56,17 @@ impl<T> Default for Patience<T> {
 }
 
 impl<T: Send + 'static> Patience<T> {
-    /// Waits ten seconds for `read`, and not at all if an earlier one still hangs.
+    /// Waits ten seconds for `read`, and not at all if an earlier read still hangs.
     ///
     /// # Errors
-    /// If it does not end in time, or there is no thread for it.
+    /// Returns an error if `read` does not end in time, or if no thread can be created.
     pub(super) fn wait(&mut self, read: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
         let too_slow = || io::Error::other("the file system does not answer within 10 seconds");
         if let Some(hanging) = &self.hanging {
             if hanging.try_recv().is_err_and(|error| error == TryRecvError::Empty) {
                 return Err(too_slow());
             }
-            // What it has read may be old by now.
+            // The result of that read may be outdated by now.
             self.hanging = None;
         }
         let (send, receive) = mpsc::channel();
@@ -81,7 +81,7 @@ impl<T: Send + 'static> Patience<T> {
         })
     }
 
-    /// As if a read hung until the sender is dropped.
+    /// Simulates a read that hangs until the sender is dropped.
     #[cfg(test)]
     pub(super) fn hang(&mut self) -> mpsc::Sender<T> {
         let (send, receive) = mpsc::channel();
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_waits_twice_for_a_read_that_hangs() {
+    fn no_caller_waits_twice_for_a_read_that_hangs() {
         let (release, hanging) = mpsc::channel::<()>();
         let mut patience = Patience { limit: Duration::from_millis(1), hanging: None };
         assert!(patience.wait(move || hanging.recv().is_ok()).is_err());

@@ -1,7 +1,7 @@
-//! Requests that get no AdmissionReview back.
+//! Requests that are answered without an AdmissionReview.
 //!
-//! The API server treats every status but 2xx as a failed call, so `failurePolicy` decides.
-//! No response has a Retry-After header: with one, client-go would retry until its timeout.
+//! The API server treats every status except 2xx as a failed call, so `failurePolicy` decides. No
+//! response has a Retry-After header, with which client-go would retry until its timeout.
 
 use axum::{
     http::StatusCode,
@@ -10,7 +10,7 @@ use axum::{
 
 use crate::admission::{AnswerError, review::Rejection};
 
-/// Why a request gets no AdmissionReview back.
+/// The reason why a request is answered without an AdmissionReview.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// The body ended early.
@@ -37,7 +37,7 @@ pub enum HttpError {
 }
 
 impl HttpError {
-    /// The HTTP status.
+    /// Returns the HTTP status.
     pub const fn status(&self) -> StatusCode {
         match self {
             HttpError::Body | HttpError::Review(_) => StatusCode::BAD_REQUEST,
@@ -49,7 +49,7 @@ impl HttpError {
         }
     }
 
-    /// The value of the metrics' `decision` label.
+    /// Returns the value of the metrics' `decision` label.
     pub const fn decision(&self) -> &'static str {
         match self {
             HttpError::Busy | HttpError::SlowBody => "timeout",
@@ -61,14 +61,14 @@ impl HttpError {
         }
     }
 
-    /// Whether part of the body may be unread. If so, an HTTP/1.1 connection cannot be reused,
-    /// because the start of the next request is unknown.
+    /// Returns whether part of the body may be unread. If so, an HTTP/1.1 connection cannot be
+    /// reused, because the start of the next request is unknown.
     pub const fn leaves_body_unread(&self) -> bool {
         !matches!(self, HttpError::Fault(_) | HttpError::Review(_))
     }
 
-    /// The text for the log. Unlike the response it never quotes the body: a parser's message may
-    /// contain a value from the object.
+    /// Returns the text for the log. Unlike the response, this text never quotes the body: a
+    /// parser's message may contain a value from the object.
     pub fn log_text(&self) -> String {
         let what = match self {
             HttpError::Review(Rejection::Json(error)) => {

@@ -37,11 +37,11 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client that trusts these CA certificates. It verifies certificates at the time `now`, in
-    /// seconds since 1970, or by default at the time of the system clock.
+    /// Creates a client that trusts these CA certificates. The client verifies certificates at the
+    /// time `now`, in seconds since 1970, or by default at the time of the system clock.
     ///
     /// # Errors
-    /// If one of them cannot be used as a CA certificate.
+    /// Returns an error if one of the certificates is not a usable CA certificate.
     pub(crate) fn trusting<'a>(
         authorities: impl IntoIterator<Item = CertificateDer<'a>>,
         now: Option<u64>,
@@ -66,7 +66,7 @@ impl Client {
     /// Connects and verifies the server's certificate.
     ///
     /// # Errors
-    /// If the server cannot be reached, or its certificate is not valid.
+    /// Returns an error if the server cannot be reached, or its certificate is not valid.
     pub(crate) async fn connect(
         &self,
         address: impl ToSocketAddrs,
@@ -86,7 +86,7 @@ impl Client {
 /// Sends one request on a connection.
 ///
 /// # Errors
-/// If there is no response.
+/// Returns an error if there is no response.
 pub(crate) async fn send(
     stream: TlsStream<TcpStream>,
     request: Request<Full<Bytes>>,

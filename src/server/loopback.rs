@@ -1,4 +1,5 @@
-//! A server for this machine alone, with a certificate in memory. It ends with its value.
+//! A server that only this machine can reach, with a certificate in memory. Dropping the value
+//! stops the server.
 
 use std::{net::SocketAddr, sync::Arc, time::SystemTime};
 
@@ -13,24 +14,24 @@ use super::{
 };
 use crate::policy::Policy;
 
-/// The name in its certificate.
+/// The name in the certificate.
 pub const HOST: &str = "localhost";
 
 /// A running server.
 #[derive(Debug)]
 pub struct Loopback {
-    /// Where it listens.
+    /// The address on which the server listens.
     pub address: SocketAddr,
-    /// The CA that signed its certificate, in PEM.
+    /// The CA that signed the certificate, in PEM.
     pub ca: String,
-    /// Stops it when it is dropped.
+    /// Stops the server when it is dropped.
     _stop: oneshot::Sender<()>,
 }
 
-/// Starts a server on a free port of the loopback interface. It sees nothing of any cluster.
+/// Starts a server on a free port of the loopback interface, without a view of a cluster.
 ///
 /// # Errors
-/// If the port or the certificate cannot be had.
+/// Returns an error if no port is free or the certificate cannot be created.
 pub async fn start(policy: Policy) -> anyhow::Result<Loopback> {
     let now = SystemTime::now();
     let names = [HOST.to_owned(), "127.0.0.1".to_owned()];

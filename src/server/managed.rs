@@ -2,11 +2,11 @@
 //!
 //! In this module an *authority* is a CA with its key. The Secret contains `ca.crt`, which is the
 //! published `caBundle` with the newest authority first, and `ca.key`. An authority is valid for a
-//! year and gets a successor after two thirds of that; it stays published until it expires. A leaf
-//! is valid for seven days, is renewed after two thirds of them and is never written to a file. The
-//! server only needs to watch, read and write three objects in the cluster; see `plan` for what is
-//! written when. It creates the Secret only where it has the right to, which the chart does not grant:
-//! see `docs/security.md`.
+//! year and gets a successor after two thirds of that time; an authority stays published until it
+//! expires. A leaf is valid for seven days, is renewed after two thirds of that time and is never
+//! written to a file. The server only needs to watch, read and write three objects in the cluster;
+//! `plan` explains the order of the writes. The server creates the Secret only if it has the right
+//! to, which the chart does not grant: see `docs/security.md`.
 //!
 //! The time is the API server's, from its responses, because the API server verifies the leaf.
 
@@ -54,16 +54,18 @@ const RETRY: Duration = Duration::from_secs(5);
 /// same fields.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A round takes three steps: the Secret and two webhook configurations. The rest is for conflicts.
+/// A round takes three steps: the Secret and two webhook configurations. The remaining steps are
+/// for conflicts.
 const MAX_STEPS: usize = 12;
 
-/// How many certificates are reported that one write removes. An object has room for thousands.
+/// The maximum number of removed certificates that are reported for one write. An object has room
+/// for thousands.
 const MAX_REPORTED: usize = 10;
 
-/// The certificate that is served until the managed CA has signed one. Nobody trusts it.
+/// Creates the certificate that is served until the managed CA has signed one. No client trusts it.
 ///
 /// # Errors
-/// If one of the names is neither a DNS name nor an IP address.
+/// Returns an error if one of the names is neither a DNS name nor an IP address.
 pub fn placeholder(names: &[String]) -> anyhow::Result<Slot> {
     let made = SelfSigned::new(names)?;
     Ok(Slot::new(made.cert, made.key))
@@ -94,7 +96,7 @@ impl Manager {
     /// Starts a task that runs until the server exits.
     ///
     /// # Errors
-    /// If there is neither a kubeconfig nor a service account.
+    /// Returns an error if there is neither a kubeconfig nor a service account.
     pub(crate) async fn start(self) -> anyhow::Result<()> {
         let client = cluster::client().await.context(
             "--tls-managed: cannot find the API server: neither a kubeconfig nor a service account \
@@ -133,7 +135,7 @@ impl State {
         tokio::join!(watch, keep);
     }
 
-    /// Checks and repairs everything. Returns whether all is well.
+    /// Checks and repairs everything. Returns whether everything is in order.
     async fn round(&mut self) -> bool {
         let reconciled = self.reconcile().await;
         if let Err(error) = &reconciled {
@@ -157,8 +159,9 @@ impl State {
                     .set_waiting(Some(format!("the webhook self-check failed: {error:#}")));
             }
             Err(_) => {}
-            // The first time, the webhook configurations have to be right too. Later they do not
-            // make the replica unready: that would not repair them, and would add an outage.
+            // In the first round, the webhook configurations must be right too. Later, wrong
+            // configurations do not make the replica unready: that would not repair them, and would
+            // add an outage.
             Ok(()) if self.was_healthy || reconciled.is_ok() => {
                 self.was_healthy = true;
                 self.manager.app.set_waiting(None);
@@ -242,7 +245,7 @@ impl State {
         Ok(())
     }
 
-    /// Reports certificates that were removed although they have not expired, the first few.
+    /// Reports the first few of the certificates that were removed although they have not expired.
     fn dropped(&self, from: &str, certs: &[Vec<u8>]) {
         let now = self.clock.latest();
         let described = certs.iter().filter_map(|cert| authority::describe(cert, now));
@@ -252,7 +255,7 @@ impl State {
                 from,
                 certificate,
                 dropped = certs.len(),
-                "a CA was dropped that is not in the CA Secret with its key: did somebody add it?"
+                "a CA was dropped that is not in the CA Secret with its key: was it added manually?"
             );
         }
     }
@@ -272,7 +275,7 @@ impl State {
                 let poll = move || {
                     reloader.lock().unwrap_or_else(PoisonError::into_inner).poll(&app.metrics);
                 };
-                // On a blocking thread, because the poll may read a file.
+                // The poll may read a file, so it runs on a blocking thread.
                 let _ = tokio::task::spawn_blocking(poll).await;
             }
         }
@@ -292,7 +295,7 @@ impl State {
         if self.manager.client_ca {
             return Ok(());
         }
-        // A GET is not counted as a review.
+        // The metrics do not count a GET as a review.
         let request = Request::get(Endpoint::Validate.path())
             .header(header::HOST, name)
             .body(Full::<Bytes>::default())?;

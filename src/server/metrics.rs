@@ -17,7 +17,7 @@ use prometheus_client::{
 use self::armed::Armed;
 use self::cells::{Counters, Durations, Label, RESULTS, result};
 use self::policy::PolicyState;
-use self::view::{Bytes, JudgedBy, OfKinds};
+use self::view::{Bytes, OfKinds, ReleaseInForce};
 pub use self::{
     events::{HandshakeFailure, ManagedEvent},
     view::ReleaseSource,
@@ -49,7 +49,7 @@ pub struct Metrics {
     in_flight: Gauge,
     certificate_expiry: Gauge,
     certificate_reloads: Counters<1>,
-    /// Whether the policy in force is that of its file.
+    /// Whether the policy in force is the content of its file.
     pub(crate) policy: PolicyState,
     handshake_failures: Counters<1>,
     log_lines_dropped: Counter,
@@ -58,10 +58,10 @@ pub struct Metrics {
     authority_expiry: Gauge,
     /// Whether the webhook configurations have their rules.
     pub(crate) armed: Armed,
-    judged_by: JudgedBy,
+    release: ReleaseInForce,
 }
 
-/// The outcomes of a request: the decision of the answer, or why there was no answer.
+/// The outcomes of a request: the decision of the answer, or the reason why there was no answer.
 const DECISIONS: [&str; 6] = ["allowed", "denied", "patched", "rejected", "fault", "timeout"];
 const ENDPOINTS: [Endpoint; 3] =
     [Endpoint::Mutate, Endpoint::MutateControlPlane, Endpoint::Validate];
@@ -105,7 +105,7 @@ impl Default for Metrics {
             managed_healthy: Gauge::default(),
             authority_expiry: Gauge::default(),
             armed: Armed::default(),
-            judged_by: JudgedBy::default(),
+            release: ReleaseInForce::default(),
         };
         metrics.register();
         metrics
@@ -126,13 +126,13 @@ impl Metrics {
         self.registry.register("build", "The version that is running", info);
         self.registry.register(
             "kubernetes_release_info",
-            "The release of Kubernetes by which objects are judged, and who says so: the cluster, the \
-             policy (or a flag), or nobody",
-            self.judged_by.clone(),
+            "The release of Kubernetes that objects are checked against, and its source: the cluster, \
+             the policy (or a flag), or the default",
+            self.release.clone(),
         );
     }
 
-    /// All metrics of a server with this view of the cluster.
+    /// Creates all metrics of a server with this view of the cluster.
     pub fn with_view(live: &Arc<Live>) -> Self {
         let mut metrics = Metrics::default();
         if live.is_on() {
@@ -167,9 +167,9 @@ impl Metrics {
         );
     }
 
-    /// Sets the release by which objects are judged. Returns whether that is a change.
+    /// Sets the release that objects are checked against. Returns whether the value changed.
     pub(crate) fn set_release(&self, version: Version, source: ReleaseSource) -> bool {
-        self.judged_by.set(version, source)
+        self.release.set(version, source)
     }
 
     fn register_requests(&mut self) {
@@ -213,7 +213,7 @@ impl Metrics {
         );
     }
 
-    /// Metrics of files: the certificate and the policy.
+    /// Registers the metrics of files: the certificate and the policy.
     fn register_files(&mut self) {
         let registry = &mut self.registry;
         registry.register(
@@ -230,7 +230,7 @@ impl Metrics {
         self.policy.register(registry);
     }
 
-    /// Metrics of a managed certificate; without one, they stay 0.
+    /// Registers the metrics of a managed certificate; without one, they stay 0.
     fn register_managed(&mut self) {
         let registry = &mut self.registry;
         registry.register(
@@ -256,7 +256,7 @@ impl Metrics {
         self.managed.inc([event.as_str()]);
     }
 
-    /// Sets whether all is well with the managed certificate.
+    /// Sets whether the managed certificate is in order.
     pub fn set_managed_healthy(&self, healthy: bool) {
         self.managed_healthy.set(healthy.into());
     }
@@ -292,7 +292,7 @@ impl Metrics {
         InFlight(&self.in_flight)
     }
 
-    /// The number of requests in flight.
+    /// Returns the number of requests in flight.
     pub fn in_flight(&self) -> i64 {
         self.in_flight.get()
     }
@@ -312,9 +312,9 @@ impl Metrics {
         self.handshake_failures.inc([why.as_str()]);
     }
 
-    /// The metrics as OpenMetrics text.
+    /// Returns the metrics as OpenMetrics text.
     pub fn encode(&self) -> String {
-        // The queue of the log counts for itself.
+        // The queue of the log has its own counter.
         let dropped = telemetry::dropped_lines();
         self.log_lines_dropped.inc_by(dropped.saturating_sub(self.log_lines_dropped.get()));
         let mut text = String::new();

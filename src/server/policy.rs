@@ -11,7 +11,7 @@ use crate::policy::{
     args::{PolicyArgs, PolicyError},
 };
 
-/// What a server does that starts with a policy that cannot be used.
+/// The behavior of a server that starts with a policy that cannot be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum IfInvalid {
     /// End with exit code 2
@@ -21,10 +21,11 @@ pub enum IfInvalid {
     Warn,
 }
 
-/// Reads the policy for the first time. If it cannot be used, [`Reloader::report`] says so.
+/// Reads the policy for the first time. [`Reloader::report`] reports a policy that cannot be used.
 ///
 /// # Errors
-/// Everything that is wrong with it, with line numbers, unless the server is to go on.
+/// Returns everything that is wrong with the policy, with line numbers, unless the server is to
+/// continue.
 pub fn load(args: PolicyArgs, if_invalid: IfInvalid) -> Result<(Policy, Reloader), PolicyError> {
     let mut patience = Patience::default();
     let text = read(&args, &mut patience);
@@ -37,7 +38,7 @@ pub fn load(args: PolicyArgs, if_invalid: IfInvalid) -> Result<(Policy, Reloader
     Ok((policy, Reloader { args, seen, invalid, patience }))
 }
 
-/// What can be read: the text of the file, if there is one.
+/// The text of the file, if there is one, or the error of the read.
 type Read = Result<Option<String>, PolicyError>;
 
 fn read(args: &PolicyArgs, patience: &mut Patience<Read>) -> Read {
@@ -57,9 +58,10 @@ fn read(args: &PolicyArgs, patience: &mut Patience<Read>) -> Read {
 #[derive(Debug)]
 pub struct Reloader {
     args: PolicyArgs,
-    /// What was read last, valid or not, so that each change is tried and logged only once.
+    /// The result of the last read, valid or not, so that each change is tried and logged only
+    /// once.
     seen: Result<Option<String>, String>,
-    /// Why the first one could not be used, until it is reported.
+    /// The problem with the first policy, until it is reported.
     invalid: Option<PolicyError>,
     patience: Patience<Read>,
 }
@@ -76,8 +78,8 @@ impl Reloader {
         }
     }
 
-    /// Applies what has changed since the last call. If it is invalid, this logs and counts the
-    /// failure, and the old policy stays in force.
+    /// Applies changes since the last call. An invalid change is logged and counted as a failure,
+    /// and the old policy stays in force.
     pub fn poll(&mut self, app: &App) {
         let read = read(&self.args, &mut self.patience);
         let now = read.as_ref().map(Clone::clone).map_err(ToString::to_string);
@@ -99,7 +101,7 @@ impl Reloader {
     }
 }
 
-/// Logs each problem, and `then`, what the server does. Counts the failure.
+/// Logs each problem, and `then`, the consequence. Counts the failure.
 fn failed(app: &App, error: &PolicyError, then: &str) {
     app.metrics.policy.reloaded(false);
     if let PolicyError::Wrong { path, problems, .. } = error {

@@ -57,7 +57,7 @@ pub struct ProbeArgs {
 /// Probes the server.
 ///
 /// # Errors
-/// If the server does not answer, or not as expected.
+/// Returns an error if the server does not answer, or gives a wrong answer.
 pub fn run(args: &ProbeArgs) -> anyhow::Result<ExitCode> {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -87,8 +87,8 @@ async fn probe(args: &ProbeArgs) -> anyhow::Result<()> {
     }
 }
 
-/// Whether a DaemonSet whose template has these labels is allowed, and the message and warnings of
-/// the answer.
+/// Returns whether a DaemonSet whose template has these labels is allowed, and the message and
+/// warnings of the answer.
 async fn ask(args: &ProbeArgs, uid: &str, labels: &Value) -> anyhow::Result<(bool, String)> {
     let url = &args.url;
     let pem = fs::read(&args.ca).with_context(|| args.ca.display().to_string())?;

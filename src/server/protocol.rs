@@ -1,4 +1,4 @@
-//! How HTTP/1.1 and HTTP/2 are spoken, and how much of it a client may use.
+//! The limits of HTTP/1.1 and HTTP/2 connections.
 
 use std::{future::Future, pin::pin, sync::Arc, time::Duration};
 
@@ -17,30 +17,32 @@ use super::{
     stalls::{Stalls, Watched},
 };
 
-/// How long a connection may wait for the head of its next request. hyper includes the idle time
-/// between requests. The API server drops idle connections after 90 s; if setguard closed one
-/// first, the API server could be sending a request at that moment, and it does not retry a POST.
+/// The longest wait for the head of a connection's next request. hyper includes the idle time
+/// between requests. The API server drops idle connections after 90 s; if setguard closed a
+/// connection first, the API server could be sending a request at that moment, and it does not
+/// retry a POST.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 const _: () = assert!(IDLE_TIMEOUT.as_secs() > 90);
 
-/// How many bytes of an HTTP/1.1 connection may wait to be parsed. hyper reads up to as many again
-/// before it refuses a head.
+/// The number of bytes of an HTTP/1.1 connection that may wait to be parsed. hyper reads up to as
+/// many again before it refuses a head.
 const HTTP1_BUFFER: usize = 32 << 10;
 
-/// How many connections may use HTTP/2; the others are offered HTTP/1.1 only. The API server uses
-/// HTTP/2 only for a URL of its own host, and then one connection for every hundred requests.
+/// The number of connections that may use HTTP/2; the others are offered HTTP/1.1 only. The API
+/// server uses HTTP/2 only for a URL of its own host, and then one connection for every hundred
+/// requests.
 const HTTP2_CONNECTIONS: usize = 8;
 
-/// How many requests an HTTP/2 connection may carry at one time. Go's client starts with up to this
-/// many before it knows the limit.
+/// The number of requests that an HTTP/2 connection may carry at a time. Go's client starts with up
+/// to this many before it knows the limit.
 const STREAMS: u32 = 100;
 
-/// How many bytes of a request an HTTP/2 client may send before they are read. The default of
-/// HTTP/2 is one byte less.
+/// The number of bytes of a request that an HTTP/2 client may send before they are read. The
+/// default of HTTP/2 is one byte less.
 const STREAM_WINDOW: u32 = 64 << 10;
 
-/// The same for all requests of a connection: so many that those which wait for memory do not stop
-/// the others. In total, 50 MiB over all connections.
+/// The window for all requests of a connection, so large that requests that wait for memory do not
+/// stop the others. The total over all connections is 50 MiB.
 const CONNECTION_WINDOW: u32 = STREAMS * STREAM_WINDOW;
 
 /// An HTTP/2 client that does not answer a ping is disconnected.
@@ -79,13 +81,13 @@ impl Default for Protocols {
 }
 
 impl Protocols {
-    /// The right of a connection to use HTTP/2, if there is room for one more.
+    /// Returns the right of a connection to use HTTP/2, if there is room for one more.
     pub fn http2(&self) -> Option<OwnedSemaphorePermit> {
         self.http2_room.clone().try_acquire_owned().ok()
     }
 
-    /// Answers the requests of a connection until it ends. After `close` it ends when its requests in
-    /// flight are answered, or when the time is over that `close` says.
+    /// Answers the requests of a connection until it ends. After `close`, the connection ends when
+    /// its requests in flight are answered, or after the time that `close` returns.
     pub async fn serve<S>(
         &self,
         is_http2: bool,

@@ -49,7 +49,7 @@ pub(crate) fn outcome(
     }
 }
 
-/// Each rule once, in the order of the findings.
+/// Lists each rule once, in the order of the findings.
 fn rules(found: impl Iterator<Item = &'static str>) -> String {
     let mut unique: Vec<&str> = Vec::new();
     for rule in found {

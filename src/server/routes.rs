@@ -29,15 +29,16 @@ use crate::{
     engine::deadline::Deadline,
 };
 
-/// The longest that the API server waits for a webhook. Kubernetes: `timeoutSeconds` is 1 to 30.
+/// The longest time that the API server waits for a webhook. Kubernetes: `timeoutSeconds` is 1 to
+/// 30.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Larger bodies are judged on a blocking thread: a review of this size takes at most about a
-/// millisecond, the largest take tens of milliseconds, and other requests should not wait behind
-/// them. For the usual 10 KiB, the hand-over to another thread would cost more than the judging.
+/// Larger bodies are evaluated on a blocking thread: a review of this size takes at most about a
+/// millisecond, the largest take tens of milliseconds, and other requests should not wait for them.
+/// For the usual 10 KiB, the hand-over to another thread would cost more than the evaluation.
 const LARGE_BODY: usize = 32 << 10;
 
-/// The routes that the API server calls.
+/// Returns the routes that the API server calls.
 pub fn router(app: Arc<App>) -> Router {
     Router::new()
         .route(Endpoint::Validate.path(), entry(&app, Endpoint::Validate))
@@ -83,9 +84,9 @@ async fn handle(app: &App, endpoint: Endpoint, request: Request<Body>) -> Respon
     let version = request.version();
     let outcome = review(app, endpoint, request, started).await;
     record::outcome(app, endpoint, &outcome, started.elapsed());
-    // All requests that have arrived are judged before one of them is answered. The code that judges
-    // and the code that sends do not fit into the processor's nearest caches together: changing from
-    // one to the other at each request takes half as much time again.
+    // All requests that have arrived are evaluated before one of them is answered. The code that
+    // evaluates and the code that sends do not fit into the processor's nearest caches together:
+    // switching between them at each request takes half as much time again.
     tokio::task::yield_now().await;
     let unread = outcome.as_ref().is_err_and(HttpError::leaves_body_unread);
     let mut response = match outcome {
@@ -119,18 +120,18 @@ async fn review(
         return Err(HttpError::Busy);
     }
     if body.len() <= LARGE_BODY {
-        // So little is judged so quickly that there is no need to look at the clock.
+        // A small review is evaluated so quickly that there is no need to look at the clock.
         let (policy, view) = (app.policy.load(), app.live.view());
         let (view, none) = (view.as_deref(), Deadline::NONE);
         return Ok(admission::answer(endpoint, &body, &policy, view, today(), none)?);
     }
-    // The rest of the time is for the way back.
+    // The rest of the time is for sending the answer.
     let end = started + (deadline - started) * 3 / 4;
-    let permit = timeout_at(deadline, app.judging.clone().acquire_owned()).await;
+    let permit = timeout_at(deadline, app.evaluating.clone().acquire_owned()).await;
     let permit = permit.map_err(|_| HttpError::Busy)?;
     let (policy, view) = (app.policy.load_full(), app.live.view());
     let work = move || {
-        // Held until the work is done, even if the caller has gone away.
+        // The permit is held until the work is done, even if the client has gone away.
         let _permit = permit;
         let is_over = || Instant::now() >= end;
         let (view, deadline) = (view.as_deref(), Deadline::passed_when(&is_over));
@@ -139,27 +140,28 @@ async fn review(
     match tokio::task::spawn_blocking(work).await {
         Ok(answer) => Ok(answer?),
         Err(error) => match error.try_into_panic() {
-            // Continues the panic in this task, so that `faults` answers it.
+            // Resuming the panic in this task lets `faults` answer it.
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => Err(HttpError::Busy),
         },
     }
 }
 
-/// Today's date in UTC. A clock that [`Timestamp`] cannot represent counts as 1970-01-01.
+/// Returns today's date in UTC. A clock that [`Timestamp`] cannot represent counts as 1970-01-01.
 fn today() -> Date {
     let now = Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH);
     TimeZone::UTC.to_datetime(now).date()
 }
 
-/// How long the API server will wait, from the `?timeout=5s` that it appends to the URL.
+/// Returns the API server's timeout, from the `?timeout=5s` that it appends to the URL.
 fn timeout(uri: &Uri) -> Duration {
     let query = uri.query().unwrap_or_default();
     let given = query.split('&').find_map(|pair| pair.strip_prefix("timeout="));
     given.and_then(duration::parse).map_or(LONGEST_TIMEOUT, |given| given.min(LONGEST_TIMEOUT))
 }
 
-/// Whether the Content-Type is JSON. Parameters such as `charset=utf-8` are allowed and ignored.
+/// Returns whether the Content-Type is JSON. Parameters such as `charset=utf-8` are allowed and
+/// ignored.
 fn is_json(headers: &HeaderMap) -> bool {
     let text = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = text.and_then(|text| text.split(';').next()).unwrap_or_default();

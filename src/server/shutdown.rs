@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT.
+//! The signals SIGTERM and SIGINT.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// The exit code that shells report for a process killed by this signal.
+    /// Returns the exit code that shells report for a process killed by this signal.
     pub const fn exit_code(self) -> u8 {
         match self {
             Stop::Interrupt => 128 + 2,
@@ -34,7 +34,7 @@ impl Signals {
     /// Installs the handlers.
     ///
     /// # Errors
-    /// If the system does not allow it.
+    /// Returns an error if the system does not allow it.
     pub fn new() -> io::Result<Self> {
         Ok(Signals {
             interrupt: signal(SignalKind::interrupt())?,

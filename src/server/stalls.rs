@@ -1,5 +1,4 @@
-//! Notices a client that stalls: one that does not finish what it began to send, or does not read
-//! what it is sent.
+//! Detects a client that stalls: one that does not finish a request, or does not read an answer.
 
 use std::{
     collections::BTreeMap,
@@ -15,31 +14,31 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
-/// How long a client may stall. The API server sends a request at once and reads every answer.
+/// The time that a client may stall. The API server sends a request at once and reads every answer.
 pub const STALL_LIMIT: Duration = Duration::from_secs(10);
 
 /// The bytes with which an HTTP/2 client begins.
 const PREFACE: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
 
-/// What the client of one connection has to do next, and since when.
+/// The pending actions of a connection's client, each with the time since when it is pending.
 #[derive(Debug, Default)]
 pub struct Stalls(Mutex<Pending>);
 
 #[derive(Debug, Default)]
 struct Pending {
-    /// Since when the head of a request, or the HTTP/2 preface, is incomplete.
+    /// The time since when the head of a request, or the HTTP/2 preface, is incomplete.
     head: Option<Instant>,
-    /// Since when the client accepts no bytes.
+    /// The time since when the client accepts no bytes.
     write: Option<Instant>,
-    /// The requests of which the answer has not left, in the order in which they arrived, and since
-    /// when the answer has been ready.
+    /// The requests whose answer has not been sent, in the order in which they arrived, each with
+    /// the time since when the answer has been ready.
     requests: BTreeMap<u64, Option<Instant>>,
     /// The number of the next request.
     next: u64,
 }
 
 impl Stalls {
-    /// A request has arrived. Returns its number.
+    /// Records that a request has arrived. Returns its number.
     pub fn request(&self) -> u64 {
         let mut pending = self.lock();
         let id = pending.next;
@@ -49,29 +48,29 @@ impl Stalls {
         id
     }
 
-    /// The answer to a request is ready to be sent.
+    /// Records that the answer to a request is ready to be sent.
     pub fn answered(&self, id: u64) {
         self.lock().requests.insert(id, Some(Instant::now()));
     }
 
-    /// The answer to a request was sent, or nobody wants it any more.
+    /// Records that the answer to a request was sent, or is no longer wanted.
     pub fn ended(&self, id: u64) {
         self.lock().requests.remove(&id);
     }
 
-    /// Whether no request is waiting for its answer.
+    /// Returns whether no request is waiting for its answer.
     pub fn is_idle(&self) -> bool {
         self.lock().requests.is_empty()
     }
 
-    /// Completes once the client has stalled for [`STALL_LIMIT`], and says how.
+    /// Completes once the client has stalled for [`STALL_LIMIT`], and returns a description.
     pub async fn too_long(&self) -> &'static str {
         loop {
             let longest = self.lock().longest();
             match longest.map(|(since, why)| (since + STALL_LIMIT, why)) {
                 Some((end, why)) if end <= Instant::now() => return why,
                 Some((end, _)) => sleep_until(end).await,
-                // What begins meanwhile has this long, too.
+                // An action that becomes pending in the meantime has this long, too.
                 None => sleep(STALL_LIMIT).await,
             }
         }
@@ -108,12 +107,12 @@ impl Pending {
     }
 }
 
-/// The stream of a connection. It tells [`Stalls`] what it sees.
+/// The stream of a connection, which reports its progress to [`Stalls`].
 #[derive(Debug)]
 pub struct Watched<S> {
     stream: S,
     stalls: Arc<Stalls>,
-    /// How many bytes of the HTTP/2 preface have not arrived; `None` for HTTP/1.1.
+    /// The number of bytes of the HTTP/2 preface that have not arrived; `None` for HTTP/1.1.
     preface: Option<usize>,
     /// Whether the last write made no progress.
     blocked: bool,

@@ -1,4 +1,4 @@
-//! Logging: where logs are written, and in which format.
+//! Logging: the destination and the format of the log.
 
 mod line;
 
@@ -15,11 +15,11 @@ use tracing_subscriber::{EnvFilter, fmt};
 use self::line::{JsonLine, TextFields};
 use crate::printable::Printable;
 
-/// How many lines wait for whoever reads the log. A line is at most about a kilobyte.
+/// The number of lines that wait for the reader of the log. A line is at most about a kilobyte.
 const QUEUE: usize = 4096;
 
-/// How long the log's thread lets lines come together. One that waited for each line would have to be
-/// woken for each request. Nobody notices that a line is this late.
+/// The time for which the log's thread collects lines. Waiting for each line would wake the thread
+/// for each request. A reader does not notice this delay.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The longest text that the log's thread collects, in bytes.
@@ -28,7 +28,8 @@ const BATCH: usize = 64 << 10;
 /// Counts the lines that found no room in the queue.
 static DROPPED: OnceLock<ErrorCounter> = OnceLock::new();
 
-/// How many lines of the log were dropped because nobody read it fast enough.
+/// Returns the number of lines of the log that were dropped because the log was not read fast
+/// enough.
 pub fn dropped_lines() -> u64 {
     DROPPED.get().map_or(0, |counter| u64::try_from(counter.dropped_lines()).unwrap_or(u64::MAX))
 }
@@ -36,14 +37,14 @@ pub fn dropped_lines() -> u64 {
 /// The format of a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
-    /// For humans.
+    /// Text for humans.
     #[default]
     Text,
     /// One JSON object per line.
     Json,
 }
 
-/// Writes each log line as a whole, without anything in it that steers a terminal or breaks the line.
+/// Writes each log line as a whole, without characters that steer a terminal or break the line.
 struct Line<W> {
     queue: Printable<W>,
 }
@@ -69,8 +70,8 @@ impl<W: Write> Write for Line<W> {
     }
 }
 
-/// Collects lines and writes them together. Lines that cannot be written are lost: there is nobody to
-/// tell.
+/// Collects lines and writes them together. Lines that cannot be written are lost, since there is
+/// nowhere to report them.
 struct Batches<W> {
     lines: Vec<u8>,
     out: W,
@@ -104,11 +105,11 @@ impl<W: Write> Write for Batches<W> {
 /// Writes logs to standard error. `level` is a filter such as `debug` or `info,setguard=trace`; the
 /// default is RUST_LOG, or `info` if that is not set. A second call has no effect.
 ///
-/// A thread of its own writes the lines, so nothing else waits for the reader of the log or depends
-/// on there being one. What waits in the queue is written when the guard is dropped.
+/// A separate thread writes the lines, so nothing else waits for the reader of the log or depends
+/// on there being one. Dropping the guard writes the lines that are left in the queue.
 ///
 /// # Errors
-/// If the filter cannot be parsed.
+/// Returns an error if the filter cannot be parsed.
 pub fn init(format: LogFormat, level: Option<&str>) -> Result<WorkerGuard, String> {
     let from_env = std::env::var("RUST_LOG").ok();
     let text = level.or(from_env.as_deref()).filter(|text| !text.is_empty()).unwrap_or("info");
@@ -124,11 +125,12 @@ pub fn init(format: LogFormat, level: Option<&str>) -> Result<WorkerGuard, Strin
     let is_terminal = io::IsTerminal::is_terminal(&io::stderr());
     let writer = move || {
         let queue = writer.clone();
-        // On a terminal, the subscriber writes an ESC for each colour. Those of others are gone by then.
+        // On a terminal, the subscriber writes an ESC for each colour. An ESC from any other source
+        // has been removed by then.
         Line { queue: if is_terminal { Printable::styled(queue) } else { Printable::new(queue) } }
     };
     let subscriber = fmt().with_env_filter(filter).with_writer(writer);
-    // This fails if there is already a subscriber, as in tests; that one stays.
+    // This fails if there is already a subscriber, as in tests; that subscriber stays.
     let _ = match format {
         LogFormat::Json => subscriber.json().event_format(JsonLine::default()).try_init(),
         LogFormat::Text => subscriber.with_ansi(is_terminal).fmt_fields(TextFields).try_init(),
@@ -136,9 +138,10 @@ pub fn init(format: LogFormat, level: Option<&str>) -> Result<WorkerGuard, Strin
     Ok(guard)
 }
 
-/// Libraries whose lines others can cause as often as they like, and whose callers in setguard log
-/// what a failure means, not more often than is useful. The Kubernetes client logs each failed call,
-/// several per second while the API server is down; rustls and h2 log what a client did wrong.
+/// Libraries whose lines other parties can cause as often as they like. The callers in setguard log
+/// the meaning of a failure, and no more often than is useful. The Kubernetes client logs each
+/// failed call, several per second while the API server is down; rustls and h2 log the errors of
+/// clients.
 const QUIET: [&str; 3] = ["h2", "kube_client", "rustls"];
 
 /// Silences these libraries, except those that the filter names.

@@ -46,7 +46,7 @@ pub enum Pair {
         /// The private key of the leaf.
         key: PathBuf,
     },
-    /// Created and renewed in memory.
+    /// A certificate that is created and renewed in memory.
     Memory(Slot),
 }
 
@@ -59,7 +59,7 @@ pub struct Source {
     pub client_ca: Option<PathBuf>,
 }
 
-/// Why TLS cannot be set up.
+/// The reason why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
@@ -70,12 +70,12 @@ pub enum TlsError {
         /// The cause.
         source: io::Error,
     },
-    /// A file does not contain what it should.
+    /// A file has unusable content.
     #[error("{}: {what}", .path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with the content.
         what: String,
     },
     /// The key does not belong to the certificate.
@@ -110,19 +110,19 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// The configuration for the next connection.
+    /// Returns the configuration for the next connection.
     pub fn config(&self) -> Arc<ServerConfig> {
         self.config.load_full()
     }
 
-    /// Follows which clients are trusted from now on. To miss no change, call this before
+    /// Returns the trust in clients from now on. To miss no change, call this before
     /// [`config`](Self::config).
     pub fn trust(&self) -> Trust {
         Trust::new(self.clients.subscribe())
     }
 }
 
-/// What is built from the files.
+/// The configuration that is built from the files.
 struct Built {
     config: Arc<ServerConfig>,
     /// The earliest expiry of a certificate in the chain, in seconds since 1970.
@@ -142,7 +142,8 @@ fn read_all(
 pub struct Reloader {
     source: Arc<Source>,
     tls: Arc<Tls>,
-    /// What was read last, valid or not, so that each change is tried and reported only once.
+    /// The result of the last read, valid or not, so that each change is tried and reported only
+    /// once.
     seen: Result<Contents, String>,
     patience: Patience<Result<Contents, TlsError>>,
 }
@@ -150,7 +151,7 @@ pub struct Reloader {
 /// Reads everything for the first time.
 ///
 /// # Errors
-/// The file, and what is wrong with it.
+/// Returns the file, and the problem with it.
 pub fn load(source: Source, metrics: &Metrics) -> Result<(Arc<Tls>, Reloader), TlsError> {
     let (source, mut patience) = (Arc::new(source), Patience::default());
     let contents = read_all(&source, &mut patience)?;
@@ -162,8 +163,8 @@ pub fn load(source: Source, metrics: &Metrics) -> Result<(Arc<Tls>, Reloader), T
 }
 
 impl Reloader {
-    /// Applies what has changed since the last call. If it cannot be used, this logs and counts the
-    /// failure, and the old configuration stays in use.
+    /// Applies changes since the last call. If the new files cannot be used, the failure is logged
+    /// and counted, and the old configuration stays in use.
     pub fn poll(&mut self, metrics: &Metrics) {
         let read = read_all(&self.source, &mut self.patience);
         let now = read.as_ref().map(Clone::clone).map_err(ToString::to_string);
@@ -239,8 +240,8 @@ impl Source {
             error => content(cert, format!("cannot be served: {error}")),
         })?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        // The API server keeps its connections open, so there is little to resume. And a client
-        // whose CA is no longer trusted must not be able to resume an old session.
+        // The API server keeps its connections open, so resuming sessions would gain little. Also,
+        // a client whose CA is no longer trusted must not be able to resume an old session.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(Built { config: Arc::new(config), expiry, clients })
@@ -265,7 +266,7 @@ fn certificates(path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>,
     Ok(list)
 }
 
-/// The earliest expiry of a certificate in the chain, in seconds since 1970.
+/// Returns the earliest expiry of a certificate in the chain, in seconds since 1970.
 fn expiry(path: &Path, chain: &[CertificateDer<'_>]) -> Result<i64, TlsError> {
     let mut first = i64::MAX;
     for (i, der) in chain.iter().enumerate() {
@@ -277,7 +278,7 @@ fn expiry(path: &Path, chain: &[CertificateDer<'_>]) -> Result<i64, TlsError> {
     Ok(first)
 }
 
-/// A verifier that trusts the CAs in a file.
+/// Returns a verifier that trusts the CAs in a file.
 fn verifier(
     path: &Path,
     pem: &[u8],

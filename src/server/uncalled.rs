@@ -1,4 +1,4 @@
-//! Says when no API server has called for a while. Without `--arm-webhooks` nothing else would.
+//! Warns when no API server has called for a while. Without `--arm-webhooks` nothing else would.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use super::app::{App, Phase};
 
-/// Warns if there was no call after this time.
+/// Warns if no API server has called within this time.
 pub(crate) fn expect(app: Arc<App>, within: Duration) {
     if within.is_zero() {
         return;

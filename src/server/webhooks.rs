@@ -1,7 +1,8 @@
-//! The webhook registrations: which requests the API server sends to setguard, and to which path.
+//! The webhook registrations: the requests that the API server sends to setguard, and their paths.
 //!
 //! One list, [`registrations`], is the source of the configurations that `serve` prints for a first
-//! try and of those in the Helm chart, which reads `charts/setguard/files/webhook-rules.yaml`.
+//! try and of the configurations in the Helm chart, which reads
+//! `charts/setguard/files/webhook-rules.yaml`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,8 +32,8 @@ const DAEMON_PODS: &str = "(has(object.metadata.annotations) && 'setguard.io/nod
      object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller && \
      o.kind == 'DaemonSet'))";
 
-/// Excludes objects that are being deleted. They are always allowed, and without a call to the
-/// webhook their finalizers can be removed even while setguard is down. The expression reads the
+/// Excludes objects that are being deleted. Such writes are always allowed, and without a call to
+/// the webhook, clients can remove finalizers even while setguard is down. The expression reads the
 /// old object, because a client may write anything into the new one.
 const NOT_BEING_DELETED: &str = "oldObject == null || !has(oldObject.metadata.deletionTimestamp)";
 
@@ -40,8 +41,8 @@ const CREATE: &[&str] = &["CREATE"];
 const UPDATE: &[&str] = &["UPDATE"];
 const ANY: &[&str] = &["CREATE", "UPDATE"];
 
-/// The traps that see an object in `/mutate`, each with the operations it looks at and the condition
-/// under which it can find something.
+/// Returns the traps that see an object in `/mutate`, each with the operations that it checks and
+/// the condition under which it can find something.
 fn traps_before() -> impl Iterator<Item = (&'static Trap, &'static [&'static str], &'static str)> {
     TRAPS.iter().filter_map(|trap| match trap.phase {
         Phase::Before { operations, sent_if } => Some((*trap, operations, sent_if)),
@@ -49,8 +50,9 @@ fn traps_before() -> impl Iterator<Item = (&'static Trap, &'static [&'static str
     })
 }
 
-/// Selects the DaemonSets and StatefulSets for which `/mutate` has a warning, so that all others are
-/// sent to setguard once, to be validated. Each trap says itself what it needs to see.
+/// Selects the DaemonSets and StatefulSets for which `/mutate` has a warning, so that all other
+/// objects are sent to setguard only once, for validation. Each trap declares the objects that it
+/// needs to see.
 fn could_be_warned_of() -> String {
     let conditions = traps_before().map(|(trap, _, sent_if)| match trap.kinds() {
         [kind] => format!("(request.kind.kind == '{kind}' && ({sent_if}))"),
@@ -59,10 +61,11 @@ fn could_be_warned_of() -> String {
     conditions.collect::<Vec<_>>().join(" || ")
 }
 
-/// The writes at which one of those traps looks.
+/// Returns the writes that one of those traps checks.
 ///
-/// As few as possible: for a condition the API server converts the request and its objects, which
-/// takes it longer than to evaluate the condition. Rules and selectors cost next to nothing.
+/// These are as few as possible: for a condition the API server converts the request and its
+/// objects, which takes longer than the evaluation of the condition. Rules and selectors cost next
+/// to nothing.
 fn looked_at_before() -> Vec<RuleWithOperations> {
     let rule_of = |r: &Resource| {
         let is_built_in = r.group == "apps";
@@ -83,22 +86,22 @@ fn looked_at_before() -> Vec<RuleWithOperations> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Registration {
-    /// Its key in the chart's values.
+    /// The key in the chart's values.
     #[serde(skip)]
     pub key: &'static str,
-    /// Its name in the webhook configuration and in the API server's messages.
+    /// The name in the webhook configuration and in the API server's messages.
     pub name: &'static str,
-    /// The path that answers it.
+    /// The path that answers the requests.
     pub path: &'static str,
-    /// The requests that it matches.
+    /// The requests that the webhook matches.
     pub rules: Vec<RuleWithOperations>,
     /// Conditions that skip requests which setguard has no need to see.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub match_conditions: Vec<MatchCondition>,
-    /// The labels that select its namespaces; if empty, it applies to all namespaces.
+    /// The labels that select the namespaces; if empty, all namespaces.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub namespace_labels: BTreeMap<&'static str, &'static str>,
-    /// The labels that select its objects; if empty, it applies to all of them.
+    /// The labels that select the objects; if empty, all objects.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub object_labels: BTreeMap<&'static str, &'static str>,
 }
@@ -109,10 +112,10 @@ impl Registration {
     }
 }
 
-/// All registrations: the validating ones, then the mutating ones.
+/// Returns all registrations: the validating ones, then the mutating ones.
 ///
-/// No object is being deleted while it is created, so creations are validated by an entry without a
-/// condition: the condition would cost the API server more than the call costs setguard.
+/// No object is being deleted while it is created, so an entry without a condition validates
+/// creations: the condition would cost the API server more than the call costs setguard.
 pub fn registrations() -> [Registration; 6] {
     let new = |key, name, endpoint: Endpoint, rules, only: &[&MatchCondition]| Registration {
         key,
@@ -152,7 +155,7 @@ pub fn registrations() -> [Registration; 6] {
             looked_at_before(),
             &[&alive, &warned],
         ),
-        // What is injected into a template. See `inject::template` for the label.
+        // Injection into a template. See `inject::template` for the label.
         Registration {
             object_labels: label.clone(),
             ..new(
@@ -176,10 +179,10 @@ pub fn registrations() -> [Registration; 6] {
     ]
 }
 
-/// The content of `charts/setguard/files/webhook-rules.yaml`.
+/// Returns the content of `charts/setguard/files/webhook-rules.yaml`.
 ///
 /// # Errors
-/// If it cannot be serialized as YAML, which should never happen.
+/// Returns an error if the content cannot be serialized as YAML, which should never happen.
 pub fn chart_yaml() -> anyhow::Result<String> {
     let mut out = String::from(
         "# Written from the code: UPDATE_GENERATED=1 cargo test --test it generated\n",
@@ -192,11 +195,12 @@ pub fn chart_yaml() -> anyhow::Result<String> {
     Ok(out)
 }
 
-/// Both configurations for a server at this host and port with this CA (PEM), as YAML for
+/// Returns both configurations for a server at this host and port with this CA (PEM), as YAML for
 /// `kubectl apply -f -`.
 ///
 /// # Errors
-/// If they cannot be serialized as YAML, which should never happen for any host or CA.
+/// Returns an error if they cannot be serialized as YAML, which should never happen for any host or
+/// CA.
 pub fn yaml(host: &str, port: u16, ca: &str) -> anyhow::Result<String> {
     let at = At { host, port, ca };
     let validating = serde_saphyr::to_string(&validating(&at))?;
@@ -246,8 +250,8 @@ fn workload(r: &Resource, operations: &[&str]) -> RuleWithOperations {
     rule(r.group, r.version, r.plural, operations)
 }
 
-/// Fails closed while the server is down, except in kube-system, which it skips: a cluster must be
-/// able to repair itself.
+/// The configuration fails closed while the server is down, except in kube-system, which it skips:
+/// a cluster must be able to repair itself.
 fn validating(at: &At<'_>) -> ValidatingWebhookConfiguration {
     let validating = registrations().into_iter().filter(Registration::validates);
     let webhooks = validating.map(|one| validating_webhook(at, one)).collect();
@@ -302,7 +306,7 @@ fn mutating_webhook(at: &At<'_>, registration: Registration) -> MutatingWebhook 
     }
 }
 
-/// A selector of these labels; `None`, which selects all, if there are none.
+/// Returns a selector of these labels, or `None`, which selects everything, if there are none.
 fn selector(labels: &BTreeMap<&str, &str>) -> Option<LabelSelector> {
     let owned = labels.iter().map(|(&key, &value)| (key.to_owned(), value.to_owned()));
     let match_labels = Some(owned.collect());
@@ -325,7 +329,7 @@ mod tests {
         assert_eq!(documents[0], serde_json::to_value(validating(&at)).unwrap());
         assert_eq!(documents[1], serde_json::to_value(mutating(&at)).unwrap());
         assert_eq!(documents.len(), 2);
-        // Each trap that needs to see the object before it is validated is in the condition.
+        // Each trap that needs to see the object before validation is in the condition.
         let warned = documents[1]["webhooks"][1]["matchConditions"][1]["expression"].as_str();
         for (trap, _, sent_if) in traps_before() {
             assert!(warned.unwrap().contains(sent_if), "{}", trap.meta.id);

@@ -110,8 +110,9 @@ fn key_values(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, fou
     }
 }
 
-/// Whether the store takes it for the version of an object that exists (`ObjectResourceVersion`,
-/// apiserver pkg/storage/api_object_versioner.go). It passes over what is no number.
+/// Returns whether the store takes it for the version of an object that exists
+/// (`ObjectResourceVersion`, apiserver pkg/storage/api_object_versioner.go). It passes over what is
+/// no number.
 fn is_version(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse().is_ok_and(|it: u64| it != 0)
 }

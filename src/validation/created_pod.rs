@@ -124,7 +124,8 @@ fn images(pod: &Pod<'_>, found: &mut Findings) {
     });
 }
 
-/// Whether the pods have both a node and scheduling gates. `ValidatePodCreate` refuses that.
+/// Returns whether the pods have both a node and scheduling gates. `ValidatePodCreate` refuses
+/// that.
 pub(crate) fn is_bound_and_gated(spec: &PodSpec) -> bool {
     !text(&spec.node_name).is_empty() && !list(&spec.scheduling_gates).is_empty()
 }

@@ -177,7 +177,7 @@ pub(crate) fn each_finalizer(all: &[String], path: &Path<'_>, found: &mut Findin
     }
 }
 
-/// Whether [`each_finalizer`] finds something.
+/// Returns whether [`each_finalizer`] finds something.
 pub(crate) fn refuses_finalizers(all: &[String]) -> bool {
     let mut found = Findings::of(&SOME_RULE);
     each_finalizer(all, &METADATA, &mut found);

@@ -84,12 +84,12 @@ impl<'a> Cursor<'a> {
         self.peek(0) == 0
     }
 
-    /// Whether a space or tab is `n` bytes ahead.
+    /// Returns whether a space or tab is `n` bytes ahead.
     pub(super) fn is_blank(&self, n: usize) -> bool {
         matches!(self.peek(n), b' ' | b'\t')
     }
 
-    /// Whether a line break of YAML 1.1 is `n` bytes ahead.
+    /// Returns whether a line break of YAML 1.1 is `n` bytes ahead.
     pub(super) fn is_break(&self, n: usize) -> bool {
         match self.peek(n) {
             b'\n' | b'\r' => true,
@@ -99,17 +99,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether the line ends here, or the text.
+    /// Returns whether the line ends here, or the text.
     pub(super) fn is_break_or_end(&self, n: usize) -> bool {
         self.peek(n) == 0 || self.is_break(n)
     }
 
-    /// Whether a word ends here.
+    /// Returns whether a word ends here.
     pub(super) fn is_space_or_end(&self, n: usize) -> bool {
         self.is_blank(n) || self.is_break_or_end(n)
     }
 
-    /// Whether a line begins here that begins or ends a document.
+    /// Returns whether a line begins here that begins or ends a document.
     pub(super) fn is_marker(&self, marker: u8) -> bool {
         self.column == 0 && (0..3).all(|n| self.peek(n) == marker) && self.is_space_or_end(3)
     }

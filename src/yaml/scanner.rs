@@ -384,7 +384,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Whether this is a version such as `1.1`, perhaps with a comment.
+/// Returns whether this is a version such as `1.1`, perhaps with a comment.
 fn is_version(text: &str) -> bool {
     let text = text.split('#').next().unwrap_or_default().trim();
     let is_number =

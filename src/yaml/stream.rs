@@ -191,8 +191,8 @@ fn is_empty(document: &Document<'_>) -> bool {
     document.root.value == Value::Null && document.problems.is_empty()
 }
 
-/// Whether kubectl would go on with YAML after a first JSON document of so many bytes. It looks at
-/// four bytes from the end of the line, or from the first that is no space.
+/// Returns whether kubectl would go on with YAML after a first JSON document of so many bytes. It
+/// looks at four bytes from the end of the line, or from the first that is no space.
 fn may_be_yaml(text: &str, bytes: usize) -> bool {
     let rest = text.get(bytes..).unwrap_or_default();
     let first = rest.find(|c: char| c == '\n' || !c.is_whitespace());

@@ -80,7 +80,7 @@ impl<'a> Builder<'a> {
         Ok(&self.tokens.peek()?.kind)
     }
 
-    /// Whether the next token is this one.
+    /// Returns whether the next token is this one.
     fn is(&mut self, kind: &Kind<'_>) -> Result<bool, Problem> {
         Ok(self.peek()? == kind)
     }

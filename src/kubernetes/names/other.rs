@@ -27,7 +27,7 @@ pub fn percent(value: &str) -> Messages {
     )
 }
 
-/// Whether this consists of digits and a percent sign.
+/// Returns whether this consists of digits and a percent sign.
 pub fn is_percent(value: &str) -> bool {
     value.strip_suffix('%').is_some_and(|digits| all(digits, |b| b.is_ascii_digit()))
 }

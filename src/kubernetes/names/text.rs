@@ -17,12 +17,12 @@ pub(super) const fn config_key_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
 }
 
-/// Whether there is at least one byte, and all bytes are of one class.
+/// Returns whether there is at least one byte, and all bytes are of one class.
 pub(super) fn all(value: &str, class: impl Fn(u8) -> bool) -> bool {
     !value.is_empty() && value.bytes().all(class)
 }
 
-/// Whether the first and the last byte are of one class, and all bytes between of another.
+/// Returns whether the first and the last byte are of one class, and all bytes between of another.
 pub(super) fn framed(value: &str, ends: impl Fn(u8) -> bool, inside: impl Fn(u8) -> bool) -> bool {
     match value.as_bytes() {
         [] => false,

@@ -137,7 +137,7 @@ const fn exponent_of(base: u32, exponent: i32) -> i32 {
     if base == 10 { exponent } else { 0 }
 }
 
-/// Whether the digits end in three zeros.
+/// Returns whether the digits end in three zeros.
 fn ends_with_thousand(whole: &str, fraction: &str) -> bool {
     let mut tail = whole.bytes().chain(fraction.bytes()).rev().take(3);
     (0..3).all(|_| tail.next() == Some(b'0'))

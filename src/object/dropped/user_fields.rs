@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{
     DownwardAPIVolumeFile, KeyToPath, PodSpec, Volume, VolumeProjection,
 };
 
-/// Whether any volume has one of them.
+/// Returns whether any volume has one of them.
 pub(super) fn used(spec: &PodSpec) -> bool {
     spec.volumes.iter().flatten().any(has)
 }

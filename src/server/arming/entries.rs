@@ -1,21 +1,22 @@
-//! Compares the rules that a webhook configuration has with those that it should have. It does no
-//! I/O.
+//! Compares the rules of a webhook configuration with the rules that it should have. Does no I/O.
 
 use json_patch::{
     AddOperation, Patch as JsonPatch, PatchOperation, TestOperation, jsonptr::PointerBuf,
 };
 use serde_json::{Map, Value, json};
 
-/// The annotation with the rules of each webhook: an object in JSON, by the names of the webhooks.
+/// The annotation with the rules of each webhook: a JSON object, keyed by the names of the
+/// webhooks.
 pub(crate) const RULES: &str = "setguard.io/rules";
 
-/// The patch that gives the webhooks of this configuration their rules. `None` if all have them, or
-/// if there is no annotation: then whoever wrote the configuration wrote the rules into it.
+/// Returns the patch that gives the webhooks of this configuration their rules. `None` if all of
+/// them have their rules, or if there is no annotation: then the author of the configuration wrote
+/// the rules into it.
 ///
-/// The patch is refused if the configuration has changed since it was read.
+/// The API server rejects the patch if the configuration has changed since it was read.
 ///
 /// # Errors
-/// If the annotation cannot be read.
+/// Returns an error if the annotation cannot be read.
 pub(crate) fn patch(configuration: &Value) -> Result<Option<JsonPatch>, String> {
     let metadata = &configuration["metadata"];
     let Some(text) = metadata["annotations"][RULES].as_str() else { return Ok(None) };
@@ -43,7 +44,7 @@ pub(crate) fn patch(configuration: &Value) -> Result<Option<JsonPatch>, String> 
     Ok(Some(JsonPatch([test].into_iter().chain(writes).collect())))
 }
 
-/// Whether each webhook of this configuration has rules.
+/// Returns whether each webhook of this configuration has rules.
 pub(crate) fn have_rules(configuration: &Value) -> bool {
     let mut webhooks = configuration["webhooks"].as_array().into_iter().flatten();
     webhooks.all(|webhook| webhook["rules"].as_array().is_some_and(|rules| !rules.is_empty()))
@@ -102,7 +103,7 @@ mod tests {
     fn a_configuration_without_the_annotation_is_left_alone() {
         let bare = json!({ "webhooks": [{ "name": "a" }] });
         assert_eq!(patch(&bare).unwrap(), None);
-        assert!(!have_rules(&bare), "which nobody should take for armed");
+        assert!(!have_rules(&bare), "a configuration without rules is not armed");
         assert!(have_rules(&json!({ "webhooks": [{ "name": "a", "rules": [{}] }] })));
         let error = patch(&configuration("[]", &json!([]))).unwrap_err();
         assert!(error.starts_with("annotation setguard.io/rules: "), "{error}");

@@ -1,4 +1,4 @@
-//! Lets the API server call setguard: by a dry-run patch of a ConfigMap of setguard's own, which changes
+//! Has the API server call setguard, by a dry-run patch of setguard's own ConfigMap, which changes
 //! nothing.
 
 use axum::http::{Request, Response, header};
@@ -15,18 +15,18 @@ use crate::{
     },
 };
 
-/// How much of an answer is read.
+/// The maximum number of bytes that are read of an answer.
 const LONGEST_ANSWER: usize = 64 << 10;
 
-/// What came of a patch that the API server accepted.
+/// The result of a patch that the API server accepted.
 pub(crate) struct Rehearsed {
-    /// The configurations by which it called setguard.
+    /// The configurations through which the API server called setguard.
     pub(crate) called: Vec<Configuration>,
-    /// The ConfigMap as the API server has it.
+    /// The ConfigMap as the API server returned it.
     pub(super) object: Value,
 }
 
-/// Where the rehearsal of a configuration is answered.
+/// Returns the endpoint that answers the rehearsal of a configuration.
 pub(super) const fn endpoint(configuration: Configuration) -> Endpoint {
     match configuration {
         Configuration::Validating => Endpoint::Validate,
@@ -34,7 +34,7 @@ pub(super) const fn endpoint(configuration: Configuration) -> Endpoint {
     }
 }
 
-/// Lets the API server call setguard once.
+/// Has the API server call setguard once.
 pub(crate) async fn rehearse(target: &Target) -> Result<Rehearsed, Problem> {
     let Target { namespace, name } = target;
     // A new client has no open connections, so several API servers behind one address take turns.
@@ -64,7 +64,7 @@ pub(crate) async fn rehearse(target: &Target) -> Result<Rehearsed, Problem> {
     Ok(Rehearsed { called, object })
 }
 
-/// The JSON of an answer: the object, or the Status in which the API server says what is wrong.
+/// Parses an answer: the object, or the Status that explains the API server's refusal.
 async fn body(response: Response<Body>) -> Value {
     let body = Limited::new(response.into_body(), LONGEST_ANSWER).collect().await;
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The object of which setguard sends dry-run patches.
+//! The object that setguard patches with dryRun.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! Why the API server does not call setguard, in words for the log. It does no I/O.
+//! Explains for the log why the API server does not call setguard. Does no I/O.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::target::Target;
 use crate::{object::marks::REHEARSAL_LABEL, server::configuration::Configuration};
 
-/// How long nobody is surprised by an API server that has not read a configuration yet: it takes less
-/// than a second.
+/// An API server that has just started to watch may not have read a configuration yet, which takes
+/// less than a second. Only after this time is it a problem.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The name of the webhook that a rehearsal is sent to.
+/// Returns the name of the webhook that receives a rehearsal.
 const fn webhook(configuration: Configuration) -> &'static str {
     match configuration {
         Configuration::Validating => "rehearsal.validate.setguard.io",
@@ -20,7 +20,7 @@ const fn webhook(configuration: Configuration) -> &'static str {
     }
 }
 
-/// The API server has refused the patch.
+/// Explains a patch that the API server refused.
 pub(super) fn refused(target: &Target, status: StatusCode, message: &str) -> String {
     let Target { namespace, name } = target;
     if message.contains("failed calling webhook \"rehearsal.") {
@@ -43,21 +43,21 @@ pub(super) fn refused(target: &Target, status: StatusCode, message: &str) -> Str
     }
 }
 
-/// The API server has accepted the patch and has not called setguard by this configuration.
+/// A patch that the API server accepted without calling setguard through this configuration.
 pub(super) struct Silent<'a> {
     pub(super) target: &'a Target,
     pub(super) configuration: Configuration,
     /// The configuration and the ConfigMap, as the API server has them.
     pub(super) read: &'a Value,
     pub(super) object: &'a Value,
-    /// For how long it has been so.
+    /// The time for which this has been the case.
     pub(super) lasts: Duration,
-    /// Whether this replica was called by the webhook nevertheless.
+    /// Whether the webhook called this replica nevertheless.
     pub(super) was_called: bool,
 }
 
 impl Silent<'_> {
-    /// The cause, and whether it will probably go away by itself.
+    /// Returns the cause, and whether it will probably go away without action.
     pub(super) fn why(&self) -> (String, bool) {
         let Target { namespace, name } = self.target;
         let kind = self.configuration.kind();
@@ -67,7 +67,7 @@ impl Silent<'_> {
             let why = format!(
                 "{kind} {configuration} has no webhook {webhook} with a rule for ConfigMaps, by which \
                  the API server would show that it can call setguard: another release of the chart \
-                 wrote it, or somebody changed it; helm upgrade restores it"
+                 wrote it, or it was changed later; helm upgrade restores it"
             );
             return (why, false);
         }
@@ -104,7 +104,7 @@ impl Silent<'_> {
     }
 }
 
-/// Whether a configuration has this webhook, with a rule for ConfigMaps.
+/// Returns whether a configuration has this webhook, with a rule for ConfigMaps.
 fn has(configuration: &Value, name: &str) -> bool {
     let mut webhooks = configuration["webhooks"].as_array().into_iter().flatten();
     webhooks.any(|webhook| {

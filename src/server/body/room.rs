@@ -1,9 +1,10 @@
-//! Memory that bodies share, and who gets it if there is not enough.
+//! Memory that bodies share, and the order in which they get it when it is short.
 //!
-//! The API server sends a body at once, so the time that the server has waited for its bytes tells
-//! those who stall from those who were not let in. If a body needs room, whoever has stalled for
-//! longer than [`GRACE`] loses theirs, and those who need the least are served first: a client that
-//! wants to be in the way of a small body has to be small itself.
+//! The API server sends a body immediately, so the time that the server has waited for bytes
+//! distinguishes a body that stalls from a body that was not let in. If a body needs room, each
+//! body that has stalled for longer than [`GRACE`] loses its room, and the bodies that need the
+//! least are served first: a client that wants to block a small body has to send a small body
+//! itself.
 
 use std::{
     collections::BTreeMap,
@@ -16,11 +17,11 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// How long a body may make others wait, in all: less than the API server's shortest timeout, and
-/// more than a busy machine needs to pass on what has arrived.
+/// The total time that a body may make others wait: less than the API server's shortest timeout,
+/// and more than a busy machine needs to pass on bytes that have arrived.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// How often a body that waits for room looks for others that stall.
+/// The interval at which a body that waits for room looks for other bodies that stall.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// An amount of memory, in KiB.
@@ -36,22 +37,22 @@ struct State {
     /// The one body that may exceed the room. Without it, bodies that have arrived in part could wait
     /// for each other.
     extra: Option<u64>,
-    /// Those that have some of the room, or wait for it.
+    /// The bodies that have some of the room, or wait for it.
     bodies: BTreeMap<u64, Held>,
     next: u64,
 }
 
-/// What one body has.
+/// The room of one body.
 #[derive(Debug)]
 struct Held {
     kib: usize,
-    /// How much it needs in all, while it waits for that.
+    /// The total that the body needs, while it waits for that.
     needs: Option<usize>,
-    /// Since when the server has been waiting for its bytes, if it is.
+    /// The time since when the server has been waiting for bytes of this body, if it is.
     since: Option<Instant>,
-    /// How long it waited for them before.
+    /// The time that the server waited for bytes of this body before.
     waited: Duration,
-    /// Set once it has to give its room back.
+    /// Set once the body has to give its room back.
     evicted: bool,
     evict: Arc<Notify>,
 }
@@ -75,7 +76,7 @@ impl Room {
         Room { state: Mutex::new(state), changed: Notify::new() }
     }
 
-    /// A place without any room yet. `evict` is notified if it has to be given up.
+    /// Creates a place without any room yet. `evict` is notified if the place has to be given up.
     pub(super) fn place(&self, evict: Arc<Notify>) -> Place<'_> {
         let mut state = self.lock();
         let id = state.next;
@@ -92,7 +93,7 @@ impl Room {
 }
 
 impl Place<'_> {
-    /// Waits until the body has this many KiB in all.
+    /// Waits until the body has this many KiB in total.
     pub(super) async fn grow(&self, kib: usize) {
         if self.room.lock().grow(self.id, kib) {
             return;
@@ -100,7 +101,7 @@ impl Place<'_> {
         loop {
             let changed = self.room.changed.notified();
             if self.room.lock().grow(self.id, kib) {
-                // The next one may have its turn now.
+                // The next body may have its turn now.
                 self.room.changed.notify_waiters();
                 return;
             }
@@ -108,7 +109,7 @@ impl Place<'_> {
         }
     }
 
-    /// The server begins to wait for bytes of this body, or has got some.
+    /// Records that the server begins to wait for bytes of this body, or has received some.
     pub(super) fn set_waiting(&self, waiting: bool) {
         let mut state = self.room.lock();
         let Some(held) = state.bodies.get_mut(&self.id) else { return };
@@ -132,8 +133,8 @@ impl Drop for Place<'_> {
 }
 
 impl State {
-    /// Gives a body what it needs, if it is its turn and there is room. If there is not, those who
-    /// stall have to make some.
+    /// Gives a body the room that it needs, if it is the body's turn and there is room. If there is
+    /// none, bodies that stall are evicted.
     fn grow(&mut self, id: u64, kib: usize) -> bool {
         let Some(held) = self.bodies.get_mut(&id) else { return true };
         let more = kib.saturating_sub(held.kib);
@@ -160,11 +161,11 @@ impl State {
         true
     }
 
-    /// Takes the room from as many of those who stall as is needed, the longest first.
+    /// Evicts as many stalling bodies as needed, those that have stalled the longest first.
     fn evict(&mut self, needed: usize) {
         let now = Instant::now();
         let extra = self.extra;
-        // Whoever exceeds the room makes way for another who does.
+        // The body that exceeds the room makes way for another that exceeds it.
         let frees = |id: u64, held: &Held| if extra == Some(id) { needed } else { held.kib };
         let going = self.bodies.iter().filter(|(_, held)| held.evicted);
         let mut coming = self.free + going.map(|(id, held)| frees(*id, held)).sum::<usize>();

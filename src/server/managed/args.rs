@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{plan::Lifetimes, time::Time};
 use crate::server::{duration, host::host};
 
-/// A running replica writes a lost Secret back in less than a second.
+/// A running replica restores a lost Secret in less than a second.
 const PATIENCE: Time = 10;
 
 /// `--tls-managed`, and the flags that it requires.

@@ -12,10 +12,11 @@ use x509_parser::{certificate::X509Certificate, prelude::FromDer};
 use super::time::{BACKDATE, Time};
 use crate::server::tls::params::{self, Validity};
 
-/// The common name of every CA that setguard creates. Anybody can use it, so it proves nothing.
+/// The common name of every CA that setguard creates. Anyone can use this name, so it proves
+/// nothing.
 const NAME: &str = "setguard managed CA";
 
-/// How much of each part of a certificate that somebody else made is logged, in characters.
+/// The maximum number of characters that are logged for each part of a foreign certificate.
 const MAX_SHOWN: usize = 100;
 
 /// A certificate authority (CA).
@@ -45,8 +46,7 @@ impl fmt::Debug for Authority {
 pub(crate) struct Stored {
     /// The authorities in it.
     pub(crate) authorities: Vec<Authority>,
-    /// Certificates (DER) in it without a key. They are not authorities: only somebody else can
-    /// sign with them.
+    /// Certificates (DER) without a key. They are not authorities: setguard cannot sign with them.
     pub(crate) keyless: Vec<Vec<u8>>,
 }
 
@@ -69,10 +69,12 @@ impl Authority {
 
     /// Signs a leaf for these names.
     ///
-    /// Its validity starts with that of the CA, so that it is valid even if our clock is ahead.
+    /// The leaf's validity starts with the CA's, so that the leaf is valid even if this clock is
+    /// ahead.
     pub(crate) fn sign(&self, names: &[String], until: Time) -> Result<SignedLeaf, rcgen::Error> {
-        // The name and the key identifier are those of `make`, and `read` accepts no others.
-        // rcgen's feature to read them from the certificate would add a second version of a crate.
+        // The name and the key identifier match the certificates of `make`, and `read` accepts no
+        // others. rcgen's feature to read them from the certificate would add a second version of a
+        // crate.
         let issuer = params::authority(NAME, validity(self.not_before, self.not_after))?;
         let issuer = Issuer::new(issuer, KeyPair::try_from(&*self.key)?);
         let leaf = params::leaf(names, validity(self.not_before, until))?;
@@ -87,12 +89,12 @@ fn validity(not_before: Time, not_after: Time) -> Validity {
     Validity { not_before: at(not_before), not_after: at(not_after) }
 }
 
-/// The certificates as PEM: the content of a `caBundle`.
+/// Returns the certificates as PEM: the content of a `caBundle`.
 pub(crate) fn bundle(authorities: &[Authority]) -> String {
     authorities.iter().map(|authority| pem("CERTIFICATE", &authority.cert)).collect()
 }
 
-/// The keys as PEM.
+/// Returns the keys as PEM.
 pub(crate) fn keys(authorities: &[Authority]) -> String {
     authorities.iter().map(|authority| pem("PRIVATE KEY", &authority.key)).collect()
 }
@@ -105,7 +107,7 @@ fn pem(tag: &str, der: &[u8]) -> String {
 /// Reads the content of a Secret.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns a description of the problem.
 pub(crate) fn read(certs: &[u8], keys: &[u8]) -> Result<Stored, String> {
     let mut pairs = Vec::new();
     for der in PrivateKeyDer::pem_slice_iter(keys) {
@@ -141,14 +143,14 @@ pub(crate) fn read(certs: &[u8], keys: &[u8]) -> Result<Stored, String> {
     Ok(stored)
 }
 
-/// Whether a certificate has the name that [`Authority::sign`] writes as the issuer.
+/// Returns whether a certificate has the name that [`Authority::sign`] writes as the issuer.
 fn is_ours(certificate: &X509Certificate<'_>) -> bool {
     let mut names = certificate.subject().iter_common_name();
     names.next().is_some_and(|name| name.as_str() == Ok(NAME))
 }
 
-/// Reads a `caBundle`. Returns the certificates in it (DER), and whether it consists of nothing
-/// else, written as setguard writes them.
+/// Reads a `caBundle`. Returns the certificates in it (DER), and whether the bundle contains only
+/// these, in the form that setguard writes.
 pub(crate) fn published(bytes: &[u8]) -> (Vec<Vec<u8>>, bool) {
     let certs = CertificateDer::pem_slice_iter(bytes).map_while(Result::ok);
     let certs: Vec<Vec<u8>> = certs.map(|der| der.to_vec()).collect();
@@ -157,7 +159,7 @@ pub(crate) fn published(bytes: &[u8]) -> (Vec<Vec<u8>>, bool) {
 }
 
 /// Describes a certificate (DER) for the log: its name, its serial number and the end of its
-/// validity. `None` if it has expired, so that nobody trusts it anyway.
+/// validity. `None` if the certificate has expired, so that no client trusts it anyway.
 pub(crate) fn describe(der: &[u8], now: Time) -> Option<String> {
     let Ok((_, certificate)) = X509Certificate::from_der(der) else {
         return Some("something that is not a certificate".to_owned());

@@ -4,12 +4,11 @@ use std::time::{Instant, SystemTime};
 
 use super::time::Time;
 
-/// Remembers the API server's time. It is the one that counts, because the API server verifies the
-/// certificates.
+/// Tracks the API server's time, which counts because the API server verifies the certificates.
 ///
 /// While the API server cannot be reached, the time since its last response is measured with two
 /// clocks, which give two estimates. The system clock may be set to any time. The monotonic clock
-/// cannot be set, but it stops while the machine is suspended.
+/// cannot be set, but stops while the machine is suspended.
 #[derive(Debug)]
 pub(crate) struct Clock {
     server: Time,
@@ -33,13 +32,13 @@ impl Clock {
         [self.server + measured, self.server + (wall() - self.wall)]
     }
 
-    /// The later estimate: for renewals, where too early does no harm.
+    /// Returns the later estimate, for renewals, where too early does no harm.
     pub(crate) fn latest(&self) -> Time {
         let [one, other] = self.guesses();
         one.max(other)
     }
 
-    /// The earlier estimate: for checking whether something has expired.
+    /// Returns the earlier estimate, for checks whether something has expired.
     pub(crate) fn earliest(&self) -> Time {
         let [one, other] = self.guesses();
         one.min(other)

@@ -32,7 +32,7 @@ use super::{
 };
 use crate::server::configuration::Configuration;
 
-/// The field manager of our writes in `managedFields`.
+/// The field manager of setguard's writes in `managedFields`.
 const MANAGER: &str = "setguard";
 
 const CERTS: &str = "ca.crt";
@@ -40,7 +40,8 @@ const KEYS: &str = "ca.key";
 
 /// The timeout for one call to the API server.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// The duration of a watch, in seconds. The API server ends it; if it does not, the client does.
+/// The duration of a watch, in seconds. The API server ends the watch; if it does not, the client
+/// does.
 const WATCH_SECONDS: u32 = 280;
 
 /// A failed call to the API server.
@@ -64,7 +65,7 @@ pub(crate) enum CallError {
     /// The Secret has no CA, although one is published.
     #[error("the CA Secret is lost; waiting for a replica that remembers the CA")]
     Lost,
-    /// Another client changed the object first: read it and decide again.
+    /// Another client changed the object first, so the caller must read it and decide again.
     #[error("{0}: changed by another client")]
     Conflict(String),
 }
@@ -83,13 +84,13 @@ pub(crate) struct Cluster {
 /// The objects as they were read, with what is needed to write them.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    /// The API server's time, if it sent one.
+    /// The API server's time, if the response contained it.
     pub(crate) time: Option<Time>,
-    /// What the plan needs to know.
+    /// The state that the plan needs.
     pub(crate) view: View,
-    /// What is wrong with the data in the Secret, if something is.
+    /// The problem with the data in the Secret, if there is one.
     pub(crate) corrupt: Option<String>,
-    /// Whether the Secret exists, whatever it contains.
+    /// Whether the Secret exists, regardless of its content.
     pub(crate) has_secret: bool,
     secret_version: Option<String>,
     validating: Option<Bundles>,
@@ -103,13 +104,13 @@ struct Bundles {
     bundles: Vec<Vec<u8>>,
 }
 
-/// A Kubernetes client with short timeouts.
+/// Creates a Kubernetes client with short timeouts.
 ///
 /// # Errors
-/// If there is neither a kubeconfig nor a service account.
+/// Returns an error if there is neither a kubeconfig nor a service account.
 pub(crate) async fn client() -> anyhow::Result<Client> {
     let mut config = Config::infer().await?;
-    // The client would retry for many minutes, and what it read before would be outdated by then.
+    // By default the client retries for many minutes, after which earlier reads would be outdated.
     config.default_retry = false;
     config.connect_timeout = Some(CALL_TIMEOUT);
     config.read_timeout = Some(Duration::from_secs(u64::from(WATCH_SECONDS) + 10));
@@ -134,8 +135,8 @@ impl Cluster {
         }
     }
 
-    /// Reads all objects, the Secret last: a CA is stored before it is published, so the Secret has
-    /// every CA that another replica has published in the configurations that were read.
+    /// Reads all objects, the Secret last: a CA is stored before it is published, so the Secret
+    /// contains every CA that another replica has published in the configurations that were read.
     pub(crate) async fn read(&self) -> Result<Snapshot, CallError> {
         let what = || format!("reading webhook configuration {}", self.configurations);
         let validating = call(what(), self.validating.get_opt(&self.configurations)).await?;
@@ -179,7 +180,8 @@ impl Cluster {
         })
     }
 
-    /// The API server's time. It is in the `Date` header of each of its responses, also of errors.
+    /// Returns the API server's time from the `Date` header, which every response has, errors
+    /// included.
     async fn time(&self) -> Result<Option<Time>, CallError> {
         let request = axum::http::Request::get("/version").body(Body::empty());
         let Ok(request) = request else { return Ok(None) };
@@ -203,7 +205,8 @@ impl Cluster {
             (KEYS.to_owned(), bytes(authority::keys(authorities))),
         ]);
         if over.has_secret {
-            // A merge patch keeps the labels, annotations and other fields, which belong to others.
+            // A merge patch keeps the labels, annotations and other fields, which belong to other
+            // clients.
             let version = &over.secret_version;
             let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
             let (params, patch) = (patch_params(), Patch::Merge(patch));
@@ -284,8 +287,8 @@ impl Bundles {
     }
 }
 
-/// Notifies `changed` of each change of one object. After any error it starts a new watch; a change
-/// that the watch misses is found by the next periodic check.
+/// Notifies `changed` of each change of one object. After an error, a new watch starts; the next
+/// periodic check finds any change that the watch misses.
 pub(crate) async fn watch<K>(api: Api<K>, name: &str, changed: &Notify)
 where
     K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
@@ -304,15 +307,15 @@ where
     }
 }
 
-/// The parameters of our writes.
+/// Returns the parameters of setguard's writes.
 pub(crate) fn patch_params() -> PatchParams {
     PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
 }
 
-/// Makes a call, with a limit for its time.
+/// Makes a call with a time limit.
 ///
 /// # Errors
-/// If there is no answer in time, or the answer is an error.
+/// Returns an error if there is no answer in time, or the answer is an error.
 pub(crate) async fn call<T>(
     what: String,
     call: impl Future<Output = Result<T, kube::Error>>,
@@ -337,7 +340,7 @@ pub(crate) async fn call<T>(
 /// deleted.
 ///
 /// # Errors
-/// If the API server cannot be reached, or denies the request.
+/// Returns an error if the API server cannot be reached, or denies the request.
 pub(crate) async fn delete(client: &Client, name: &str) -> Result<Vec<&'static str>, CallError> {
     let mut deleted = Vec::new();
     let params = DeleteParams::default();

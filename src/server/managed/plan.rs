@@ -1,12 +1,14 @@
-//! Decides what to do next from what was read. It does no I/O, reads no clock and creates no keys.
+//! Decides on the next write, given the objects that were read. Does no I/O, reads no clock and
+//! creates no keys.
 //!
-//! Only the Secret says which authorities (CAs) are to be trusted, and only of those whose key it
-//! holds. A replica remembers what it has read there, and writes it back if it is missing. What is
-//! in a `caBundle` proves nothing, whatever its name: others may write there who may not read the
-//! Secret. So the set of authorities is the union of those in the Secret and those that a running
-//! replica remembers, and an authority leaves it only when it expires: no mistake and no race can
-//! remove an authority while a replica that reaches the API server serves a leaf that it signed. All
-//! replicas do the same, and the API server's `resourceVersion` decides which one is first:
+//! Only the Secret determines which authorities (CAs) are trusted, and only those whose key the
+//! Secret contains. A replica remembers the authorities that it has read in the Secret, and
+//! restores a missing authority. The content of a `caBundle` proves nothing, whatever the names in
+//! it: clients without access to the Secret may be able to write there. So the set of authorities
+//! is the union of those in the Secret and those that a running replica remembers, and an authority
+//! leaves the set only when it expires: no mistake and no race can remove an authority while a
+//! replica that reaches the API server serves a leaf signed by it. All replicas do the same, and
+//! the API server's `resourceVersion` decides which one is first:
 //!
 //! 1. The Secret gets the authorities that it lacks, and a new one as soon as the newest has passed
 //!    two thirds of its lifetime.
@@ -14,10 +16,12 @@
 //! 3. A replica signs its leaf with the newest authority that has been in all `caBundle`s for a
 //!    while.
 //! 4. An authority is removed from the Secret, and so from the `caBundle`s, only when it expires: a
-//!    replica that cannot reach the API server for months keeps signing with those that it knows.
+//!    replica that cannot reach the API server for months keeps signing with the authorities that
+//!    it knows.
 //!
-//! If the Secret is lost while something is published, a replica that remembers nothing waits for
-//! one that does, before it makes a new authority, which then replaces what is published at once.
+//! If the Secret is lost while something is published, a replica that remembers nothing first waits
+//! for a replica that does. After that it creates a new authority, which immediately replaces the
+//! published ones.
 
 use std::collections::HashMap;
 
@@ -34,11 +38,11 @@ pub(crate) struct Lifetimes {
     pub(crate) authority: Time,
     /// The lifetime of a leaf.
     pub(crate) leaf: Time,
-    /// How long an authority is published before it signs anything: the time after which all API
+    /// The time that an authority is published before it signs anything, after which all API
     /// servers use a new `caBundle`.
     pub(crate) settle: Time,
-    /// How long a replica that remembers no authority waits for one that does, if the Secret is
-    /// lost while something is published.
+    /// The time that a replica which remembers no authority waits for a replica that does, if the
+    /// Secret is lost while something is published.
     pub(crate) patience: Time,
 }
 
@@ -58,7 +62,7 @@ pub(crate) struct Published {
     pub(crate) configuration: Configuration,
     /// The certificates in it (DER).
     pub(crate) certs: Vec<Vec<u8>>,
-    /// Whether it contains nothing else.
+    /// Whether the `caBundle` contains nothing else.
     pub(crate) clean: bool,
 }
 
@@ -88,11 +92,11 @@ pub(crate) enum Step {
 /// The leaf that this replica serves.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
-    /// The certificate of the authority that signed it.
+    /// The certificate of the authority that signed the leaf.
     pub(crate) authority: Vec<u8>,
-    /// When it was signed.
+    /// The time at which the leaf was signed.
     pub(crate) signed: Time,
-    /// When it expires.
+    /// The end of the leaf's validity.
     pub(crate) not_after: Time,
 }
 
@@ -100,22 +104,23 @@ pub(crate) struct Leaf {
 #[derive(Debug)]
 pub(crate) struct Plan {
     lifetimes: Lifetimes,
-    /// The authorities that are to be trusted, newest first.
+    /// The trusted authorities, newest first.
     known: Vec<Authority>,
-    /// Since when each authority has been in every `caBundle`. The key is its certificate.
+    /// The time since when each authority has been in every `caBundle`, by the authority's
+    /// certificate.
     since: HashMap<Vec<u8>, Time>,
-    /// Since when something is published and no authority is known.
+    /// The time since when something is published although no authority is known.
     lost: Option<Time>,
     leaf: Option<Leaf>,
 }
 
 impl Plan {
-    /// The plan of a replica that has read nothing yet.
+    /// Creates the plan of a replica that has read nothing yet.
     pub(crate) fn new(lifetimes: Lifetimes) -> Self {
         Plan { lifetimes, known: Vec::new(), since: HashMap::new(), lost: None, leaf: None }
     }
 
-    /// All authorities that are to be trusted, newest first.
+    /// Returns all trusted authorities, newest first.
     pub(crate) fn known(&self) -> &[Authority] {
         &self.known
     }
@@ -143,12 +148,12 @@ impl Plan {
         self.lost = lost.then(|| self.lost.unwrap_or(now));
     }
 
-    /// Whether to leave it to another replica to write the Secret back.
+    /// Returns whether this replica leaves restoring the Secret to another replica.
     pub(crate) fn is_waiting(&self, now: Time) -> bool {
         self.lost.is_some_and(|since| now < since + self.lifetimes.patience)
     }
 
-    /// The next necessary write, given the state that was just observed.
+    /// Returns the next necessary write, given the state that was just observed.
     pub(crate) fn write(&self, now: Time, view: &View) -> Option<Step> {
         if self.is_waiting(now) {
             return None;
@@ -176,7 +181,7 @@ impl Plan {
         Some(Step::Publish { configuration, bundle: self.known.clone(), dropped })
     }
 
-    /// Those of the certificates that are not to be trusted, each once.
+    /// Returns the untrusted certificates among these, each once.
     fn unknown<'a>(&self, certs: impl Iterator<Item = &'a Vec<u8>>) -> Vec<Vec<u8>> {
         let mut unknown: Vec<_> =
             certs.filter(|cert| !self.known.iter().any(|it| it.cert == **cert)).cloned().collect();
@@ -185,8 +190,8 @@ impl Plan {
         unknown
     }
 
-    /// The authority that must sign a new leaf now, and the end of that leaf's validity. `None` if
-    /// no new leaf is due.
+    /// Returns the authority that must sign a new leaf now, and the end of that leaf's validity.
+    /// `None` if no new leaf is due.
     ///
     /// Without the API server `now` is an estimate, which may be ahead but not behind. So the leaf
     /// is renewed even by an authority that seems to have expired, as long as the new leaf expires
@@ -198,8 +203,8 @@ impl Plan {
         let usable = || self.known.iter().filter(can).filter(|a| since(a).is_some());
         let settle = self.lifetimes.settle;
         let newest = usable().find(|a| since(a).is_some_and(|t| t + settle <= now));
-        // If none has settled, prefer the oldest: it has been published for the longest time. But
-        // it has to stay valid until a newer one has settled.
+        // If no authority has settled, prefer the oldest, which has been published for the longest
+        // time. But the oldest must stay valid until a newer one has settled.
         let oldest = || usable().rev().find(|a| now + 2 * settle < a.not_after);
         let best = newest.or_else(oldest).or_else(|| usable().next());
         let Some(leaf) = &self.leaf else { return best.map(|a| (a, until(a))) };
@@ -227,7 +232,7 @@ impl Plan {
         self.leaf = Some(Leaf { authority, signed: now, not_after });
     }
 
-    /// The leaf that is served.
+    /// Returns the leaf that is served.
     pub(crate) fn leaf(&self) -> Option<&Leaf> {
         self.leaf.as_ref()
     }
@@ -237,7 +242,7 @@ fn two_thirds(time: Time) -> Time {
     time - time / 3
 }
 
-/// Whether both contain the same certificates and keys, in any order.
+/// Returns whether both slices contain the same certificates and keys, in any order.
 fn same(one: &[Authority], other: &[Authority]) -> bool {
     one.len() == other.len() && other.iter().all(|authority| one.contains(authority))
 }

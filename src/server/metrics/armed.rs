@@ -1,4 +1,4 @@
-//! Whether the webhook configurations are armed.
+//! The state of the webhook configurations: armed or not.
 
 use std::{
     fmt,

@@ -20,7 +20,7 @@ use prometheus_client::{
 /// The values of the label `result`.
 pub(crate) const RESULTS: [&str; 2] = ["success", "failure"];
 
-/// The value of the label `result`; `taken` is whether something was taken over.
+/// Returns the value of the label `result`; `taken` is whether the new value was applied.
 pub(crate) const fn result(taken: bool) -> &'static str {
     if taken { "success" } else { "failure" }
 }
@@ -28,9 +28,9 @@ pub(crate) const fn result(taken: bool) -> &'static str {
 /// A label and all its possible values.
 #[derive(Clone, Debug)]
 pub(crate) struct Label {
-    /// Its name.
+    /// The name of the label.
     pub name: &'static str,
-    /// Its values.
+    /// The values of the label.
     pub values: Vec<&'static str>,
 }
 
@@ -49,7 +49,7 @@ struct Cells<const D: usize> {
 }
 
 impl<const D: usize> Counters<D> {
-    /// Counters for these labels, all zero.
+    /// Creates counters for these labels, all zero.
     pub(crate) fn new(labels: [Label; D]) -> Self {
         let size = labels.iter().map(|label| label.values.len()).product();
         let counts = (0..size).map(|_| AtomicU64::new(0)).collect();
@@ -74,7 +74,7 @@ impl<const D: usize> Cells<D> {
         })
     }
 
-    /// The labels of a cell: the inverse of `index`.
+    /// Returns the labels of a cell: the inverse of `index`.
     fn labels(&self, mut index: usize) -> [(&'static str, &'static str); D] {
         let mut values: [&'static str; D] = [""; D];
         for (label, value) in self.labels.iter().zip(&mut values).rev() {
@@ -105,7 +105,7 @@ impl<const D: usize> EncodeMetric for Counters<D> {
     }
 }
 
-/// The buckets' upper bounds, from the fastest answers to the longest timeouts in common use.
+/// The upper bounds of the buckets, from the fastest answers to the longest timeouts in common use.
 const BUCKETS: [Duration; 15] = [
     Duration::from_micros(50),
     Duration::from_micros(100),

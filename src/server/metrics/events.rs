@@ -31,7 +31,7 @@ impl ManagedEvent {
         ManagedEvent::SelfCheckFailed,
     ];
 
-    /// As a label.
+    /// Returns the value of the label.
     pub const fn as_str(self) -> &'static str {
         match self {
             ManagedEvent::AuthorityDropped => "authority-dropped",
@@ -45,16 +45,17 @@ impl ManagedEvent {
     }
 }
 
-/// Why a TLS handshake failed.
+/// The reason why a TLS handshake failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeFailure {
     /// The client presented no certificate, or one that is not trusted.
     ClientCertificate,
     /// The connection was closed or failed.
     Eof,
-    /// Any other TLS error: the client did not speak TLS, or shares no version or cipher with us.
+    /// Any other TLS error: the client did not speak TLS, or shares no version or cipher with
+    /// setguard.
     Protocol,
-    /// The client does not trust our certificate.
+    /// The client does not trust setguard's certificate.
     RefusedByClient,
     /// The handshake took too long.
     Timeout,
@@ -70,7 +71,7 @@ impl HandshakeFailure {
         HandshakeFailure::Timeout,
     ];
 
-    /// As a label.
+    /// Returns the value of the label.
     pub const fn as_str(self) -> &'static str {
         match self {
             HandshakeFailure::ClientCertificate => "client-certificate",

@@ -1,4 +1,4 @@
-//! Whether the policy in force is that of its file.
+//! The state of the policy: whether the policy in force is the content of its file.
 
 use prometheus_client::{metrics::gauge::Gauge, registry::Registry};
 
@@ -45,7 +45,7 @@ impl PolicyState {
         self.is_current.set(taken.into());
     }
 
-    /// Sets whether the policy in force stands in for one that cannot be used.
+    /// Sets whether the policy in force replaces a policy that cannot be used.
     pub(crate) fn set_fallback(&self, is_fallback: bool) {
         self.is_fallback.set(is_fallback.into());
     }

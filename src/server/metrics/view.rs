@@ -1,4 +1,4 @@
-//! Metrics of what the server knows of its cluster. They are read when somebody asks.
+//! Metrics of the view of the cluster, computed at each scrape.
 
 use std::{
     fmt,
@@ -19,7 +19,7 @@ use crate::{
     policy::Policy,
 };
 
-/// A number for each kind of the view. Kinds for which it is `None` are left out.
+/// A number for each kind of the view. Kinds with the value `None` are left out.
 #[derive(Debug)]
 pub(crate) struct OfKinds {
     pub(crate) live: Arc<Live>,
@@ -56,11 +56,11 @@ impl EncodeMetric for Bytes {
     }
 }
 
-/// Who says by which release objects are judged.
+/// The source of the release that objects are checked against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ReleaseSource {
-    /// Nobody: it is the newest that setguard knows.
+    /// No source: the newest release that setguard knows applies.
     Default,
     /// The policy file or a flag.
     Policy,
@@ -72,7 +72,7 @@ impl ReleaseSource {
     const ALL: [ReleaseSource; 3] =
         [ReleaseSource::Default, ReleaseSource::Policy, ReleaseSource::Cluster];
 
-    /// Who it was for this policy.
+    /// Returns the source of the release for this policy.
     pub(crate) const fn of(policy: &Policy, release: Option<&Release>) -> Self {
         match release {
             _ if policy.names_release => ReleaseSource::Policy,
@@ -81,7 +81,7 @@ impl ReleaseSource {
         }
     }
 
-    /// As a label.
+    /// Returns the value of the label.
     pub const fn as_str(self) -> &'static str {
         match self {
             ReleaseSource::Default => "default",
@@ -91,19 +91,19 @@ impl ReleaseSource {
     }
 }
 
-/// The release by which objects are judged, and who says so, in one number.
+/// The release that objects are checked against, and its source, in one number.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct JudgedBy(Arc<AtomicU64>);
+pub(crate) struct ReleaseInForce(Arc<AtomicU64>);
 
-impl JudgedBy {
-    /// Sets both. Returns whether that is a change.
+impl ReleaseInForce {
+    /// Sets both. Returns whether the value changed.
     pub(crate) fn set(&self, version: Version, source: ReleaseSource) -> bool {
         let now = u64::from(version.minor()) << 8 | u64::from(source as u8);
         self.0.swap(now, SeqCst) != now
     }
 }
 
-impl EncodeMetric for JudgedBy {
+impl EncodeMetric for ReleaseInForce {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
         let [minor, source] = [self.0.load(SeqCst) >> 8, self.0.load(SeqCst) & 0xff];
         let source = ReleaseSource::ALL.into_iter().find(|it| u64::from(*it as u8) == source);

@@ -1,4 +1,4 @@
-//! Whether the webhook configurations have their rules, and the API server calls setguard by them.
+//! Checks that the webhook configurations have their rules, and that the API server calls setguard.
 
 use std::time::{Duration, Instant};
 
@@ -14,19 +14,19 @@ use crate::server::{
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What has to be armed.
+/// The configurations that have to be armed.
 pub(super) struct Expected<'a> {
     /// The configurations, by kind and name.
     pub(super) configurations: Vec<(Configuration, &'a str)>,
-    /// The ConfigMap of which a dry-run patch is sent.
+    /// The ConfigMap that is patched with dryRun.
     pub(super) rehearsal: Option<&'a Target>,
 }
 
 impl Expected<'_> {
-    /// Waits until all is armed, for `patience` at most.
+    /// Waits until all configurations are armed, for `patience` at most.
     ///
     /// # Errors
-    /// With what is missing.
+    /// Returns a description of what is missing.
     pub(super) async fn wait(&self, patience: Duration) -> anyhow::Result<()> {
         if self.configurations.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A faulty DaemonSet, sent to the API server as anybody sends one: setguard has to refuse it.
+//! A faulty DaemonSet, sent to the API server like any user's: setguard has to refuse it.
 
 use std::time::{Duration, Instant};
 
@@ -13,16 +13,16 @@ use crate::server::managed::cluster::{self, call};
 
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How much of an answer is read.
+/// The maximum number of bytes that are read of an answer.
 const LONGEST_ANSWER: usize = 64 << 10;
-/// What each denial by setguard contains.
+/// The text that each denial by setguard contains.
 const SETGUARD: &str = "(setguard: ";
 
-/// Asks the API server to create a faulty DaemonSet, with dryRun, until setguard refuses it or warns of
-/// it. Tries it again for `patience`.
+/// Asks the API server to create a faulty DaemonSet, with dryRun, until setguard refuses it or
+/// warns about it. Retries for `patience`.
 ///
 /// # Errors
-/// If setguard says nothing about it.
+/// Returns an error if setguard reports nothing.
 pub(super) async fn refused(namespace: &str, patience: Duration) -> anyhow::Result<()> {
     let client = cluster::client().await.context("--namespace: cannot find the API server")?;
     let begun = Instant::now();
@@ -74,8 +74,8 @@ async fn attempt(client: &kube::Client, namespace: &str) -> anyhow::Result<()> {
 /// The rules that the DaemonSet violates.
 const RULES: [&str; 2] = ["name-too-long", "selector-on-managed-labels"];
 
-/// A DaemonSet that the API server accepts, and that no other policy has a reason to refuse. It has two
-/// faults, for policies that turn one of the rules off.
+/// A DaemonSet that the API server accepts, and that no other policy has a reason to refuse. It has
+/// two faults, for policies that turn one of the rules off.
 fn faulty() -> Value {
     let labels = json!({ "app": "setguard-probe", "controller-revision-hash": "probe" });
     json!({

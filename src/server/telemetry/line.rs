@@ -1,7 +1,8 @@
 //! The lines of a log.
 //!
-//! They are those of tracing-subscriber, which takes a tenth of the time of a request to write one:
-//! it handles the characters of a text one by one. What is rare is left to it.
+//! The lines look like those of tracing-subscriber, which handles the characters of a text one by
+//! one and so takes a tenth of the time of a request to write a line. Rare cases are left to
+//! tracing-subscriber.
 
 use std::{
     fmt::{self, Debug, Display},
@@ -57,7 +58,7 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        // Records of the `log` crate have this target here, and their own in their fields.
+        // Records of the `log` crate have this target here, and their own target in their fields.
         let is_record = event.metadata().target() == "log";
         if is_record || context.lookup_current().is_some() {
             return self.rare.format_event(context, writer, event);
@@ -112,7 +113,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         [quote, name, equals].into_iter().try_for_each(|text| self.writer.write_str(text))
     }
 
-    /// Whether this is what a line of text says without a name.
+    /// Returns whether a line of text shows this field without its name.
     fn is_message(&self, name: &str) -> bool {
         self.style == Style::Text && name == "message"
     }
@@ -139,7 +140,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// Writes a number or the like, which needs no quotes.
+    /// Writes a number or a similar value, which needs no quotes.
     fn bare(&mut self, field: &Field, value: impl Display) {
         self.field(field.name(), |it| write!(it.writer, "{value}"));
     }
@@ -202,7 +203,7 @@ mod tests {
     }
 
     impl Log {
-        /// The lines, without their timestamps.
+        /// Returns the lines, without their timestamps.
         fn lines(&self) -> Vec<String> {
             let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
             let year = |line: &str| line.find("20").unwrap();
@@ -223,7 +224,7 @@ mod tests {
         drop(span);
     }
 
-    /// What tracing-subscriber itself writes is what this writes.
+    /// The output matches tracing-subscriber's.
     #[test]
     fn a_line_is_that_of_the_subscriber() {
         let [theirs, ours, their_json, our_json] = [(); 4].map(|()| Log::default());
@@ -239,7 +240,7 @@ mod tests {
 
         assert_eq!(our_json.lines(), their_json.lines());
         assert!(our_json.lines().len() == 8, "{:?}", our_json.lines());
-        // The subscriber escapes what steers a terminal in messages alone, and in another way.
+        // The subscriber escapes control characters only in messages, and in a different way.
         let escaped = |line: String| {
             let line = line.replace("\\x1b", "\u{1b}").replace("\\x7f", "\u{7f}");
             line.replace('\u{1b}', "\\u001b").replace('\u{7f}', "\\u007f")

@@ -13,7 +13,7 @@ pub(crate) struct Validity {
     pub(crate) not_after: SystemTime,
 }
 
-/// A CA certificate that may sign only leaf certificates.
+/// Returns the parameters of a CA certificate that may sign only leaf certificates.
 pub(crate) fn authority(
     common_name: &str,
     validity: Validity,
@@ -24,10 +24,10 @@ pub(crate) fn authority(
     Ok(params)
 }
 
-/// A serving certificate for these names and addresses.
+/// Returns the parameters of a serving certificate for these names and addresses.
 ///
 /// # Errors
-/// If one of them is neither a DNS name nor an IP address.
+/// Returns an error if one of them is neither a DNS name nor an IP address.
 pub(crate) fn leaf(
     names: &[String],
     validity: Validity,

@@ -13,8 +13,8 @@ use super::{
 };
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
-/// The CA exists only as long as the process, which does not run that long. It cannot be renewed:
-/// whoever trusts it has a copy.
+/// The CA exists only as long as the process, which does not run for ten years. The CA cannot be
+/// renewed, since every client that trusts it has a copy.
 const AUTHORITY_VALIDITY: Duration = Duration::from_secs(10 * YEAR.as_secs());
 /// The API server's clock may be behind ours.
 const CLOCK_SKEW: Duration = Duration::from_secs(3600);
@@ -26,15 +26,15 @@ pub struct SelfSigned {
     pub ca: String,
     /// The serving certificate.
     pub cert: String,
-    /// Its private key.
+    /// The private key of the serving certificate.
     pub key: String,
 }
 
 impl SelfSigned {
-    /// A certificate for these names and addresses.
+    /// Creates a certificate for these names and addresses.
     ///
     /// # Errors
-    /// If one of them is neither a DNS name nor an IP address.
+    /// Returns an error if one of them is neither a DNS name nor an IP address.
     pub fn new(names: &[String]) -> Result<Self, rcgen::Error> {
         let now = SystemTime::now();
         let issuer = issuer(now)?;
@@ -49,21 +49,21 @@ impl fmt::Debug for SelfSigned {
     }
 }
 
-/// A CA in memory that signs a certificate, and a new one before it expires.
+/// A CA in memory that signs a certificate, and a new certificate before the old one expires.
 pub struct SelfSigner {
     issuer: CertifiedIssuer<'static, KeyPair>,
     names: Vec<String>,
     lifetime: Duration,
     slot: Slot,
-    /// When the next certificate is to be signed.
+    /// The time at which the next certificate is to be signed.
     due: SystemTime,
 }
 
 impl SelfSigner {
-    /// A new CA, and a certificate for these names and addresses.
+    /// Creates a CA, and a certificate for these names and addresses.
     ///
     /// # Errors
-    /// If one of them is neither a DNS name nor an IP address.
+    /// Returns an error if one of them is neither a DNS name nor an IP address.
     pub fn new(
         names: &[String],
         lifetime: Duration,
@@ -75,12 +75,12 @@ impl SelfSigner {
         Ok(SelfSigner { issuer, names, lifetime, slot, due: now + two_thirds(lifetime) })
     }
 
-    /// The CA certificate, as PEM.
+    /// Returns the CA certificate, as PEM.
     pub fn ca(&self) -> String {
         self.issuer.pem()
     }
 
-    /// Where the current certificate is.
+    /// Returns the slot with the current certificate.
     pub fn slot(&self) -> Slot {
         self.slot.clone()
     }
@@ -88,7 +88,7 @@ impl SelfSigner {
     /// Signs a new certificate, if two thirds of the lifetime of the current one have passed.
     ///
     /// # Errors
-    /// If it cannot be signed.
+    /// Returns an error if the certificate cannot be signed.
     pub fn renew(&mut self, now: SystemTime) -> Result<(), rcgen::Error> {
         if now >= self.due {
             let (cert, key) = sign(&self.issuer, &self.names, now, self.lifetime)?;
@@ -116,7 +116,7 @@ fn issuer(now: SystemTime) -> Result<CertifiedIssuer<'static, KeyPair>, rcgen::E
     CertifiedIssuer::self_signed(ca, KeyPair::generate()?)
 }
 
-/// A certificate and its key, as PEM.
+/// Creates a certificate and its key, as PEM.
 fn sign(
     issuer: &CertifiedIssuer<'static, KeyPair>,
     names: &[String],

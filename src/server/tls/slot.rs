@@ -10,17 +10,17 @@ use arc_swap::ArcSwap;
 pub struct Slot(Arc<ArcSwap<(String, String)>>);
 
 impl Slot {
-    /// A slot with this certificate and key (PEM).
+    /// Creates a slot with this certificate and key (PEM).
     pub fn new(cert: String, key: String) -> Self {
         Slot(Arc::new(ArcSwap::from_pointee((cert, key))))
     }
 
-    /// Both.
+    /// Returns the certificate and the key.
     pub(super) fn get(&self) -> Arc<(String, String)> {
         self.0.load_full()
     }
 
-    /// Replaces both.
+    /// Replaces the certificate and the key.
     pub fn put(&self, cert: String, key: String) {
         self.0.store(Arc::new((cert, key)));
     }

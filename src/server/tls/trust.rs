@@ -1,4 +1,4 @@
-//! Which clients are trusted, if they must present a certificate.
+//! The trust in clients that must present a certificate.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 /// Verifies client certificates, if clients must present one.
 pub(super) type Verifier = Option<Arc<dyn ClientCertVerifier>>;
 
-/// Which clients are trusted, from the time of [`Tls::trust`](super::Tls::trust) on.
+/// The clients that are trusted, from the time of [`Tls::trust`](super::Tls::trust) on.
 #[derive(Debug)]
 pub struct Trust(watch::Receiver<Verifier>);
 
@@ -33,7 +33,7 @@ impl Trust {
                 return;
             }
         }
-        // Nothing is reloaded any more.
+        // No reload will follow, so the client stays trusted.
         std::future::pending::<()>().await;
     }
 }

@@ -50,7 +50,7 @@ impl<'a> Pod<'a> {
         volumes.filter(|(_, volume)| !self.claims().contains(volume.name.as_str()))
     }
 
-    /// Whether the pod has a label of this name, from the template or from its controller.
+    /// Returns whether the pod has a label of this name, from the template or from its controller.
     pub(super) fn has_label(&self, key: &str) -> bool {
         let metadata = self.object.template().metadata.as_ref();
         let own = metadata.and_then(|metadata| metadata.labels.as_ref());
@@ -58,7 +58,7 @@ impl<'a> Pod<'a> {
         own.is_some_and(|labels| labels.contains_key(key)) || managed.contains(&key)
     }
 
-    /// Whether it claims to be the mirror of a pod that a kubelet runs from a file.
+    /// Returns whether it claims to be the mirror of a pod that a kubelet runs from a file.
     pub(super) fn is_mirror(&self) -> bool {
         let metadata = self.object.template().metadata.as_ref();
         let annotations = metadata.and_then(|metadata| metadata.annotations.as_ref());

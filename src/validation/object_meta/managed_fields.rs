@@ -26,7 +26,7 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Whether the server can decode the entry. If it cannot, it discards all entries.
+    /// Returns whether the server can decode the entry. If it cannot, it discards all entries.
     ///
     /// Kubernetes: `DecodeManagedFields`, apimachinery
     /// `pkg/util/managedfields/internal/managedfields.go`.

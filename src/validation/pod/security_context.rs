@@ -146,7 +146,7 @@ fn on_host(name: &str, spec: &PodSpec) -> Option<&'static str> {
     }
 }
 
-/// Whether a spec sets a sysctl of the node.
+/// Returns whether a spec sets a sysctl of the node.
 pub(crate) fn has_host_sysctl(spec: &PodSpec) -> bool {
     let context = spec.security_context.as_ref();
     context.is_some_and(|c| list(&c.sysctls).iter().any(|s| on_host(&s.name, spec).is_some()))
@@ -155,8 +155,8 @@ pub(crate) fn has_host_sysctl(spec: &PodSpec) -> bool {
 /// `ValidateSecurityContext`.
 const SYS_ADMIN: &str = "CAP_SYS_ADMIN";
 
-/// Whether a container has the capability `CAP_SYS_ADMIN` and forbids privilege escalation. Unset
-/// counts as forbidden.
+/// Returns whether a container has the capability `CAP_SYS_ADMIN` and forbids privilege escalation.
+/// Unset counts as forbidden.
 ///
 /// Kubernetes: `hasSysAdminAndPrivilegeEscalationFalse`, `pkg/api/pod/util.go`.
 pub(crate) fn has_sys_admin_without_escalation(spec: &PodSpec) -> bool {

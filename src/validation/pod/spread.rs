@@ -163,8 +163,8 @@ pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
     })
 }
 
-/// Whether a constraint has `matchLabelKeys`, which the API server validates in one of two ways,
-/// neither of which is stricter than the other.
+/// Returns whether a constraint has `matchLabelKeys`, which the API server validates in one of two
+/// ways, neither of which is stricter than the other.
 pub(crate) fn uses_label_keys(spec: &PodSpec) -> bool {
     let mut constraints = list(&spec.topology_spread_constraints).iter();
     constraints.any(|constraint| !list(&constraint.match_label_keys).is_empty())

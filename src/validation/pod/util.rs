@@ -158,7 +158,7 @@ pub(crate) fn local_path_messages(value: &str) -> Messages {
     messages
 }
 
-/// Whether a rule finds nothing. Some options depend on whether the old object is valid.
+/// Returns whether a rule finds nothing. Some options depend on whether the old object is valid.
 pub(crate) fn finds_nothing(rule: impl FnOnce(&Path<'_>, &mut Findings)) -> bool {
     let mut found = Findings::of(&SOME_RULE);
     rule(&Path::new("spec"), &mut found);

@@ -177,8 +177,8 @@ fn iscsi_name(name: &str, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Whether it ends in `iqn.YYYY-MM.naming-authority:name`: `iscsiInitiatorIqnRegex`, which is not
-/// anchored at its start.
+/// Returns whether it ends in `iqn.YYYY-MM.naming-authority:name`: `iscsiInitiatorIqnRegex`, which
+/// is not anchored at its start.
 fn is_iqn(text: &str) -> bool {
     let after_date = |rest: &str| {
         let bytes = rest.as_bytes();
@@ -236,7 +236,7 @@ pub(crate) fn quobyte(source: &QuobyteVolumeSource, path: &Path<'_>, found: &mut
     required(&source.volume, &path.child("volume"), found);
 }
 
-/// Whether Go's `net.SplitHostPort` accepts it.
+/// Returns whether Go's `net.SplitHostPort` accepts it.
 fn is_host_port(text: &str) -> bool {
     let (host, rest) = match text.strip_prefix('[') {
         Some(inner) => match inner.split_once(']') {

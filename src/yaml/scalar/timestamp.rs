@@ -1,6 +1,6 @@
 //! Texts that may have the tag `!!timestamp`. They stay text.
 
-/// Whether this is a point in time. Upstream: `parseTimestamp`.
+/// Returns whether this is a point in time. Upstream: `parseTimestamp`.
 pub(super) fn is_timestamp(text: &str) -> bool {
     let is_year = text.bytes().take_while(u8::is_ascii_digit).count() == 4;
     let (date, time) = match text.split_once(['T', 't', ' ']) {

@@ -22,7 +22,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Whether a `:` at the cursor would make it a key.
+    /// Returns whether a `:` at the cursor would make it a key.
     pub(super) fn is_still_possible(&mut self, cursor: &Cursor<'_>) -> Result<bool, Problem> {
         if self.is_possible && (self.row < cursor.row() || self.index + MAX_KEY < cursor.index()) {
             if self.is_required {

@@ -76,7 +76,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Whether the text without spaces ends before this byte.
+/// Returns whether the text without spaces ends before this byte.
 fn is_end_of_run(cursor: &Cursor<'_>, byte: u8, n: usize, is_flow: bool) -> bool {
     match byte {
         b' ' | b'\t' | b'\n' | b'\r' | 0 => true,

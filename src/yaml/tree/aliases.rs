@@ -86,8 +86,8 @@ fn pay(budget: &mut usize, cost: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether kubectl refuses a document because so many of its nodes are copies. Larger documents are
-/// over the budget. Upstream: `allowedAliasRatio` in go.yaml.in/yaml/v2.
+/// Returns whether kubectl refuses a document because so many of its nodes are copies. Larger
+/// documents are over the budget. Upstream: `allowedAliasRatio` in go.yaml.in/yaml/v2.
 const fn is_too_much(copies: usize, nodes: usize) -> bool {
     copies > 100 && nodes > 1000 && copies * 100 > nodes * 99
 }

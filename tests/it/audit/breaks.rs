@@ -63,7 +63,7 @@ fn a_context_that_does_not_exist_is_told_with_those_that_do() {
     let lines: Vec<_> = ran.stderr.lines().collect();
     let [line] = lines[..] else { panic!("{}", ran.stderr) };
     assert!(line.contains("kubeconfig': No such file") || line.contains("No such file"), "{line}");
-    assert!(line.ends_with("; and this is no pod of a cluster"), "{line}");
+    assert!(line.ends_with("; and this is not a pod of a cluster"), "{line}");
     assert_eq!(line.matches("No such file").count(), 1, "{line}");
 }
 

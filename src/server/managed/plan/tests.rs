@@ -13,7 +13,7 @@ fn in_quiet_years_an_authority_is_made_every_eight_months_and_leaves_when_it_exp
     });
     // One at the start and four in 36 months. A replaced one stays for four more months.
     assert_eq!(world.renewed, 5);
-    // One write for each added or removed authority; nobody writes what is already stored.
+    // One write for each added or removed authority; no replica writes what is already stored.
     assert!(world.stored <= 9, "{}", world.stored);
     for replica in &world.replicas {
         let newest = &world.cluster.secret.content.as_ref().unwrap()[0];
@@ -34,7 +34,7 @@ fn a_lost_corrupt_or_old_secret_takes_nothing_away() {
             4 => world.cluster.secret.put(Some(Vec::new())),
             _ => {}
         });
-        // It was restored from memory, not created again.
+        // The authority was restored from memory, not created again.
         assert_eq!(world.renewed, 5);
     }
 }
@@ -107,7 +107,8 @@ fn with_the_secret_and_all_memory_lost_a_new_authority_replaces_what_is_publishe
             if random.one_in(500) {
                 world.cluster.secret.put(None);
                 world.replicas = (0..3).map(|_| Replica::new()).collect();
-                // They have waited, and published and signed by the new one.
+                // The replicas have waited, and have published the new authority and signed with
+                // it.
                 for _ in 0..4 {
                     world.pass(2 * HOUR, random);
                 }
@@ -131,13 +132,13 @@ fn a_replica_that_remembers_nothing_waits_for_one_that_does() {
     fresh.observe(now, &lost);
     fresh.observe(now + LIFETIMES.patience - 1, &lost);
     assert_eq!(fresh.write(now + LIFETIMES.patience - 1, &lost), None);
-    // The other one does not wait.
+    // The other replica does not wait.
     let other = &mut world.replicas[0].plan;
     other.observe(now, &lost);
     let keep = other.known().to_vec();
     let restored = Step::Store { keep, make: false, dropped: Vec::new() };
     assert_eq!(other.write(now, &lost), Some(restored));
-    // But nobody answers.
+    // No other replica answers.
     let made = Step::Store { keep: Vec::new(), make: true, dropped: Vec::new() };
     fresh.observe(now + LIFETIMES.patience, &lost);
     assert_eq!(fresh.write(now + LIFETIMES.patience, &lost), Some(made.clone()));
@@ -165,12 +166,12 @@ fn what_others_do_to_a_bundle_is_repaired() {
     };
     assert_eq!(plan.write(world.now, &view), repair(&dropped));
     assert_eq!(plan.sign(world.now), None, "there is no better authority");
-    // With something else in addition to ours.
+    // The bundle has another certificate in addition to ours.
     view.published[1].certs = view.published[0].certs.clone();
     view.published[1].clean = false;
     plan.observe(world.now, &view);
     assert_eq!(plan.write(world.now, &view), repair(&dropped));
-    // With a certificate of somebody else.
+    // The bundle has a foreign certificate.
     dropped.push(FORGED.to_vec());
     view.published[1].clean = true;
     view.published[1].certs.insert(0, FORGED.to_vec());
@@ -192,7 +193,7 @@ fn a_certificate_in_the_secret_without_a_key_is_dropped() {
 }
 
 #[test]
-fn nobody_signs_by_an_authority_before_it_is_published_everywhere_and_for_a_while() {
+fn no_replica_signs_with_an_authority_before_it_is_published_everywhere_and_for_a_while() {
     let mut world = World::new();
     world.settle();
     let (now, new) = (world.now, world.make());

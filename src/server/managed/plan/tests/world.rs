@@ -54,9 +54,9 @@ impl<T> Versioned<T> {
 
 #[derive(Clone, Default)]
 pub(super) struct Cluster {
-    /// `None` if it is lost or corrupt.
+    /// The content of the Secret. `None` if it is lost or corrupt.
     pub(super) secret: Versioned<Option<Vec<Authority>>>,
-    /// In the order of [`BOTH`].
+    /// The `caBundle`s, in the order of [`BOTH`].
     pub(super) configurations: [Versioned<Vec<Vec<u8>>>; 2],
 }
 
@@ -73,14 +73,14 @@ impl Cluster {
 
 pub(super) struct Replica {
     pub(super) plan: Plan,
-    /// What it has read and not yet acted on.
+    /// The state that the replica has read and not yet acted on.
     pub(super) read: Option<Cluster>,
-    /// How far its own clock is ahead while it is cut off.
+    /// The time by which the replica's own clock is ahead while it is cut off.
     pub(super) clock: Time,
-    /// When it can reach the API server again.
+    /// The time at which the replica can reach the API server again.
     pub(super) cut_off: Time,
     pub(super) served: Option<(Vec<u8>, Time)>,
-    /// When it started to serve.
+    /// The time at which the replica started to serve.
     pub(super) began: Time,
 }
 
@@ -100,11 +100,12 @@ impl Replica {
 pub(super) struct World {
     pub(super) now: Time,
     pub(super) cluster: Cluster,
-    /// The `caBundle`s that an API server may still use: it sees a change late.
+    /// The `caBundle`s that an API server may still use: an API server sees a change late.
     pub(super) taken_up: Vec<(Time, [Vec<Vec<u8>>; 2])>,
     pub(super) replicas: Vec<Replica>,
     pub(super) made: u8,
-    /// How many writes of the Secret succeeded, and how many of those added a new authority.
+    /// The number of successful writes of the Secret, and the number of those that added an
+    /// authority.
     pub(super) stored: u32,
     pub(super) renewed: u32,
     pub(super) seen: HashMap<Vec<u8>, Authority>,
@@ -136,7 +137,7 @@ impl World {
         authority
     }
 
-    /// Lets one replica take a step: it reads, or writes based on what it has read; then it signs.
+    /// Lets one replica take a step: it reads, or writes based on its last read; then it signs.
     pub(super) fn act(&mut self, i: usize, what: u64) {
         let now = self.now;
         let cut_off = now < self.replicas[i].cut_off;
