@@ -1,6 +1,6 @@
 //! Answers an AdmissionReview: bytes in, bytes out.
 //!
-//! It is pure: the server handles HTTP, the clock and the log.
+//! This module is pure: the server handles HTTP, the clock and the log.
 
 mod one_pass;
 mod rehearsal;
@@ -41,7 +41,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Its path.
+    /// Returns the HTTP path.
     pub const fn path(self) -> &'static str {
         match self {
             Endpoint::Mutate => "/mutate",
@@ -51,7 +51,7 @@ impl Endpoint {
     }
 }
 
-/// How a review was answered.
+/// The kind of answer that a review got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Allowed unchanged.
@@ -63,7 +63,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// As a metric label.
+    /// Returns the value of the metric label.
     pub const fn as_str(self) -> &'static str {
         match self {
             Decision::Allowed => "allowed",
@@ -73,18 +73,18 @@ impl Decision {
     }
 }
 
-/// What metrics and logs record about an answer. It never contains an object.
+/// The data about an answer for metrics and logs, which never contains an object.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// `DaemonSet`, `StatefulSet`, `Pod` or `other`: a closed set.
     pub kind: &'static str,
     /// The requested operation.
     pub operation: Operation,
-    /// How it was answered.
+    /// The kind of answer.
     pub decision: Decision,
     /// The rule of each finding, and the mode that applied to it.
     pub findings: Vec<(&'static str, Mode)>,
-    /// What was injected.
+    /// The injections.
     pub injected: Vec<&'static str>,
     /// The request's uid.
     pub uid: String,
@@ -92,9 +92,9 @@ pub struct Record {
     pub namespace: String,
     /// The object's name, or its prefix.
     pub name: String,
-    /// Whether nothing will be stored.
+    /// Whether the request is a dry run, so that nothing is stored.
     pub dry_run: bool,
-    /// Whether setguard itself brought about the call, to see that it is called.
+    /// Whether setguard itself caused the call, to check that the API server calls it.
     pub is_rehearsal: bool,
 }
 
@@ -103,11 +103,11 @@ pub struct Record {
 pub struct Answer {
     /// The AdmissionReview to send back.
     pub body: Vec<u8>,
-    /// For metrics and logs.
+    /// The record for metrics and logs.
     pub record: Record,
 }
 
-/// Why a review gets no answer. Problems with the *object* are in the answer.
+/// The reason why a review gets no answer. Problems with the *object* are part of the answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
     /// The caller's request is malformed.
@@ -118,14 +118,13 @@ pub enum AnswerError {
     Fault(serde_json::Error),
 }
 
-/// Tells users, who do not read the log, why a rule only warns.
-const WEAKENED: &str =
-    "setguard: its policy cannot be used; until somebody fixes it, rules only warn";
+/// Users do not read the log, so a warning explains to them why a rule only warns.
+const WEAKENED: &str = "setguard: the policy cannot be used; until it is fixed, rules only warn";
 
-/// Answers a review. Without a view of the cluster, each object is judged alone.
+/// Answers a review. Without a view of the cluster, each object is evaluated alone.
 ///
 /// # Errors
-/// When the request is malformed, or the answer cannot be written.
+/// Returns an error if the request is malformed, or the answer cannot be written.
 pub fn answer(
     endpoint: Endpoint,
     body: &[u8],
@@ -155,22 +154,22 @@ pub fn answer(
         return reply.finish().map_err(AnswerError::Fault);
     }
     reply.response.warn(weakened);
-    let judged = match endpoint {
+    let answered = match endpoint {
         Endpoint::Validate => validate(&request, &cx, &mut reply),
         Endpoint::Mutate => mutate(&request, &cx, &mut reply),
         Endpoint::MutateControlPlane => mutate_control_plane(&request, &cx, &mut reply),
     };
-    match judged {
+    match answered {
         Err(Rejection::Object(DecodeError::TooHeavy(weight))) => {
             reply.too_heavy(&weight, endpoint, &cx);
         }
-        judged => judged?,
+        answered => answered?,
     }
     reply.finish().map_err(AnswerError::Fault)
 }
 
-/// The warning in the answer to a rehearsal. By it, the replica that sent the patch sees that the API
-/// server can call setguard.
+/// Returns the warning in the answer to a rehearsal. The warning shows the replica that sent the
+/// patch that the API server can call setguard.
 pub fn rehearsal(endpoint: Endpoint) -> String {
     format!("setguard.io/rehearsal: {} was called", endpoint.path())
 }
@@ -208,8 +207,8 @@ fn mutate<'a>(
     Ok(())
 }
 
-/// For the DaemonSets of a namespace that requests the control-plane tolerations. A review does not
-/// contain the namespace's labels, so the path conveys that the label is set.
+/// Mutates the DaemonSets of a namespace that requests the control-plane tolerations. A review does
+/// not contain the namespace's labels, so the path conveys that the label is set.
 fn mutate_control_plane<'a>(
     request: &'a Request<'a>,
     cx: &Context<'_>,
@@ -221,7 +220,8 @@ fn mutate_control_plane<'a>(
     Ok(())
 }
 
-/// What to judge: a new state of an object of a kind that setguard knows. `None` if there is none.
+/// Returns the subject of the rules: the new state of an object whose kind setguard knows, if there
+/// is one.
 fn subject<'a>(
     request: &'a Request<'a>,
     reply: &mut Reply<'a>,
@@ -232,7 +232,7 @@ fn subject<'a>(
         Operation::Update => request.old_object.map(RawValue::get),
         Operation::Connect | Operation::Delete | Operation::Unknown => return Ok(None),
     };
-    let Some(resource) = judged(request, reply) else { return Ok(None) };
+    let Some(resource) = resource(request, reply) else { return Ok(None) };
     let json = object(request)?;
     let (object, old) = match Object::parse(resource, json) {
         Ok(object) => (object, old),
@@ -252,7 +252,8 @@ fn subject<'a>(
     }))
 }
 
-/// The longest object that is read a second time, in bytes: that takes far more memory and time.
+/// The longest object that is read a second time, in bytes: normalizing takes far more memory and
+/// time.
 const MAX_NORMALIZED: usize = 256 << 10;
 
 fn normalized<'a>(
@@ -267,9 +268,9 @@ fn normalized<'a>(
     Some(keep.get_or_init(|| normalized))
 }
 
-/// The resource to judge. An object of a kind that setguard does not know is allowed with a
-/// warning; a subresource has no spec to judge.
-fn judged<'a>(request: &Request<'a>, reply: &mut Reply<'a>) -> Option<&'static Resource> {
+/// Returns the resource to evaluate. An object of an unknown kind is allowed with a warning; a
+/// subresource has no spec to evaluate.
+fn resource<'a>(request: &Request<'a>, reply: &mut Reply<'a>) -> Option<&'static Resource> {
     let kind = &request.kind;
     let resource = Resource::of_gvk(&kind.group, &kind.version, &kind.kind);
     if resource.is_none() && request.sub_resource.is_empty() {
@@ -340,15 +341,15 @@ impl<'a> Reply<'a> {
         self.record.findings.extend(findings);
     }
 
-    /// Reports an object that is too heavy to be read, so that it is neither judged nor changed.
+    /// Reports an object that is too heavy to read, and so is neither evaluated nor changed.
     fn too_heavy(&mut self, weight: &Weight, endpoint: Endpoint, cx: &Context<'_>) {
         let request = self.request;
         let old = request.old_object.map(RawValue::get);
         let (namespace, name) = (&request.namespace, &self.record.name);
         let mut verdict = engine::evaluate_too_heavy(weight, namespace, name, old, cx);
         if endpoint != Endpoint::Validate {
-            self.response.audit("not-injected", "the object is too large to judge");
-            // Pods are judged here only. Sets are judged, and denied, by the validating webhook.
+            self.response.audit("not-injected", "the object is too large to evaluate");
+            // Pods are evaluated only here. The validating webhook evaluates sets, and denies them.
             if !is_pod(request) {
                 verdict.at_most(Mode::Warn);
             }

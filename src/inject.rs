@@ -30,16 +30,16 @@ use crate::{
     rules::traps::toleration_seconds_loop,
 };
 
-/// What to inject, what is wrong, and, if nothing is injected, why not.
+/// The patch of an injection and its findings, or the reason why nothing is injected.
 #[derive(Clone, Debug, Default)]
 pub struct Injection {
     /// The patch; empty if nothing is injected.
     pub patch: Vec<PatchOperation>,
-    /// What the patch injects: `control-plane-tolerations`, `daemon-tolerations`, `node-pin`.
+    /// The names of the injections: `control-plane-tolerations`, `daemon-tolerations`, `node-pin`.
     pub injected: Vec<&'static str>,
-    /// Why nothing was injected; `None` if something was.
+    /// The reason why nothing was injected; `None` if something was.
     pub why_not: Option<&'static str>,
-    /// What is wrong with the object, or worth reporting about the patch. The engine judges it.
+    /// The problems of the object, and remarks about the patch. The engine evaluates them.
     pub findings: Vec<Finding>,
 }
 
@@ -53,7 +53,7 @@ impl Injection {
         }
     }
 
-    /// The object with the patch applied to it; `None` if there is nothing to apply.
+    /// Returns the object with the patch applied to it; `None` if the patch is empty.
     pub fn applied(&self, json: &str) -> Option<String> {
         if self.patch.is_empty() {
             return None;
@@ -64,7 +64,7 @@ impl Injection {
     }
 }
 
-/// What is injected into a pod that this user creates.
+/// Returns the injection into a pod that this user creates.
 pub fn pod(pod: &Pod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
     let node = pod.annotated_node();
     if node.is_none() && !pod.is_owned_by_daemon_set() {
@@ -105,7 +105,8 @@ pub fn pod(pod: &Pod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
     injection
 }
 
-/// What is injected into the template of a DaemonSet, if it or its namespace requests it.
+/// Returns the injection into the template of a DaemonSet, if the DaemonSet or its namespace
+/// requests it.
 pub fn template(object: &Object<'_>, by_namespace: bool, settings: &Settings) -> Injection {
     let asks = object.metadata.label(CONTROL_PLANE_LABEL) == Some("true");
     if object.kind() != Kind::DaemonSet || !(asks || by_namespace) {

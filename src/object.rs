@@ -74,7 +74,7 @@ impl<'a> Object<'a> {
     /// Reads an object that must be of this resource, and sets the defaults of its spec.
     ///
     /// # Errors
-    /// When the JSON does not decode or is of another kind.
+    /// Returns an error if the JSON does not decode or is of another kind.
     pub fn parse(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
         Ok(Self::parse_as(resource, json)?.with_template_defaults())
     }

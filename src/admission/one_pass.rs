@@ -1,8 +1,9 @@
-//! Reads the usual review in one pass: envelope and objects, without what rules seldom need.
+//! Reads the usual review in one pass: the envelope and the objects, without the parts that rules
+//! seldom need.
 //!
-//! [`Request::parse`] skips the objects, so that those who need them read their bytes once more.
-//! Nearly all reviews are of a kind that is known before its object comes, and of objects that can
-//! be read. All others are for `Request::parse`, which says what is wrong with them.
+//! [`Request::parse`] skips the objects, so that reading them later reads their bytes once more. In
+//! nearly all reviews, the kind comes before its object, and the objects can be read.
+//! `Request::parse` handles all other reviews, and reports what is wrong with them.
 
 use serde::Deserialize;
 
@@ -18,14 +19,15 @@ use crate::{
     },
 };
 
-/// A review of objects that can be read without looking at how large they are; `None` if this is none.
+/// Shortens a review whose objects are small enough to be read without weighing them; `None` for
+/// any other review.
 pub(super) fn shorten(body: &[u8]) -> Option<Shortened<'_>> {
     let text = std::str::from_utf8(body).ok().filter(|text| weight::is_certainly_light(text))?;
     Shortened::of(text)
 }
 
-/// The request of a review, without its objects, and what to judge: an object that is created or
-/// updated. `None` if it is not a usual review.
+/// Returns the request of a review, without its objects, and the subject: an object that is created
+/// or updated. `None` for an unusual review.
 pub(super) fn read<'a>(review: &'a Shortened<'a>) -> Option<(Request<'a>, Subject<'a>)> {
     let kind = review.kind.strip_prefix(r#"{"group":"apps","version":"v1","kind":""#)?;
     let resource = Resource::of_gvk("apps", "v1", kind.strip_suffix("\"}")?)?;
@@ -99,7 +101,7 @@ mod tests {
         ] {
             let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/wire/validate");
             let text = fs::read_to_string(format!("{folder}/{case}/request.json")).unwrap();
-            // On the wire it is one line.
+            // The review is one line on the wire.
             let review: serde_json::Value = serde_json::from_str(&text).unwrap();
             let body = review.to_string().into_bytes();
             let shortened = shorten(&body).unwrap();

@@ -1,8 +1,8 @@
-//! The review by which setguard sees that the API server can call it.
+//! The review that shows setguard that the API server can call it.
 //!
-//! A replica sends a dry-run patch of one ConfigMap of setguard's own, and the chart registers a webhook
-//! for nothing else. All releases of Kubernetes send such a request to webhooks; what is sent for
-//! virtual resources, such as a SelfSubjectReview, depends on a feature gate
+//! A replica sends a dry-run patch of setguard's own ConfigMap, and the chart registers a webhook
+//! only for that. All releases of Kubernetes send such a request to webhooks. Requests for virtual
+//! resources, such as a SelfSubjectReview, reach webhooks or not depending on a feature gate
 //! (`ExcludeAdmissionWebhookVirtualResources`).
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ struct Labels<'a> {
 
 /// Returns whether this is a rehearsal: a dry-run update of a ConfigMap with setguard's label, sent
 /// by a service account of the ConfigMap's namespace. No other request is answered in this way,
-/// whatever rules somebody registers.
+/// whatever rules are registered.
 pub(super) fn is_rehearsal(request: &Request<'_>) -> bool {
     let kind = &request.kind;
     let account = request.user_info.username.strip_prefix("system:serviceaccount:");
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn no_request_of_anybody_else_is_taken_for_a_rehearsal() {
+    fn no_request_of_another_user_is_a_rehearsal() {
         assert!(is_one(&review()));
         for (pointer, other) in [
             ("/request/kind/group", json!("apps")),

@@ -1,4 +1,4 @@
-//! The answer to an AdmissionReview. Only this module writes one.
+//! The answer to an AdmissionReview, which only this module writes.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -19,11 +19,11 @@ use crate::{
 const WARNING_CHARS: usize = 256;
 const WARNINGS_CHARS: usize = 4096;
 
-/// The most causes of a denial, and the most bytes that they take as JSON. The message of the denial
-/// repeats them, and the warnings come on top; the whole answer stays below 64 KiB.
+/// The maximum number of causes of a denial, and of the bytes that they take as JSON. The message
+/// of the denial repeats them, and the warnings come on top; the whole answer stays below 64 KiB.
 const MAX_CAUSES: usize = 100;
 const CAUSES_BYTES: usize = 20 << 10;
-/// The longest field and text of one cause, in bytes. A longer one loses its middle.
+/// The longest field and text of one cause, in bytes. The middle of a longer one is cut out.
 const FIELD_BYTES: usize = 512;
 const CAUSE_BYTES: usize = 4 << 10;
 
@@ -35,7 +35,7 @@ struct Review<'a> {
     response: &'a Response<'a>,
 }
 
-/// An answer. It gets the request's uid when it is created, so that no answer can lack it.
+/// An answer. Its constructor takes the request's uid, so that no answer can lack it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Response<'a> {
@@ -89,7 +89,7 @@ pub struct ObjectRef<'a> {
 }
 
 impl<'a> Response<'a> {
-    /// An answer that allows the object unchanged.
+    /// Creates an answer that allows the object unchanged.
     pub const fn allow(uid: &'a str) -> Self {
         Response {
             uid,
@@ -151,7 +151,7 @@ impl<'a> Response<'a> {
     /// Adds a patch, unless it is empty or the object is denied.
     ///
     /// # Errors
-    /// When the patch cannot be written as JSON.
+    /// Returns an error if the patch cannot be written as JSON.
     pub fn patch(&mut self, operations: &[PatchOperation]) -> serde_json::Result<()> {
         if !operations.is_empty() && self.allowed {
             self.patch_type = Some("JSONPatch");
@@ -165,19 +165,19 @@ impl<'a> Response<'a> {
         self.allowed
     }
 
-    /// The bytes of the answer.
+    /// Returns the bytes of the answer.
     ///
     /// # Errors
-    /// When the answer cannot be written as JSON.
+    /// Returns an error if the answer cannot be written as JSON.
     pub fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec(&Review { api_version: API_VERSION, kind: KIND, response: self })
     }
 }
 
-/// The text of a finding as it is written in a cause.
+/// Returns the text of a finding as written in a cause.
 ///
 /// kubectl prints only the causes of a denial, so a trap's cause must name setguard and the rule.
-/// What the API server refuses keeps the API server's own text.
+/// An error of API validation keeps the API server's own text.
 pub fn cause_text(finding: &Finding) -> String {
     let text = finding.text();
     if METAS.contains(&finding.rule) {
@@ -187,7 +187,7 @@ pub fn cause_text(finding: &Finding) -> String {
     }
 }
 
-/// The causes of a denial: the first ones, and how many more there are.
+/// Returns the causes of a denial: the first ones, and the number of the others.
 fn causes(verdict: &Verdict) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut bytes = 0;
@@ -236,8 +236,8 @@ fn denial(object: ObjectRef<'_>, verdict: &Verdict) -> Status {
     }
 }
 
-/// A finding as a warning: the rule first, so that the user can look it up. If the text is too
-/// long, the message is cut and the help is kept: `explain` has the details.
+/// Formats a finding as a warning: the rule first, so that the user can look it up. If the text is
+/// too long, the message is cut and the help is kept: `explain` has the details.
 pub fn warning(finding: &Finding) -> String {
     let whole = format!("{}: {}: {}", finding.rule.id, finding.field, finding.text());
     let Some(help) = &finding.help else { return whole };
@@ -296,7 +296,7 @@ mod tests {
         assert!(text.ends_with("é…; use less"), "{text}");
     }
 
-    /// A verdict that denies for each of these messages.
+    /// Returns a verdict that denies for each of these messages.
     fn denied(messages: impl IntoIterator<Item = String>) -> Verdict {
         let mut found = crate::finding::Findings::of(&crate::finding::TEST_RULE);
         for message in messages {

@@ -15,7 +15,7 @@ pub const API_VERSION: &str = "admission.k8s.io/v1";
 /// The `kind` of a review.
 pub const KIND: &str = "AdmissionReview";
 
-/// The caller's request is malformed. The webhook's `failurePolicy` decides what happens then.
+/// A malformed request. The webhook's `failurePolicy` decides what happens then.
 #[derive(Debug, thiserror::Error)]
 pub enum Rejection {
     /// The body is empty.
@@ -33,13 +33,13 @@ pub enum Rejection {
     /// The body is not UTF-8.
     #[error("the body is not UTF-8 from byte {0} on")]
     NotUtf8(usize),
-    /// The object cannot be read as its kind, or is of another kind.
+    /// The object cannot be read as its kind, or has a different kind.
     #[error(transparent)]
     Object(#[from] DecodeError),
     /// A CREATE or UPDATE without an object.
     #[error("a {0} without request.object")]
     NoObject(&'static str),
-    /// Another version or kind.
+    /// An unsupported version or kind.
     #[error("expected {API_VERSION} {KIND}, got apiVersion {api_version:?}, kind {kind:?}")]
     Version {
         /// The `apiVersion` of the body.
@@ -82,7 +82,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// As written in the review.
+    /// Returns the name in the review.
     pub const fn as_str(self) -> &'static str {
         match self {
             Operation::Connect => "CONNECT",
@@ -94,7 +94,7 @@ impl Operation {
     }
 }
 
-/// The `request` of an AdmissionReview. Its objects are raw, or read already.
+/// The `request` of an AdmissionReview. The objects are raw, or already read.
 #[derive(Debug, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -128,10 +128,11 @@ pub struct Request<'a, New = &'a RawValue, Old = &'a RawValue> {
     /// The old object.
     #[serde(default = "Option::default")]
     pub old_object: Option<Old>,
-    /// Whether nothing will be stored.
+    /// Whether the request is a dry run, so that nothing is stored.
     #[serde(default)]
     pub dry_run: Option<bool>,
-    /// The new and the old object as the API server reads them, if they cannot be read as they are.
+    /// The new and the old object as the API server decodes them, if they cannot be read as they
+    /// are.
     #[serde(skip)]
     pub normalized: [OnceCell<String>; 2],
 }
@@ -151,10 +152,11 @@ struct Envelope<'a, New, Old> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the request of an AdmissionReview, and leaves its objects raw.
+    /// Reads the request of an AdmissionReview, and leaves the objects raw.
     ///
     /// # Errors
-    /// When the body is not an `admission.k8s.io/v1` AdmissionReview with a request and a uid.
+    /// Returns an error if the body is not an `admission.k8s.io/v1` AdmissionReview with a request
+    /// and a uid.
     pub fn parse(body: &'a [u8]) -> Result<Self, Rejection> {
         if body.is_empty() {
             return Err(Rejection::Empty);
@@ -165,10 +167,10 @@ impl<'a> Request<'a> {
 }
 
 impl<'a, New: Deserialize<'a>, Old: Deserialize<'a>> Request<'a, New, Old> {
-    /// As [`parse`](Request::parse), but reads the objects too.
+    /// Works like [`parse`](Request::parse), but reads the objects too.
     ///
     /// # Errors
-    /// As with `parse`, and when an object cannot be read.
+    /// Returns the errors of `parse`, or an error if an object cannot be read.
     pub(super) fn read(text: &'a str) -> Result<Self, Rejection> {
         let envelope: Envelope<'a, New, Old> = serde_json::from_str(text)?;
         if &*envelope.api_version != API_VERSION || &*envelope.kind != KIND {
@@ -184,7 +186,7 @@ impl<'a, New: Deserialize<'a>, Old: Deserialize<'a>> Request<'a, New, Old> {
         Ok(request)
     }
 
-    /// The request without its objects, and its objects.
+    /// Splits the request into the request without its objects, and the objects.
     pub(super) fn split(self) -> (Request<'a>, Option<New>, Option<Old>) {
         let Request { uid, kind, sub_resource, name, namespace, operation, user_info, .. } = self;
         let Request { object, old_object, dry_run, normalized, .. } = self;

@@ -1,7 +1,8 @@
-//! Leaves out of a review what rules seldom read: it is more than half of what an API server sends.
+//! Leaves out the parts of a review that rules seldom read, more than half of the bytes that an API
+//! server sends.
 //!
-//! serde_json looks at each byte of what it skips. Here only quotes and brackets are looked for, many
-//! bytes at a time, and the rest is left to serde_json.
+//! serde_json looks at each byte of the values that it skips. This module searches only for quotes
+//! and brackets, many bytes at a time, and leaves the rest to serde_json.
 
 mod scan;
 
@@ -11,29 +12,29 @@ use crate::object::Unread;
 /// A review without the parts that are seldom read, and these parts.
 #[derive(Debug)]
 pub(super) struct Shortened<'a> {
-    /// The review, with `null` in their places.
+    /// The review, with `null` in place of these parts.
     pub(super) text: String,
-    /// The JSON of its group, version and kind.
+    /// The JSON of the review's group, version and kind.
     pub(super) kind: &'a str,
-    /// The parts of its object.
+    /// The parts of the object.
     pub(super) object: Parts<'a>,
-    /// The parts of its old object.
+    /// The parts of the old object.
     pub(super) old_object: Parts<'a>,
 }
 
-/// Parts that were left out of an object; those that were not are absent here.
+/// The parts that were left out of an object. A part that was not left out is absent here.
 #[derive(Debug, Default)]
 pub(super) struct Parts<'a> {
     pub(super) managed_fields: Unread<'a>,
-    /// Only of an old object: the new template is always read.
+    /// The template, only of an old object: the new template is always read.
     pub(super) template: Unread<'a>,
     pub(super) status: Unread<'a>,
 }
 
 impl<'a> Shortened<'a> {
-    /// Shortens a review. `None` if it is not JSON as compact as API servers write it. Whether it is
-    /// JSON at all is left to those who read it; nobody reads the fields of the envelope that are left
-    /// out.
+    /// Shortens a review. `None` if the JSON is not as compact as API servers write it. The later
+    /// reader checks whether the text is JSON at all, except in the fields of the envelope that are
+    /// left out, which are never read.
     pub(super) fn of(review: &'a str) -> Option<Self> {
         let copy = String::with_capacity(review.len());
         let mut cursor = Cursor { text: review, at: 0, copied: 0, copy };
@@ -55,11 +56,11 @@ impl<'a> Shortened<'a> {
     }
 }
 
-/// A place in a text of which some parts are not copied.
+/// A position in a text of which some parts are not copied.
 struct Cursor<'a> {
     text: &'a str,
     at: usize,
-    /// Up to where it is copied.
+    /// The position up to which the text is copied.
     copied: usize,
     copy: String,
 }
@@ -73,8 +74,8 @@ impl<'a> Cursor<'a> {
         (self.next()? == byte).then(|| self.at += 1)
     }
 
-    /// Goes through the members of an object; any other value is passed. `member` gets each key, and
-    /// passes its value.
+    /// Iterates over the members of an object; any other value is skipped. `member` gets each key,
+    /// and skips its value.
     fn members(&mut self, mut member: impl FnMut(&mut Self, &'a str) -> Option<()>) -> Option<()> {
         if self.expect(b'{').is_none() {
             return self.skip();
@@ -92,7 +93,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes a value.
+    /// Skips a value.
     fn skip(&mut self) -> Option<()> {
         let rest = self.text.as_bytes().get(self.at..)?;
         self.at += match rest.first()? {
@@ -103,14 +104,14 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// Passes a value, and returns its text.
+    /// Skips a value, and returns its text.
     fn value(&mut self) -> Option<&'a str> {
         let from = self.at;
         self.skip()?;
         self.text.get(from..self.at)
     }
 
-    /// Passes a value, and leaves it out if it is an object or a list.
+    /// Skips a value, and leaves it out if it is an object or a list.
     fn leave_out(&mut self, part: &mut Unread<'a>) -> Option<()> {
         let from = self.at;
         let value = self.value()?;
@@ -123,7 +124,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// Passes an object of the review.
+    /// Skips an object of the review.
     fn object(&mut self, parts: &mut Parts<'a>, is_old: bool) -> Option<()> {
         self.members(|cursor, key| match key {
             "metadata" => cursor.members(|cursor, key| match key {
@@ -139,7 +140,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The copy, with the rest of the text.
+    /// Returns the copy, with the rest of the text.
     fn finish(mut self) -> String {
         self.copy.push_str(self.text.get(self.copied..).unwrap_or_default());
         self.copy
@@ -153,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    /// JSON with what is confused easily: brackets in strings, quotes, backslashes.
+    /// JSON with sequences that are easily confused: brackets in strings, quotes, backslashes.
     fn any_json() -> impl Strategy<Value = Value> {
         let text = || r#"[{}\[\]"\\,:é a-c]{0,90}"#;
         let leaf = prop_oneof![

@@ -5,12 +5,12 @@ use crate::{
     rules::traps::toleration_seconds_loop,
 };
 
-/// The rules of injection, and the kinds of object that they look at.
+/// The rules of injection, and the kinds of object that they check.
 pub static KINDS: &[(&Meta, &[&str])] = &[
     (&CONTROL_PLANE_INJECTION, &["DaemonSet"]),
     (&NODE_PIN_CONFLICT, &["Pod"]),
     (&UNPAIRED_NODE_ANNOTATION, &["Pod"]),
-    // A trap that looks at templates. For pods, injection itself reports it.
+    // A trap that checks templates. For pods, injection itself reports it.
     (&toleration_seconds_loop::TRAP.meta, &["Pod"]),
 ];
 

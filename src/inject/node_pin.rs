@@ -1,7 +1,8 @@
-//! Pins a pod to the node that it was created for, without ever widening where it may run.
+//! Pins a pod to the node that it was created for, without ever widening the set of nodes that it
+//! may run on.
 //!
-//! Terms of a node selector are ORed, requirements within a term are ANDed. So the pin is added to
-//! every term; a separate term would widen where the pod may run.
+//! The terms of a node selector are ORed, and the requirements within a term are ANDed. So the pin
+//! is added to every term; a separate term would widen that set.
 
 use json_patch::PatchOperation;
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
@@ -62,7 +63,7 @@ pub(super) fn pin(
             let is_there = (affinity.is_some(), node_affinity.is_some());
             patch.push(add_required(node, is_there));
         }
-        // The API server refuses an empty list of terms. A term of ours would make it valid.
+        // The API server rejects an empty list of terms. An added term would make it valid.
         Some([]) => {}
         Some(terms) if terms.iter().all(|term| why_not(spec, term, node).is_some()) => {
             conflict(spec, terms, node, found);
@@ -101,7 +102,7 @@ fn add_to_each(terms: &[NodeSelectorTerm], node: &str, patch: &mut Vec<PatchOper
     }
 }
 
-/// Why a term never selects the node, given the pod's `nodeSelector`.
+/// Returns the reason why a term never selects the node, given the pod's `nodeSelector`.
 fn why_not(spec: &PodSpec, term: &NodeSelectorTerm, node: &str) -> Option<String> {
     why_not_node(spec.node_selector.as_ref(), term, node)
 }
@@ -128,7 +129,7 @@ fn is_pinned_to(term: &NodeSelectorTerm, node: &str) -> bool {
     })
 }
 
-/// Reports every term with the reason why it excludes the node. All of them do.
+/// Reports each term with the reason why it excludes the node. All terms do.
 fn conflict(spec: &PodSpec, terms: &[NodeSelectorTerm], node: &str, found: &mut Findings) {
     for (i, term) in terms.iter().enumerate() {
         let term_path = TERMS.index(i);

@@ -10,7 +10,7 @@ use crate::object::{DecodeError, Metadata, Str, decode, marks::NODE_ANNOTATION};
 /// A pod, reduced to the fields that injection reads.
 #[derive(Debug)]
 pub struct Pod<'a> {
-    /// Its metadata.
+    /// The pod's metadata.
     pub metadata: Metadata<'a>,
     pub(super) spec: PodSpec,
 }
@@ -42,7 +42,7 @@ impl<'a> Pod<'a> {
     /// Reads a pod.
     ///
     /// # Errors
-    /// When the JSON does not decode or is not a Pod.
+    /// Returns an error if the JSON does not decode or is not a Pod.
     pub fn parse(json: &'a str) -> Result<Self, DecodeError> {
         let pod: Raw<'a> = decode("Pod", json)?;
         if pod.kind.as_deref() != Some("Pod") {
@@ -55,7 +55,7 @@ impl<'a> Pod<'a> {
         Ok(Pod { metadata: pod.metadata.unwrap_or_default(), spec: pod.spec.unwrap_or_default() })
     }
 
-    /// Its name, or the prefix of the name that it will get.
+    /// Returns the pod's name, or the prefix of its generated name.
     pub fn name(&self) -> &str {
         self.metadata.name()
     }

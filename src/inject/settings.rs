@@ -1,4 +1,4 @@
-//! What is injected into pods, and for whom: a part of the policy file.
+//! The settings of injection: a part of the policy file.
 
 use k8s_openapi::api::core::v1::Toleration;
 use schemars::JsonSchema;
@@ -78,10 +78,10 @@ fn exists() -> String {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UnpairedAnnotation {
-    /// Only a warning.
+    /// Warn only.
     #[default]
     Warn,
-    /// The pod is denied.
+    /// Deny the pod.
     Deny,
 }
 

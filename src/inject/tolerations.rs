@@ -1,4 +1,4 @@
-//! Which tolerations a daemon's pod needs, and which it already has.
+//! The tolerations that a daemon's pod needs, and those that it already has.
 
 use json_patch::PatchOperation;
 use k8s_openapi::api::core::v1::Toleration;
@@ -33,7 +33,8 @@ fn is_of_the_api_server(toleration: &Toleration) -> bool {
 
 /// The tolerations of a pod, and those that are added to it.
 pub(super) struct List {
-    /// Each with the index in `existing` before which it is inserted; `None` for the end.
+    /// Each toleration with the index in `existing` before which it is inserted; `None` for the
+    /// end.
     added: Vec<(Option<usize>, Toleration)>,
     existing: Vec<Toleration>,
     changed: bool,
@@ -55,8 +56,8 @@ impl List {
 
     /// Adds a toleration before any that ends sooner, unless one in the list covers it.
     ///
-    /// The first toleration that matches a taint decides how long a pod stays on the node. If one
-    /// with `tolerationSeconds` came before ours, the daemon would be evicted, its controller would
+    /// The first toleration that matches a taint determines how long a pod stays on the node. If
+    /// one with `tolerationSeconds` came first, the daemon would be evicted, its controller would
     /// recreate it on the same node, and so on.
     ///
     /// Kubernetes: `GetMatchingTolerations`, pkg/apis/core/v1/helper/helpers.go.
@@ -87,7 +88,7 @@ impl List {
         );
     }
 
-    /// The keys of the added tolerations.
+    /// Returns the keys of the added tolerations.
     pub(super) fn added_keys(&self) -> Vec<&str> {
         self.added.iter().map(|(_, toleration)| text(&toleration.key)).collect()
     }
@@ -97,7 +98,7 @@ impl List {
         std::mem::replace(&mut self.changed, false)
     }
 
-    /// Appends the operations that add what is missing to `tolerations` in this spec.
+    /// Appends the operations that add the missing tolerations to this spec.
     pub(super) fn patch(self, spec: &Path<'_>, patch: &mut Vec<PatchOperation>) {
         let path = spec.child("tolerations");
         if self.existing.is_empty() {
@@ -108,7 +109,7 @@ impl List {
             }
             return;
         }
-        // From the back, so that no insertion shifts the index of one that follows.
+        // Inserting from the back keeps the indexes of the remaining insertions valid.
         let (mut inserted, appended): (Vec<_>, Vec<_>) =
             self.added.into_iter().partition(|(at, _)| at.is_some());
         inserted.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
@@ -122,7 +123,7 @@ impl List {
     }
 }
 
-/// A toleration as JSON, with the fields in the order in which Kubernetes writes them.
+/// Returns a toleration as JSON, with the fields in the order in which Kubernetes writes them.
 fn json(toleration: &Toleration) -> serde_json::Value {
     let fields = [
         ("key", &toleration.key),

@@ -1,4 +1,4 @@
-//! The objects of a document that `check` looks at.
+//! The objects of a document that `check` evaluates.
 
 use std::collections::HashMap;
 
@@ -11,34 +11,37 @@ use crate::{
     yaml::{self, Document, Node, Problem},
 };
 
-/// An object to judge.
+/// An object to evaluate.
 #[derive(Debug)]
 pub(crate) struct Manifest<'a> {
-    /// The resource that it declares. `None` if no cluster serves it; a problem says why.
+    /// The resource that the manifest declares. `None` if no cluster serves it; a problem then says
+    /// why.
     pub(crate) resource: Option<&'static Resource>,
-    /// Its tree.
+    /// The tree of the object.
     pub(crate) node: Node<'a>,
-    /// Problems with its text or its resource. Their fields are relative to the object, not to the document.
+    /// Problems with the text or the resource. Their fields are relative to the object, not to the
+    /// document.
     pub(crate) problems: Vec<Problem>,
-    /// Its path in the document.
+    /// The object's path in the document.
     pub(crate) at: Field,
-    /// The file from which Helm has rendered it.
+    /// The file from which Helm rendered the object.
     template: Option<&'a str>,
 }
 
 /// A manifest as the API server decodes it.
 #[derive(Debug)]
 pub(crate) struct Decoded {
-    /// The resource that it declares.
+    /// The resource that the manifest declares.
     pub(crate) resource: &'static Resource,
-    /// Its JSON; see [`schema::Reading::json`].
+    /// The JSON of the object; see [`schema::Reading::json`].
     pub(crate) json: String,
-    /// Its differences from the schema. The manifest's own problems aren't among them.
+    /// The differences from the schema. The manifest's own problems aren't among them.
     pub(crate) problems: Vec<Problem>,
 }
 
 impl Manifest<'_> {
-    /// Decodes it by the schema of this release. `None` if no cluster serves its resource.
+    /// Decodes the manifest by the schema of this release. `None` if no cluster serves its
+    /// resource.
     pub(crate) fn decode(&self, release: Version) -> Option<Decoded> {
         let resource = self.resource?;
         let reading = schema::read_for(&self.node, resource, release);
@@ -46,8 +49,8 @@ impl Manifest<'_> {
         Some(Decoded { resource, json, problems: reading.problems })
     }
 
-    /// The file that it was rendered from, as Helm or kustomize say: in a comment `# Source:`, or in an
-    /// annotation.
+    /// Returns the file that the object was rendered from, according to Helm's comment `# Source:`
+    /// or kustomize's annotation.
     pub(crate) fn rendered_from(&self) -> Option<String> {
         let annotations = self.node.get("metadata").and_then(|it| it.get("annotations"));
         let origin = annotations.and_then(|it| it.get(ORIGIN_ANNOTATION)).and_then(Node::as_str);
@@ -56,11 +59,11 @@ impl Manifest<'_> {
     }
 }
 
-/// The annotation in which kustomize says where an object is from, with `originAnnotations`.
+/// The annotation in which kustomize records the origin of an object, with `originAnnotations`.
 const ORIGIN_ANNOTATION: &str = "config.kubernetes.io/origin";
 
-/// The documents of a text, each with its objects, or with the problem for which it can't be read.
-/// `is_named` is false for a file that is read only because it is in a folder.
+/// Returns the documents of a text, each with its objects, or with the problem that makes it
+/// unreadable. `is_named` is false for a file that is read only because it is in a folder.
 pub(crate) fn documents(
     text: &str,
     is_named: bool,
@@ -68,22 +71,22 @@ pub(crate) fn documents(
     yaml::documents(text).map(move |it| it.map(|document| DocumentObjects::of(document, is_named)))
 }
 
-/// The objects of a document, sorted by what is done with them.
+/// The objects of a document, sorted by their treatment.
 #[derive(Debug, Default)]
 pub(crate) struct DocumentObjects<'a> {
-    /// Objects to judge.
+    /// Objects to evaluate.
     pub(crate) manifests: Vec<Manifest<'a>>,
     /// Objects of other kinds.
     pub(crate) others: Vec<ManifestObject<'a>>,
-    /// What is no object, although it stands where one should be.
+    /// Values that aren't objects, although they are where one should be.
     pub(crate) strays: Vec<Problem>,
-    /// How many parts are no objects and need not be.
+    /// The number of parts that aren't objects and need not be.
     pub(crate) passed_over: usize,
 }
 
 impl<'a> DocumentObjects<'a> {
-    /// The objects of a document. `is_named` is false for a file that is read only because it is in
-    /// a folder, and so need not be a manifest.
+    /// Sorts the objects of a document. `is_named` is false for a file that is read only because it
+    /// is in a folder, and so need not be a manifest.
     pub(crate) fn of(document: Document<'a>, is_named: bool) -> Self {
         let mut sorted = DocumentObjects::default();
         let first = document.root.mark.line;
@@ -96,7 +99,8 @@ impl<'a> DocumentObjects<'a> {
         sorted
     }
 
-    /// The objects that are not judged themselves, but that rules need for judging others.
+    /// Returns the objects that are not evaluated themselves, but that rules need to evaluate
+    /// others.
     pub(crate) fn related(&self) -> impl Iterator<Item = &Node<'a>> {
         let is_of_interest = |object: &&ManifestObject<'_>| {
             Item::is_of_interest(object.api_version(), object.kind())
@@ -104,8 +108,8 @@ impl<'a> DocumentObjects<'a> {
         self.others.iter().filter(is_of_interest).map(|object| &object.node)
     }
 
-    /// Gives each problem with the text to the object that it is in. Problems of objects that are not
-    /// judged are dropped.
+    /// Assigns each problem with the text to the object that contains it. Problems of objects that
+    /// are not evaluated are dropped.
     fn hand_out(&mut self, problems: Vec<Problem>) {
         if problems.is_empty() {
             return;

@@ -1,12 +1,12 @@
-//! Bytes to text, as kubectl reads them.
+//! Decodes bytes to text, as kubectl does.
 
-/// The text of bytes: UTF-8, or UTF-16 if a byte order mark says so. kubectl replaces what is no
-/// text; here that is allowed in comments only.
+/// Decodes UTF-8, or UTF-16 if there is a byte order mark for it. kubectl replaces invalid bytes;
+/// here they are allowed only in comments.
 ///
 /// Upstream: `FileVisitor.Visit` in k8s.io/cli-runtime/pkg/resource.
 ///
 /// # Errors
-/// The first line with something else that is no text.
+/// Returns the first line with invalid bytes outside of a comment.
 pub(super) fn decode(bytes: Vec<u8>) -> Result<String, usize> {
     let text = match bytes.as_slice() {
         [0xff, 0xfe, rest @ ..] => utf_16(rest, u16::from_le_bytes),
@@ -22,7 +22,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<String, usize> {
     }
 }
 
-/// Returns whether something in a line has been replaced that is not in a comment.
+/// Returns whether invalid bytes have been replaced outside of the comment of a line.
 fn is_damaged(line: &str) -> bool {
     line.find(char::REPLACEMENT_CHARACTER).is_some_and(|at| {
         let before = line.get(..at).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Files that are read: how large they may be, and where links may lead.
+//! Reads files, with limits for their size and for the targets of links.
 //!
-//! A pull request decides about every name in a folder. A link in it can lead to a secret, whose lines
-//! an error would show, or to a device without an end.
+//! The author of a pull request chooses every name in a folder. A link in it can lead to a secret,
+//! whose lines an error message would show, or to a device without an end.
 
 #![expect(clippy::disallowed_methods, reason = "files are read here")]
 
@@ -19,20 +19,20 @@ pub(crate) const LARGEST_IN_FOLDER: u64 = 32 << 20;
 /// The largest policy: 1 MiB.
 pub(crate) const LARGEST_POLICY: u64 = 1 << 20;
 
-/// Reads a file that the user names: it may be a pipe or a device.
+/// Reads a file that the user names, which may be a pipe or a device.
 ///
 /// # Errors
-/// When it can't be read, or has more than `most` bytes.
+/// Returns an error if the file can't be read, or has more than `most` bytes.
 pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     at_most(File::open(path)?, most)
 }
 
-/// Reads a file that somebody else chose: it has to be a regular one.
+/// Reads a file that the user has not chosen, which has to be a regular file.
 ///
 /// # Errors
-/// When it isn't regular, can't be read, or has more than `most` bytes.
+/// Returns an error if the file isn't regular, can't be read, or has more than `most` bytes.
 pub(crate) fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    // A pipe is not even opened: that waits for somebody who writes.
+    // A pipe is not even opened, since that would wait for a writer.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it isn't a regular file"));
     }
@@ -42,7 +42,7 @@ pub(crate) fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// Reads to the end.
 ///
 /// # Errors
-/// When it can't be read, or has more than `most` bytes.
+/// Returns an error if reading fails, or if there are more than `most` bytes.
 pub(super) fn at_most(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(most + 1).read_to_end(&mut bytes)?;
@@ -53,18 +53,18 @@ pub(super) fn at_most(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A folder that links may not lead out of.
+/// A folder that links must not lead out of.
 #[derive(Debug)]
 pub(crate) struct Fence(PathBuf);
 
 impl Fence {
-    /// The fence around a folder.
+    /// Creates the fence around a folder.
     pub(crate) fn around(folder: &Path) -> Self {
         Fence(fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()))
     }
 
-    /// Returns whether a path leads to something in the folder that isn't hidden. `visible` are
-    /// hidden names that may be read all the same.
+    /// Returns whether a path leads to a file in the folder that isn't hidden. `visible` are hidden
+    /// names that may be read nevertheless.
     pub(crate) fn has(&self, path: &Path, visible: &[&str]) -> bool {
         let is_visible = |name: &OsStr| {
             !name.as_encoded_bytes().starts_with(b".") || visible.iter().any(|it| name == *it)

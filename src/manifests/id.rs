@@ -7,20 +7,20 @@ use crate::{object::namespace_or_default, yaml::Node};
 /// Identifies an object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ObjectId {
-    /// Its `apiVersion`.
+    /// The object's `apiVersion`.
     pub api_version: String,
-    /// Its kind.
+    /// The object's kind.
     pub kind: String,
-    /// Its namespace; `default` if it sets none, because kubectl would put it there.
+    /// The object's namespace; `default` if it sets none, because kubectl would put it there.
     pub namespace: String,
-    /// Its name, or the prefix of the name that the API server will generate.
+    /// The object's name, or the prefix of the name that the API server will generate.
     pub name: String,
     /// Whether the API server generates the name: such an object is always new.
     pub is_generated: bool,
 }
 
 impl ObjectId {
-    /// The identity that a manifest declares.
+    /// Returns the identity that a manifest declares.
     pub(crate) fn of(node: &Node<'_>) -> ObjectId {
         let metadata = node.get("metadata");
         let text = |node: Option<&Node<'_>>, key| {
@@ -38,7 +38,7 @@ impl ObjectId {
     }
 }
 
-/// For people: `DaemonSet kube-system/agent`.
+/// The form for people: `DaemonSet kube-system/agent`.
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let slash = if self.namespace.is_empty() { "" } else { "/" };

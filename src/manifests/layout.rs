@@ -1,5 +1,5 @@
-//! Files in folders that are YAML, but no manifests: the templates of Helm charts, and what a
-//! `kustomization.yaml` makes other manifests from.
+//! YAML files in folders that aren't manifests: the templates of Helm charts, and the parts from
+//! which a `kustomization.yaml` builds manifests.
 
 use std::{
     collections::BTreeSet,
@@ -8,26 +8,26 @@ use std::{
 
 use crate::yaml::{self, Node, Value};
 
-/// Which files of some folders are no manifests.
+/// The files of some folders that aren't manifests.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
     /// The folders of charts.
     charts: BTreeSet<PathBuf>,
-    /// The folders of kustomizations with files that are not judged, and those files.
+    /// The folders of kustomizations with files that are not checked, and those files.
     kustomizations: BTreeSet<PathBuf>,
     parts: BTreeSet<PathBuf>,
 }
 
-/// How many charts are named.
+/// The maximum number of charts that are named.
 const MAX_NAMED: usize = 5;
 
 impl Layout {
-    /// Returns whether the layout depends on what is in a file.
+    /// Returns whether the layout depends on the content of a file.
     pub(crate) fn is_about(path: &Path) -> bool {
         is_chart(path) || is_kustomization(path)
     }
 
-    /// The layout of these files. `read` is asked for the text of some.
+    /// Returns the layout of these files. `read` returns the text of a file.
     pub(crate) fn of<'p>(
         files: impl Iterator<Item = &'p Path>,
         read: &dyn Fn(&Path) -> Option<String>,
@@ -48,7 +48,7 @@ impl Layout {
         layout
     }
 
-    /// Returns whether a file in a folder is no manifest.
+    /// Returns whether a file in a folder isn't a manifest.
     pub(crate) fn skips(&self, file: &Path) -> bool {
         if !self.parts.is_empty() && self.parts.contains(&clean(file)) {
             return true;
@@ -57,7 +57,7 @@ impl Layout {
         inside.and_then(|chart| file.strip_prefix(chart).ok()).is_some_and(is_of_chart)
     }
 
-    /// What to do with that which is not read, for people.
+    /// Tells people how to check the files that are not read.
     pub(crate) fn notes(&self) -> Vec<String> {
         let is_inner = |chart: &&PathBuf| {
             let inner = chart.ancestors().skip(1).find(|folder| self.charts.contains(*folder));
@@ -85,7 +85,7 @@ impl Layout {
             let (files, are) =
                 if count == 1 { ("file is", "it is") } else { ("files are", "they are") };
             notes.push(format!(
-                "{count} {files} part of a kustomization, such as {first}, and {are} not judged alone; \
+                "{count} {files} part of a kustomization, such as {first}, and {are} not checked alone; \
                  check what it builds: kubectl kustomize {first} | setguard check -"
             ));
         }
@@ -102,8 +102,8 @@ fn is_kustomization(path: &Path) -> bool {
     path.file_name().is_some_and(|name| names.iter().any(|it| name == *it))
 }
 
-/// Returns whether Helm reads a file of a chart, given by its path in the chart, and it is no plain
-/// manifest.
+/// Returns whether Helm reads a file of a chart, given by its path in the chart, and the file isn't
+/// a plain manifest.
 fn is_of_chart(path: &Path) -> bool {
     let first = path.iter().next().and_then(|name| name.to_str()).unwrap_or_default();
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -115,7 +115,7 @@ fn is_of_chart(path: &Path) -> bool {
     }
 }
 
-/// The files from which a kustomization makes something, and that need not be whole objects.
+/// Returns the files from which a kustomization builds its output, which need not be whole objects.
 fn parts(root: &Node<'_>) -> Vec<String> {
     let mut parts = Vec::new();
     let mut add = |node: Option<&Node<'_>>| {
@@ -151,7 +151,7 @@ fn items<'n, 'a>(node: Option<&'n Node<'a>>) -> impl Iterator<Item = &'n Node<'a
     items.iter()
 }
 
-/// A path without `.` and `..`, as far as it can be said without looking.
+/// Returns a path without `.` and `..`, as far as possible without access to the files.
 fn clean(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {

@@ -8,13 +8,13 @@ use crate::{
     yaml::{self, Node},
 };
 
-/// The namespaces that have the label, as far as the manifests show. In a cluster, the
+/// The namespaces that have the label, according to the manifests. In a cluster, the
 /// namespaceSelector of a webhook selects them.
 #[derive(Clone, Debug, Default)]
 pub struct Namespaces(BTreeSet<String>);
 
 impl Namespaces {
-    /// Adds the Namespace objects of a stream of documents, also those in a List.
+    /// Adds the Namespace objects of a stream of documents, including those in a List.
     pub fn add(&mut self, text: &str) {
         if Self::may_be_in(text) {
             let objects = yaml::documents(text).flatten();

@@ -10,25 +10,26 @@ use crate::{
 /// An object in a document.
 #[derive(Debug)]
 pub(crate) struct ManifestObject<'a> {
-    /// Its tree. An item of a typed list, such as a `DaemonSetList`, may omit `apiVersion` and
-    /// `kind`; here they are filled in.
+    /// The tree of the object. An item of a typed list, such as a `DaemonSetList`, may omit
+    /// `apiVersion` and `kind`, which are filled in here.
     pub(crate) node: Node<'a>,
-    /// Its path in the document: empty for the document itself, or a path such as `items[3]`.
+    /// The object's path in the document: empty for the document itself, or a path such as
+    /// `items[3]`.
     pub(crate) at: Field,
 }
 
 impl<'a> ManifestObject<'a> {
-    /// Its `apiVersion`; empty if it has none.
+    /// Returns the object's `apiVersion`; empty if it has none.
     pub(crate) fn api_version(&self) -> &str {
         text(&self.node, "apiVersion")
     }
 
-    /// Its `kind`; empty if it has none.
+    /// Returns the object's `kind`; empty if it has none.
     pub(crate) fn kind(&self) -> &str {
         text(&self.node, "kind")
     }
 
-    /// All objects of a document, in the order of the text.
+    /// Returns all objects of a document, in the order of the text.
     pub(crate) fn all(root: Node<'a>) -> Vec<Self> {
         let mut objects = Vec::new();
         collect(root, None, &mut objects);
@@ -39,7 +40,7 @@ impl<'a> ManifestObject<'a> {
 fn collect<'a>(mut node: Node<'a>, at: Option<&Path<'_>>, objects: &mut Vec<ManifestObject<'a>>) {
     let (api_version, kind) =
         (text(&node, "apiVersion").to_owned(), text(&node, "kind").to_owned());
-    // To kubectl, whatever has a kind and items is a list.
+    // kubectl treats every object with a kind and items as a list.
     if !kind.is_empty()
         && let Some(items) = take_items(&mut node)
     {

@@ -1,4 +1,4 @@
-//! Replaces files as a whole.
+//! Replaces whole files.
 
 #![expect(clippy::disallowed_methods, reason = "files are written here")]
 
@@ -8,22 +8,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A new text for a file, in a file beside it that takes its place.
+/// A new text for a file, in a temporary file next to it that takes its place.
 #[derive(Debug)]
 pub(crate) struct Replacement {
     target: PathBuf,
-    /// The text that the target had, if that was read.
+    /// The old text of the target, if it was read.
     old: Option<Vec<u8>>,
-    beside: PathBuf,
+    temporary: PathBuf,
 }
 
 impl Replacement {
-    /// Writes the new text. The file stays as it is until [`commit`](Self::commit). Of a symbolic link
-    /// the target is replaced.
+    /// Writes the new text. The file stays as it is until [`commit`](Self::commit). For a symbolic
+    /// link, the target is replaced.
     ///
     /// # Errors
-    /// When the file isn't regular, has another hard link, is read-only, or belongs to somebody whose
-    /// file this process can't create; and when the new text can't be written.
+    /// Returns an error if the file isn't regular, has another hard link, is read-only, or has an
+    /// owner for whom this process can't create files; or if the new text can't be written.
     pub(crate) fn new(path: &Path, old: Option<&[u8]>, text: &[u8]) -> io::Result<Self> {
         let target = match fs::canonicalize(path) {
             Ok(target) => target,
@@ -33,30 +33,30 @@ impl Replacement {
         let about = fs::metadata(&target).ok();
         about.as_ref().map_or(Ok(()), is_replaceable)?;
         let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let beside = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        let mut file = File::create_new(&beside)?;
-        // Dropped from here on, it removes its file.
-        let replacement = Replacement { target, old: old.map(<[u8]>::to_owned), beside };
+        let temporary = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        let mut file = File::create_new(&temporary)?;
+        // Dropping the replacement from here on removes its temporary file.
+        let replacement = Replacement { target, old: old.map(<[u8]>::to_owned), temporary };
         file.write_all(text)?;
         if let Some(about) = about {
-            keep_owner(&replacement.beside, &about)?;
+            keep_owner(&replacement.temporary, &about)?;
             file.set_permissions(about.permissions())?;
         }
         file.sync_all()?;
         Ok(replacement)
     }
 
-    /// The file that it replaces.
+    /// Returns the file that is replaced.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Puts the new text into its place. A reader gets the old or the new text, never a part.
+    /// Moves the new text into place. A reader gets the old or the new text, never a part.
     ///
     /// # Errors
-    /// When that fails. Then the file is as before.
+    /// Returns an error if that fails. Then the file is unchanged.
     pub(crate) fn commit(&self) -> io::Result<()> {
-        fs::rename(&self.beside, &self.target)
+        fs::rename(&self.temporary, &self.target)
     }
 
     /// Returns whether the file still has the text that was read.
@@ -67,15 +67,16 @@ impl Replacement {
 
 impl Drop for Replacement {
     fn drop(&mut self) {
-        // After a commit there is none.
-        let _ = fs::remove_file(&self.beside);
+        // After a commit, the temporary file no longer exists.
+        let _ = fs::remove_file(&self.temporary);
     }
 }
 
 /// Replaces all files or none.
 ///
 /// # Errors
-/// When one of them has changed since it was read, or can't be replaced: a sentence that names it.
+/// Returns a sentence that names the file, if a file has changed since it was read or can't be
+/// replaced.
 pub(crate) fn replace_all(replacements: &[Replacement]) -> Result<(), String> {
     if let Some(changed) = replacements.iter().find(|it| !it.is_current()) {
         let name = changed.target.display();
@@ -98,7 +99,7 @@ pub(crate) fn replace_all(replacements: &[Replacement]) -> Result<(), String> {
 /// Replaces the text of a file, or creates it.
 ///
 /// # Errors
-/// As [`Replacement::new`].
+/// Returns the errors of [`Replacement::new`].
 pub(crate) fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     Replacement::new(path, None, text)?.commit()
 }
@@ -131,7 +132,7 @@ fn hard_links(_: &Metadata) -> u64 {
     1
 }
 
-/// Gives a new file the owner and the group of the one that it replaces.
+/// Gives a new file the owner and the group of the file that it replaces.
 #[cfg(unix)]
 fn keep_owner(new: &Path, about: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, chown};

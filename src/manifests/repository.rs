@@ -1,4 +1,4 @@
-//! The repository that the working folder is in.
+//! The repository that contains the working folder.
 
 #![expect(clippy::disallowed_methods, reason = "the folders above are looked at here")]
 
@@ -7,8 +7,8 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// The variables in which GitHub Actions and GitLab CI name the folder of the repository. It may have
-/// been copied there without its `.git`.
+/// The variables with the folder of the repository in GitHub Actions and GitLab CI. The repository
+/// may have been copied there without its `.git`.
 const NAMED_BY: [&str; 2] = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"];
 
 /// The working folder, and the root of its repository.
@@ -19,8 +19,8 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// The repository of the working folder. Its root is the nearest folder upwards that has a `.git`
-    /// or that the pipeline names; if there is none, the working folder itself.
+    /// Finds the repository of the working folder. Its root is the nearest folder upwards that has
+    /// a `.git` or that the pipeline names; if there is none, the working folder itself.
     pub(crate) fn find() -> Self {
         let folder = env::current_dir().unwrap_or_default();
         let named = NAMED_BY.iter().filter_map(env::var_os).filter(|path| !path.is_empty());
@@ -31,13 +31,13 @@ impl Repository {
         Repository { folder, root }
     }
 
-    /// The working folder and those above it, up to the root.
+    /// Returns the working folder and the folders above it, up to the root.
     pub(crate) fn upwards(&self) -> impl Iterator<Item = &Path> {
         self.folder.ancestors().take_while(|at| at.starts_with(&self.root))
     }
 
-    /// The path of a file from the root of the repository, with forward slashes and without `./`. It
-    /// is absolute if the file is outside.
+    /// Returns the path of a file from the root of the repository, with forward slashes and without
+    /// `./`. The path is absolute if the file is outside.
     pub(crate) fn relative(&self, file: &str) -> String {
         let mut path = PathBuf::new();
         for part in self.folder.join(file).components() {

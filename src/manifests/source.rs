@@ -1,4 +1,4 @@
-//! Where manifests come from.
+//! The sources of manifests: files, folders and standard input.
 
 #![expect(clippy::disallowed_methods, reason = "files are read here")]
 
@@ -34,27 +34,27 @@ pub(crate) enum Source {
     Text {
         /// The name to display.
         name: String,
-        /// Its text.
+        /// The text of the source.
         text: String,
-        /// Whether the user named it, not only a folder above it.
+        /// Whether the user named the source itself, not only a folder above it.
         is_named: bool,
-        /// Where its lines are; computed on first use.
+        /// The positions of its lines; computed on first use.
         lines: OnceCell<Lines>,
     },
 }
 
 impl Source {
-    /// A source whose text is known.
+    /// Creates a source whose text is known.
     pub(crate) const fn of(name: String, text: String, is_named: bool) -> Source {
         Source::Text { name, text, is_named, lines: OnceCell::new() }
     }
 
-    /// Reads it. An error names the file, what is wrong and what to do.
+    /// Reads the source. An error names the file, the problem and the remedy.
     pub(crate) fn read(self) -> Result<Source, String> {
         self.read_at_most(LARGEST)
     }
 
-    /// Reads it if it has at most so many bytes.
+    /// Reads the source if it has at most this many bytes.
     pub(crate) fn read_at_most(self, most: u64) -> Result<Source, String> {
         let is_named = self.is_named();
         let (name, bytes) = match self {
@@ -71,7 +71,7 @@ impl Source {
         Ok(Source::Text { name, text, is_named, lines: OnceCell::new() })
     }
 
-    /// The same source again, not yet read. `None` if it can be read only once.
+    /// Returns an unread copy of the source. `None` if it can be read only once.
     pub(crate) fn again(&self) -> Option<Source> {
         match self {
             Source::File(path) | Source::FileInFolder(path) if !path.is_file() => None,
@@ -79,7 +79,7 @@ impl Source {
         }
     }
 
-    /// The same file again, not yet read. `None` if it is no file, or has been read.
+    /// Returns an unread copy of the file. `None` if the source isn't a file, or has been read.
     pub(crate) fn unread(&self) -> Option<Source> {
         match self {
             Source::File(path) => Some(Source::File(path.clone())),
@@ -88,7 +88,7 @@ impl Source {
         }
     }
 
-    /// Reads it again. If that fails now, its text is empty.
+    /// Reads the source again. If that fails now, its text is empty.
     pub(crate) fn reread(self) -> Source {
         let name = match &self {
             Source::File(path) | Source::FileInFolder(path) => path.display().to_string(),
@@ -99,14 +99,14 @@ impl Source {
         self.read().unwrap_or(empty)
     }
 
-    /// Changes the name to display, if it has been read.
+    /// Changes the name to display, if the source has been read.
     pub(crate) fn rename(&mut self, new: &str) {
         if let Source::Text { name, .. } = self {
             new.clone_into(name);
         }
     }
 
-    /// Returns whether the user named it, not only a folder above it.
+    /// Returns whether the user named the source itself, not only a folder above it.
     pub(crate) const fn is_named(&self) -> bool {
         match self {
             Source::File(_) | Source::Stdin => true,
@@ -115,7 +115,7 @@ impl Source {
         }
     }
 
-    /// The name to display.
+    /// Returns the name to display.
     pub(crate) fn name(&self) -> &str {
         match self {
             Source::Text { name, .. } => name,
@@ -123,13 +123,13 @@ impl Source {
         }
     }
 
-    /// The line at a mark, or the part of a long one around it.
+    /// Returns the line at a mark, or the part of a long line around it.
     pub(crate) fn excerpt(&self, mark: Mark) -> Option<Excerpt<'_>> {
         let Source::Text { text, lines, .. } = self else { return None };
         lines.get_or_init(|| Lines::of(text)).excerpt(text, mark)
     }
 
-    /// Its text; empty if it has not been read.
+    /// Returns the text; empty if the source has not been read.
     pub(crate) fn text(&self) -> &str {
         match self {
             Source::Text { text, .. } => text,
@@ -138,9 +138,9 @@ impl Source {
     }
 }
 
-/// All sources below these paths, in order. `look` first sees the text of every source; then they
-/// are read again one at a time. Each comes with an unread copy of itself, unless it can be read
-/// only once, such as standard input; the text of such a source is kept in memory.
+/// Returns all sources below these paths, in order. `look` first sees the text of every source;
+/// then the sources are read again one at a time. Each comes with an unread copy of itself, unless
+/// it can be read only once, such as standard input; the text of such a source is kept in memory.
 pub(crate) fn scan_then_read<'a>(
     paths: &'a [PathBuf],
     look: &mut dyn FnMut(&str),
@@ -165,21 +165,22 @@ pub(crate) fn scan_then_read<'a>(
     })
 }
 
-/// All sources below these paths, in order.
+/// Returns all sources below these paths, in order.
 pub(crate) fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, String>> {
     list(paths).sources.into_iter()
 }
 
-/// What is below some paths.
+/// The files below some paths.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     /// All sources, in order.
     pub(crate) sources: Vec<Result<Source, String>>,
-    /// What is not read, and what to do with it.
+    /// The files that are not read, and how to check them.
     pub(crate) notes: Vec<String>,
 }
 
-/// Lists what is below paths. Nothing is read but what says which files are no manifests.
+/// Lists the files below some paths. Only files that determine which files aren't manifests are
+/// read.
 pub(crate) fn list(paths: &[PathBuf]) -> Listing {
     let mut listing = Listing::default();
     for path in paths {

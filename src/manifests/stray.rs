@@ -1,5 +1,5 @@
-//! What stands where an object should be: no object at all, or one whose `apiVersion` or `kind` is
-//! misspelt, so that it would be skipped although it is meant to be judged.
+//! Values where an object should be: values that aren't objects, and objects whose `apiVersion` or
+//! `kind` is misspelt, so that they would be skipped although the author meant them to be checked.
 
 use crate::{
     finding::{Path, nearest_of},
@@ -10,7 +10,7 @@ use crate::{
 /// The keys that make an object.
 const KEYS: [&str; 4] = ["apiVersion", "kind", "metadata", "spec"];
 
-/// Kinds that the names of sets resemble, in the groups of the sets.
+/// Kinds whose names resemble the sets', in the groups of the sets.
 const OTHER_KINDS: &[&str] = &[
     "AdvancedCronJob",
     "BroadcastJob",
@@ -22,8 +22,8 @@ const OTHER_KINDS: &[&str] = &[
     "UnitedDeployment",
 ];
 
-/// What is wrong with a node that is no object, because it has no `apiVersion` or no `kind`. `None`
-/// if it has both.
+/// Returns the problem of a node that isn't an object, because it has no `apiVersion` or no `kind`.
+/// `None` if it has both.
 pub(crate) fn no_object(node: &Node<'_>) -> Option<Problem> {
     let Value::Map(entries) = &node.value else {
         let what = match &node.value {
@@ -31,19 +31,19 @@ pub(crate) fn no_object(node: &Node<'_>) -> Option<Problem> {
             Value::Str(_) => "only text",
             _ => "a single value",
         };
-        return Some(Problem::at(node.mark, format!("this is no Kubernetes object, but {what}")));
+        return Some(Problem::at(node.mark, format!("this isn't a Kubernetes object but {what}")));
     };
     let is_missing = |key: &&str| node.get(key).and_then(Node::as_str).is_none_or(str::is_empty);
     let key = ["kind", "apiVersion"].into_iter().find(is_missing)?;
     let misspelt = entries.iter().find(|(other, _)| is_near(&other.name, key));
     let mark = misspelt.map_or(node.mark, |(key, _)| key.mark);
-    let mut problem = Problem::at(mark, format!("this is no Kubernetes object: it has no {key}"));
+    let mut problem = Problem::at(mark, format!("this isn't a Kubernetes object: it has no {key}"));
     problem.help = misspelt.map(|(other, _)| format!("write {key} instead of {}", other.name));
     Some(problem)
 }
 
-/// Returns whether a node that is no object was probably meant as one. A file in a folder may be
-/// something else: the values of a chart, a patch, the configuration of a tool.
+/// Returns whether a node that isn't an object was probably meant as one. A file in a folder may
+/// have another purpose: the values of a chart, a patch, the configuration of a tool.
 pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
     match &node.value {
         Value::Map(entries) => {
@@ -52,7 +52,7 @@ pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
             };
             KEYS.iter().filter(is_there).count() > 1
         }
-        // Such as the message of a failed command.
+        // The text may be, for example, the message of a failed command.
         Value::Str(_) => true,
         _ => false,
     }
@@ -62,8 +62,8 @@ fn is_near(word: &str, key: &str) -> bool {
     word != key && (word.eq_ignore_ascii_case(key) || strsim::damerau_levenshtein(word, key) == 1)
 }
 
-/// What is wrong with an object that no cluster serves and that is, or is close to, a DaemonSet or
-/// StatefulSet. The object of a [`Resource`] must not be given.
+/// Returns the problem of an object that no cluster serves and that is, or is close to, a DaemonSet
+/// or StatefulSet. The object of a [`Resource`] must not be given.
 pub(crate) fn unserved(node: &Node<'_>, api_version: &str, kind: &str) -> Option<Problem> {
     // Groups with a dot are extensions, and can have any kind.
     let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
@@ -96,7 +96,7 @@ pub(crate) fn unserved(node: &Node<'_>, api_version: &str, kind: &str) -> Option
     })
 }
 
-/// The kind of these that a misspelt kind is close to.
+/// Returns the kind of these that a misspelt kind is close to.
 fn near_kind<'a>(kind: &str, kinds: &[&'a str]) -> Option<&'a str> {
     if OTHER_KINDS.contains(&kind) {
         return None;

@@ -6,7 +6,7 @@ use crate::{
     yaml::{self, Node, Value},
 };
 
-/// Adds the claims and volumes of a stream of documents, also those in a List.
+/// Adds the claims and volumes of a stream of documents, including those in a List.
 pub fn add(storage: &mut Storage, text: &str) {
     if !may_be_in(text) {
         return;
@@ -31,8 +31,8 @@ pub fn add(storage: &mut Storage, text: &str) {
     }
 }
 
-/// Returns whether a text may contain any. They are rare beside workloads, and without them nothing
-/// needs to be parsed.
+/// Returns whether a text may contain claims or volumes. They are rare compared with workloads, and
+/// without them no parsing is needed.
 pub(crate) fn may_be_in(text: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), b"PersistentVolume").is_some()
 }

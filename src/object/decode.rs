@@ -20,7 +20,7 @@ pub enum DecodeError {
         source: serde_json::Error,
     },
     /// It is too heavy to be read; see [`weight`].
-    #[error("the object is too large to judge")]
+    #[error("the object is too large to evaluate")]
     TooHeavy(Box<Weight>),
     /// It is of another kind.
     #[error("expected {expected}, got apiVersion {api_version:?}, kind {kind:?}")]

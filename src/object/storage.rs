@@ -54,7 +54,7 @@ impl Storage {
     /// Adds a PersistentVolumeClaim as the API server stores it.
     ///
     /// # Errors
-    /// When it is none.
+    /// Returns an error if it is none.
     pub fn add_claim(&mut self, json: &str) -> Result<(), serde_json::Error> {
         let Raw { metadata, spec } = serde_json::from_str(json)?;
         if spec.access_modes.iter().any(|mode| is_shareable(mode)) {
@@ -66,7 +66,7 @@ impl Storage {
     /// Adds a PersistentVolume as the API server stores it.
     ///
     /// # Errors
-    /// When it is none.
+    /// Returns an error if it is none.
     pub fn add_volume(&mut self, json: &str) -> Result<(), serde_json::Error> {
         let Raw { spec, .. } = serde_json::from_str(json)?;
         self.has_volumes_without_class |=

@@ -54,7 +54,7 @@ pub struct Heaviest {
 /// The weight of an object and its heaviest list or map; `None` if it is light enough to be read.
 ///
 /// # Errors
-/// When an object that may be too heavy is not JSON.
+/// Returns an error if an object that may be too heavy is not JSON.
 pub fn too_heavy(json: &str) -> serde_json::Result<Option<Weight>> {
     if is_certainly_light(json) {
         return Ok(None);
@@ -66,7 +66,7 @@ impl Weight {
     /// Weighs an object.
     ///
     /// # Errors
-    /// When it is not JSON.
+    /// Returns an error if it is not JSON.
     pub fn of(json: &str) -> serde_json::Result<Weight> {
         let mut sum = Weight::default();
         let mut reader = serde_json::Deserializer::from_str(json);

@@ -17,7 +17,7 @@ use crate::{
 /// `None`.
 ///
 /// # Errors
-/// When it cannot be read, or the problems cannot be printed.
+/// Returns an error if it cannot be read, or the problems cannot be printed.
 pub(crate) fn load(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
     match args.load() {
         Ok(policy) => Ok(Some(policy)),

@@ -43,7 +43,7 @@ impl Reports {
     /// Prepares all outputs.
     ///
     /// # Errors
-    /// When a file cannot be written, or is named twice.
+    /// Returns an error if a file cannot be written, or is named twice.
     pub(crate) fn open(
         args: &OutputArgs,
         repository: &Repository,
@@ -134,7 +134,7 @@ impl Reports {
     /// Finishes all outputs.
     ///
     /// # Errors
-    /// When one cannot be written.
+    /// Returns an error if one cannot be written.
     pub(crate) fn finish(mut self, summary: &Summary) -> anyhow::Result<()> {
         self.all().try_for_each(|report| report.finish(summary))?;
         // What has been told is written before the files are moved.

@@ -126,7 +126,7 @@ fn nothing_is_injected_into_what_is_too_large() {
     let warned = response(Endpoint::Mutate, &large, None, &policy);
     assert_eq!((&warned["allowed"], &warned["patch"]), (&json!(true), &Value::Null));
     assert!(warnings(&warned)[0].starts_with("too-large-to-judge: spec.tolerations: "));
-    let why = "the object is too large to judge";
+    let why = "the object is too large to evaluate";
     assert_eq!(warned["auditAnnotations"]["not-injected"], why);
     // Pods have no validating webhook; sets do, and that one denies them.
     assert_eq!(response(Endpoint::Mutate, &large, None, &enforcing())["allowed"], false);

@@ -416,9 +416,9 @@ fn a_near_miss_is_an_error_with_a_suggestion() {
 #[test]
 fn what_is_no_object_is_not_readable() {
     for (text, message) in [
-        ("plain text\n", "this is no Kubernetes object, but only text"),
-        ("Error: chart not found\n", "this is no Kubernetes object: it has no kind"),
-        ("[1, 2]\n", "this is no Kubernetes object, but a list"),
+        ("plain text\n", "this isn't a Kubernetes object but only text"),
+        ("Error: chart not found\n", "this isn't a Kubernetes object: it has no kind"),
+        ("[1, 2]\n", "this isn't a Kubernetes object but a list"),
         ("apiVersion: apps/v1\nKind: DaemonSet\n", "write kind instead of Kind"),
         ("apiversion: apps/v1\nkind: DaemonSet\n", "write apiVersion instead of apiversion"),
         ("kind: DaemonSet\nmetadata: {name: a}\n", "it has no apiVersion"),

@@ -66,7 +66,7 @@ configMapGenerator: [{name: x, files: [h.yaml, key=i.yaml]}]
     let (code, report) = folder.json(".");
     assert_eq!((code, &report["summary"]["objects"]), (0, &1.into()), "{report}");
     let ran = folder.check(".");
-    let note = "note: 9 files are part of a kustomization, such as ./prod, and they are not judged alone; \
+    let note = "note: 9 files are part of a kustomization, such as ./prod, and they are not checked alone; \
                 check what it builds: kubectl kustomize ./prod | setguard check -\n";
     assert_eq!(ran.stderr, note);
     assert_eq!(folder.check("prod/a.yaml").code, 1);

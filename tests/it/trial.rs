@@ -100,7 +100,7 @@ fn what_check_does_not_accept_as_an_object_is_named_with_its_line() {
     let printed = printed(&output);
     let wanted = [
         "  error: <stdin>:2:7: ",
-        "  error: <stdin>:5:1: this is no Kubernetes object: it has no apiVersion",
+        "  error: <stdin>:5:1: this isn't a Kubernetes object: it has no apiVersion",
         "strict decoding error: metadata: ",
     ];
     wanted.iter().for_each(|text| assert!(printed.contains(text), "{text}: {printed}"));

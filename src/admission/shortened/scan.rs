@@ -1,8 +1,9 @@
-//! Where values of JSON end: many bytes at a time.
+//! Finds the ends of JSON values, many bytes at a time.
 
 use wide::u8x16;
 
-/// The length of the string at the beginning of a text, with its quotes. `None` if it does not end.
+/// Returns the length of the string at the beginning of a text, with its quotes. `None` if it does
+/// not end.
 pub(super) fn string_len(text: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -18,13 +19,13 @@ pub(super) fn string_len(text: &[u8]) -> Option<usize> {
         if text.get(at) == Some(&b'"') {
             return Some(at + 1);
         }
-        // What follows a backslash ends nothing.
+        // The byte after a backslash ends nothing.
         at += 2;
     }
 }
 
-/// The length of the object or list at the beginning of a text, with its brackets. `None` if it does
-/// not end.
+/// Returns the length of the object or list at the beginning of a text, with its brackets. `None`
+/// if it does not end.
 pub(super) fn container_len(text: &[u8]) -> Option<usize> {
     let mut depth = 0;
     let mut strings = Strings::default();
@@ -41,7 +42,7 @@ pub(super) fn container_len(text: &[u8]) -> Option<usize> {
             depth -= closing.count_ones();
             continue;
         }
-        // It may end in this block.
+        // The value may end in this block.
         let mut brackets = opening | closing;
         while brackets != 0 {
             let at = brackets.trailing_zeros();
@@ -58,14 +59,15 @@ pub(super) fn container_len(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// A text that is shorter than N, and spaces after it.
+/// Returns a text that is shorter than N, padded with spaces.
 fn padded<const N: usize>(text: &[u8]) -> [u8; N] {
     let mut padded = [b' '; N];
     padded.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
     padded
 }
 
-/// Which of the bytes are quotes, backslashes, opening and closing brackets: a bit each.
+/// Returns the positions of quotes, backslashes, opening and closing brackets, with a bit for each
+/// byte.
 fn masks(block: &[u8; 64]) -> [u64; 4] {
     let mut masks = [0; 4];
     for (part, shift) in block.as_chunks().0.iter().zip((0..64).step_by(16)) {
@@ -80,18 +82,18 @@ fn masks(block: &[u8; 64]) -> [u64; 4] {
     masks
 }
 
-/// What a block has to know of those before it.
+/// The state that one block passes to the next.
 #[derive(Default)]
 struct Strings {
     /// All bits are set if the block begins within a string.
     inside: u64,
-    /// Whether its first byte is escaped.
+    /// Whether the first byte is escaped.
     escapes: bool,
 }
 
 impl Strings {
-    /// Which of the bytes are inside of strings, from the opening quote to the byte before the closing
-    /// one.
+    /// Returns the bytes that are inside of strings, from the opening quote to the byte before the
+    /// closing one.
     fn next(&mut self, quotes: u64, backslashes: u64) -> u64 {
         let quotes = quotes & !self.escaped(backslashes);
         // Each bit becomes the parity of the quotes up to it.
@@ -110,7 +112,7 @@ impl Strings {
         while backslashes != 0 {
             let at = backslashes.trailing_zeros();
             self.escapes = at == 63;
-            // The byte after it is escaped. If that is a backslash, it escapes nothing.
+            // The next byte is escaped. If that byte is a backslash, it escapes nothing.
             escaped |= 2 << at;
             backslashes &= !(3 << at);
         }

@@ -47,7 +47,7 @@ impl<'a> Preview<'a> {
     /// Prints every document of a stream as YAML. Denials and warnings go to `notes`.
     ///
     /// # Errors
-    /// When `out` or `notes` cannot be written.
+    /// Returns an error if `out` or `notes` cannot be written.
     pub(super) fn print(
         &self,
         text: &str,

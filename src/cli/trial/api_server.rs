@@ -84,7 +84,7 @@ impl ApiServer {
     /// Creates an object.
     ///
     /// # Errors
-    /// When the webhook does not answer as it must.
+    /// Returns an error if the webhook does not answer as it must.
     pub(super) async fn create(&mut self, given: &Given) -> anyhow::Result<Outcome> {
         let mut object: Value = serde_json::from_str(&given.json)?;
         let namespace = object["metadata"]["namespace"].as_str().filter(|it| !it.is_empty());

@@ -73,7 +73,7 @@ struct Cause {
 
 impl Answer {
     /// # Errors
-    /// When it is no AdmissionReview.
+    /// Returns an error if it is no AdmissionReview.
     pub(super) fn read(body: &[u8]) -> serde_json::Result<Answer> {
         #[derive(Deserialize)]
         struct Review {
@@ -93,7 +93,7 @@ impl Answer {
     /// Applies the patch to the object. Returns how many operations it has.
     ///
     /// # Errors
-    /// When it is no patch, or does not fit the object.
+    /// Returns an error if it is no patch, or does not fit the object.
     pub(super) fn patch(&self, object: &mut Value) -> anyhow::Result<usize> {
         let Some(patch) = &self.patch else { return Ok(0) };
         let patch: Patch = serde_json::from_slice(&BASE64.decode(patch)?)?;

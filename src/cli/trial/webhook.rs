@@ -47,7 +47,8 @@ pub(super) struct Call {
 
 impl Webhook {
     /// # Errors
-    /// When there is no connection, or its certificate is not the one that the CA signed.
+    /// Returns an error if there is no connection, or its certificate is not the one that the CA
+    /// signed.
     pub(super) async fn connect(server: &Loopback) -> anyhow::Result<Webhook> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(server.ca.as_bytes())?)?;
@@ -69,7 +70,7 @@ impl Webhook {
     /// Asks for an object to be created.
     ///
     /// # Errors
-    /// When there is no connection any more.
+    /// Returns an error if there is no connection any more.
     pub(super) async fn call(
         &mut self,
         endpoint: Endpoint,
