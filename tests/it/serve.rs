@@ -345,7 +345,7 @@ fn an_invalid_policy_at_the_start_only_warns_if_asked_to() {
     let response = judged();
     assert_eq!(response["allowed"], true, "{response}");
     let warnings = response["warnings"].to_string();
-    for expected in ["setguard: its policy cannot be used", "name-too-long"] {
+    for expected in ["setguard: the policy cannot be used", "name-too-long"] {
         assert!(warnings.contains(expected), "{warnings}");
     }
 

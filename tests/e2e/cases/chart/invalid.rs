@@ -38,7 +38,7 @@ pub(super) fn policy(shared: &Namespace<'_>) {
     eventually("a warning by new pods only", || {
         let output = apply();
         let warned =
-            output.success && output.stderr.contains("setguard: its policy cannot be used");
+            output.success && output.stderr.contains("setguard: the policy cannot be used");
         if warned { Ok(()) } else { Err(output) }
     });
     assert!(site.kubelet.logs(NAME).contains("the policy cannot be used; until it is valid"));
