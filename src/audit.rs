@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "how long the audit takes is measured here")]
 
 mod cluster_reports;
-mod collections;
+pub(crate) mod collections;
 mod found;
 mod guard;
 mod judge;
@@ -103,7 +103,7 @@ pub struct AuditArgs {
 }
 
 /// A duration that is not negative, such as `90s`.
-fn patience(text: &str) -> Result<SignedDuration, String> {
+pub(crate) fn patience(text: &str) -> Result<SignedDuration, String> {
     let patience: SignedDuration = text.parse().map_err(|_| "not a duration such as 90s or 5m")?;
     if patience.is_negative() {
         return Err("it cannot be negative".to_owned());
@@ -139,7 +139,7 @@ async fn tick(progress: &RefCell<Progress>) -> Infallible {
 }
 
 /// Waits for a signal to end: the exit code that shells report for a process that it has killed.
-async fn signal() -> anyhow::Result<u8> {
+pub(crate) async fn signal() -> anyhow::Result<u8> {
     let mut interrupt = unix::signal(SignalKind::interrupt())?;
     let mut terminate = unix::signal(SignalKind::terminate())?;
     Ok(tokio::select! {

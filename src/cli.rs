@@ -15,7 +15,7 @@ use std::{
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[cfg(feature = "server")]
-use crate::{audit, server};
+use crate::{audit, server, wait};
 use crate::{check, exit::Exit, plan, printable::Printable};
 
 /// Admission control for DaemonSets, StatefulSets and the pods of node daemons.
@@ -33,6 +33,7 @@ Examples:
   setguard check deploy/                        check all manifests below a folder
   helm template . | setguard check -            check a rendered chart
   setguard audit                                check what a running cluster has
+  setguard wait statefulset/db --timeout 10m    wait until a rollout serves, or can't succeed
   setguard explain api-validation               explain a rule, with examples
   setguard serve | kubectl apply -f -           guard a cluster that can reach this machine"
 )]
@@ -55,6 +56,8 @@ enum Command {
     Plan(plan::PlanArgs),
     #[cfg(feature = "server")]
     Audit(Box<audit::AuditArgs>),
+    #[cfg(feature = "server")]
+    Wait(Box<wait::WaitArgs>),
     Inject(inject::InjectArgs),
     #[cfg(feature = "server")]
     Try(trial::TryArgs),
@@ -98,6 +101,8 @@ pub fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args).map(Into::into),
         #[cfg(feature = "server")]
         Command::Audit(args) => audit::run(&args),
+        #[cfg(feature = "server")]
+        Command::Wait(args) => wait::run(&args),
         Command::Inject(args) => inject::run(&args).map(Into::into),
         #[cfg(feature = "server")]
         Command::Try(args) => trial::run(&args).map(Into::into),

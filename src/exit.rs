@@ -13,6 +13,8 @@ pub enum Exit {
     /// 2: wrong usage or configuration, or input that cannot be read. It outranks a denial, because
     /// not everything was checked.
     Error,
+    /// 3: the time was up before the end; only `wait`.
+    TimedOut,
 }
 
 impl Exit {
@@ -29,6 +31,7 @@ impl From<Exit> for ExitCode {
             Exit::Clean => 0,
             Exit::Denied => 1,
             Exit::Error => 2,
+            Exit::TimedOut => 3,
         })
     }
 }

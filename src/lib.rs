@@ -12,6 +12,7 @@
 //!
 //! ```text
 //! cli/          what the user typed
+//! wait/         a rollout, watched until it serves or cannot succeed
 //! server/       serve: HTTPS, certificates, probes, metrics    check/   manifests in, a report out
 //! plan/         what the controllers will do with a change      audit/   a running cluster in, a report out
 //! report/       findings, for people and pipelines  admission/   review in, response out
@@ -65,4 +66,6 @@ pub mod rules;
 #[cfg(feature = "server")]
 pub mod server;
 mod validation;
+#[cfg(feature = "server")]
+pub mod wait;
 pub mod yaml;

@@ -12,6 +12,7 @@ mod args;
 mod backoff;
 mod bounds;
 pub(crate) mod call;
+pub(crate) mod follow;
 mod kinds;
 mod message;
 pub(crate) mod reader;

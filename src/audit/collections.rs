@@ -4,11 +4,11 @@ use crate::live::reader::List;
 
 /// Objects of a kind, as the API server has them.
 #[derive(Debug)]
-pub(super) struct Collection {
-    pub(super) api_version: &'static str,
-    pub(super) kind: &'static str,
+pub(crate) struct Collection {
+    pub(crate) api_version: &'static str,
+    pub(crate) kind: &'static str,
     plural: &'static str,
-    pub(super) is_namespaced: bool,
+    pub(crate) is_namespaced: bool,
     /// Whether the metadata is enough.
     is_bare: bool,
     /// Selectors of labels and of fields.
@@ -40,7 +40,7 @@ impl Collection {
     }
 
     /// Its list, in one namespace or in all.
-    pub(super) fn list(&self, namespace: Option<&str>) -> List {
+    pub(crate) fn list(&self, namespace: Option<&str>) -> List {
         List {
             path: self.path(namespace),
             is_bare: self.is_bare,
@@ -59,7 +59,7 @@ impl Collection {
     }
 
     /// Its name, as in `kubectl get`.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self.api_version.split_once('/') {
             Some((group, _)) if self.is_openkruise() => format!("{}.{group}", self.plural),
             _ => self.plural.to_owned(),
@@ -67,35 +67,35 @@ impl Collection {
     }
 
     /// Whether its objects are OpenKruise's.
-    pub(super) fn is_openkruise(&self) -> bool {
+    pub(crate) fn is_openkruise(&self) -> bool {
         self.api_version == OPENKRUISE
     }
 
     /// The path of an object that is in no namespace.
-    pub(super) fn object(&self, name: &str) -> String {
+    pub(crate) fn object(&self, name: &str) -> String {
         format!("{}/{name}", self.path(None))
     }
 }
 
 /// What is judged. It is read first: what another kind then does not have is missing.
-pub(super) static SETS: [Collection; 2] = [
+pub(crate) static SETS: [Collection; 2] = [
     Collection::of("apps/v1", "DaemonSet", "daemonsets"),
     Collection::of("apps/v1", "StatefulSet", "statefulsets"),
 ];
 
 /// The group of OpenKruise's sets, and what is judged of it where it is served.
-pub(super) const OPENKRUISE: &str = "apps.kruise.io/v1beta1";
-pub(super) static OPENKRUISE_SETS: [Collection; 2] = [
+pub(crate) const OPENKRUISE: &str = "apps.kruise.io/v1beta1";
+pub(crate) static OPENKRUISE_SETS: [Collection; 2] = [
     Collection::of(OPENKRUISE, "DaemonSet", "daemonsets"),
     Collection::of(OPENKRUISE, "StatefulSet", "statefulsets"),
 ];
 
 /// Namespaces. If only some are audited, those are read one by one.
-pub(super) static NAMESPACES: Collection =
+pub(crate) static NAMESPACES: Collection =
     Collection::of("v1", "Namespace", "namespaces").in_no_namespace().bare();
 
 /// What matters to every set.
-pub(super) static AROUND: [Collection; 9] = [
+pub(crate) static AROUND: [Collection; 9] = [
     Collection::of("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses")
         .in_no_namespace()
         .bare(),
@@ -115,7 +115,7 @@ pub(super) static AROUND: [Collection; 9] = [
 ];
 
 /// What matters to a set that is not healthy by its status.
-pub(super) static UNHEALTHY: [Collection; 3] = [
+pub(crate) static UNHEALTHY: [Collection; 3] = [
     Collection::of("v1", "Pod", "pods"),
     // Their numbers are not in the metadata.
     Collection::of("apps/v1", "ControllerRevision", "controllerrevisions"),
@@ -123,7 +123,7 @@ pub(super) static UNHEALTHY: [Collection; 3] = [
 ];
 
 /// What matters to sets with claims.
-pub(super) static CLAIMS: Collection =
+pub(crate) static CLAIMS: Collection =
     Collection::of("v1", "PersistentVolumeClaim", "persistentvolumeclaims");
-pub(super) static VOLUMES: Collection =
+pub(crate) static VOLUMES: Collection =
     Collection::of("v1", "PersistentVolume", "persistentvolumes").in_no_namespace();

@@ -9,18 +9,20 @@ use std::{
 };
 
 use anyhow::anyhow;
+use futures::Stream;
 use hyper::{
     Request,
     header::{HeaderValue, USER_AGENT},
 };
 use kube::{
     Client, Config,
-    api::ListParams,
+    api::{ListParams, WatchParams},
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
     core,
 };
 use serde_json::value::RawValue;
 use tokio::{sync::Semaphore, time::sleep};
+use tokio_util::codec::LinesCodecError;
 
 use super::{
     bounds::Bounds,
@@ -66,6 +68,8 @@ pub(crate) struct Reader {
     url: String,
     /// The reason why the API server can no longer be reached. No further requests are sent then.
     lost: RefCell<Option<String>>,
+    /// Whether it is asked again although it could not be reached.
+    is_patient: Cell<bool>,
     turns: Semaphore,
     /// The time before which no request is sent.
     not_before: Cell<Option<Instant>>,
@@ -105,11 +109,17 @@ impl Reader {
         Ok(Reader {
             url: config.cluster_url.to_string().trim_end_matches('/').to_owned(),
             lost: RefCell::new(None),
+            is_patient: Cell::new(false),
             client: Client::try_from(config)?,
             turns: Semaphore::new(AT_ONCE),
             not_before: Cell::new(None),
             on_busy: Cell::new(Some(Box::new(on_busy))),
         })
+    }
+
+    /// From now on an API server that does not answer is asked again with the next request.
+    pub(crate) fn be_patient(&self) {
+        self.is_patient.set(true);
     }
 
     /// Returns the namespace of the kubeconfig.
@@ -140,8 +150,17 @@ impl Reader {
     pub(crate) async fn list(
         &self,
         list: &List,
-        mut on_page: impl FnMut(&[&RawValue]),
+        on_page: impl FnMut(&[&RawValue]),
     ) -> Result<(), Problem> {
+        self.list_from(list, on_page).await.map(drop)
+    }
+
+    /// Lists, and returns the version from which a watch goes on.
+    pub(super) async fn list_from(
+        &self,
+        list: &List,
+        mut on_page: impl FnMut(&[&RawValue]),
+    ) -> Result<String, Problem> {
         let request = core::Request::new(&list.path);
         let mut params = ListParams {
             label_selector: list.labels.as_deref().map(str::to_owned),
@@ -175,11 +194,32 @@ impl Reader {
             count.add(items.len(), text.len())?;
             on_page(&items);
             let Some(next) = page.metadata.next.filter(|next| !next.is_empty()) else {
-                return Ok(());
+                return Ok(page.metadata.resource_version.unwrap_or_default());
             };
             count.next_page(params.continue_token.as_deref(), &next)?;
             params.continue_token = Some(next);
         }
+    }
+
+    /// The lines of a watch that the API server ends after this time.
+    pub(super) async fn watch(
+        &self,
+        list: &List,
+        version: &str,
+        seconds: u32,
+    ) -> Result<impl Stream<Item = Result<String, LinesCodecError>> + Unpin + use<>, Problem> {
+        let params = WatchParams {
+            label_selector: list.labels.as_deref().map(str::to_owned),
+            field_selector: list.fields.map(str::to_owned),
+            timeout: Some(seconds),
+            ..WatchParams::default()
+        };
+        let request = core::Request::new(&list.path);
+        let request = match list.is_bare {
+            true => request.watch_metadata(&params, version),
+            false => request.watch(&params, version),
+        };
+        call::lines(&self.client, request, CALL).await
     }
 
     /// Sends a request when the limits allow it, and repeats it while a retry can help.
@@ -203,6 +243,9 @@ impl Reader {
                 Err(Problem::Failed(_) | Problem::Unreachable(_)) if tries < TRIES => PAUSE * tries,
                 Err(Problem::Unreachable(why)) => {
                     let why = format!("the API server {} does not answer: {why}", self.url);
+                    if self.is_patient.get() {
+                        return Err(Problem::Unreachable(why));
+                    }
                     self.lost.replace(Some(why.clone()));
                     return Err(Problem::Unreachable(why));
                 }

@@ -30,6 +30,8 @@ pub struct Pod {
     pub has_ended: bool,
     /// Whether it is ready, and since when it has been ready or not.
     pub ready: (bool, i64),
+    /// How often the container of it was restarted that was restarted most often.
+    pub(crate) restarts: i32,
     /// Why it is not ready, if its status says more than that.
     pub trouble: Option<Box<Trouble>>,
     revision: Box<str>,
@@ -60,6 +62,7 @@ impl Pod {
             finalizers: metadata.finalizers(),
             has_ended,
             ready: (ready && !has_ended, since.map_or(created, |it| it.0.as_second())),
+            restarts: status.restarts(),
             trouble: if ready && !has_ended { None } else { status.trouble(placed).map(Box::new) },
             revision: label(labels.and_then(|it| it.revision.as_ref())),
             generation: label(labels.and_then(|it| it.generation.as_ref())),

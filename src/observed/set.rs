@@ -191,6 +191,16 @@ impl Set {
         &self.uid
     }
 
+    /// The generation of its spec.
+    pub(crate) const fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    /// Whether it is being deleted.
+    pub(crate) const fn is_being_deleted(&self) -> bool {
+        self.is_being_deleted
+    }
+
     /// The value of the annotation `setguard.io/ignore`.
     pub fn ignore(&self) -> Option<&str> {
         self.ignore.as_deref()

@@ -162,6 +162,12 @@ impl Status<'_> {
         self.conditions.iter().flatten().find(|condition| condition.type_ == name)
     }
 
+    pub(super) fn restarts(&self) -> i32 {
+        let init = self.init_container_statuses.iter().flatten();
+        let all = self.container_statuses.iter().flatten().chain(init);
+        all.map(|it| it.restart_count).max().unwrap_or_default()
+    }
+
     pub(super) fn trouble(&self, placed: Placed<'_>) -> Option<Trouble> {
         if let Some(phase @ ("Failed" | "Succeeded")) = self.phase.as_deref() {
             let reason = self.reason.as_deref().unwrap_or(phase);

@@ -1,0 +1,66 @@
+//! Pods that do not exist: refused, or not asked for.
+
+use super::obstacle::{Hold, Obstacle, Repair, View};
+use crate::observed::{Event, Set, State};
+
+/// How long a controller waits at most before it tries again, in seconds, and how late it may be.
+///
+/// Kubernetes: `DefaultTypedControllerRateLimiter`, client-go util/workqueue/default_rate_limiters.go.
+const LONGEST_WAIT: i64 = 1_000;
+const SLACK: i64 = 60;
+/// How much older than the wait an attempt may be, in seconds.
+const BEFORE: i64 = 15;
+/// For how long the API server keeps an event, in seconds.
+const KEPT: i64 = 3_600;
+/// Refusals that often go away by themselves: a webhook that does not answer, or an API server with
+/// too much to do.
+const PASSING: [&str; 7] = [
+    "failed calling webhook",
+    "connection refused",
+    "context deadline exceeded",
+    "timed out",
+    "Timeout",
+    "etcdserver",
+    "already exists",
+];
+
+/// A refusal of the API server to create or delete pods of a set. `known` is the time of the first
+/// refusal that the wait has seen: one that is younger is of now, whatever the clock here says.
+pub(crate) fn refusal(view: &View<'_>, set: &Set, known: &mut Option<i64>) -> Option<Obstacle> {
+    let lacks = match &set.state {
+        State::DaemonSet(it) => {
+            it.status.current_number_scheduled < it.status.desired_number_scheduled
+        }
+        State::StatefulSet(it) => it.status.replicas < it.spec.replicas.unwrap_or(1),
+    };
+    if lacks && let Some(event) = latest(view, set, "FailedCreate") {
+        let is_of_now = event.last > *known.get_or_insert(event.last)
+            || event.last >= view.begun.as_second() - BEFORE;
+        return Some(of_event(event, is_of_now));
+    }
+    let event = latest(view, set, "FailedDelete")?;
+    // It is of this rollout, or of one before.
+    (event.last >= view.begun.as_second() - BEFORE).then(|| {
+        let text = format!("pods cannot be deleted: {}", event.message);
+        Obstacle { since: Some(event.first), ..Obstacle::new("undeletable", Hold::Likely, text) }
+    })
+}
+
+fn of_event(event: &Event, is_of_now: bool) -> Obstacle {
+    let text = format!("pods are refused: {}", event.message);
+    let passes = PASSING.iter().any(|word| event.message.contains(word));
+    let hold = match (is_of_now, passes) {
+        // The cause may be gone, which only the next attempt shows.
+        (false, _) => Hold::Until(event.last + LONGEST_WAIT + SLACK),
+        (true, true) => Hold::Transient,
+        (true, false) => Hold::Fact,
+    };
+    let repair = (!is_of_now).then_some(Repair::Poke);
+    Obstacle { since: Some(event.first), repair, ..Obstacle::new("refused", hold, text) }
+}
+
+fn latest<'a>(view: &View<'a>, set: &Set, reason: &str) -> Option<&'a Event> {
+    let events = view.observed.events(set.namespace(), set.kind().as_str(), set.name());
+    let now = view.now.as_second();
+    events.iter().find(|it| &*it.reason == reason && it.last + KEPT > now && it.last >= set.created)
+}

@@ -1,0 +1,154 @@
+//! Whether a rollout has ended, goes on, or cannot succeed. Pure: what was seen before is an input.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    claims, creation, daemons,
+    obstacle::{Hold, Obstacle, View},
+    pods, replicas,
+    standing::{Phase, Standing},
+    target::Target,
+};
+use crate::observed::{Set, State};
+
+/// An obstacle that is not seen for longer than this is another one when it comes again.
+const GAP: SignedDuration = SignedDuration::from_secs(5);
+/// A container that crashes is ready, or just started, in between.
+const GAP_OF_CRASH: SignedDuration = SignedDuration::from_secs(60);
+
+/// The beginning of the key of an obstacle: nothing goes on.
+const IDLE: &str = "idle";
+
+/// What was seen before.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    seen: BTreeMap<(Target, String), Seen>,
+    /// When the first refusal was that was seen, in seconds since 1970.
+    refusals: BTreeMap<Target, Option<i64>>,
+}
+
+/// When an obstacle was seen first and last.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    first: Timestamp,
+    last: Timestamp,
+}
+
+/// What is said about a set now.
+#[derive(Clone, Debug)]
+pub(crate) struct Decision {
+    /// `None` if the set does not exist.
+    pub(crate) standing: Option<Standing>,
+    /// What keeps it from its end; the worst first.
+    pub(crate) obstacles: Vec<Obstacle>,
+    /// The obstacles that have lasted too long: the rollout cannot succeed.
+    pub(crate) stuck: Vec<Obstacle>,
+}
+
+impl Decision {
+    /// Whether the rollout has ended well.
+    pub(crate) fn is_done(&self) -> bool {
+        self.standing.as_ref().is_some_and(|it| it.outcome().is_some())
+    }
+}
+
+impl Memory {
+    /// Forgets since when obstacles are known, because nothing was seen for a while.
+    pub(crate) fn begin_again(&mut self) {
+        self.seen.clear();
+    }
+
+    /// Takes note of an obstacle, and returns since when it is known.
+    fn note(&mut self, target: &Target, obstacle: &Obstacle, now: Timestamp) -> Timestamp {
+        let gap = if obstacle.key.ends_with(pods::CRASH) { GAP_OF_CRASH } else { GAP };
+        let key = (target.clone(), obstacle.key.clone());
+        let seen = self.seen.entry(key).or_insert(Seen { first: now, last: now });
+        if now.duration_since(seen.last) > gap {
+            seen.first = now;
+        }
+        seen.last = now;
+        seen.first
+    }
+}
+
+/// Decides about a set. `set` is `None` if it does not exist.
+pub(crate) fn decide(
+    view: &View<'_>,
+    target: &Target,
+    set: Option<&Set>,
+    memory: &mut Memory,
+) -> Decision {
+    let standing = set.map(|set| Standing::of(set, view.cluster, view.allow_none));
+    let mut obstacles = match (set, &standing) {
+        (Some(set), Some(standing)) => {
+            let refusal = memory.refusals.entry(target.clone()).or_default();
+            obstacles(view, set, standing, refusal)
+        }
+        _ => vec![Obstacle::new("gone", Hold::Fact, "it does not exist any more")],
+    };
+    obstacles.sort_by_key(|it| it.hold);
+    let mut stuck = Vec::new();
+    obstacles.retain(|obstacle| {
+        let first = memory.note(target, obstacle, view.now);
+        if obstacle.has_lasted(first, view) {
+            stuck.push(obstacle.clone());
+        }
+        // A controller needs a moment between two pods.
+        !obstacle.key.starts_with(IDLE) || view.now.duration_since(first) >= view.limits.fact
+    });
+    Decision { standing, obstacles, stuck }
+}
+
+/// All that keeps a set from its end.
+fn obstacles(
+    view: &View<'_>,
+    set: &Set,
+    standing: &Standing,
+    refusal: &mut Option<i64>,
+) -> Vec<Obstacle> {
+    if set.is_being_deleted() {
+        return vec![Obstacle::new("deleted", Hold::Fact, "it is being deleted")];
+    }
+    match (standing.phase, &set.state) {
+        (Phase::Ended(_), _) => Vec::new(),
+        (Phase::Unseen(generation), _) => {
+            let text = format!(
+                "no controller has seen generation {generation} of its spec; does \
+                 kube-controller-manager run?"
+            );
+            vec![Obstacle::new(format!("unseen {generation}"), Hold::Transient, text)]
+        }
+        (Phase::NoNode, State::DaemonSet(daemons)) => vec![daemons::no_node(view, daemons)],
+        (_, state) => {
+            let mut obstacles = match state {
+                State::DaemonSet(it) => daemons::obstacles(view, set, it),
+                State::StatefulSet(it) => replicas::obstacles(view, set, it),
+            };
+            obstacles.extend(creation::refusal(view, set, refusal));
+            obstacles.extend(claims::unbound(view, set));
+            if obstacles.is_empty() && view.observed.knows("Pod", set.namespace()) {
+                obstacles.extend(idle(view, set, standing));
+            }
+            obstacles
+        }
+    }
+}
+
+/// Nothing that is known keeps the set from its end, and nothing goes on.
+fn idle(view: &View<'_>, set: &Set, standing: &Standing) -> Option<Obstacle> {
+    let pods = view.observed.pods(set);
+    let moves = |pod: &crate::observed::Pod| !pod.ready.0 || pod.deleted.is_some();
+    // Pods that are ready wait for minReadySeconds.
+    if pods.iter().any(moves) || standing.available < standing.ready {
+        return None;
+    }
+    let Standing { updated, ready, exist, wanted, .. } = standing;
+    let text = match exist < wanted {
+        true => format!("{} pods are missing, and nothing says why", wanted - exist),
+        false => "all pods are ready, and the controller replaces none".to_owned(),
+    };
+    let key = format!("{IDLE} {updated} {ready} {exist} {}", pods.len());
+    Some(Obstacle::new(key, Hold::Transient, text))
+}

@@ -1,0 +1,73 @@
+//! What the rules about status say about a rollout that does not go on, in the words of the audit.
+
+use jiff::SignedDuration;
+
+use super::obstacle::View;
+use crate::{
+    engine::{
+        Context, Door,
+        status::{StatusVerdict, evaluate_status},
+    },
+    observed::Set,
+    policy::Policy,
+    report::diagnostic::{Diagnostic, Severity, Strictness},
+    rules::status::rule::{Audit, ObjectName},
+    yaml::Mark,
+};
+
+/// Rules about what keeps no rollout from its end.
+const OTHERS: [&str; 6] = [
+    "claim-size-differs",
+    "misscheduled",
+    "node-not-wanted",
+    "pdb-blocks-drain",
+    "revision-left-behind",
+    "revision-orphan",
+];
+/// How many findings are shown.
+const MOST: usize = 3;
+
+/// What is found in a set, the worst first. Patience is not asked for here.
+pub(crate) fn of(
+    view: &View<'_>,
+    set: &Set,
+    policy: &Policy,
+    context: Option<&str>,
+) -> Vec<Diagnostic> {
+    let verdicts = evaluate(view, policy, context);
+    let verdict = verdicts.into_iter().find(|(name, _)| *name == ObjectName::from(set));
+    let judged = verdict.map(|(_, it)| it.verdict.judged).unwrap_or_default().into_iter();
+    let found = judged.filter_map(|it| Diagnostic::of(it, Mark::default(), Strictness::default()));
+    let is_about_rollouts = |it: &Diagnostic| {
+        !OTHERS.contains(&it.rule.id) && (it.severity > Severity::Note || it.downgrade.is_some())
+    };
+    let mut found: Vec<_> = found.filter(is_about_rollouts).collect();
+    found.sort_by_key(|it| std::cmp::Reverse(it.severity));
+    found.truncate(MOST);
+    found
+}
+
+/// Whether nodes or pods that do not recover use up what may be unavailable.
+pub(crate) fn is_budget_eaten(view: &View<'_>, set: &Set) -> bool {
+    let verdicts = evaluate(view, &Policy::default(), None);
+    verdicts.iter().any(|(name, verdict)| {
+        let mut rules = verdict.verdict.judged.iter().map(|it| it.finding.rule.id);
+        *name == ObjectName::from(set) && rules.any(|id| id == "rollout-budget-eaten")
+    })
+}
+
+fn evaluate(
+    view: &View<'_>,
+    policy: &Policy,
+    context: Option<&str>,
+) -> Vec<(ObjectName, StatusVerdict)> {
+    let audit = Audit {
+        observed: view.observed,
+        cluster: view.cluster,
+        now: view.now,
+        patience: SignedDuration::ZERO,
+        context,
+    };
+    let cx = Context::of_command(policy, Door::Audit, view.now);
+    evaluate_status(&audit, &cx).into_iter().collect()
+}

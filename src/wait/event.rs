@@ -1,0 +1,190 @@
+//! What is said while a rollout goes on: one event for a set and a change of it.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{decision::Decision, standing::Standing, target::Target};
+use crate::report::diagnostic::Diagnostic;
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum EventType {
+    /// A set is on its way.
+    Progress,
+    /// The rollout of a set has ended well.
+    Done,
+    /// The rollout of a set cannot succeed.
+    Stuck,
+    /// The wait has ended before the rollout of a set.
+    Unfinished,
+    /// `--repair` has done something, or failed to.
+    Repair,
+    /// Something that the user should know, such as that the API server does not answer.
+    Note,
+    /// The last event: how the wait has ended.
+    End,
+}
+
+/// An event. As JSON it is a line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Event {
+    api_version: &'static str,
+    kind: &'static str,
+    pub(crate) time: String,
+    #[serde(rename = "type")]
+    pub(crate) type_: EventType,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<ObjectV1>,
+    pub(crate) message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
+    #[serde(flatten)]
+    counts: Option<CountsV1>,
+    /// The pod that the rollout waits for, and since when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pod: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<FindingV1>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ObjectV1 {
+    api_version: &'static str,
+    kind: &'static str,
+    namespace: String,
+    name: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CountsV1 {
+    updated: i32,
+    to_update: i32,
+    ready: i32,
+    wanted: i32,
+}
+
+/// A finding of the audit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FindingV1 {
+    rule: &'static str,
+    field: String,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    commands: Vec<CommandV1>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct CommandV1 {
+    run: String,
+    effect: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pods: Option<usize>,
+}
+
+impl Event {
+    /// An event about no set.
+    pub(crate) fn new(type_: EventType, message: impl Into<String>, now: Timestamp) -> Self {
+        Event {
+            api_version: "setguard.io/v1",
+            kind: "WaitEvent",
+            time: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            type_,
+            object: None,
+            message: message.into(),
+            outcome: None,
+            counts: None,
+            pod: None,
+            since: None,
+            findings: Vec::new(),
+        }
+    }
+
+    /// About a set.
+    pub(crate) fn about(mut self, target: &Target) -> Self {
+        self.object = Some(ObjectV1 {
+            api_version: "apps/v1",
+            kind: target.kind.as_str(),
+            namespace: target.namespace.clone(),
+            name: target.name.clone(),
+        });
+        self
+    }
+
+    /// How far a set is, and for what it waits.
+    pub(crate) fn of(
+        type_: EventType,
+        target: &Target,
+        decision: &Decision,
+        now: Timestamp,
+    ) -> Self {
+        let standing = decision.standing.as_ref();
+        let obstacle = match type_ {
+            EventType::Stuck => decision.stuck.first(),
+            _ => decision.obstacles.first(),
+        };
+        let mut message = standing.map(Standing::text).unwrap_or_default();
+        if let Some(obstacle) = obstacle {
+            let since = obstacle.since.map(|it| format!(" (since {})", clock(it)));
+            let text = format!("{}{}", obstacle.text, since.unwrap_or_default());
+            message = match &*message {
+                "" => text,
+                _ => format!("{message}; {text}"),
+            };
+        }
+        if type_ == EventType::Stuck {
+            message.insert_str(0, "cannot succeed: ");
+        }
+        let mut event = Event::new(type_, message, now).about(target);
+        event.outcome = standing.and_then(Standing::outcome).map(|it| it.as_str());
+        event.counts = standing.map(|it| CountsV1 {
+            updated: it.updated,
+            to_update: it.to_update,
+            ready: it.ready,
+            wanted: it.wanted,
+        });
+        event.pod = obstacle.and_then(|it| it.pod.clone());
+        let since = obstacle.and_then(|it| it.since).and_then(|it| Timestamp::from_second(it).ok());
+        event.since = since.map(|it| it.to_string());
+        event
+    }
+
+    /// With what the audit finds.
+    pub(crate) fn with(mut self, found: &[Diagnostic]) -> Self {
+        self.findings = found.iter().map(FindingV1::from).collect();
+        self
+    }
+}
+
+impl From<&Diagnostic> for FindingV1 {
+    fn from(found: &Diagnostic) -> Self {
+        let commands = found.commands.iter().map(|command| CommandV1 {
+            run: command.line().to_owned(),
+            effect: command.effect().as_str(),
+            pods: command.effect().pods(),
+        });
+        FindingV1 {
+            rule: found.rule.id,
+            field: found.field.clone(),
+            message: found.message.clone(),
+            help: found.help.clone(),
+            commands: commands.collect(),
+        }
+    }
+}
+
+/// `12:03:41Z`.
+fn clock(seconds: i64) -> String {
+    match Timestamp::from_second(seconds) {
+        Ok(time) => time.strftime("%H:%M:%SZ").to_string(),
+        Err(_) => "an unknown time".to_owned(),
+    }
+}

@@ -1,0 +1,63 @@
+//! The sets of manifests.
+
+use std::path::PathBuf;
+
+use super::target::Named;
+use crate::{
+    kubernetes::resource::RESOURCES,
+    manifests::{
+        document::documents,
+        source::{self, Source},
+    },
+    report,
+    yaml::Node,
+};
+
+/// A set of a manifest, with the namespace that it names.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    pub(crate) named: Named,
+    pub(crate) namespace: Option<String>,
+}
+
+/// The DaemonSets and StatefulSets of files and folders. What is no built-in set is passed over.
+///
+/// # Errors
+/// When something cannot be read.
+pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
+    let listing = source::list(paths);
+    listing.notes.iter().for_each(|note| report::note(note));
+    let mut sets = Vec::new();
+    for source in listing.sources {
+        let source = source.and_then(Source::read).map_err(anyhow::Error::msg)?;
+        for objects in documents(source.text(), source.is_named()) {
+            let place = |problem: &crate::yaml::Problem| {
+                anyhow::anyhow!("{}:{}: {}", source.name(), problem.mark.line, problem.message)
+            };
+            let objects = objects.map_err(|problem| place(&problem))?;
+            if let Some(stray) = objects.strays.first() {
+                return Err(place(stray));
+            }
+            for manifest in &objects.manifests {
+                let text = |key: &str| {
+                    let text = manifest.node.get("metadata").and_then(|it| it.get(key));
+                    text.and_then(Node::as_str).filter(|it| !it.is_empty()).map(str::to_owned)
+                };
+                let built_in = manifest.resource.filter(|it| RESOURCES[..2].contains(it));
+                match (built_in, text("name")) {
+                    (Some(resource), Some(name)) => sets.push(Given {
+                        named: Named { kind: resource.kind, name },
+                        namespace: text("namespace"),
+                    }),
+                    _ => report::note(&format!(
+                        "{}:{}: this set is not waited for: setguard waits for DaemonSets and \
+                         StatefulSets of apps/v1 with a name",
+                        source.name(),
+                        manifest.node.mark.line
+                    )),
+                }
+            }
+        }
+    }
+    Ok(sets)
+}

@@ -1,0 +1,114 @@
+//! Why a pod is not ready, and whether it will be.
+
+use super::obstacle::{Hold, Obstacle, View};
+use crate::observed::{Event, Pod, Set, Trouble, TroubleKind};
+
+/// What registries and kubelets say of an image that does not exist.
+const NO_IMAGE: [&str; 6] = [
+    "not found",
+    "manifest unknown",
+    "name unknown",
+    "does not exist",
+    "no match for platform",
+    "no matching manifest",
+];
+/// What they say of a program that does not exist.
+const NO_PROGRAM: [&str; 2] = ["executable file not found", "no such file or directory"];
+/// What they say of a volume that cannot be made from what there is.
+const NO_SOURCE: [&str; 2] = ["not found", "non-existent"];
+/// For how long an event of a kubelet counts, in seconds. It tries again after two minutes at most.
+const LATEST: i64 = 150;
+
+/// Why a pod that is not ready keeps a rollout from its end.
+pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
+    let since = pod.ready.1;
+    if let Some(end) = pod.deleted {
+        let why = pod.finalizers.as_ref().map(|it| format!(" (finalizers: {it})"));
+        let text = format!("{} is being deleted{}", pod.name, why.unwrap_or_default());
+        let hold = Hold::TransientSince(end);
+        let mut obstacle = Obstacle::new("deleted", hold, text).of_pod(&pod.name, end);
+        // The end of its grace period may be to come.
+        obstacle.since = obstacle.since.filter(|end| *end <= view.now.as_second());
+        return obstacle;
+    }
+    if let Some(obstacle) = of_node(view, pod) {
+        return obstacle;
+    }
+    let (group, hold) = of_status(view, set, pod);
+    let text = match pod.trouble.as_deref() {
+        Some(Trouble { reason, message, .. }) if !message.is_empty() => {
+            format!("{} is not ready: {reason}: {message}", pod.name)
+        }
+        Some(Trouble { reason, .. }) => format!("{} is not ready: {reason}", pod.name),
+        None => format!("{} is not ready", pod.name),
+    };
+    Obstacle::new(group, hold, text).of_pod(&pod.name, since)
+}
+
+/// A node that is down, or gone.
+fn of_node(view: &View<'_>, pod: &Pod) -> Option<Obstacle> {
+    let name = pod.node.as_deref().filter(|_| pod.is_bound)?;
+    if !view.observed.knows("Node", "") {
+        return None;
+    }
+    let (hold, text, since) = match view.observed.node(name).map(|node| node.not_ready) {
+        Some(None) => return None,
+        Some(Some(since)) => {
+            let text = format!("{} is not ready: its node {name} is not ready", pod.name);
+            (Hold::TransientSince(since), text, since)
+        }
+        None => {
+            let text = format!("{} is not ready: its node {name} does not exist", pod.name);
+            (Hold::Transient, text, pod.ready.1)
+        }
+    };
+    Some(Obstacle::new("node", hold, text).of_pod(&pod.name, since))
+}
+
+/// What its status and its events say: a word for the kind of trouble, and how long it may last.
+fn of_status(view: &View<'_>, set: &Set, pod: &Pod) -> (&'static str, Hold) {
+    let Some(trouble) = pod.trouble.as_deref() else { return ("slow", Hold::Slow) };
+    let says = |words: &[&str]| words.iter().any(|word| trouble.message.contains(word));
+    match trouble.kind {
+        TroubleKind::Ended => ("ended", Hold::Transient),
+        TroubleKind::Unschedulable if trouble.message.contains("persistentvolumeclaim \"") => {
+            ("place", Hold::Likely)
+        }
+        TroubleKind::Unschedulable => ("place", Hold::Transient),
+        TroubleKind::Broken => match &*trouble.reason {
+            "InvalidImageName" | "ErrImageNeverPull" => ("image", Hold::Fact),
+            "ErrImagePull" | "ImagePullBackOff" if says(&NO_IMAGE) => ("image", Hold::Fact),
+            "ErrImagePull" | "ImagePullBackOff" => ("image", Hold::Transient),
+            "CreateContainerConfigError" | "CreateContainerError" => ("config", Hold::Likely),
+            _ if pod.restarts >= view.limits.restarts => (CRASH, Hold::Fact),
+            _ if says(&NO_PROGRAM) => (CRASH, Hold::Likely),
+            _ => (CRASH, Hold::Transient),
+        },
+        TroubleKind::Waiting => of_waiting(view, set, pod, trouble),
+    }
+}
+
+/// The word for containers that start and end again.
+pub(crate) const CRASH: &str = "crash";
+
+/// A pod that is about to start, or to become ready.
+fn of_waiting(view: &View<'_>, set: &Set, pod: &Pod, trouble: &Trouble) -> (&'static str, Hold) {
+    let now = view.now.as_second();
+    let events = view.observed.events(set.namespace(), "Pod", &pod.name);
+    let is_recent = |event: &&Event| event.last + LATEST > now && event.last >= pod.created;
+    for event in events.iter().filter(is_recent) {
+        let says = |words: &[&str]| words.iter().any(|word| event.message.contains(word));
+        match &*event.reason {
+            "FailedMount" if says(&NO_SOURCE) => return ("mount", Hold::Likely),
+            "FailedMount" | "FailedMapVolume" | "FailedAttachVolume" | "FailedCreatePodSandBox" => {
+                return ("mount", Hold::Transient);
+            }
+            _ => {}
+        }
+    }
+    match &*trouble.reason {
+        // No scheduler or kubelet has begun with it, or its kubelet is silent.
+        "Pending" | "Unknown" => ("begin", Hold::Transient),
+        _ => ("slow", Hold::Slow),
+    }
+}

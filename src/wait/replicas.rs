@@ -1,0 +1,56 @@
+//! What keeps the rollout of a StatefulSet from its end.
+
+use super::{
+    obstacle::{Hold, Obstacle, Repair, View},
+    pods,
+};
+use crate::{
+    observed::{Pod, Set, StatefulSet},
+    rollout::stateful_set::{Settings, Strategy},
+};
+
+/// The pods of a StatefulSet that keep it from its end.
+pub(crate) fn obstacles(view: &View<'_>, set: &Set, stateful: &StatefulSet) -> Vec<Obstacle> {
+    let Some(settings) = Settings::of(set.name(), &stateful.spec, view.cluster) else {
+        return Vec::new();
+    };
+    let pods = view.observed.pods(set).iter();
+    let mut pods: Vec<(i64, &Pod)> =
+        pods.filter_map(|pod| Some((pod.ordinal(set.name())?, pod))).collect();
+    pods.sort_by_key(|(ordinal, _)| *ordinal);
+    let is_fine = |pod: &Pod| pod.ready.0 && pod.deleted.is_none();
+    let mut unready = pods.into_iter().filter(|(_, pod)| !is_fine(pod));
+    let update = stateful.status.update_revision.as_deref().unwrap_or_default();
+    let is_old = |pod: &Pod| !pod.is_of(update);
+    if !settings.is_ordered {
+        let is_replaced = |ordinal: i64| settings.replaced().contains(&ordinal);
+        // An old pod that is replaced when its turn comes is not in the way.
+        return unready
+            .filter(|(ordinal, pod)| {
+                let is_wanted = settings.ordinals.contains(ordinal);
+                is_wanted && !(is_old(pod) && is_replaced(*ordinal) && pod.deleted.is_none())
+                    || pod.deleted.is_some()
+            })
+            .map(|(_, pod)| pods::obstacle(view, set, pod))
+            .collect();
+    }
+    // The controller goes from the first to the last, and waits for each.
+    let Some((ordinal, pod)) = unready.next() else { return Vec::new() };
+    let mut obstacle = pods::obstacle(view, set, pod);
+    let rolls = matches!(settings.strategy, Strategy::RollingUpdate { .. });
+    let is_updating = stateful.status.current_revision != stateful.status.update_revision;
+    let is_replaced = settings.replaced().contains(&ordinal);
+    if rolls && is_updating && is_replaced && is_old(pod) && pod.deleted.is_none() {
+        // A pod of an old revision that does not become ready is not replaced, even by the fix.
+        if obstacle.hold == Hold::Slow {
+            obstacle.hold = Hold::Transient;
+        }
+        obstacle.text.push_str(
+            "; it has an old revision, and the new one is not rolled out before it is ready",
+        );
+        if !obstacle.key.ends_with("node") {
+            obstacle.repair = Some(Repair::DeletePod(pod.name.to_string()));
+        }
+    }
+    vec![obstacle]
+}

@@ -1,0 +1,170 @@
+//! How far a rollout is, as the status of its set says.
+
+use crate::{
+    kubernetes::cluster::Cluster,
+    observed::{DaemonSet, Set, State, StatefulSet},
+    rollout::stateful_set::{Settings, Strategy},
+};
+
+/// How far a rollout is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// How many pods have the new revision, and how many must have it.
+    pub(crate) updated: i32,
+    pub(crate) to_update: i32,
+    /// How many pods are ready, how many of them for long enough, and how many must be.
+    pub(crate) ready: i32,
+    pub(crate) available: i32,
+    pub(crate) wanted: i32,
+    /// How many pods there are.
+    pub(crate) exist: i32,
+    pub(crate) phase: Phase,
+}
+
+/// Whether a rollout is at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The controller has not seen this generation of the spec yet, so the status says nothing.
+    Unseen(i64),
+    /// It goes on.
+    Going,
+    /// It has ended.
+    Ended(Outcome),
+    /// No node gets a pod of the DaemonSet.
+    NoNode,
+}
+
+/// How a rollout has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// All pods have the new revision and are available.
+    RolledOut,
+    /// So have all from this index on; so many pods below keep the old revision.
+    Partitioned { partition: i64, kept: i32 },
+    /// All pods are available; so many get the new revision when they are deleted.
+    OnDelete { kept: i32 },
+    /// The set is to have no pods.
+    Empty,
+}
+
+impl Outcome {
+    /// The word for programs.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Outcome::RolledOut => "rolled-out",
+            Outcome::Partitioned { .. } => "partitioned",
+            Outcome::OnDelete { .. } => "on-delete",
+            Outcome::Empty => "empty",
+        }
+    }
+}
+
+impl Standing {
+    /// The standing of a set. `allow_none` takes a DaemonSet that matches no node for rolled out.
+    pub(crate) fn of(set: &Set, cluster: &Cluster, allow_none: bool) -> Self {
+        let mut standing = match &set.state {
+            State::StatefulSet(it) => stateful_set(set.name(), it, cluster),
+            State::DaemonSet(it) => daemon_set(it, allow_none),
+        };
+        if !set.is_current() {
+            standing.phase = Phase::Unseen(set.generation());
+        }
+        standing
+    }
+
+    /// The outcome, if the rollout has ended.
+    pub(crate) const fn outcome(&self) -> Option<Outcome> {
+        match self.phase {
+            Phase::Ended(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+
+    /// One line about it.
+    pub(crate) fn text(&self) -> String {
+        let Standing { updated, to_update, ready, available, wanted, exist, phase } = self;
+        let counts = || format!("{updated} of {to_update} updated, {ready} of {wanted} ready");
+        match phase {
+            Phase::Unseen(generation) => {
+                format!("the controller has not seen generation {generation} yet")
+            }
+            Phase::NoNode => "no node gets a pod".to_owned(),
+            Phase::Ended(Outcome::RolledOut) => format!("rolled out: {}", counts()),
+            Phase::Ended(Outcome::Empty) if *exist == 0 => {
+                "rolled out: no pod is wanted".to_owned()
+            }
+            Phase::Ended(Outcome::Empty) => format!("no pod is wanted; {exist} to be deleted"),
+            Phase::Ended(Outcome::Partitioned { partition, kept }) => format!(
+                "rolled out down to the partition, {partition}: {}; {kept} below it keep the old \
+                 revision until it is lowered",
+                counts()
+            ),
+            Phase::Ended(Outcome::OnDelete { kept }) => format!(
+                "accepted: {}; with updateStrategy OnDelete, {kept} keep the old revision until they \
+                 are deleted",
+                counts()
+            ),
+            Phase::Going if available < ready => format!("{}, {available} available", counts()),
+            Phase::Going if exist > wanted => {
+                format!("{}, {} to be deleted", counts(), exist - wanted)
+            }
+            Phase::Going => counts(),
+        }
+    }
+}
+
+/// Kubernetes: `Status` of `StatefulSetStatusViewer`, kubectl pkg/polymorphichelpers/rollout_status.go,
+/// which does not ask for the pods of an old revision to be ready.
+fn stateful_set(name: &str, set: &StatefulSet, cluster: &Cluster) -> Standing {
+    let StatefulSet { spec, status } = set;
+    let wanted = spec.replicas.unwrap_or(1);
+    let strategy = Settings::of(name, spec, cluster).map(|it| it.strategy);
+    let partition = match strategy {
+        Some(Strategy::RollingUpdate { partition, .. }) => partition.max(0),
+        _ => 0,
+    };
+    let kept = i32::try_from(partition).unwrap_or(i32::MAX).min(wanted);
+    let is_on_delete = strategy == Some(Strategy::OnDelete);
+    let updated = status.updated_replicas.unwrap_or_default();
+    let old = wanted.saturating_sub(updated).max(0);
+    let to_update = if is_on_delete { wanted } else { wanted - kept };
+    let ready = status.ready_replicas.unwrap_or_default();
+    let available = status.available_replicas.unwrap_or_default();
+    let serves = status.replicas == wanted && ready == wanted && available >= wanted;
+    let phase = if !serves || !is_on_delete && updated < to_update {
+        Phase::Going
+    } else {
+        Phase::Ended(match old {
+            _ if wanted == 0 => Outcome::Empty,
+            0 => Outcome::RolledOut,
+            kept if is_on_delete => Outcome::OnDelete { kept },
+            kept => Outcome::Partitioned { partition, kept },
+        })
+    };
+    Standing { updated, to_update, ready, available, wanted, exist: status.replicas, phase }
+}
+
+/// Kubernetes: `Status` of `DaemonSetStatusViewer`, kubectl pkg/polymorphichelpers/rollout_status.go.
+fn daemon_set(set: &DaemonSet, allow_none: bool) -> Standing {
+    let DaemonSet { spec, status, .. } = set;
+    let wanted = status.desired_number_scheduled;
+    let strategy = spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref());
+    let updated = status.updated_number_scheduled.unwrap_or_default();
+    let ready = status.number_ready;
+    let available = status.number_available.unwrap_or_default();
+    let is_on_delete = strategy == Some("OnDelete");
+    let serves =
+        status.current_number_scheduled >= wanted && ready >= wanted && available >= wanted;
+    let phase = if wanted == 0 {
+        if allow_none { Phase::Ended(Outcome::Empty) } else { Phase::NoNode }
+    } else if !serves || !is_on_delete && updated < wanted {
+        Phase::Going
+    } else {
+        Phase::Ended(match wanted.saturating_sub(updated) {
+            ..=0 => Outcome::RolledOut,
+            kept => Outcome::OnDelete { kept },
+        })
+    };
+    let exist = status.current_number_scheduled;
+    Standing { updated, to_update: wanted, ready, available, wanted, exist, phase }
+}

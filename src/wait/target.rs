@@ -1,0 +1,64 @@
+//! The sets that are waited for.
+
+use std::fmt;
+
+use crate::kubernetes::resource::Kind;
+
+/// A set that is waited for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Target {
+    pub(crate) namespace: String,
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
+    /// Whether each of its pods has claims of its own.
+    pub(crate) has_claims: bool,
+}
+
+/// For people, and for kubectl: `statefulset/db -n shop`.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{} -n {}", self.kind.lower(), self.name, self.namespace)
+    }
+}
+
+/// A set as the user names it: `statefulset/db`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
+}
+
+/// Reads `KIND/NAME`, with the short names of kubectl.
+///
+/// # Errors
+/// When it is none.
+pub(crate) fn named(text: &str) -> Result<Named, String> {
+    let (kind, name) = text.split_once('/').ok_or("not KIND/NAME, such as statefulset/db")?;
+    let kind = match kind.to_ascii_lowercase().trim_end_matches(".apps") {
+        "statefulset" | "statefulsets" | "sts" => Kind::StatefulSet,
+        "daemonset" | "daemonsets" | "ds" => Kind::DaemonSet,
+        _ => return Err("the kind must be statefulset or daemonset".to_owned()),
+    };
+    let is_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-.".contains(&c);
+    if name.is_empty() || name.len() > 253 || !name.bytes().all(is_name) {
+        return Err(format!("{name:?} is not the name of a set"));
+    }
+    Ok(Named { kind, name: name.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_have_the_names_of_kubectl() {
+        for text in ["statefulset/db", "sts/db", "StatefulSets.apps/db", "statefulsets/db"] {
+            let wanted = Named { kind: Kind::StatefulSet, name: "db".to_owned() };
+            assert_eq!(named(text), Ok(wanted), "{text}");
+        }
+        assert_eq!(named("ds/a.b").map(|it| it.kind), Ok(Kind::DaemonSet));
+        for text in ["db", "deployment/db", "sts/", "sts/a/b", "sts/../x", "sts/A"] {
+            assert!(named(text).is_err(), "{text}");
+        }
+    }
+}

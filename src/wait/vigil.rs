@@ -1,0 +1,298 @@
+//! The wait itself: looks at the sets whenever something has changed, and once a second.
+
+#![expect(clippy::disallowed_methods, reason = "the time of each look is read here")]
+
+use std::{cell::RefCell, time::Duration};
+
+use anyhow::bail;
+use jiff::{SignedDuration, Timestamp};
+use tokio::{
+    sync::Notify,
+    time::{sleep, timeout},
+};
+
+use super::{
+    decision::{Decision, Memory, decide},
+    diagnosis,
+    event::{Event, EventType},
+    obstacle::{Limits, Obstacle, Repair, View},
+    output::Output,
+    repair,
+    target::Target,
+    world::World,
+};
+use crate::{
+    exit::Exit,
+    kubernetes::resource::Kind,
+    live::reader::Reader,
+    observed::{Observed, Set},
+    policy::Policy,
+};
+
+/// How often the sets are looked at although nothing has changed: time passes.
+const TICK: Duration = Duration::from_secs(1);
+/// Changes that come one after the other are looked at together.
+const TOGETHER: Duration = Duration::from_millis(100);
+/// How often a controller is made to try again at most.
+const BETWEEN_POKES: SignedDuration = SignedDuration::from_mins(5);
+
+/// A wait.
+pub(crate) struct Vigil<'a> {
+    pub(crate) reader: &'a Reader,
+    pub(crate) world: &'a RefCell<World>,
+    pub(crate) policy: &'a Policy,
+    pub(crate) context: Option<&'a str>,
+    pub(crate) limits: Limits,
+    pub(crate) allow_none: bool,
+    pub(crate) repairs: bool,
+    pub(crate) begun: Timestamp,
+    /// When the wait ends, and how long it was to last.
+    pub(crate) deadline: Option<(Timestamp, SignedDuration)>,
+    pub(crate) output: Output,
+    pub(crate) memory: Memory,
+    /// What was repaired, and when.
+    pub(crate) repaired: Vec<(Target, Repair, Timestamp)>,
+    pub(crate) was_lost: bool,
+    pub(crate) has_said_what_is_hidden: bool,
+}
+
+/// What is known of all sets at a moment.
+struct Look {
+    observed: Observed,
+    decisions: Vec<(Target, Decision)>,
+    now: Timestamp,
+}
+
+impl Vigil<'_> {
+    /// Waits to the end.
+    ///
+    /// # Errors
+    /// When an object cannot be read, or nothing can be written.
+    pub(crate) async fn keep(&mut self, news: &Notify) -> anyhow::Result<Exit> {
+        loop {
+            if timeout(TICK, news.notified()).await.is_ok() {
+                sleep(TOGETHER).await;
+            }
+            let now = Timestamp::now();
+            let is_over = self.deadline.filter(|(end, _)| now >= *end).map(|(_, lasts)| lasts);
+            if self.is_blind(now)? {
+                if let Some(lasts) = is_over {
+                    return self.give_up(None, lasts, now);
+                }
+                continue;
+            }
+            let look = self.look(now)?;
+            let stuck = self.repair(&look).await?;
+            let is_done = look.decisions.iter().all(|(_, it)| it.is_done());
+            self.show(&look)?;
+            if is_done {
+                return self.succeed(&look);
+            }
+            if stuck {
+                return self.fail(&look);
+            }
+            if let Some(lasts) = is_over {
+                return self.give_up(Some(&look), lasts, now);
+            }
+        }
+    }
+
+    /// Whether the cluster cannot be seen just now.
+    fn is_blind(&mut self, now: Timestamp) -> anyhow::Result<bool> {
+        let world = self.world.borrow();
+        if let Some(why) = world.lost() {
+            if !std::mem::replace(&mut self.was_lost, true) {
+                let text = format!("cannot follow the cluster, trying again: {why}");
+                self.output.say(None, &Event::new(EventType::Note, text, now))?;
+            }
+            return Ok(true);
+        }
+        if !world.is_complete() {
+            return Ok(true);
+        }
+        if std::mem::take(&mut self.was_lost) {
+            let text = "the cluster can be followed again";
+            self.output.say(None, &Event::new(EventType::Note, text, now))?;
+            self.memory.begin_again();
+        }
+        if !std::mem::replace(&mut self.has_said_what_is_hidden, true) {
+            let mut hidden = Vec::new();
+            for (source, why) in world.forbidden() {
+                if [Kind::DaemonSet, Kind::StatefulSet]
+                    .iter()
+                    .any(|it| it.as_str() == source.collection.kind)
+                {
+                    bail!("{} cannot be watched: {why}", source.collection.name());
+                }
+                hidden.push(source.collection.name());
+            }
+            hidden.dedup();
+            if !hidden.is_empty() {
+                let text = format!(
+                    "these cannot be read, so why a rollout waits may stay unknown: {}",
+                    hidden.join(", ")
+                );
+                self.output.say(None, &Event::new(EventType::Note, text, now))?;
+            }
+        }
+        Ok(false)
+    }
+
+    fn look(&mut self, now: Timestamp) -> anyhow::Result<Look> {
+        let mut world = self.world.borrow_mut();
+        world.has_changed = false;
+        let observed = world.observe().map_err(anyhow::Error::msg)?;
+        let view = self.view(&observed, now);
+        let decisions = world.targets().iter().map(|target| {
+            let set = find(&observed, target);
+            (target.clone(), decide(&view, target, set, &mut self.memory))
+        });
+        let decisions = decisions.collect();
+        Ok(Look { observed, decisions, now })
+    }
+
+    fn view<'o>(&self, observed: &'o Observed, now: Timestamp) -> View<'o>
+    where
+        Self: 'o,
+    {
+        View {
+            observed,
+            cluster: &self.policy.cluster,
+            now,
+            begun: self.begun,
+            limits: self.limits,
+            allow_none: self.allow_none,
+        }
+    }
+
+    /// Repairs what may be repaired. Returns whether a set is stuck all the same.
+    async fn repair(&mut self, look: &Look) -> anyhow::Result<bool> {
+        let mut is_stuck = false;
+        for (target, decision) in &look.decisions {
+            let Decision { obstacles, stuck, .. } = decision;
+            let now = obstacles.iter().filter(|it| it.repair == Some(Repair::Poke));
+            let todo = now.chain(stuck.iter().filter(|it| it.repair.is_some())).next();
+            let is_repaired = match todo.filter(|_| self.repairs) {
+                Some(obstacle) => self.repair_one(target, obstacle, look.now).await?,
+                None => false,
+            };
+            is_stuck |= !stuck.is_empty() && !is_repaired;
+        }
+        Ok(is_stuck)
+    }
+
+    /// Returns whether something was done about an obstacle, now or a moment ago.
+    async fn repair_one(
+        &mut self,
+        target: &Target,
+        obstacle: &Obstacle,
+        now: Timestamp,
+    ) -> anyhow::Result<bool> {
+        let Some(what) = &obstacle.repair else { return Ok(false) };
+        let uid = match what {
+            Repair::DeletePod(pod) => self.world.borrow().uid_of_pod(&target.namespace, pod),
+            Repair::Poke => None,
+        };
+        let before = self.repaired.iter().rfind(|(of, it, _)| of == target && it == what);
+        if let Some((.., when)) = before {
+            return Ok(now.duration_since(*when) < BETWEEN_POKES);
+        }
+        let (text, is_done) = match repair::repair(self.reader, target, what, uid, now).await {
+            Ok(said) => (said, true),
+            Err(why) => (why, false),
+        };
+        self.repaired.push((target.clone(), what.clone(), now));
+        let event = Event::new(EventType::Repair, format!("repair: {text}"), now).about(target);
+        self.output.say(Some(target), &event)?;
+        Ok(is_done)
+    }
+
+    /// Shows how far all sets are.
+    fn show(&mut self, look: &Look) -> anyhow::Result<()> {
+        for (target, decision) in &look.decisions {
+            let event = Event::of(EventType::Progress, target, decision, look.now);
+            self.output.set(target, &event)?;
+        }
+        Ok(())
+    }
+
+    /// All sets are done.
+    fn succeed(&mut self, look: &Look) -> anyhow::Result<Exit> {
+        self.output.leave_screen()?;
+        for (target, decision) in &look.decisions {
+            let event = Event::of(EventType::Done, target, decision, look.now);
+            self.output.done(target, &event)?;
+        }
+        let text = match look.decisions.len() {
+            0 => "there is no set to wait for".to_owned(),
+            1 => "1 set is done".to_owned(),
+            count => format!("all {count} sets are done"),
+        };
+        self.output.say(None, &Event::new(EventType::End, text, look.now))?;
+        Ok(Exit::Clean)
+    }
+
+    /// A set cannot succeed.
+    fn fail(&mut self, look: &Look) -> anyhow::Result<Exit> {
+        let count = self.last_words(look)?;
+        let text = format!("{count} of {} cannot succeed", sets(look.decisions.len()));
+        self.output.say(None, &Event::new(EventType::End, text, look.now))?;
+        Ok(Exit::Denied)
+    }
+
+    /// The time is up.
+    fn give_up(
+        &mut self,
+        look: Option<&Look>,
+        lasts: SignedDuration,
+        now: Timestamp,
+    ) -> anyhow::Result<Exit> {
+        let text = match look {
+            Some(look) => {
+                self.last_words(look)?;
+                let open = look.decisions.iter().filter(|(_, it)| !it.is_done()).count();
+                let all = sets(look.decisions.len());
+                format!("timed out after {lasts:#}: {open} of {all} not rolled out")
+            }
+            None => {
+                self.output.leave_screen()?;
+                format!("timed out after {lasts:#}: the cluster cannot be followed")
+            }
+        };
+        self.output.say(None, &Event::new(EventType::End, text, now))?;
+        Ok(Exit::TimedOut)
+    }
+
+    /// Says of each set how it stands, and of what goes no further why. Returns how many cannot succeed.
+    fn last_words(&mut self, look: &Look) -> anyhow::Result<usize> {
+        self.output.leave_screen()?;
+        let mut count = 0;
+        for (target, decision) in &look.decisions {
+            let type_ = match (decision.is_done(), decision.stuck.is_empty()) {
+                (true, _) => EventType::Done,
+                (false, true) => EventType::Unfinished,
+                (false, false) => EventType::Stuck,
+            };
+            count += usize::from(type_ == EventType::Stuck);
+            let set = find(&look.observed, target).filter(|_| !decision.is_done());
+            let view = self.view(&look.observed, look.now);
+            let found = set.map(|set| diagnosis::of(&view, set, self.policy, self.context));
+            let found = found.unwrap_or_default();
+            let event = Event::of(type_, target, decision, look.now).with(&found);
+            self.output.verdict(target, &event, found)?;
+        }
+        Ok(count)
+    }
+}
+
+fn find<'o>(observed: &'o Observed, target: &Target) -> Option<&'o Set> {
+    observed.sets().find(|set| {
+        set.kind() == target.kind
+            && set.name() == target.name
+            && set.namespace() == target.namespace
+    })
+}
+
+fn sets(count: usize) -> String {
+    if count == 1 { "1 set".to_owned() } else { format!("{count} sets") }
+}

@@ -1,0 +1,242 @@
+//! What is known of the cluster: the objects as the API server sent them, kept as JSON, of which the
+//! rules see what they see in an audit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::target::Target;
+use crate::{
+    audit::collections::{AROUND, CLAIMS, Collection, SETS, UNHEALTHY, VOLUMES},
+    live::follow::News,
+    object::namespace_or_default,
+    observed::Observed,
+};
+
+/// All that is followed.
+#[derive(Debug)]
+pub(crate) struct World {
+    targets: Vec<Target>,
+    sources: Vec<Source>,
+    /// Whether something has changed since this was last cleared.
+    pub(crate) has_changed: bool,
+}
+
+/// A collection that is followed, in one namespace or in all.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) collection: &'static Collection,
+    pub(crate) namespace: Option<String>,
+    /// By namespace and name.
+    objects: BTreeMap<(String, String), String>,
+    state: State,
+    /// Why the API server cannot be followed just now.
+    lost: Option<String>,
+}
+
+#[derive(Debug)]
+enum State {
+    Unread,
+    Known,
+    Forbidden(String),
+}
+
+/// What decides whether an object is kept.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    metadata: Names,
+    involved_object: Option<Names>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Names {
+    namespace: String,
+    name: String,
+    uid: String,
+}
+
+/// Kinds in no namespace that matter for all sets.
+const NODES: &str = "Node";
+/// Kinds that matter for sets with claims.
+const CLASSES: &str = "StorageClass";
+
+impl World {
+    /// What has to be followed for these sets.
+    pub(crate) fn around(targets: Vec<Target>) -> Self {
+        let namespaces = |wants: &dyn Fn(&Target) -> bool| -> BTreeSet<String> {
+            let targets = targets.iter().filter(|it| wants(it));
+            targets.map(|it| it.namespace.clone()).collect()
+        };
+        let mut sources = Vec::new();
+        let mut follow = |collection: &'static Collection, namespace: Option<&String>| {
+            sources.push(Source::of(collection, namespace.cloned()));
+        };
+        for collection in &SETS {
+            let is_of_kind = |it: &Target| it.kind.as_str() == collection.kind;
+            namespaces(&is_of_kind).iter().for_each(|it| follow(collection, Some(it)));
+        }
+        let with_claims = namespaces(&|it| it.has_claims);
+        let around = |kind: &str| AROUND.iter().find(|it| it.kind == kind);
+        around(NODES).into_iter().for_each(|it| follow(it, None));
+        if !with_claims.is_empty() {
+            around(CLASSES).into_iter().chain([&VOLUMES]).for_each(|it| follow(it, None));
+            with_claims.iter().for_each(|it| follow(&CLAIMS, Some(it)));
+        }
+        for namespace in &namespaces(&|_| true) {
+            UNHEALTHY.iter().for_each(|collection| follow(collection, Some(namespace)));
+        }
+        World { targets, sources, has_changed: true }
+    }
+
+    /// The sets that are waited for.
+    pub(crate) fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+
+    /// All that is followed.
+    pub(crate) fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Takes in what is new about a source.
+    pub(crate) fn hear(&mut self, index: usize, news: News<'_>) {
+        let World { targets, sources, has_changed } = self;
+        let Some(source) = sources.get_mut(index) else { return };
+        *has_changed |= match news {
+            News::All(all) => {
+                source.objects.clear();
+                all.into_iter().for_each(|json| {
+                    source.put(targets, json);
+                });
+                source.state = State::Known;
+                true
+            }
+            News::Applied(json) => source.put(targets, json.to_owned()),
+            News::Gone { namespace, name } => {
+                let key = (namespace.to_owned(), name.to_owned());
+                source.objects.remove(&key).is_some()
+            }
+            News::Lost(why) => {
+                source.lost = Some(why);
+                true
+            }
+            News::Back => {
+                source.lost = None;
+                true
+            }
+            News::Forbidden(why) => {
+                source.state = State::Forbidden(why);
+                true
+            }
+        };
+    }
+
+    /// Whether all that may be read was read.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.sources.iter().any(|it| matches!(it.state, State::Unread))
+    }
+
+    /// Why the API server cannot be followed just now.
+    pub(crate) fn lost(&self) -> Option<&str> {
+        self.sources.iter().find_map(|it| it.lost.as_deref())
+    }
+
+    /// What may not be read: the collection, its namespace, and what the API server says.
+    pub(crate) fn forbidden(&self) -> impl Iterator<Item = (&Source, &str)> {
+        self.sources.iter().filter_map(|it| match &it.state {
+            State::Forbidden(why) => Some((it, why.as_str())),
+            _ => None,
+        })
+    }
+
+    /// What the rules see.
+    ///
+    /// # Errors
+    /// When an object cannot be read.
+    pub(crate) fn observe(&self) -> Result<Observed, String> {
+        let mut observed = Observed::default();
+        for source in &self.sources {
+            let Collection { api_version, kind, .. } = source.collection;
+            if matches!(source.state, State::Forbidden(_)) {
+                observed.forbid(kind, source.namespace.as_deref());
+            }
+            for json in source.objects.values() {
+                observed
+                    .add(api_version, kind, json)
+                    .map_err(|error| format!("a {kind} cannot be read: {error}"))?;
+            }
+        }
+        Ok(observed)
+    }
+
+    /// The uid of a pod.
+    pub(crate) fn uid_of_pod(&self, namespace: &str, name: &str) -> Option<String> {
+        let key = (namespace.to_owned(), name.to_owned());
+        let mut pods = self.sources.iter().filter(|it| it.collection.kind == "Pod");
+        let json = pods.find_map(|it| it.objects.get(&key))?;
+        serde_json::from_str::<Head>(json).ok().map(|it| it.metadata.uid)
+    }
+}
+
+impl Source {
+    fn of(collection: &'static Collection, namespace: Option<String>) -> Self {
+        Source { collection, namespace, objects: BTreeMap::new(), state: State::Unread, lost: None }
+    }
+
+    /// Keeps an object if it matters. Returns whether that changes anything.
+    fn put(&mut self, targets: &[Target], json: String) -> bool {
+        let Ok(head) = serde_json::from_str::<Head>(&json) else {
+            // What is wrong with it is said when the rules are to see it.
+            return self.objects.insert(Default::default(), json).is_none();
+        };
+        let Names { namespace, name, .. } = &head.metadata;
+        if !self.matters(targets, &head) {
+            return false;
+        }
+        let key = (namespace.clone(), name.clone());
+        let json = self.slim(json);
+        let before = self.objects.insert(key.clone(), json);
+        before.as_ref() != self.objects.get(&key)
+    }
+
+    /// Whether an object is one of the sets, or may belong to one: the names of pods, revisions, claims
+    /// and events begin with or contain the name of their set.
+    fn matters(&self, targets: &[Target], head: &Head) -> bool {
+        if self.namespace.is_none() {
+            return true;
+        }
+        let about = head.involved_object.as_ref().unwrap_or(&head.metadata);
+        let here = namespace_or_default(Some(&head.metadata.namespace));
+        let mut here = targets.iter().filter(|it| it.namespace == here);
+        match self.collection.kind {
+            kind @ ("DaemonSet" | "StatefulSet") => {
+                here.any(|it| it.kind.as_str() == kind && it.name == about.name)
+            }
+            _ => here.any(|it| about.name.contains(&it.name)),
+        }
+    }
+
+    /// Without what is large and not looked at. The controller's mark in a set is looked at.
+    fn slim(&self, json: String) -> String {
+        if self.collection.kind != NODES {
+            return json;
+        }
+        let Ok(mut node) = serde_json::from_str::<serde_json::Value>(&json) else { return json };
+        if let Some(metadata) = node["metadata"].as_object_mut() {
+            ["managedFields", "resourceVersion", "annotations"].iter().for_each(|key| {
+                metadata.shift_remove(*key);
+            });
+        }
+        if let Some(status) = node["status"].as_object_mut() {
+            status.retain(|key, _| key == "conditions");
+        }
+        let conditions = node["status"]["conditions"].as_array_mut();
+        for condition in conditions.into_iter().flatten().filter_map(|it| it.as_object_mut()) {
+            // It changes every few minutes, and says nothing.
+            condition.shift_remove("lastHeartbeatTime");
+        }
+        node.to_string()
+    }
+}
