@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::{
-    diagnosis,
     obstacle::{Hold, Obstacle, View},
     pods,
 };
 use crate::{
     observed::{DaemonSet, Pod, Set},
-    rollout::node::{Placement, WhyNot, placements},
+    rollout::{
+        daemon_set::Settings,
+        node::{Placement, WhyNot, placements},
+    },
 };
 
 /// How many reasons are named.
@@ -40,11 +42,21 @@ pub(crate) fn obstacles(view: &View<'_>, set: &Set, daemons: &DaemonSet) -> Vec<
             down.push(pods::obstacle(view, set, pod));
         }
     }
-    // Pods on nodes that should have none count against the budget too.
-    if !down.is_empty() && diagnosis::is_budget_eaten(view, set) {
+    if is_budget_eaten(daemons, down.len()) {
         obstacles.append(&mut down);
     }
     obstacles
+}
+
+/// Whether pods on nodes that are down, and that should have none, use up what may be unavailable: the
+/// controller counts them, and the status does not.
+///
+/// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.
+fn is_budget_eaten(daemons: &DaemonSet, down: usize) -> bool {
+    let desired = usize::try_from(daemons.status.desired_number_scheduled).unwrap_or_default();
+    let settings = Settings::of(&daemons.spec);
+    let budget = settings.budget(desired);
+    down > 0 && !settings.is_on_delete() && budget.max_surge == 0 && down >= budget.max_unavailable
 }
 
 /// The nodes that get a pod.

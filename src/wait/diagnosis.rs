@@ -47,15 +47,6 @@ pub(crate) fn of(
     found
 }
 
-/// Whether nodes or pods that do not recover use up what may be unavailable.
-pub(crate) fn is_budget_eaten(view: &View<'_>, set: &Set) -> bool {
-    let verdicts = evaluate(view, &Policy::default(), None);
-    verdicts.iter().any(|(name, verdict)| {
-        let mut rules = verdict.verdict.judged.iter().map(|it| it.finding.rule.id);
-        *name == ObjectName::from(set) && rules.any(|id| id == "rollout-budget-eaten")
-    })
-}
-
 fn evaluate(
     view: &View<'_>,
     policy: &Policy,

@@ -1,0 +1,235 @@
+//! Worlds for the tests, and their course.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::super::{
+    decision::{Decision, Memory, decide},
+    obstacle::{Limits, View},
+    target::Target,
+};
+use crate::{
+    kubernetes::{cluster::Cluster, resource::Kind},
+    observed::Observed,
+};
+
+/// Objects with their apiVersion and kind, the sets first.
+pub(super) type World = Vec<(&'static str, &'static str, Value)>;
+
+/// When each wait begins.
+const BEGIN: &str = "2026-11-23T10:00:00Z";
+/// For how long a world is watched, in seconds.
+pub(super) const LONG: i64 = 3_600;
+
+/// So many seconds after the wait has begun.
+pub(super) fn at(seconds: i64) -> String {
+    let begin: Timestamp = BEGIN.parse().unwrap();
+    begin.checked_add(SignedDuration::from_secs(seconds)).unwrap().to_string()
+}
+
+/// What is decided so many seconds after the wait has begun.
+pub(super) fn look(world: &World, seconds: i64, allow_none: bool, memory: &mut Memory) -> Decision {
+    let mut observed = Observed::default();
+    for (api_version, kind, object) in world {
+        observed.add(api_version, kind, &object.to_string()).unwrap();
+    }
+    let set = observed.sets().next();
+    let kind = set.map_or(Kind::StatefulSet, |set| set.kind());
+    let target =
+        Target { namespace: "shop".to_owned(), kind, name: "db".to_owned(), has_claims: true };
+    let cluster = Cluster::default();
+    let view = View {
+        observed: &observed,
+        cluster: &cluster,
+        now: at(seconds).parse().unwrap(),
+        begun: BEGIN.parse().unwrap(),
+        limits: Limits::of(SignedDuration::from_mins(5), 5),
+        allow_none,
+    };
+    decide(&view, &target, set, memory)
+}
+
+/// When a rollout is given up, and why.
+pub(super) fn given_up(world: impl Fn(i64) -> World) -> Option<(i64, Decision)> {
+    let mut memory = Memory::default();
+    let moments = (0..30).chain((30..=LONG).step_by(5));
+    moments.map(|now| (now, look(&world(now), now, false, &mut memory))).find(|(now, decision)| {
+        let is_stuck = !decision.stuck.is_empty();
+        assert!(!is_stuck || !decision.is_done(), "both at {now}: {decision:#?}");
+        is_stuck
+    })
+}
+
+/// A StatefulSet of ordered pods, of which none is ready.
+pub(super) fn stateful_set(replicas: i32, ready: i32, updated: i32) -> Value {
+    json!({
+        "metadata": {
+            "name": "db", "namespace": "shop", "uid": "u", "generation": 2,
+            "creationTimestamp": at(-86_400),
+        },
+        "spec": {
+            "replicas": replicas, "serviceName": "db", "podManagementPolicy": "OrderedReady",
+            "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}}},
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+        },
+        "status": {
+            "observedGeneration": 2, "replicas": replicas, "readyReplicas": ready,
+            "availableReplicas": ready, "updatedReplicas": updated,
+            "currentRevision": "db-1", "updateRevision": "db-2",
+        },
+    })
+}
+
+/// A DaemonSet on so many nodes.
+pub(super) fn daemon_set(desired: i32, ready: i32, updated: i32) -> Value {
+    json!({
+        "metadata": {
+            "name": "db", "namespace": "shop", "uid": "u", "generation": 2,
+            "creationTimestamp": at(-86_400),
+            "annotations": {"deprecated.daemonset.template.generation": "2"},
+        },
+        "spec": {
+            "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"nodeSelector": {"pool": "a"}}},
+            "updateStrategy": {
+                "type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0},
+            },
+        },
+        "status": {
+            "observedGeneration": 2, "currentNumberScheduled": desired,
+            "desiredNumberScheduled": desired, "numberReady": ready, "numberAvailable": ready,
+            "numberUnavailable": desired - ready, "updatedNumberScheduled": updated,
+            "numberMisscheduled": 0,
+        },
+    })
+}
+
+/// A pod of the StatefulSet, or with `node` of the DaemonSet on it, of this revision: 1 or 2.
+pub(super) fn pod(name: &str, revision: u8, node: Option<&str>) -> Value {
+    let (kind, hash) = match node {
+        Some(_) => ("DaemonSet", format!("hash-{revision}")),
+        None => ("StatefulSet", format!("db-{revision}")),
+    };
+    let mut pod = json!({
+        "metadata": {
+            "name": name, "namespace": "shop", "uid": name, "creationTimestamp": at(-60),
+            "labels": {
+                "app": "db", "controller-revision-hash": hash,
+                "pod-template-generation": revision.to_string(),
+            },
+            "ownerReferences": [{
+                "apiVersion": "apps/v1", "kind": kind, "name": "db", "uid": "u", "controller": true,
+            }],
+        },
+        "spec": {"nodeName": node.unwrap_or("n0")},
+        "status": {"phase": "Running", "conditions": []},
+    });
+    ready(&mut pod, true);
+    pod
+}
+
+fn ready(pod: &mut Value, is_ready: bool) {
+    let status = if is_ready { "True" } else { "False" };
+    pod["status"]["conditions"] =
+        json!([{"type": "Ready", "status": status, "lastTransitionTime": at(-60)}]);
+}
+
+/// The pod, with a container that waits.
+pub(super) fn waiting(mut pod: Value, reason: &str, message: &str, restarts: i32) -> Value {
+    ready(&mut pod, false);
+    pod["status"]["phase"] = json!("Pending");
+    pod["status"]["containerStatuses"] = json!([{
+        "name": "main", "ready": false, "restartCount": restarts,
+        "state": {"waiting": {"reason": reason, "message": message}},
+    }]);
+    if restarts > 0 {
+        pod["status"]["containerStatuses"][0]["lastState"] =
+            json!({"terminated": {"exitCode": 1, "reason": "Error"}});
+    }
+    pod
+}
+
+/// The pod, running and not ready.
+pub(super) fn slow(mut pod: Value) -> Value {
+    ready(&mut pod, false);
+    pod["status"]["containerStatuses"] = json!([{
+        "name": "main", "ready": false, "restartCount": 0,
+        "state": {"running": {"startedAt": at(-60)}},
+    }]);
+    pod
+}
+
+/// The pod, without a place.
+pub(super) fn unschedulable(mut pod: Value, message: &str) -> Value {
+    pod["spec"] = json!({});
+    pod["status"] = json!({"phase": "Pending", "conditions": [{
+        "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message,
+    }]});
+    pod
+}
+
+/// The pod, being deleted: gone after this second.
+pub(super) fn deleted(mut pod: Value, end: i64) -> Value {
+    pod["metadata"]["deletionTimestamp"] = json!(at(end));
+    pod
+}
+
+/// A node of the pool, down since this second if at all.
+pub(super) fn node(name: &str, down: Option<i64>) -> Value {
+    let (status, since) = if down.is_some() { ("Unknown", down.unwrap()) } else { ("True", -90) };
+    let taints = match down {
+        Some(_) => json!([
+            {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"},
+            {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"},
+        ]),
+        None => json!([]),
+    };
+    json!({
+        "metadata": {"name": name, "labels": {"pool": "a"}, "creationTimestamp": at(-86_400)},
+        "spec": {"taints": taints},
+        "status": {"conditions": [
+            {"type": "Ready", "status": status, "lastTransitionTime": at(since)},
+        ]},
+    })
+}
+
+/// A warning about an object, last given at this second.
+pub(super) fn event(kind: &str, name: &str, reason: &str, message: &str, last: i64) -> Value {
+    json!({
+        "metadata": {"name": "e", "namespace": "shop", "creationTimestamp": at(last)},
+        "involvedObject": {"kind": kind, "name": name, "namespace": "shop"},
+        "reason": reason, "message": message,
+        "firstTimestamp": at(last), "lastTimestamp": at(last),
+    })
+}
+
+pub(super) fn of_stateful_set(set: Value, pods: impl IntoIterator<Item = Value>) -> World {
+    let mut world = vec![("apps/v1", "StatefulSet", set), ("v1", "Node", node("n0", None))];
+    world.extend(pods.into_iter().map(|pod| ("v1", "Pod", pod)));
+    world
+}
+
+pub(super) fn of_daemon_set(
+    set: Value,
+    nodes: impl IntoIterator<Item = Value>,
+    pods: impl IntoIterator<Item = Value>,
+) -> World {
+    let mut world = vec![("apps/v1", "DaemonSet", set)];
+    world.extend(nodes.into_iter().map(|node| ("v1", "Node", node)));
+    world.extend(pods.into_iter().map(|pod| ("v1", "Pod", pod)));
+    for number in [1, 2] {
+        let revision = json!({
+            "metadata": {
+                "name": format!("db-hash-{number}"), "namespace": "shop",
+                "labels": {"controller-revision-hash": format!("hash-{number}")},
+                "ownerReferences": [{
+                    "apiVersion": "apps/v1", "kind": "DaemonSet", "name": "db", "controller": true,
+                }],
+            },
+            "revision": number,
+        });
+        world.push(("apps/v1", "ControllerRevision", revision));
+    }
+    world
+}

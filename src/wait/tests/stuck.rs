@@ -1,0 +1,283 @@
+//! Rollouts that cannot succeed, and when that is said.
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{decision::Memory, obstacle::Repair},
+    build::{
+        World, at, daemon_set, deleted, event, given_up, look, node, of_daemon_set,
+        of_stateful_set, pod, slow, stateful_set, unschedulable, waiting,
+    },
+};
+
+/// For how long a fact, and what seldom goes away, must have been seen.
+const FACT: i64 = 10;
+const LIKELY: i64 = 60;
+const TRANSIENT: i64 = 300;
+
+/// The rollout of a world that stands still is given up at this second, for this reason.
+#[track_caller]
+fn gives_up(world: &World, when: i64, why: &str) -> Option<Repair> {
+    let Some((second, decision)) = given_up(|_| world.clone()) else {
+        panic!("not given up; expected: {why}")
+    };
+    let obstacle = decision.stuck.first().unwrap();
+    assert!(obstacle.text.contains(why), "{}: {why}", obstacle.text);
+    assert_eq!(second, when, "{why}");
+    obstacle.repair.clone()
+}
+
+/// A StatefulSet whose last pod is in this state, in the new revision.
+fn last(change: impl Fn(Value) -> Value) -> World {
+    let pods = [pod("db-0", 1, None), pod("db-1", 1, None), change(pod("db-2", 2, None))];
+    of_stateful_set(stateful_set(3, 2, 1), pods)
+}
+
+const NOT_FOUND: &str = "Back-off pulling image \"x\": ErrImagePull: rpc error: not found";
+
+#[test]
+fn images_that_do_not_exist_are_facts() {
+    let world = |reason: &'static str, message: &'static str| {
+        last(move |pod| waiting(pod, reason, message, 0))
+    };
+    gives_up(&world("ImagePullBackOff", NOT_FOUND), FACT, "db-2 is not ready: ImagePullBackOff");
+    gives_up(&world("InvalidImageName", "couldn't parse"), FACT, "InvalidImageName");
+    gives_up(&world("ErrImageNeverPull", "not present"), FACT, "ErrImageNeverPull");
+    gives_up(&world("ErrImagePull", "manifest unknown"), FACT, "manifest unknown");
+    let passing = "Back-off pulling image \"x\": 503 Service Unavailable";
+    gives_up(&world("ImagePullBackOff", passing), TRANSIENT, "503");
+    let nodes = [node("n0", None), node("n1", None)];
+    let pods = [
+        pod("db-a", 1, Some("n0")),
+        waiting(pod("db-b", 2, Some("n1")), "ImagePullBackOff", NOT_FOUND, 0),
+    ];
+    gives_up(&of_daemon_set(daemon_set(2, 1, 1), nodes, pods), FACT, "db-b is not ready");
+}
+
+#[test]
+fn two_states_of_one_image_are_one_obstacle() {
+    let changing = |now: i64| {
+        let reason = if now / 3 % 2 == 0 { "ErrImagePull" } else { "ImagePullBackOff" };
+        last(|pod| waiting(pod, reason, NOT_FOUND, 0))
+    };
+    assert_eq!(given_up(changing).map(|it| it.0), Some(FACT));
+}
+
+#[test]
+fn containers_that_go_on_crashing_are_given_up_by_their_restarts_or_by_patience() {
+    let world = |restarts: i32| last(move |pod| waiting(pod, "CrashLoopBackOff", "", restarts));
+    gives_up(&world(7), FACT, "restarted 7 times");
+    gives_up(&world(2), TRANSIENT, "restarted 2 times");
+    // Between two crashes it runs, and once it is even ready.
+    let changing = |now: i64| match now % 40 {
+        0..20 => world(2),
+        20..30 => last(slow),
+        _ => last(|pod| pod),
+    };
+    assert!(given_up(changing).is_some_and(|it| it.0 >= TRANSIENT && it.0 < TRANSIENT + 40));
+}
+
+#[test]
+fn what_a_container_lacks_may_come() {
+    let config = "configmap \"settings\" not found";
+    let world = last(|pod| waiting(pod, "CreateContainerConfigError", config, 0));
+    gives_up(&world, LIKELY, config);
+    let creating = || last(|pod| waiting(pod, "ContainerCreating", "", 0));
+    let with = |message: &str, reason: &str, now: i64| {
+        let mut world = creating();
+        world.push(("v1", "Event", event("Pod", "db-2", reason, message, now)));
+        world
+    };
+    let missing = "MountVolume.SetUp failed: secret \"key\" not found";
+    let end = given_up(|now| with(missing, "FailedMount", now)).unwrap();
+    assert_eq!(end.0, LIKELY);
+    let network = "failed to set up sandbox: no IP addresses";
+    let end = given_up(|now| with(network, "FailedCreatePodSandBox", now)).unwrap();
+    assert_eq!(end.0, TRANSIENT);
+    // An event of long ago says nothing about now.
+    assert!(given_up(|_| with(missing, "FailedMount", -200)).is_none());
+}
+
+#[test]
+fn a_pod_of_an_old_revision_holds_up_the_fix() {
+    let world = |change: &dyn Fn(Value) -> Value| {
+        let pods = [pod("db-0", 1, None), change(pod("db-1", 0, None)), pod("db-2", 1, None)];
+        of_stateful_set(stateful_set(3, 2, 0), pods)
+    };
+    let bad = world(&|pod| waiting(pod, "ImagePullBackOff", NOT_FOUND, 0));
+    let delete = Some(Repair::DeletePod("db-1".to_owned()));
+    assert_eq!(gives_up(&bad, FACT, "it has an old revision"), delete);
+    // One that only is not ready may be about to become ready.
+    assert_eq!(gives_up(&world(&slow), TRANSIENT, "it has an old revision"), delete);
+    // With the new revision, or without one, no pod may be deleted.
+    let world = last(|pod| waiting(pod, "ImagePullBackOff", NOT_FOUND, 0));
+    assert_eq!(gives_up(&world, FACT, "db-2"), None);
+    // Below the partition it would come back as it is.
+    let mut below = bad.clone();
+    below[0].2["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = json!(2);
+    assert_eq!(gives_up(&below, FACT, "db-1"), None);
+}
+
+/// A StatefulSet of which the last pod does not exist.
+fn missing() -> World {
+    let mut set = stateful_set(3, 2, 0);
+    set["status"]["replicas"] = json!(2);
+    of_stateful_set(set, [pod("db-0", 1, None), pod("db-1", 1, None)])
+}
+
+fn refused(message: &str, last: i64) -> World {
+    let mut world = missing();
+    world.push(("v1", "Event", event("StatefulSet", "db", "FailedCreate", message, last)));
+    world
+}
+
+#[test]
+fn refused_pods_are_facts_if_the_refusal_is_of_now() {
+    for message in [
+        "pods \"db-2\" is forbidden: exceeded quota: small",
+        "pods \"db-2\" is forbidden: violates PodSecurity \"baseline:latest\"",
+        "pods \"db-2\" is forbidden: error looking up service account shop/db: serviceaccount \"db\" not found",
+        "admission webhook \"deny.example.com\" denied the request: no",
+    ] {
+        assert_eq!(gives_up(&refused(message, 0), FACT, message), None);
+    }
+    let passing = "failed calling webhook \"w.example.com\": connection refused";
+    gives_up(&refused(passing, 0), TRANSIENT, passing);
+    let nodes = [node("n0", None), node("n1", None)];
+    let mut set = daemon_set(2, 1, 1);
+    set["status"]["currentNumberScheduled"] = json!(1);
+    let mut world = of_daemon_set(set, nodes, [pod("db-a", 2, Some("n0"))]);
+    let text = "pods \"db-b\" is forbidden: violates PodSecurity";
+    world.push(("v1", "Event", event("DaemonSet", "db", "FailedCreate", text, -3)));
+    gives_up(&world, FACT, text);
+}
+
+#[test]
+fn a_refusal_of_before_is_given_the_next_attempt() {
+    let message = "pods \"db-2\" is forbidden: exceeded quota: small";
+    let poke = Some(Repair::Poke);
+    assert_eq!(gives_up(&refused(message, -400), 1_060 - 400, message), poke);
+    // The controller should have tried again long ago.
+    assert_eq!(gives_up(&refused(message, -1_200), TRANSIENT, message), poke);
+    // It tries again, and is refused again.
+    let again = |now: i64| refused(message, if now < 100 { -400 } else { 100 });
+    assert_eq!(given_up(again).map(|it| it.0), Some(100));
+}
+
+#[test]
+fn refused_deletions_are_given_a_minute() {
+    let pods = ["db-0", "db-1", "db-2"].map(|name| pod(name, 1, None));
+    let mut world = of_stateful_set(stateful_set(3, 3, 0), pods);
+    let text = "admission webhook \"keep\" denied the request";
+    world.push(("v1", "Event", event("StatefulSet", "db", "FailedDelete", text, 1)));
+    gives_up(&world, LIKELY, "pods cannot be deleted");
+}
+
+#[test]
+fn claims_that_are_not_bound() {
+    let world = |class: Value, phase: &str, classes: Value, failed: Option<&str>| {
+        let mut set = stateful_set(1, 0, 1);
+        set["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": "data"}}]);
+        let place = "pod has unbound immediate PersistentVolumeClaims";
+        let mut world = of_stateful_set(set, [unschedulable(pod("db-0", 2, None), place)]);
+        world.push(("v1", "PersistentVolumeClaim", json!({
+            "metadata": {"name": "data-db-0", "namespace": "shop", "creationTimestamp": at(-60)},
+            "spec": {"storageClassName": class}, "status": {"phase": phase},
+        })));
+        for class in classes.as_array().unwrap() {
+            world.push(("storage.k8s.io/v1", "StorageClass", class.clone()));
+        }
+        if let Some(text) = failed {
+            let event = event("PersistentVolumeClaim", "data-db-0", "ProvisioningFailed", text, 0);
+            world.push(("v1", "Event", event));
+        }
+        world
+    };
+    let disk = json!([{"metadata": {"name": "disk"}, "provisioner": "csi.example.com"}]);
+    let pending = |class: &str, classes: &Value, failed: Option<&str>| {
+        world(json!(class), "Pending", classes.clone(), failed)
+    };
+    gives_up(&pending("none", &disk, None), FACT, "the storage class none does not exist");
+    gives_up(&world(json!(null), "Pending", disk.clone(), None), FACT, "no class is the default");
+    gives_up(&world(json!("disk"), "Lost", disk.clone(), None), FACT, "does not exist any more");
+    gives_up(&pending("disk", &disk, Some("quota of the cloud")), LIKELY, "quota of the cloud");
+    gives_up(&pending("disk", &disk, None), TRANSIENT, "unbound immediate");
+}
+
+#[test]
+fn pods_without_a_place_and_nodes_that_are_down() {
+    let full = "0/3 nodes are available: 3 Insufficient cpu";
+    gives_up(&last(|pod| unschedulable(pod, full)), TRANSIENT, full);
+    let gone = "persistentvolumeclaim \"data\" not found";
+    gives_up(&last(|pod| unschedulable(pod, gone)), LIKELY, gone);
+    let no_scheduler = last(|mut pod| {
+        pod["spec"] = json!({"schedulerName": "mine"});
+        pod["status"] = json!({"phase": "Pending"});
+        pod
+    });
+    gives_up(&no_scheduler, TRANSIENT, "the scheduler mine");
+    let on = |node: Value, end: Option<i64>| {
+        let mut world = last(|mut pod| {
+            pod["spec"]["nodeName"] = json!("n1");
+            slow(end.map_or(pod.clone(), |end| deleted(pod, end)))
+        });
+        world.push(("v1", "Node", node));
+        world
+    };
+    gives_up(&on(node("n1", Some(-600)), None), FACT, "its node n1 is not ready");
+    gives_up(&on(node("n1", Some(-100)), None), TRANSIENT - 100, "its node n1 is not ready");
+    gives_up(&on(node("n2", None), None), TRANSIENT, "its node n1 does not exist");
+    gives_up(&on(node("n1", None), Some(30)), TRANSIENT + 30, "db-2 is being deleted");
+}
+
+/// One dead node of three eats maxUnavailable; the status no longer counts it.
+#[test]
+fn a_dead_node_eats_the_budget() {
+    let world = |most: i32, since: i64| {
+        let mut set = daemon_set(2, 2, 0);
+        set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] = json!(most);
+        set["status"]["numberUnavailable"] = json!(0);
+        let nodes = [node("n0", None), node("n1", None), node("n2", Some(since))];
+        let pods = [
+            pod("db-a", 1, Some("n0")),
+            pod("db-b", 1, Some("n1")),
+            deleted(slow(pod("db-c", 1, Some("n2"))), since),
+        ];
+        of_daemon_set(set, nodes, pods)
+    };
+    gives_up(&world(1, -600), FACT, "db-c");
+    gives_up(&world(1, -100), TRANSIENT - 100, "db-c");
+}
+
+#[test]
+fn a_daemon_set_without_a_node_is_not_rolled_out() {
+    let mut other = node("n0", None);
+    other["metadata"]["labels"] = json!({});
+    let mut tainted = node("n1", None);
+    tainted["spec"]["taints"] = json!([{"key": "gpu", "effect": "NoSchedule"}]);
+    let world = of_daemon_set(daemon_set(0, 0, 0), [other, tainted], []);
+    gives_up(&world, FACT, "of 2 nodes, 1 have the taint gpu:NoSchedule, 1 lack the label pool=a");
+    assert!(look(&world, 0, true, &mut Memory::default()).is_done());
+    let world = of_daemon_set(daemon_set(0, 0, 0), [], []);
+    gives_up(&world, FACT, "there is no node");
+}
+
+#[test]
+fn sets_that_no_controller_sees_and_sets_that_go() {
+    let mut set = stateful_set(3, 3, 3);
+    set["metadata"]["generation"] = json!(3);
+    let pods = || ["db-0", "db-1", "db-2"].map(|name| pod(name, 2, None));
+    let unseen = of_stateful_set(set.clone(), pods());
+    gives_up(&unseen, TRANSIENT, "no controller has seen generation 3");
+    set["metadata"]["deletionTimestamp"] = json!(at(0));
+    gives_up(&of_stateful_set(set, pods()), FACT, "it is being deleted");
+    gives_up(&World::new(), FACT, "it does not exist any more");
+}
+
+#[test]
+fn nothing_goes_on_and_nothing_says_why() {
+    let pods = ["db-0", "db-1", "db-2"].map(|name| pod(name, 1, None));
+    let world = of_stateful_set(stateful_set(3, 3, 0), pods);
+    gives_up(&world, TRANSIENT, "the controller replaces none");
+    gives_up(&missing(), TRANSIENT, "1 pods are missing");
+}
