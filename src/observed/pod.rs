@@ -31,7 +31,7 @@ pub struct Pod {
     /// Whether it is ready, and since when it has been ready or not.
     pub ready: (bool, i64),
     /// How often the container of it was restarted that was restarted most often.
-    pub(crate) restarts: i32,
+    pub restarts: i32,
     /// Why it is not ready, if its status says more than that.
     pub trouble: Option<Box<Trouble>>,
     revision: Box<str>,

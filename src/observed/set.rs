@@ -192,12 +192,12 @@ impl Set {
     }
 
     /// The generation of its spec.
-    pub(crate) const fn generation(&self) -> i64 {
+    pub const fn generation(&self) -> i64 {
         self.generation
     }
 
     /// Whether it is being deleted.
-    pub(crate) const fn is_being_deleted(&self) -> bool {
+    pub const fn is_being_deleted(&self) -> bool {
         self.is_being_deleted
     }
 

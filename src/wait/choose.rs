@@ -123,8 +123,8 @@ async fn of_release(
         Ok(sets) => sets,
         Err(problem @ Problem::Forbidden(_)) => {
             report::note(&format!(
-                "the sets of all namespaces cannot be read, so those of the release in other \
-                 namespaces than {namespace} are not waited for: {problem}"
+                "the sets of all namespaces cannot be read, so sets of the release outside of \
+                 {namespace} are not waited for: {problem}"
             ));
             select(reader, Some(namespace), None).await?
         }

@@ -36,8 +36,9 @@ pub(crate) fn of(
 ) -> Vec<Diagnostic> {
     let verdicts = evaluate(view, policy, context);
     let verdict = verdicts.into_iter().find(|(name, _)| *name == ObjectName::from(set));
-    let judged = verdict.map(|(_, it)| it.verdict.judged).unwrap_or_default().into_iter();
-    let found = judged.filter_map(|it| Diagnostic::of(it, Mark::default(), Strictness::default()));
+    let verdict = verdict.map(|(_, it)| it.verdict).unwrap_or_default();
+    let all = verdict.denials().chain(verdict.warnings()).chain(verdict.audits()).cloned();
+    let found = all.filter_map(|it| Diagnostic::of(it, Mark::default(), Strictness::default()));
     let is_about_rollouts = |it: &Diagnostic| {
         !OTHERS.contains(&it.rule.id) && (it.severity > Severity::Note || it.downgrade.is_some())
     };

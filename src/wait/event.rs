@@ -38,6 +38,9 @@ pub(crate) struct Event {
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<ObjectV1>,
     pub(crate) message: String,
+    /// The message without what the findings say.
+    #[serde(skip)]
+    pub(crate) headline: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<&'static str>,
     #[serde(flatten)]
@@ -100,6 +103,7 @@ impl Event {
             type_,
             object: None,
             message: message.into(),
+            headline: String::new(),
             outcome: None,
             counts: None,
             pod: None,
@@ -131,19 +135,21 @@ impl Event {
             EventType::Stuck => decision.stuck.first(),
             _ => decision.obstacles.first(),
         };
-        let mut message = standing.map(Standing::text).unwrap_or_default();
-        if let Some(obstacle) = obstacle {
-            let since = obstacle.since.map(|it| format!(" (since {})", clock(it)));
-            let text = format!("{}{}", obstacle.text, since.unwrap_or_default());
-            message = match &*message {
-                "" => text,
-                _ => format!("{message}; {text}"),
+        let mut headline = standing.map(Standing::text).unwrap_or_default();
+        if type_ == EventType::Stuck {
+            headline = match &*headline {
+                "" => "cannot succeed".to_owned(),
+                text => format!("cannot succeed: {text}"),
             };
         }
-        if type_ == EventType::Stuck {
-            message.insert_str(0, "cannot succeed: ");
+        let mut message = headline.clone();
+        if let Some(obstacle) = obstacle {
+            let since = obstacle.since.map(|it| format!(" (since {})", clock(it)));
+            let between = if message.is_empty() { "" } else { "; " };
+            message.push_str(&format!("{between}{}{}", obstacle.text, since.unwrap_or_default()));
         }
         let mut event = Event::new(type_, message, now).about(target);
+        event.headline = headline;
         event.outcome = standing.and_then(Standing::outcome).map(|it| it.as_str());
         event.counts = standing.map(|it| CountsV1 {
             updated: it.updated,

@@ -20,7 +20,7 @@ pub(crate) struct Given {
     pub(crate) namespace: Option<String>,
 }
 
-/// The DaemonSets and StatefulSets of files and folders. What is no built-in set is passed over.
+/// The DaemonSets and StatefulSets of files and folders. Other objects are passed over.
 ///
 /// # Errors
 /// When something cannot be read.

@@ -99,10 +99,13 @@ impl Output {
         event: &Event,
         found: Vec<Diagnostic>,
     ) -> io::Result<()> {
-        self.write(Some(target), event)?;
         if self.format == Format::Json || found.is_empty() {
-            return Ok(());
+            return self.write(Some(target), event);
         }
+        // The findings say the rest.
+        let mut first = event.clone();
+        first.message.clone_from(&event.headline);
+        self.write(Some(target), &first)?;
         let mut report = ObjectReport::of(ObjectId {
             api_version: "apps/v1".to_owned(),
             kind: target.kind.as_str().to_owned(),

@@ -380,7 +380,7 @@ impl Connection {
         }
     }
 
-    /// Server-side apply and deletion, in a namespace.
+    /// Server-side apply, merge patches and deletion, in a namespace.
     fn write(
         &self,
         stream: &mut TcpStream,
@@ -395,7 +395,17 @@ impl Connection {
             return answer(stream, 403, &status(403, "you may not"));
         }
         match method {
-            "PATCH" => world.apply(resource, &serde_json::from_slice(body).unwrap()),
+            "PATCH" => {
+                let patch: Value = serde_json::from_slice(body).unwrap();
+                let key = ((*resource).to_owned(), (*namespace).to_owned(), (*name).to_owned());
+                // A merge patch names no object.
+                let mut object = match &patch["metadata"]["name"] {
+                    Value::Null => world.objects[&key].clone(),
+                    _ => Value::Null,
+                };
+                json_patch::merge(&mut object, &patch);
+                world.apply(resource, &object);
+            }
             "DELETE" => world.delete(resource, namespace, name),
             _ => panic!("{method} {path}"),
         }

@@ -88,6 +88,8 @@ mod trial;
 mod versions;
 mod view;
 #[cfg(feature = "server")]
+mod wait;
+#[cfg(feature = "server")]
 mod wire;
 mod workflows;
 mod yaml;

@@ -177,7 +177,7 @@ pub(super) fn deleted(mut pod: Value, end: i64) -> Value {
 
 /// A node of the pool, down since this second if at all.
 pub(super) fn node(name: &str, down: Option<i64>) -> Value {
-    let (status, since) = if down.is_some() { ("Unknown", down.unwrap()) } else { ("True", -90) };
+    let (status, since) = down.map_or(("True", -90), |since| ("Unknown", since));
     let taints = match down {
         Some(_) => json!([
             {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"},

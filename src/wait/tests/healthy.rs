@@ -56,7 +56,7 @@ fn what_is_slow_is_never_given_up() {
 }
 
 #[test]
-fn broken_pods_of_an_old_revision_that_are_replaced_are_no_reason() {
+fn broken_pods_of_an_old_revision_that_are_replaced_end_nothing() {
     let bad = |pod| waiting(pod, "ImagePullBackOff", "not found", 0);
     never_given_up("parallel", |_| {
         let mut set = stateful_set(2, 0, 1);
@@ -141,7 +141,7 @@ fn a_rollout_of_many_pods_goes_on_for_hours() {
 
 /// The budget allows for the dead node.
 #[test]
-fn a_dead_node_that_the_budget_allows_is_no_reason() {
+fn a_dead_node_that_the_budget_allows_ends_nothing() {
     never_given_up("maxUnavailable 2", |_| {
         let mut set = daemon_set(2, 1, 1);
         set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] = json!(2);
@@ -156,7 +156,7 @@ fn a_dead_node_that_the_budget_allows_is_no_reason() {
 }
 
 #[test]
-fn a_claim_that_waits_for_its_pod_is_no_reason() {
+fn a_claim_that_waits_for_its_pod_ends_nothing() {
     never_given_up("WaitForFirstConsumer", |_| {
         let mut set = stateful_set(1, 0, 1);
         set["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": "data"}}]);

@@ -1,0 +1,341 @@
+//! `setguard wait`, against a stand-in for the API server.
+
+mod breaks;
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    path::PathBuf,
+    process::{Child, ChildStdout, Stdio},
+};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    api_server::ApiServer,
+    cli::{Folder, Ran, setguard},
+};
+
+/// A cluster, and a folder in which the command runs.
+struct Cluster {
+    api_server: ApiServer,
+    folder: Folder,
+    kubeconfig: PathBuf,
+}
+
+/// A wait under way.
+struct Waiting {
+    child: Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Cluster {
+    fn new() -> Self {
+        let api_server = ApiServer::start("37");
+        let folder = Folder::new([]);
+        let kubeconfig = api_server.kubeconfig(folder.0.path());
+        Cluster { api_server, folder, kubeconfig }
+    }
+
+    fn has(&self, resource: &str, object: &Value) -> &Self {
+        self.api_server.apply(resource, object);
+        self
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        let mut command = setguard(self.folder.0.path(), &[&["wait"], args].concat());
+        command.env("KUBECONFIG", &self.kubeconfig).output().unwrap().into()
+    }
+
+    /// The events of a wait that ends with this code.
+    #[track_caller]
+    fn events(&self, code: i32, args: &[&str]) -> Vec<Value> {
+        let ran = self.run(&[&["--format", "json"], args].concat());
+        assert_eq!(ran.code, code, "{}\n{}", ran.stdout, ran.stderr);
+        ran.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+    }
+
+    /// Begins to wait, with lines of JSON.
+    fn begin(&self, args: &[&str]) -> Waiting {
+        let args = [&["wait", "--format", "json"], args].concat();
+        let mut command = setguard(self.folder.0.path(), &args);
+        command.env("KUBECONFIG", &self.kubeconfig);
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("setguard");
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Waiting { child, lines }
+    }
+}
+
+impl Waiting {
+    /// Waits until an event of this type says this.
+    #[track_caller]
+    fn says(&mut self, type_: &str, text: &str) -> Value {
+        let mut others = Vec::new();
+        for line in self.lines.by_ref() {
+            let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+            if event["type"] == type_ && event["message"].as_str().unwrap().contains(text) {
+                return event;
+            }
+            others.push(event);
+        }
+        let mut said = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        panic!("no {type_} with {text:?}, but {others:#?}\n{said}")
+    }
+
+    #[track_caller]
+    fn ends_with(mut self, code: i32) {
+        self.lines.by_ref().for_each(drop);
+        assert_eq!(self.child.wait().unwrap().code(), Some(code));
+    }
+}
+
+fn now() -> String {
+    Timestamp::now().to_string()
+}
+
+/// A StatefulSet with three replicas, of which so many are ready and updated.
+fn set(name: &str, ready: i32, updated: i32) -> Value {
+    let revision = if updated == 3 { "new" } else { "old" };
+    json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {
+            "name": name, "namespace": "shop", "uid": name, "generation": 2,
+            "creationTimestamp": "2026-11-20T10:00:00Z",
+        },
+        "spec": {
+            "replicas": 3, "serviceName": name, "podManagementPolicy": "OrderedReady",
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": []}},
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+        },
+        "status": {
+            "observedGeneration": 2, "replicas": 3, "readyReplicas": ready,
+            "availableReplicas": ready, "updatedReplicas": updated,
+            "currentRevision": revision, "updateRevision": "new",
+        },
+    })
+}
+
+/// A pod of it with a container that waits, or is ready.
+fn pod(name: &str, revision: &str, reason: &str, message: &str) -> Value {
+    let (set, _) = name.rsplit_once('-').unwrap();
+    let is_ready = reason.is_empty();
+    let state = match is_ready {
+        true => json!({"running": {}}),
+        false => json!({"waiting": {"reason": reason, "message": message}}),
+    };
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": name, "namespace": "shop", "uid": format!("uid-of-{name}"),
+            "creationTimestamp": "2026-11-20T10:00:00Z",
+            "labels": {"controller-revision-hash": revision},
+            "ownerReferences": [{
+                "apiVersion": "apps/v1", "kind": "StatefulSet", "name": set, "controller": true,
+            }],
+        },
+        "spec": {"nodeName": "n0"},
+        "status": {
+            "phase": if is_ready { "Running" } else { "Pending" },
+            "conditions": [{
+                "type": "Ready", "status": if is_ready { "True" } else { "False" },
+                "lastTransitionTime": "2026-11-20T10:01:00Z",
+            }],
+            "containerStatuses": [{
+                "name": "main", "ready": is_ready, "restartCount": 0, "state": state,
+            }],
+        },
+    })
+}
+
+/// A cluster with a node, and a set whose last pod has this revision and cannot pull its image.
+fn with_bad_image(revision: &str) -> Cluster {
+    let cluster = Cluster::new();
+    let ready = json!([{"type": "Ready", "status": "True"}]);
+    let node = json!({"metadata": {"name": "n0"}, "status": {"conditions": ready}});
+    cluster
+        .has("nodes", &node)
+        .has("statefulsets", &set("db", 2, i32::from(revision == "new")))
+        .has("pods", &pod("db-0", "old", "", ""))
+        .has("pods", &pod("db-1", "old", "", ""))
+        .has("pods", &pod("db-2", revision, "ImagePullBackOff", "bad:2: not found"));
+    cluster
+}
+
+#[test]
+fn a_set_that_is_rolled_out_is_a_line_and_exit_code_0() {
+    let cluster = Cluster::new();
+    cluster.has("statefulsets", &set("db", 3, 3));
+    let ran = cluster.run(&["statefulset/db", "-n", "shop"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let lines: Vec<_> = ran.stdout.lines().map(|line| line.split_once(' ').unwrap()).collect();
+    assert!(lines.iter().all(|(time, _)| time.parse::<Timestamp>().is_ok()), "{lines:?}");
+    let text: Vec<_> = lines.iter().map(|(_, text)| *text).collect();
+    let set = "statefulset/db -n shop: rolled out: 3 of 3 updated, 3 of 3 ready";
+    assert_eq!(text, [set, "1 set is done"]);
+}
+
+#[test]
+fn each_change_is_an_event_until_the_end() {
+    let cluster = Cluster::new();
+    cluster.has("statefulsets", &set("db", 2, 1));
+    cluster.has("pods", &pod("db-2", "new", "ContainerCreating", ""));
+    let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
+    let event = waiting.says("progress", "1 of 3 updated, 2 of 3 ready; db-2 is not ready");
+    assert_eq!((&event["pod"], &event["toUpdate"]), (&json!("db-2"), &json!(3)));
+    assert_eq!(event["object"]["kind"], "StatefulSet");
+    cluster.has("pods", &pod("db-2", "new", "", "")).has("statefulsets", &set("db", 3, 2));
+    waiting.says("progress", "2 of 3 updated, 3 of 3 ready");
+    cluster.has("statefulsets", &set("db", 3, 3));
+    assert_eq!(waiting.says("done", "rolled out")["outcome"], "rolled-out");
+    waiting.says("end", "1 set is done");
+    waiting.ends_with(0);
+}
+
+#[test]
+fn what_cannot_succeed_ends_early_with_the_diagnosis_and_the_command() {
+    let cluster = with_bad_image("new");
+    cluster.has("statefulsets", &set("cache", 3, 3));
+    let args = ["sts/db", "sts/cache", "-n", "shop", "--patience", "1s"];
+    let events = cluster.events(1, &args);
+    let stuck = events.iter().find(|it| it["type"] == "stuck").unwrap();
+    let message = stuck["message"].as_str().unwrap();
+    assert!(message.starts_with("cannot succeed: 1 of 3 updated, 2 of 3 ready; db-2"), "{message}");
+    let finding = &stuck["findings"][0];
+    assert_eq!(finding["rule"], "rollout-stuck-at-ordinal");
+    assert!(finding["commands"][0]["run"].as_str().unwrap().starts_with("kubectl "), "{finding}");
+    let end = events.last().unwrap();
+    assert_eq!(
+        (&end["type"], &end["message"]),
+        (&json!("end"), &json!("1 of 2 sets cannot succeed"))
+    );
+
+    let ran = cluster.run(&args);
+    assert_eq!(ran.code, 1);
+    let text = ran.stdout;
+    assert!(text.contains(": cannot succeed: 1 of 3 updated, 2 of 3 ready\n"), "{text}");
+    assert!(text.contains("warning[rollout-stuck-at-ordinal]: "), "{text}");
+}
+
+#[test]
+fn the_time_is_up_with_a_code_of_its_own() {
+    let cluster = Cluster::new();
+    cluster.has("statefulsets", &set("db", 2, 1));
+    cluster.has("pods", &pod("db-2", "new", "ContainerCreating", ""));
+    let events = cluster.events(3, &["sts/db", "-n", "shop", "--timeout", "1s"]);
+    let [.., unfinished, end] = &events[..] else { panic!("{events:#?}") };
+    assert_eq!(unfinished["type"], "unfinished");
+    assert_eq!(end["message"], "timed out after 1s: 1 of 1 set not rolled out");
+}
+
+#[test]
+fn a_repair_is_done_only_if_it_is_asked_for() {
+    let cluster = with_bad_image("old");
+    let args = ["sts/db", "-n", "shop", "--patience", "1s"];
+    cluster.events(1, &args);
+    assert!(cluster.api_server.get("pods", "shop", "db-2").is_some());
+
+    let mut waiting = cluster.begin(&[&args, ["--repair"].as_slice()].concat());
+    let event = waiting.says("repair", "deleted pod db-2");
+    assert_eq!(event["object"]["name"], "db");
+    assert!(cluster.api_server.get("pods", "shop", "db-2").is_none());
+    cluster.has("pods", &pod("db-2", "new", "", "")).has("statefulsets", &set("db", 3, 3));
+    waiting.ends_with(0);
+}
+
+#[test]
+fn a_controller_that_waits_is_made_to_try_only_if_it_is_asked_for() {
+    let cluster = Cluster::new();
+    let mut lacking = set("db", 2, 0);
+    lacking["status"]["replicas"] = json!(2);
+    let seconds = Timestamp::now().as_second();
+    let then = Timestamp::from_second(seconds - 300).unwrap().to_string();
+    let refusal = json!({
+        "metadata": {"name": "e", "namespace": "shop", "creationTimestamp": then},
+        "involvedObject": {"kind": "StatefulSet", "name": "db", "namespace": "shop"},
+        "reason": "FailedCreate", "message": "pods \"db-2\" is forbidden: exceeded quota: small",
+        "firstTimestamp": then, "lastTimestamp": then,
+    });
+    cluster.has("statefulsets", &lacking).has("events", &refusal);
+    let annotation = || {
+        let set = cluster.api_server.get("statefulsets", "shop", "db").unwrap();
+        set["metadata"]["annotations"]["setguard.io/try-again"].clone()
+    };
+    // The quota may have been raised since: that is no reason to give up.
+    let args = ["sts/db", "-n", "shop", "--timeout", "2s", "--patience", "1s"];
+    cluster.events(3, &args);
+    assert_eq!(annotation(), Value::Null);
+    let mut waiting = cluster.begin(&["sts/db", "-n", "shop", "--repair", "--patience", "1s"]);
+    waiting.says("repair", "so that the controller tries now");
+    assert!(annotation().is_string());
+    // It is refused again.
+    let mut again = refusal;
+    again["lastTimestamp"] = json!(now());
+    cluster.has("events", &again);
+    waiting.says("stuck", "exceeded quota");
+    waiting.ends_with(1);
+}
+
+#[test]
+fn sets_are_named_in_manifests_and_by_releases() {
+    let cluster = Cluster::new();
+    let mut of_release = set("cache", 3, 3);
+    of_release["metadata"]["annotations"] = json!({
+        "meta.helm.sh/release-name": "front", "meta.helm.sh/release-namespace": "web",
+    });
+    cluster.has("statefulsets", &set("db", 3, 3)).has("statefulsets", &of_release);
+    let names = |events: &[Value]| -> Vec<String> {
+        let done = events.iter().filter(|it| it["type"] == "done");
+        done.map(|it| it["object"]["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let manifest = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db, namespace: shop}\n\
+                    ---\napiVersion: v1\nkind: Service\nmetadata: {name: db}\n";
+    cluster.folder.write("deploy/db.yaml", manifest.as_bytes());
+    assert_eq!(names(&cluster.events(0, &["-f", "deploy"])), ["db"]);
+    assert_eq!(names(&cluster.events(0, &["--for-release", "front", "-n", "web"])), ["cache"]);
+    let both = ["sts/db", "-n", "shop", "-f", "deploy"];
+    assert_eq!(names(&cluster.events(0, &both)), ["db"], "once");
+    cluster.run(&["-l", "app=db", "-n", "shop"]);
+    assert_eq!(cluster.api_server.asked("labelSelector=app%3Ddb"), 2);
+}
+
+#[test]
+fn what_is_not_there_is_an_error() {
+    let cluster = Cluster::new();
+    let error = |args: &[&str]| {
+        let ran = cluster.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
+        ran.stderr
+    };
+    let why = error(&["sts/db", "-n", "shop"]);
+    assert!(why.contains("there is no StatefulSet db in namespace shop"), "{why}");
+    let why = error(&["--for-release", "front", "-n", "shop"]);
+    assert!(why.contains("--allow-none"), "{why}");
+    assert!(error(&[]).contains("required"));
+    assert!(error(&["deployment/db"]).contains("statefulset or daemonset"));
+    cluster.folder.write("broken.yaml", b"kind: [");
+    assert!(error(&["-f", "broken.yaml"]).contains("broken.yaml:"));
+    let ran = cluster.run(&["--for-release", "front", "-n", "shop", "--allow-none"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+#[test]
+fn a_daemon_set_without_a_node_is_not_rolled_out_unless_that_is_allowed() {
+    let cluster = Cluster::new();
+    let daemon_set = json!({
+        "metadata": {"name": "gpu", "namespace": "shop", "generation": 1},
+        "spec": {
+            "selector": {"matchLabels": {"app": "gpu"}},
+            "template": {"spec": {"nodeSelector": {"gpu": "yes"}}},
+        },
+        "status": {"observedGeneration": 1, "desiredNumberScheduled": 0},
+    });
+    cluster.has("daemonsets", &daemon_set).has("nodes", &json!({"metadata": {"name": "n0"}}));
+    let events = cluster.events(1, &["ds/gpu", "-n", "shop", "--patience", "1s"]);
+    let stuck = events.iter().find(|it| it["type"] == "stuck").unwrap();
+    let message = stuck["message"].as_str().unwrap();
+    assert!(message.contains("of 1 nodes, 1 lack the label gpu=yes"), "{message}");
+    cluster.events(0, &["ds/gpu", "-n", "shop", "--allow-none"]);
+}

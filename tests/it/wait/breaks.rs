@@ -1,0 +1,86 @@
+//! Connections that break, and what may not be read.
+
+use serde_json::json;
+
+use super::{Cluster, pod, set};
+
+#[test]
+fn watches_that_are_cut_and_a_server_that_is_away_are_survived() {
+    let cluster = Cluster::new();
+    cluster.has("statefulsets", &set("db", 2, 1));
+    let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
+    waiting.says("progress", "1 of 3 updated");
+    cluster.api_server.change(|world| world.cut = true);
+    waiting.says("note", "cannot follow the cluster, trying again: ");
+    // What changes meanwhile is not lost.
+    cluster.has("statefulsets", &set("db", 3, 2));
+    cluster.api_server.change(|world| world.cut = false);
+    waiting.says("note", "the cluster can be followed again");
+    waiting.says("progress", "2 of 3 updated");
+    cluster.has("statefulsets", &set("db", 3, 3));
+    waiting.says("done", "rolled out");
+    waiting.ends_with(0);
+}
+
+#[test]
+fn a_server_that_has_forgotten_the_version_is_listed_again() {
+    let cluster = Cluster::new();
+    cluster.has("statefulsets", &set("db", 2, 1));
+    let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
+    waiting.says("progress", "1 of 3 updated");
+    cluster.api_server.change(|world| world.cut = true);
+    waiting.says("note", "cannot follow the cluster");
+    cluster.has("statefulsets", &set("db", 3, 3));
+    cluster.api_server.change(|world| {
+        world.compacted = world.version();
+        world.cut = false;
+    });
+    waiting.says("done", "rolled out");
+    waiting.ends_with(0);
+}
+
+#[test]
+fn a_server_that_stays_away_ends_with_the_time() {
+    let cluster = Cluster::new();
+    cluster.has("statefulsets", &set("db", 2, 1));
+    let mut waiting = cluster.begin(&["sts/db", "-n", "shop", "--timeout", "3s"]);
+    waiting.says("progress", "1 of 3 updated");
+    cluster.api_server.change(|world| world.cut = true);
+    waiting.says("end", "timed out after 3s: the cluster cannot be followed");
+    waiting.ends_with(3);
+}
+
+#[test]
+fn a_set_that_is_deleted_meanwhile_cannot_succeed() {
+    let cluster = Cluster::new();
+    cluster.has("statefulsets", &set("db", 2, 1));
+    let mut waiting = cluster.begin(&["sts/db", "-n", "shop", "--patience", "1s"]);
+    waiting.says("progress", "1 of 3 updated");
+    cluster.api_server.delete("statefulsets", "shop", "db");
+    waiting.says("stuck", "cannot succeed; it does not exist any more");
+    waiting.ends_with(1);
+}
+
+#[test]
+fn without_the_right_to_read_pods_the_status_counts() {
+    let cluster = Cluster::new();
+    cluster.has("statefulsets", &set("db", 3, 3)).has("pods", &pod("db-0", "new", "", ""));
+    cluster.api_server.change(|world| world.forbidden = ["pods", "nodes", "events"].into());
+    let ran = cluster.run(&["sts/db", "-n", "shop"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let why = "note: these cannot be read, so why a rollout waits may stay unknown: nodes, pods, events\n";
+    assert_eq!(ran.stderr, why);
+    cluster.api_server.change(|world| world.forbidden = ["statefulsets"].into());
+    let ran = cluster.run(&["-l", "app=db", "-n", "shop"]);
+    assert_eq!(ran.code, 2, "{}", ran.stdout);
+    assert!(ran.stderr.contains("403: you may not"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_server_that_is_busy_is_asked_again() {
+    let cluster = Cluster::new();
+    cluster.has("statefulsets", &set("db", 3, 3));
+    cluster.api_server.change(|world| world.busy = 2);
+    let events = cluster.events(0, &["sts/db", "-n", "shop"]);
+    assert_eq!(events.last().unwrap()["message"], json!("1 set is done"));
+}
