@@ -194,7 +194,7 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
     };
     tokio::select! {
         done = vigil.keep(&news) => done,
-        // They never end; without any, this waits for ever.
+        // The followers never end; without any, this would wait for ever.
         () = follows.for_each(|never| async move { match never {} }), if !lists.is_empty() => {
             Ok(Exit::Error)
         }

@@ -22,7 +22,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// The pause before a collection is tried again that may not be read.
 const FORBIDDEN: Duration = Duration::from_secs(60);
 
-/// What there is to know about a collection.
+/// News of a collection.
 #[derive(Debug)]
 pub(crate) enum News<'a> {
     /// All of its objects.
@@ -37,7 +37,7 @@ pub(crate) enum News<'a> {
     },
     /// The API server cannot be followed, for this reason. It is tried again.
     Lost(String),
-    /// It can be followed again.
+    /// The API server can be followed again.
     Back,
     /// The API server does not let us, or does not have the collection.
     Forbidden(String),

@@ -23,7 +23,7 @@ use crate::{
 const RELEASE: &str = "meta.helm.sh/release-name";
 const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
 
-/// What the user asks for.
+/// The choice of the user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) named: &'a [Named],
@@ -37,7 +37,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) namespace: &'a str,
 }
 
-/// What is read of a set.
+/// The fields that are read of a set.
 #[derive(Deserialize)]
 struct Read {
     metadata: Metadata,

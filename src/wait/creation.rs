@@ -39,7 +39,7 @@ pub(crate) fn refusal(view: &View<'_>, set: &Set, known: &mut Option<i64>) -> Op
         return Some(of_event(event, is_of_now));
     }
     let event = latest(view, set, "FailedDelete")?;
-    // It is of this rollout, or of one before.
+    // The event is of this rollout, or of one before.
     (event.last >= view.begun.as_second() - BEFORE).then(|| {
         let text = format!("pods cannot be deleted: {}", event.message);
         Obstacle { since: Some(event.first), ..Obstacle::new("undeletable", Hold::Likely, text) }

@@ -1,4 +1,4 @@
-//! What keeps the rollout of a DaemonSet from its end.
+//! Obstacles that keep the rollout of a DaemonSet from its end.
 
 use std::collections::BTreeMap;
 

@@ -21,7 +21,7 @@ const GAP_OF_CRASH: SignedDuration = SignedDuration::from_secs(60);
 /// The beginning of the key of an obstacle: nothing goes on.
 const IDLE: &str = "idle";
 
-/// What was seen before.
+/// Obstacles of the looks before.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     seen: BTreeMap<(Target, String), Seen>,
@@ -36,12 +36,12 @@ struct Seen {
     last: Timestamp,
 }
 
-/// What is said about a set now.
+/// The decision about a set now.
 #[derive(Clone, Debug)]
 pub(crate) struct Decision {
     /// `None` if the set does not exist.
     pub(crate) standing: Option<Standing>,
-    /// What keeps it from its end; the worst first.
+    /// The obstacles that keep it from its end; the worst first.
     pub(crate) obstacles: Vec<Obstacle>,
     /// The obstacles that have lasted too long: the rollout cannot succeed.
     pub(crate) stuck: Vec<Obstacle>,

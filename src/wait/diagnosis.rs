@@ -1,4 +1,4 @@
-//! What the rules about status say about a rollout that does not go on, in the words of the audit.
+//! Findings of the rules about status about a rollout that does not go on, in the words of the audit.
 
 use jiff::SignedDuration;
 
@@ -27,7 +27,7 @@ const OTHERS: [&str; 6] = [
 /// How many findings are shown.
 const MOST: usize = 3;
 
-/// What is found in a set, the worst first. Patience is not asked for here.
+/// The findings in a set, the worst first. Patience is not asked for here.
 pub(crate) fn of(
     view: &View<'_>,
     set: &Set,

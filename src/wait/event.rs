@@ -1,4 +1,4 @@
-//! What is said while a rollout goes on: one event for a set and a change of it.
+//! Messages while a rollout goes on: one event for a set and a change of it.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{decision::Decision, standing::Standing, target::Target};
 use crate::report::diagnostic::Diagnostic;
 
-/// What happened.
+/// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum EventType {

@@ -1,4 +1,4 @@
-//! What keeps a rollout from its end, and for how long it is given the benefit of the doubt.
+//! Obstacles that keep a rollout from its end, and for how long it is given the benefit of the doubt.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -7,37 +7,37 @@ use crate::{kubernetes::cluster::Cluster, observed::Observed};
 /// Something that keeps a rollout from its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Obstacle {
-    /// What makes it the same the next time.
+    /// The key by which it is recognized the next time.
     pub(crate) key: String,
     pub(crate) hold: Hold,
-    /// What it is, for a line of the log.
+    /// The description for a line of the log.
     pub(crate) text: String,
     /// The pod that waits, if one does.
     pub(crate) pod: Option<String>,
     /// Since when, as the cluster says, in seconds since 1970.
     pub(crate) since: Option<i64>,
-    /// What `--repair` may do about it.
+    /// The repair that `--repair` may make.
     pub(crate) repair: Option<Repair>,
 }
 
 /// For how long an obstacle may last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Hold {
-    /// It does not go away by itself: only long enough to see that it stays.
+    /// An obstacle that does not go away by itself: only long enough to see that it stays.
     Fact,
-    /// It seldom goes away by itself: another client may be about to create what is missing.
+    /// An obstacle that seldom goes away by itself: another client may be about to create what is missing.
     Likely,
-    /// It often goes away by itself: for the patience of the user, from when it was first seen.
+    /// An obstacle that often goes away by itself: for the patience of the user, from when it was first seen.
     Transient,
-    /// The same, from this second on.
+    /// A transient obstacle whose patience runs from this second on.
     TransientSince(i64),
     /// Until this second, and no shorter than if it were transient.
     Until(i64),
-    /// It is only slow.
+    /// A pod that is only slow.
     Slow,
 }
 
-/// What `--repair` may do.
+/// A repair that `--repair` may make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Repair {
     /// Delete this pod, which comes back with the new revision.

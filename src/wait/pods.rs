@@ -3,7 +3,7 @@
 use super::obstacle::{Hold, Obstacle, View};
 use crate::observed::{Event, Pod, Set, Trouble, TroubleKind};
 
-/// What registries and kubelets say of an image that does not exist.
+/// Words of registries and kubelets for an image that does not exist.
 const NO_IMAGE: [&str; 6] = [
     "not found",
     "manifest unknown",
@@ -12,9 +12,9 @@ const NO_IMAGE: [&str; 6] = [
     "no match for platform",
     "no matching manifest",
 ];
-/// What they say of a program that does not exist.
+/// Their words for a program that does not exist.
 const NO_PROGRAM: [&str; 2] = ["executable file not found", "no such file or directory"];
-/// What they say of a volume that cannot be made from what there is.
+/// Their words for a volume that cannot be made from what there is.
 const NO_SOURCE: [&str; 2] = ["not found", "non-existent"];
 /// For how long an event of a kubelet counts, in seconds. It tries again after two minutes at most.
 const LATEST: i64 = 150;
@@ -65,7 +65,7 @@ fn of_node(view: &View<'_>, pod: &Pod) -> Option<Obstacle> {
     Some(Obstacle::new("node", hold, text).of_pod(&pod.name, since))
 }
 
-/// What its status and its events say: a word for the kind of trouble, and how long it may last.
+/// The message of its status and its events: a word for the kind of trouble, and how long it may last.
 fn of_status(view: &View<'_>, set: &Set, pod: &Pod) -> (&'static str, Hold) {
     let Some(trouble) = pod.trouble.as_deref() else { return ("slow", Hold::Slow) };
     let says = |words: &[&str]| words.iter().any(|word| trouble.message.contains(word));

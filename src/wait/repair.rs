@@ -1,4 +1,4 @@
-//! What `--repair` does: only what the command would print, and nothing that can lose data.
+//! The repairs of `--repair`: only what the command would print, and nothing that can lose data.
 
 use jiff::Timestamp;
 use kube::{

@@ -1,4 +1,4 @@
-//! What keeps the rollout of a StatefulSet from its end.
+//! Obstacles that keep the rollout of a StatefulSet from its end.
 
 use super::{
     obstacle::{Hold, Obstacle, Repair, View},

@@ -26,9 +26,9 @@ pub(crate) struct Standing {
 pub(crate) enum Phase {
     /// The controller has not seen this generation of the spec yet, so the status says nothing.
     Unseen(i64),
-    /// It goes on.
+    /// The rollout goes on.
     Going,
-    /// It has ended.
+    /// The rollout has ended.
     Ended(Outcome),
     /// No node gets a pod of the DaemonSet.
     NoNode,

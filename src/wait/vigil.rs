@@ -50,13 +50,13 @@ pub(crate) struct Vigil<'a> {
     pub(crate) deadline: Option<(Timestamp, SignedDuration)>,
     pub(crate) output: Output,
     pub(crate) memory: Memory,
-    /// What was repaired, and when.
+    /// Repairs that were made, and when.
     pub(crate) repaired: Vec<(Target, Repair, Timestamp)>,
     pub(crate) was_lost: bool,
     pub(crate) has_said_what_is_hidden: bool,
 }
 
-/// What is known of all sets at a moment.
+/// The state of all sets at a moment.
 struct Look {
     observed: Observed,
     decisions: Vec<(Target, Decision)>,

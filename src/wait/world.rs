@@ -1,4 +1,4 @@
-//! What is known of the cluster: the objects as the API server sent them, kept as JSON, of which the
+//! The known part of the cluster: the objects as the API server sent them, kept as JSON, of which the
 //! rules see what they see in an audit.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ enum State {
     Forbidden(String),
 }
 
-/// What decides whether an object is kept.
+/// The fields that decide whether an object is kept.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Head {
@@ -63,7 +63,7 @@ const NODES: &str = "Node";
 const CLASSES: &str = "StorageClass";
 
 impl World {
-    /// What has to be followed for these sets.
+    /// The collections to follow for these sets.
     pub(crate) fn around(targets: Vec<Target>) -> Self {
         let namespaces = |wants: &dyn Fn(&Target) -> bool| -> BTreeSet<String> {
             let targets = targets.iter().filter(|it| wants(it));
@@ -143,7 +143,7 @@ impl World {
         self.sources.iter().find_map(|it| it.lost.as_deref())
     }
 
-    /// What may not be read: the collection, its namespace, and what the API server says.
+    /// Collections that may not be read: the collection, its namespace, and what the API server says.
     pub(crate) fn forbidden(&self) -> impl Iterator<Item = (&Source, &str)> {
         self.sources.iter().filter_map(|it| match &it.state {
             State::Forbidden(why) => Some((it, why.as_str())),
@@ -151,7 +151,7 @@ impl World {
         })
     }
 
-    /// What the rules see.
+    /// The cluster as the rules see it.
     ///
     /// # Errors
     /// When an object cannot be read.
@@ -188,7 +188,7 @@ impl Source {
     /// Keeps an object if it matters. Returns whether that changes anything.
     fn put(&mut self, targets: &[Target], json: String) -> bool {
         let Ok(head) = serde_json::from_str::<Head>(&json) else {
-            // What is wrong with it is said when the rules are to see it.
+            // An error about it is reported when the rules are to see it.
             return self.objects.insert(Default::default(), json).is_none();
         };
         let Names { namespace, name, .. } = &head.metadata;
@@ -234,7 +234,7 @@ impl Source {
         }
         let conditions = node["status"]["conditions"].as_array_mut();
         for condition in conditions.into_iter().flatten().filter_map(|it| it.as_object_mut()) {
-            // It changes every few minutes, and says nothing.
+            // The heartbeat changes every few minutes, and says nothing.
             condition.shift_remove("lastHeartbeatTime");
         }
         node.to_string()

@@ -27,7 +27,7 @@ pub(super) fn at(seconds: i64) -> String {
     begin.checked_add(SignedDuration::from_secs(seconds)).unwrap().to_string()
 }
 
-/// What is decided so many seconds after the wait has begun.
+/// The decision so many seconds after the wait has begun.
 pub(super) fn look(world: &World, seconds: i64, allow_none: bool, memory: &mut Memory) -> Decision {
     let mut observed = Observed::default();
     for (api_version, kind, object) in world {

@@ -159,7 +159,7 @@ fn a_refusal_of_before_is_given_the_next_attempt() {
     assert_eq!(gives_up(&refused(message, -400), 1_060 - 400, message), poke);
     // The controller should have tried again long ago.
     assert_eq!(gives_up(&refused(message, -1_200), TRANSIENT, message), poke);
-    // It tries again, and is refused again.
+    // The controller tries again, and is refused again.
     let again = |now: i64| refused(message, if now < 100 { -400 } else { 100 });
     assert_eq!(given_up(again).map(|it| it.0), Some(100));
 }
