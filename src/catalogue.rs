@@ -10,7 +10,7 @@ use std::{
 use crate::{
     finding::{Meta, nearest_of},
     inject,
-    rules::{api_validation, bounds, cross_object, status, traps::TRAPS},
+    rules::{api_validation, bounds, cross_object, policy, status, traps::TRAPS},
 };
 
 /// Where the documentation is on the web.
@@ -40,10 +40,11 @@ pub fn all() -> &'static [Rule] {
         let cross_object = cross_object::RULES.iter().map(|rule| (&rule.meta, rule.kinds));
         let status = status::RULES.iter().map(|rule| (&rule.meta, rule.kinds));
         let bounds = [(&bounds::TOO_LARGE_TO_JUDGE, bounds::KINDS)];
+        let policy = [(&policy::POLICY_WEAKENED, policy::KINDS)];
         let inject = inject::meta::KINDS.iter().copied();
         // A rule can belong to both the traps and injection.
         let mut kinds: BTreeMap<&'static Meta, Vec<&'static str>> = BTreeMap::new();
-        let ours = traps.chain(bounds).chain(cross_object).chain(status);
+        let ours = traps.chain(bounds).chain(policy).chain(cross_object).chain(status);
         for (meta, of) in api.into_iter().chain(ours).chain(inject) {
             kinds.entry(meta).or_default().extend(of);
         }

@@ -9,15 +9,11 @@ mod judged;
 mod known;
 mod ledger;
 mod old;
+mod policy;
 mod previous;
 mod workers;
 
-use std::{
-    collections::HashSet,
-    convert::Infallible,
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::{collections::HashSet, convert::Infallible, io, path::PathBuf};
 
 use clap::{Args, error::ErrorKind};
 
@@ -28,6 +24,7 @@ use self::{
     judged::{Content, JudgedSource},
     known::{Known, KnownArgs},
     ledger::Ledger,
+    policy::Choice,
     previous::Previous,
 };
 use crate::{
@@ -36,8 +33,7 @@ use crate::{
         repository::Repository,
         source::{self, Source},
     },
-    policy::{Policy, args::PolicyArgs, discover::discover},
-    printable::Printable,
+    policy::{Policy, args::PolicyArgs},
     proposal::apply::Verb,
     report::{
         self,
@@ -127,8 +123,11 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Error);
     }
     let repository = Repository::find();
-    let Some(policy) = load_policy(args, &repository)? else { return Ok(Exit::Error) };
     let strictness = Strictness { deny_warnings: args.deny_warnings, no_ignores: args.no_ignores };
+    let (flags, no_config, known) = (&args.policy, args.no_config, &args.known);
+    let choice = Choice { flags, no_config, known, repository: &repository };
+    let Some(chosen) = choice.load(strictness)? else { return Ok(Exit::Error) };
+    let policy = chosen.policy;
     if args.fix.fix {
         let done = fix::run(&args.fix, &args.paths, &policy, strictness)?;
         if let Some(exit) = done {
@@ -155,10 +154,13 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     if ledger.summary.is_empty() && !ledger.has_failed() && !args.allow_empty {
         ledger.failure(&nothing_to_check(&ledger.summary));
     }
+    if let Some((source, mut weakened)) = chosen.weakened {
+        ledger.object(&source, &mut weakened)?;
+    }
     ledger.finish(&args.known)
 }
 
-/// Judges all sources, each alone and then together.
+/// Checks all sources, each alone and then together.
 fn judge_all(
     sources: Vec<Result<Source, String>>,
     judge: &Judge<'_>,
@@ -194,20 +196,6 @@ fn findings(
     let mut ledger = Ledger::new(repository, Reports::none(), Known::to_collect());
     judge_all(old.into_iter().map(Ok).collect(), &judge, &mut ledger)?;
     Ok(ledger.known.collected.unwrap_or_default())
-}
-
-/// Loads the policy that the flags name, or the one of the repository.
-fn load_policy(args: &CheckArgs, repository: &Repository) -> anyhow::Result<Option<Policy>> {
-    let mut policy = args.policy.clone();
-    if policy.policy.is_none()
-        && !args.no_config
-        && let Some(found) = discover(repository).map_err(anyhow::Error::msg)?
-    {
-        let _ =
-            writeln!(Printable::new(anstream::stderr()).guarded(), "policy: {}", found.display());
-        policy.policy = Some(found);
-    }
-    report::policy::load(&policy)
 }
 
 /// Finds all sources, and what they have beside the objects that are judged. A source that can be

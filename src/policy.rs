@@ -7,6 +7,7 @@ pub mod args;
 pub(crate) mod discover;
 mod file;
 mod schema;
+mod weakening;
 
 use std::collections::BTreeMap;
 
@@ -26,6 +27,7 @@ use crate::{
         cluster::{self, Cluster, Version},
         names,
     },
+    rules::policy::POLICY_WEAKENED,
     yaml::{self, Problem},
 };
 
@@ -209,6 +211,8 @@ impl Problems<'_, '_> {
                 // A conflicting pin must stay denied too: the pod would run on another node.
                 let why = if *rule.meta == NODE_PIN_CONFLICT {
                     "a pod whose pin cannot be written would run on another node"
+                } else if *rule.meta == POLICY_WEAKENED {
+                    "a policy does not hide what it weakens"
                 } else {
                     "the API server refuses what it finds anyway"
                 };

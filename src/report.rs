@@ -13,6 +13,7 @@ mod gitlab;
 mod json;
 mod junit;
 pub(crate) mod policy;
+mod policy_use;
 pub(crate) mod progress;
 pub(crate) mod reports;
 mod sarif;

@@ -5,6 +5,7 @@ pub mod bounds;
 mod command;
 pub mod cross_object;
 mod drains;
+pub mod policy;
 pub mod status;
 pub mod trap;
 pub mod traps;

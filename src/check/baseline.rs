@@ -16,12 +16,15 @@ use crate::{
         diagnostic::{Diagnostic, Severity},
         fingerprint::Fingerprint,
     },
-    rules::api_validation::meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA},
+    rules::{
+        api_validation::meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA},
+        policy::POLICY_WEAKENED,
+    },
 };
 
 /// The rules whose findings nothing hides.
-pub(crate) const ALWAYS_REPORTED: [&str; 3] =
-    [API_VALIDATION.id, POD_TEMPLATE_VALIDATION.id, SCHEMA.id];
+pub(crate) const ALWAYS_REPORTED: [&str; 4] =
+    [API_VALIDATION.id, POD_TEMPLATE_VALIDATION.id, SCHEMA.id, POLICY_WEAKENED.id];
 
 const HEADER: &str = "\
 # Findings that `setguard check --baseline` knows and does not report again, one a line, sorted.

@@ -26,6 +26,10 @@ pub(crate) struct KnownArgs {
     /// The same as --against, with the files as they were at a commit of git, such as `origin/main`
     #[arg(long, value_name = "REF", group = "old", conflicts_with = "against")]
     pub(crate) against_ref: Option<String>,
+    /// Check with the policy file as it was at a commit of git, such as `origin/main`, so that a change
+    /// cannot weaken the policy by which it is checked
+    #[arg(long, value_name = "REF")]
+    pub(crate) policy_from_ref: Option<String>,
     /// Report only what the previous manifests do not have. What the API server refuses is always
     /// reported
     #[arg(long, requires = "old")]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::{
     manifests::{
-        git,
+        git::Commit,
         source::{self, Source},
     },
     report,
@@ -18,15 +18,16 @@ pub(super) fn read(
     paths: &[PathBuf],
     complain: &mut dyn FnMut(String),
 ) -> Vec<Source> {
-    let sources: Vec<_> = match reference.map(|reference| git::read(reference, paths)) {
-        Some(Ok(old)) => {
-            for note in old.notes {
-                report::note(&note);
+    let sources: Vec<_> =
+        match reference.map(|it| Commit::find("--against-ref", it)?.manifests(paths)) {
+            Some(Ok(old)) => {
+                for note in old.notes {
+                    report::note(&note);
+                }
+                old.sources
             }
-            old.sources
-        }
-        Some(Err(message)) => vec![Err(message)],
-        None => source::sources(against).map(|source| source?.read()).collect(),
-    };
+            Some(Err(message)) => vec![Err(message)],
+            None => source::sources(against).map(|source| source?.read()).collect(),
+        };
     sources.into_iter().filter_map(|source| source.map_err(&mut *complain).ok()).collect()
 }

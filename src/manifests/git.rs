@@ -5,7 +5,7 @@ mod command;
 use std::{
     ffi::OsStr,
     fs,
-    io::{BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
     process::Stdio,
 };
@@ -13,6 +13,7 @@ use std::{
 use self::command::{Git, cannot_run};
 use super::{
     encoding,
+    files::LARGEST_IN_FOLDER,
     layout::Layout,
     source::{Source, is_manifest},
 };
@@ -31,161 +32,259 @@ struct Blob {
     id: String,
     /// Relative to the repository.
     path: PathBuf,
+    /// Whether the path is the one that was asked for, and not below it.
     is_named: bool,
 }
 
-/// Reads the manifests below paths as they were at `reference`, which is anything that names a commit.
-/// A path that did not exist then has no manifests.
-///
-/// # Errors
-/// Without git, outside a repository, for standard input, for a path outside of the repository of the
-/// working folder, and if the reference names no commit of it.
-pub(crate) fn read(reference: &str, paths: &[PathBuf]) -> Result<Old, String> {
-    if reference.is_empty() || reference.starts_with('-') {
-        return Err(format!("--against-ref: {reference:?} is no name of a commit"));
-    }
-    let git =
-        Git::find().map_err(|error| format!("--against-ref needs a git repository: {error}"))?;
-    let commit = format!("{reference}^{{commit}}");
-    let commit = git.output(&["rev-parse", "--verify", "--quiet", &commit]).map_err(|_| {
-        format!(
-            "--against-ref: git knows no commit {reference:?} here. A clone that is shallow or of one \
-             branch must fetch it first (actions/checkout: fetch-depth: 0)"
-        )
-    })?;
-    let commit = String::from_utf8_lossy(&commit);
-    let mut old = Old::default();
-    for path in paths {
-        let inside = inside(path, &git.top)?;
-        let blobs = list(&git, &commit, &inside, &mut old.notes)?;
-        read_all(&git, reference, &blobs, &mut old)?;
-    }
-    Ok(old)
+/// A file, link or submodule at a commit.
+struct Entry {
+    /// Its type and rights, as git writes them: `100644`.
+    mode: String,
+    blob: Blob,
 }
 
-/// A path relative to the repository.
-fn inside(path: &Path, top: &Path) -> Result<PathBuf, String> {
-    if path.as_os_str() == "-" {
-        let why = "standard input has no older version in git; use --against";
-        return Err(format!("--against-ref: {why}"));
+impl Entry {
+    fn is_regular(&self) -> bool {
+        self.mode == "100644" || self.mode == "100755"
     }
-    let name = path.display();
-    let whole = fs::canonicalize(path).map_err(|error| format!("{name}: {error}"))?;
-    let inside = whole.strip_prefix(top);
-    inside.map(Path::to_owned).map_err(|_| {
-        let top = top.display();
-        format!("--against-ref: {name} is outside of the repository {top}")
-    })
 }
 
-/// The manifests below a path. Of a folder, those that would be read in it today.
-fn list(
-    git: &Git,
-    commit: &str,
-    inside: &Path,
-    notes: &mut Vec<String>,
-) -> Result<Vec<Blob>, String> {
-    let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", commit]
-        .into_iter()
-        .map(OsStr::new)
-        .collect::<Vec<_>>();
-    if !inside.as_os_str().is_empty() {
-        args.extend([OsStr::new("--"), inside.as_os_str()]);
+/// The files as they were at a commit of the repository of the working folder.
+#[derive(Debug)]
+pub(crate) struct Commit<'a> {
+    git: Git,
+    /// The flag that names the commit, for messages.
+    flag: &'static str,
+    /// The name of the commit, as the user gave it.
+    reference: &'a str,
+    id: String,
+}
+
+impl<'a> Commit<'a> {
+    /// Finds the commit that the user names with a flag, by anything that git takes for one.
+    ///
+    /// # Errors
+    /// Without git, outside a repository, and if the reference names no commit of it.
+    pub(crate) fn find(flag: &'static str, reference: &'a str) -> Result<Self, String> {
+        if reference.is_empty() || reference.starts_with('-') {
+            return Err(format!("{flag}: {reference:?} isn't the name of a commit"));
+        }
+        let git = Git::find().map_err(|error| format!("{flag} needs a git repository: {error}"))?;
+        let commit = format!("{reference}^{{commit}}");
+        let id = git.output(&["rev-parse", "--verify", "--quiet", &commit]).map_err(|_| {
+            format!(
+                "{flag}: git knows no commit {reference:?} here. A clone that is shallow or of one \
+                 branch must fetch it first (actions/checkout: fetch-depth: 0)"
+            )
+        })?;
+        let id = String::from_utf8_lossy(&id).into_owned();
+        Ok(Commit { git, flag, reference, id })
     }
-    let listed = git.output(&args).map_err(|error| incomplete(&error))?;
-    let mut blobs = Vec::new();
-    // <mode> SP <type> SP <id> TAB <path> NUL
-    for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
-        let line = String::from_utf8_lossy(line);
-        let Some((head, path)) = line.split_once('\t') else { continue };
-        let mut words = head.split(' ');
-        let (mode, id) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
-        let (path, id) = (PathBuf::from(path), id.to_owned());
-        let is_named = path == inside;
-        let below = path.strip_prefix(inside).unwrap_or(&path);
-        let is_hidden = below.iter().any(|part| part.as_encoded_bytes().starts_with(b"."));
-        match mode {
-            "160000" if !is_hidden => notes.push(format!(
-                "{} is a submodule, of which --against-ref reads no old files",
-                path.display()
-            )),
-            "100644" | "100755" if is_named || !is_hidden => {
-                blobs.push(Blob { id, path, is_named });
+
+    /// Reads the manifests below paths. A path that did not exist at the commit has no manifests.
+    ///
+    /// # Errors
+    /// For standard input, for a path outside of the repository, and if git cannot read an object.
+    pub(crate) fn manifests(&self, paths: &[PathBuf]) -> Result<Old, String> {
+        let mut old = Old::default();
+        for path in paths {
+            let inside = self.inside(path)?;
+            let blobs = self.list(&inside, &mut old.notes)?;
+            self.read_all(&blobs, &mut old)?;
+        }
+        Ok(old)
+    }
+
+    /// The whole path of a file, which may be gone, in the repository.
+    ///
+    /// # Errors
+    /// When it is outside of the repository.
+    pub(crate) fn resolve(&self, path: &Path) -> Result<PathBuf, String> {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let whole =
+            fs::canonicalize(folder).map(|it| it.join(path.file_name().unwrap_or_default()));
+        let whole = whole.map_err(|error| format!("{}: {error}", path.display()))?;
+        if whole.starts_with(&self.git.top) { Ok(whole) } else { Err(self.outside(path)) }
+    }
+
+    fn outside(&self, path: &Path) -> String {
+        let (flag, name, top) = (self.flag, path.display(), self.git.top.display());
+        format!("{flag}: {name} is outside of the repository {top}")
+    }
+
+    /// Reads the first of these files that exists at the commit. Paths are absolute; those outside of
+    /// the repository don't exist.
+    ///
+    /// # Errors
+    /// When it isn't a regular file, has more than `most` bytes, or isn't UTF-8.
+    pub(crate) fn first(&self, paths: &[PathBuf], most: u64) -> Result<Option<Source>, String> {
+        for path in paths {
+            let Ok(inside) = path.strip_prefix(&self.git.top) else { continue };
+            let name = self.name(inside);
+            let entries = self.entries(inside)?;
+            let Some(entry) = entries.into_iter().find(|entry| entry.blob.path == inside) else {
+                continue;
+            };
+            if !entry.is_regular() {
+                return Err(format!("{name} isn't a regular file"));
+            }
+            let bytes = self.cat(&[&entry.blob], most)?.pop().unwrap_or_else(|| Ok(Vec::new()));
+            let bytes = bytes.map_err(|error| format!("{name}: {error}"))?;
+            let text = encoding::decode(bytes)
+                .map_err(|line| format!("{name}:{line}: this is not UTF-8"))?;
+            return Ok(Some(Source::of(name, text, true)));
+        }
+        Ok(None)
+    }
+
+    /// The name of a file at the commit, as git writes it.
+    fn name(&self, inside: &Path) -> String {
+        format!("{}:{}", self.reference, inside.display())
+    }
+
+    /// A path relative to the repository.
+    fn inside(&self, path: &Path) -> Result<PathBuf, String> {
+        let flag = self.flag;
+        if path.as_os_str() == "-" {
+            let why = "standard input has no older version in git; use --against";
+            return Err(format!("{flag}: {why}"));
+        }
+        let name = path.display();
+        let whole = fs::canonicalize(path).map_err(|error| format!("{name}: {error}"))?;
+        let inside = whole.strip_prefix(&self.git.top);
+        inside.map(Path::to_owned).map_err(|_| self.outside(path))
+    }
+
+    /// Everything at or below a path.
+    fn entries(&self, inside: &Path) -> Result<Vec<Entry>, String> {
+        let mut args = ["ls-tree", "-r", "-z", "--full-tree", &self.id].map(OsStr::new).to_vec();
+        if !inside.as_os_str().is_empty() {
+            args.extend([OsStr::new("--"), inside.as_os_str()]);
+        }
+        let listed = self.git.output(&args).map_err(|error| self.incomplete(&error))?;
+        // <mode> SP <type> SP <id> TAB <path> NUL
+        let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
+        let entries = lines.filter_map(|line| {
+            let line = String::from_utf8_lossy(line);
+            let (head, path) = line.split_once('\t')?;
+            let mut words = head.split(' ');
+            let (mode, id) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
+            let path = PathBuf::from(path);
+            let is_named = path == inside;
+            Some(Entry { mode: mode.to_owned(), blob: Blob { id: id.to_owned(), path, is_named } })
+        });
+        Ok(entries.collect())
+    }
+
+    /// The manifests below a path. Of a folder, those that would be read in it today.
+    fn list(&self, inside: &Path, notes: &mut Vec<String>) -> Result<Vec<Blob>, String> {
+        let mut blobs = Vec::new();
+        for entry in self.entries(inside)? {
+            let path = &entry.blob.path;
+            let below = path.strip_prefix(inside).unwrap_or(path);
+            let is_hidden = below.iter().any(|part| part.as_encoded_bytes().starts_with(b"."));
+            if entry.mode == "160000" && !is_hidden {
+                let (path, flag) = (path.display(), self.flag);
+                notes.push(format!("{path} is a submodule, of which {flag} reads no old files"));
             }
             // A link is not followed: what it points to is read at its own place.
-            _ => {}
+            if entry.is_regular() && (entry.blob.is_named || !is_hidden) {
+                blobs.push(entry.blob);
+            }
         }
+        Ok(blobs)
     }
-    Ok(blobs)
-}
 
-/// Reads those files that are manifests.
-fn read_all(git: &Git, reference: &str, blobs: &[Blob], old: &mut Old) -> Result<(), String> {
-    let of_layout = |blob: &&Blob| !blob.is_named && Layout::is_about(&blob.path);
-    let about: Vec<_> = blobs.iter().filter(of_layout).collect();
-    let texts = cat(git, &about)?;
-    let layout = Layout::of(about.iter().map(|blob| blob.path.as_path()), &|path| {
-        let index = about.iter().position(|blob| blob.path == path)?;
-        String::from_utf8(texts.get(index)?.clone()).ok()
-    });
-    let blobs: Vec<_> = blobs
-        .iter()
-        .filter(|blob| blob.is_named || is_manifest(&blob.path) && !layout.skips(&blob.path))
-        .collect();
-    for (blob, bytes) in blobs.iter().zip(cat(git, &blobs)?) {
-        let name = format!("{reference}:{}", blob.path.display());
-        old.sources.push(match encoding::decode(bytes) {
-            Ok(text) => Ok(Source::of(name, text, blob.is_named)),
-            Err(line) => Err(format!("{name}:{line}: this is not UTF-8")),
+    /// Reads those files that are manifests.
+    fn read_all(&self, blobs: &[Blob], old: &mut Old) -> Result<(), String> {
+        let of_layout = |blob: &&Blob| !blob.is_named && Layout::is_about(&blob.path);
+        let about: Vec<_> = blobs.iter().filter(of_layout).collect();
+        let texts = self.cat(&about, LARGEST_IN_FOLDER)?;
+        let layout = Layout::of(about.iter().map(|blob| blob.path.as_path()), &|path| {
+            let index = about.iter().position(|blob| blob.path == path)?;
+            String::from_utf8(texts.get(index)?.clone().ok()?).ok()
         });
-    }
-    Ok(())
-}
-
-/// What files contain.
-fn cat(git: &Git, blobs: &[&Blob]) -> Result<Vec<Vec<u8>>, String> {
-    if blobs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let broken = |error: std::io::Error| format!("git cat-file: {error}");
-    let mut child = git
-        .command(&["cat-file", "--batch"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| cannot_run(&error))?;
-    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let texts = std::thread::scope(|scope| {
-        // It is written while it is read, since a pipe does not hold everything.
-        scope.spawn(move || {
-            let mut stdin = stdin?;
-            blobs.iter().try_for_each(|blob| writeln!(stdin, "{}", blob.id)).ok()
-        });
-        let mut out = BufReader::new(stdout.ok_or_else(|| "git cat-file: no output".to_owned())?);
-        let mut texts = Vec::with_capacity(blobs.len());
-        for blob in blobs {
-            // <id> SP <type> SP <size> LF <bytes> LF, or <id> SP missing LF
-            let mut head = String::new();
-            out.read_line(&mut head).map_err(broken)?;
-            let size = head.trim_end().rsplit(' ').next().and_then(|size| size.parse::<u64>().ok());
-            let size = size.ok_or_else(|| {
-                incomplete(&format!("{}: {}", blob.path.display(), head.trim_end()))
-            })?;
-            let mut bytes = Vec::new();
-            out.by_ref().take(size).read_to_end(&mut bytes).map_err(broken)?;
-            out.read_exact(&mut [0]).map_err(broken)?;
-            texts.push(bytes);
+        let blobs: Vec<_> = blobs
+            .iter()
+            .filter(|blob| blob.is_named || is_manifest(&blob.path) && !layout.skips(&blob.path))
+            .collect();
+        for (blob, bytes) in blobs.iter().zip(self.cat(&blobs, LARGEST_IN_FOLDER)?) {
+            let name = self.name(&blob.path);
+            let text = bytes.map_err(|error| format!("{name}: {error}")).and_then(|bytes| {
+                encoding::decode(bytes).map_err(|line| format!("{name}:{line}: this is not UTF-8"))
+            });
+            old.sources.push(text.map(|text| Source::of(name, text, blob.is_named)));
         }
-        Ok(texts)
-    });
-    let _ = child.wait();
-    texts
-}
+        Ok(())
+    }
 
-/// The message for an object that git cannot read.
-fn incomplete(error: &str) -> String {
-    format!(
-        "--against-ref: {error}. A partial clone lacks objects, and setguard fetches nothing: clone \
-         without --filter"
-    )
+    /// What files contain. A file with more than `most` bytes is an error of its own.
+    fn cat(&self, blobs: &[&Blob], most: u64) -> Result<Vec<Result<Vec<u8>, String>>, String> {
+        if blobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut child = self
+            .git
+            .command(&["cat-file", "--batch"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| cannot_run(&error))?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let texts = std::thread::scope(|scope| {
+            // A thread writes while this one reads, since a pipe does not hold everything.
+            scope.spawn(move || {
+                let mut stdin = stdin?;
+                blobs.iter().try_for_each(|blob| writeln!(stdin, "{}", blob.id)).ok()
+            });
+            let out = stdout.ok_or_else(|| "git cat-file: no output".to_owned())?;
+            let mut out = BufReader::new(out);
+            blobs.iter().map(|blob| self.next(&mut out, blob, most)).collect()
+        });
+        let _ = child.wait();
+        texts
+    }
+
+    /// Reads the next file from `git cat-file --batch`.
+    fn next(
+        &self,
+        out: &mut impl BufRead,
+        blob: &Blob,
+        most: u64,
+    ) -> Result<Result<Vec<u8>, String>, String> {
+        let broken = |error: io::Error| format!("git cat-file: {error}");
+        // <id> SP <type> SP <size> LF <bytes> LF, or <id> SP missing LF
+        let mut head = String::new();
+        out.read_line(&mut head).map_err(broken)?;
+        let head = head.trim_end();
+        let size = head.rsplit(' ').next().and_then(|size| size.parse::<u64>().ok());
+        let path = blob.path.display();
+        let size = size.ok_or_else(|| self.incomplete(&format!("{path}: {head}")))?;
+        let mut rest = out.by_ref().take(size);
+        let content = match size > most {
+            true => {
+                io::copy(&mut rest, &mut io::sink()).map_err(broken)?;
+                Err(format!("it has more than {} MiB, which is the limit", most >> 20))
+            }
+            false => {
+                let mut bytes = Vec::new();
+                rest.read_to_end(&mut bytes).map_err(broken)?;
+                Ok(bytes)
+            }
+        };
+        out.read_exact(&mut [0]).map_err(broken)?;
+        Ok(content)
+    }
+
+    /// The message for an object that git cannot read.
+    fn incomplete(&self, error: &str) -> String {
+        let flag = self.flag;
+        format!(
+            "{flag}: {error}. A partial clone lacks objects, and setguard fetches nothing: clone without \
+             --filter"
+        )
+    }
 }

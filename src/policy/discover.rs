@@ -15,11 +15,8 @@ const NAMES: [&str; 3] = ["setguard.yaml", ".setguard.yaml", ".github/setguard.y
 /// # Errors
 /// When it isn't a regular file of the repository: a link may lead to a secret.
 pub(crate) fn discover(repository: &Repository) -> Result<Option<PathBuf>, String> {
-    let mut folders = repository.upwards().filter(|folder| !is_for_everybody(folder));
     let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|about| !about.is_dir());
-    let found = folders
-        .find_map(|folder| NAMES.iter().map(|name| folder.join(name)).find(|path| is_there(path)));
-    let Some(found) = found else { return Ok(None) };
+    let Some(found) = candidates(repository).find(is_there) else { return Ok(None) };
     let fence = repository.upwards().last().map(Fence::around);
     if !found.is_file() || !fence.is_some_and(|it| it.has(&found, &[".setguard.yaml", ".github"])) {
         return Err(format!(
@@ -30,6 +27,12 @@ pub(crate) fn discover(repository: &Repository) -> Result<Option<PathBuf>, Strin
     }
     let here = repository.upwards().next().and_then(|here| found.strip_prefix(here).ok());
     Ok(Some(here.map_or_else(|| found.clone(), Path::to_owned)))
+}
+
+/// Every place where the policy may be, the nearest first.
+pub(crate) fn candidates(repository: &Repository) -> impl Iterator<Item = PathBuf> {
+    let folders = repository.upwards().filter(|folder| !is_for_everybody(folder));
+    folders.flat_map(|folder| NAMES.iter().map(move |name| folder.join(name)))
 }
 
 /// Whether everybody may put files into a folder that they share, such as `/tmp`. What is found there

@@ -6,7 +6,7 @@ use super::{
     Report,
     diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
     fingerprint::Fingerprint,
-    policy::PolicyUse,
+    policy_use::PolicyUse,
 };
 use crate::{
     catalogue::{self, Rule},

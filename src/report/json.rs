@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{
     collected::{Collected, Entry},
     diagnostic::{Healthy, Summary},
-    policy::PolicyUse,
+    policy_use::PolicyUse,
 };
 use crate::{finding::Command, manifests::id::ObjectId, printable::Printable, yaml::Mark};
 

@@ -54,6 +54,11 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
              skipped=\"0\">",
             Xml(name)
         )?;
+        if let Some(policy) = collected.policy.as_ref().filter(|it| it.weakens()) {
+            let value = policy.to_string();
+            let property = format!("<property name=\"policy\" value=\"{}\"/>", Xml(&value));
+            writeln!(out, "    <properties>{property}</properties>")?;
+        }
         for case in cases {
             case.write(name, collected, out)?;
         }

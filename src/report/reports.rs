@@ -19,7 +19,9 @@ use super::{
     collected::Collected,
     diagnostic::{Diagnostic, ObjectReport, Summary},
     file::{self, ReportFile},
-    github, gitlab, json, junit, sarif, step_summary,
+    github, gitlab, json, junit,
+    policy_use::PolicyUse,
+    sarif, step_summary,
     text::Text,
 };
 use crate::{
@@ -50,8 +52,9 @@ impl Reports {
         policy: &Policy,
     ) -> anyhow::Result<Self> {
         let (mut files, mut texts) = (Vec::new(), Vec::new());
+        let weakening = PolicyUse::weakening(policy);
         if args.format == Format::Text {
-            texts.push(Text::on_stdout());
+            texts.push(Text::on_stdout(weakening.clone()));
         }
         for (i, output) in args.output.iter().enumerate() {
             if args.output.iter().take(i).any(|other| other.file == output.file) {
@@ -60,7 +63,8 @@ impl Reports {
             let context = || format!("--output: {} cannot be written", output.file.display());
             let file = ReportFile::create(&output.file).with_context(context)?;
             if output.format == Format::Text {
-                texts.push(Text::in_file(file.writer().with_context(context)?));
+                let writer = file.writer().with_context(context)?;
+                texts.push(Text::in_file(writer, weakening.clone()));
             }
             files.push((output.format, file));
         }

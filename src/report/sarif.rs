@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::{
     collected::{Collected, Entry},
     diagnostic::Severity,
+    policy_use::PolicyUse,
 };
 use crate::{
     catalogue::{self, Rule},
@@ -180,8 +181,9 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         Outcome::new(collected, entry, index.ok())
     });
     let results = results.collect();
+    let policy = collected.policy.as_ref().filter(|it| it.weakens()).map(PolicyUse::to_string);
     let failures = collected.failures.iter().map(|text| ("error", text));
-    let notes = collected.notes.iter().map(|text| ("note", text));
+    let notes = collected.notes.iter().chain(&policy).map(|text| ("note", text));
     let notifications = failures.chain(notes);
     let notifications =
         notifications.map(|(level, text)| Notification { level, message: Text { text } }).collect();

@@ -8,6 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 use super::{
     Report,
     diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
+    policy_use::PolicyUse,
 };
 use crate::{
     finding::shorten,
@@ -27,11 +28,13 @@ pub(crate) struct Text {
     is_terminal: bool,
     /// The namespace of the last object that is in no file.
     namespace: Option<String>,
+    /// The policy file, if it weakens anything.
+    policy: Option<PolicyUse>,
 }
 
 impl Text {
     /// On standard output.
-    pub(crate) fn on_stdout() -> Self {
+    pub(crate) fn on_stdout(policy: Option<PolicyUse>) -> Self {
         let stdout = io::stdout();
         let is_terminal = stdout.is_terminal();
         let choice = AutoStream::choice(&stdout);
@@ -42,13 +45,14 @@ impl Text {
             out: Printable::styled(Box::new(out) as Box<dyn Write>).guarded(),
             is_terminal,
             namespace: None,
+            policy,
         }
     }
 
     /// In a file, without colours.
-    pub(crate) fn in_file(file: impl Write + 'static) -> Self {
+    pub(crate) fn in_file(file: impl Write + 'static, policy: Option<PolicyUse>) -> Self {
         let out = Printable::new(Box::new(io::BufWriter::new(file)) as Box<dyn Write>).guarded();
-        Text { renderer: Renderer::plain(), out, is_terminal: false, namespace: None }
+        Text { renderer: Renderer::plain(), out, is_terminal: false, namespace: None, policy }
     }
 
     fn print(
@@ -141,6 +145,9 @@ impl Report for Text {
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         writeln!(self.out, "{summary}")?;
+        if let Some(policy) = &self.policy {
+            writeln!(self.out, "{}", clean(&policy.to_string()))?;
+        }
         self.out.flush()
     }
 }

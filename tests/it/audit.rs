@@ -166,9 +166,10 @@ fn mixed() -> Cluster {
 
 #[test]
 fn the_worst_comes_first_and_what_is_healthy_is_one_line() {
-    let ran = mixed().run(&[]);
+    let cluster = mixed();
+    let ran = cluster.run(&[]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
-    insta::assert_snapshot!(ran.stdout);
+    insta::assert_snapshot!(cluster.folder.anywhere(&ran.stdout));
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn what_git_cannot_say_is_an_error() {
     folder.commit();
     says("a.yaml --against-ref none", "git knows no commit \"none\"");
     says("a.yaml --against-ref main:a.yaml", "git knows no commit");
-    says("a.yaml --against-ref=--output=x", "is no name of a commit");
+    says("a.yaml --against-ref=--output=x", "isn't the name of a commit");
     says("- --against-ref HEAD", "standard input has no older version");
     says("a.yaml --against-ref HEAD --against a.yaml", "cannot be used with");
     let outside = Folder::new([("b.yaml", on_delete("agent", "").as_str())]);

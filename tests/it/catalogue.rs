@@ -8,7 +8,7 @@ use setguard::{
     inject::{self, Injection, pod::Pod},
     object::{Object, Str, User},
     policy::Policy,
-    rules::{cross_object::RULES, status, traps::TRAPS},
+    rules::{cross_object::RULES, policy::POLICY_WEAKENED, status, traps::TRAPS},
 };
 
 use crate::support::{self, Found};
@@ -55,6 +55,10 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
         let json = support::to_json(yaml).remove(0);
         let object = Object::parse(support::resource(&json).unwrap(), &json).unwrap();
         return injected(&inject::template(&object, false, &Policy::default().injection));
+    }
+    if *meta == POLICY_WEAKENED {
+        let found = Policy::parse(yaml).unwrap().weaker_than(&Policy::default(), "main");
+        return found.into_vec().iter().map(|found| found.rule.id.to_owned()).collect();
     }
     if yaml.starts_with("# Seen at ") {
         // A node that is down is reported for itself, also where a set is held up by it.
@@ -123,6 +127,7 @@ fn every_rule_has_example_files_with_its_name() {
         "rules/bounds",
         "rules/traps",
         "rules/cross_object",
+        "rules/policy",
         "rules/status",
         "inject",
     ];

@@ -85,6 +85,17 @@ impl Folder {
         folder
     }
 
+    /// An output without the path of the folder, and without the number of rules that its policy
+    /// turns off.
+    pub(crate) fn anywhere(&self, output: &str) -> String {
+        let output = output.replace(self.0.path().to_str().unwrap(), "FOLDER");
+        let mut parts = output.split("rules weakened: ");
+        let first = parts.next().unwrap().to_owned();
+        parts.fold(first, |text, part| {
+            text + "rules weakened: N" + part.trim_start_matches(|c: char| c.is_ascii_digit())
+        })
+    }
+
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
         let path = self.0.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -132,7 +143,8 @@ fn check_others(text: &str) -> Ran {
 fn nothing_to_deny_is_exit_code_0() {
     let ran = check(GOOD);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    assert_eq!(ran.stdout, "1 object judged in 1 file: 0 denied, 0 warned\n");
+    let first = ran.stdout.lines().next();
+    assert_eq!(first, Some("1 object judged in 1 file: 0 denied, 0 warned"));
 }
 
 #[test]
@@ -140,7 +152,7 @@ fn a_report_shows_the_place_and_the_way_out() {
     let folder = Folder::new([("a.yaml", MISSPELT)]);
     let ran = folder.run(&["check", "a.yaml"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
-    insta::assert_snapshot!(ran.stdout);
+    insta::assert_snapshot!(folder.anywhere(&ran.stdout));
 }
 
 #[test]
@@ -262,7 +274,7 @@ fn lists_and_streams_are_searched_for_objects() {
     assert_eq!(unknown, [("DaemonSet", "a"), ("StatefulSet", "b"), ("DaemonSet", "c")]);
     assert_eq!(report["summary"]["objects"], 3);
     let ran = folder.run(&["check", "list.yaml"]);
-    assert!(ran.stdout.ends_with("2 of other kinds skipped\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains(", 2 of other kinds skipped\n"), "{}", ran.stdout);
 }
 
 #[test]
@@ -450,7 +462,7 @@ fn a_folder_may_have_files_that_are_no_manifests() {
     assert_eq!(report["summary"]["passedOver"], 4);
     assert_eq!(report["summary"]["unreadable"], 0);
     let ran = folder.run(&["check", "."]);
-    assert!(ran.stdout.ends_with("4 documents without an object\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains(", 4 documents without an object\n"), "{}", ran.stdout);
     // A file that the user names is a manifest.
     assert_eq!(folder.run(&["check", "values.yaml"]).code, 2);
     for meant in ["kind: DaemonSet\nspec: {}\n", "Kind: Pod\nmetadata: {}\n", "Error\n"] {

@@ -65,6 +65,7 @@ mod plan;
 #[cfg(feature = "server")]
 mod plan_live;
 mod pod_security;
+mod policy_from_ref;
 mod prose;
 mod readings;
 mod release;

@@ -119,7 +119,7 @@ fn sarif_is_what_github_takes() {
     for result in log["runs"][0]["results"].as_array_mut().unwrap() {
         result["ruleIndex"] = json!("INDEX");
     }
-    insta::assert_snapshot!(serde_json::to_string_pretty(&log).unwrap());
+    insta::assert_snapshot!(folder.anywhere(&serde_json::to_string_pretty(&log).unwrap()));
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn junit_has_a_test_for_each_object() {
     let sum: usize =
         suites.map(|suite| suite.attribute("tests").unwrap().parse::<usize>().unwrap()).sum();
     assert_eq!(sum, 6);
-    insta::assert_snapshot!(ran.stdout);
+    insta::assert_snapshot!(folder.anywhere(&ran.stdout));
 }
 
 #[test]

@@ -1,0 +1,115 @@
+//! The comparison of a policy with an earlier one: the rules that it enforces less.
+
+use super::{Exception, Policy};
+use crate::{
+    catalogue,
+    finding::{Findings, Path, Reason},
+    rules::policy::POLICY_WEAKENED,
+};
+
+/// The number of rules that a message names.
+const NAMED: usize = 5;
+
+impl Policy {
+    /// Finds what this policy enforces less than an earlier one, whose name messages contain.
+    pub fn weaker_than(&self, earlier: &Policy, name: &str) -> Findings {
+        let mut found = Findings::of(&POLICY_WEAKENED);
+        let lowered: Vec<_> = catalogue::all()
+            .iter()
+            .map(|rule| (rule.meta.id, earlier.mode(rule.meta), self.mode(rule.meta)))
+            .filter(|(_, before, now)| now < before)
+            .collect();
+        let help = format!(
+            "review it like a finding that is hidden; --policy-from-ref checks with the policy of {name}"
+        );
+        if !lowered.is_empty() {
+            let listed = lowered.iter().take(NAMED);
+            let mut text = listed
+                .map(|(id, before, now)| format!("{id} ({before} → {now})"))
+                .collect::<Vec<_>>()
+                .join(", ");
+            if lowered.len() > NAMED {
+                text.push_str(&format!(" and {} more", lowered.len() - NAMED));
+            }
+            let are = if lowered.len() == 1 { "rule is" } else { "rules are" };
+            let message = format!("{} {are} weaker than in {name}: {text}", lowered.len());
+            found.report(&Path::new("rules"), Reason::Forbidden, message, help.clone());
+        }
+        let exceptions = Path::new("exceptions");
+        for (i, exception) in self.exceptions.iter().enumerate() {
+            if earlier.exceptions.iter().any(|known| known.includes(exception)) {
+                continue;
+            }
+            let rules: Vec<_> = exception.rules.iter().map(|rule| rule.id).collect();
+            let message =
+                format!("an exception from {} that {name} doesn't have", rules.join(", "));
+            found.report(&exceptions.index(i), Reason::Forbidden, message, help.clone());
+        }
+        found
+    }
+}
+
+impl Exception {
+    /// Whether this one exempts all that another exempts, for at least as long. Patterns are compared
+    /// as texts, so some that mean the same count as different.
+    fn includes(&self, other: &Exception) -> bool {
+        let has = |ours: &[String], theirs: &[String]| {
+            ours.is_empty()
+                || !theirs.is_empty() && theirs.iter().all(|pattern| ours.contains(pattern))
+        };
+        has(&self.namespaces, &other.namespaces)
+            && has(&self.names, &other.names)
+            && other.rules.iter().all(|rule| self.rules.contains(rule))
+            && self.expires.is_none_or(|last| other.expires.is_some_and(|it| it <= last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(rest: &str) -> Policy {
+        Policy::parse(&format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\n{rest}")).unwrap()
+    }
+
+    fn fields(now: &str, before: &str) -> Vec<String> {
+        let found = policy(now).weaker_than(&policy(before), "main:setguard.yaml");
+        found.into_vec().iter().map(|found| found.field.to_string()).collect()
+    }
+
+    #[test]
+    fn lower_modes_are_weaker() {
+        let none: [&str; 0] = [];
+        assert_eq!(fields("rules: {surge-host-port: warn}", ""), ["rules"]);
+        // The earlier policy was stricter than the default.
+        assert_eq!(fields("", "rules: {tolerates-everything: deny}"), ["rules"]);
+        assert_eq!(fields("rules: {surge-host-port: warn}", "rules: {surge-host-port: off}"), none);
+        assert_eq!(fields("rules: {tolerates-everything: deny}", ""), none);
+    }
+
+    #[test]
+    fn exceptions_that_reach_further_are_weaker() {
+        let exception = |rest: &str| {
+            format!("exceptions: [{{rules: [surge-host-port, shared-volume], reason: r{rest}}}]")
+        };
+        for (now, before, is_weaker) in [
+            ("", "", false),
+            (", names: [a]", ", names: [a, b]", false),
+            (", names: [a, c]", ", names: [a, b]", true),
+            (", names: [a]", "", false),
+            ("", ", names: [a]", true),
+            (", namespaces: [\"*\"]", ", namespaces: [a]", true),
+            (", expires: 2027-01-02", ", expires: 2027-01-01", true),
+            (", expires: 2027-01-01", ", expires: 2027-01-02", false),
+            (", expires: 2027-01-01", "", false),
+            ("", ", expires: 2027-01-01", true),
+        ] {
+            let found = fields(&exception(now), &exception(before));
+            assert_eq!(!found.is_empty(), is_weaker, "{now} after {before}: {found:?}");
+        }
+        let fewer = "exceptions: [{rules: [surge-host-port], reason: r}]";
+        assert!(fields(fewer, &exception("")).is_empty());
+        assert_eq!(fields(&exception(""), fewer), ["exceptions[0]"]);
+        assert_eq!(fields(fewer, ""), ["exceptions[0]"]);
+    }
+}

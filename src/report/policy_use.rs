@@ -1,0 +1,42 @@
+//! The policy file of a run, and what it weakens.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::policy::Policy;
+
+/// The policy file of a run, and what it weakens.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct PolicyUse {
+    file: String,
+    /// The ids of the rules whose modes are below their defaults.
+    weakened: Vec<&'static str>,
+    /// How many exceptions it has, expired or not.
+    exceptions: usize,
+}
+
+impl PolicyUse {
+    /// `None` without a policy file.
+    pub(super) fn of(policy: &Policy) -> Option<Self> {
+        let (file, weakened) = (policy.file.clone()?, policy.weakened());
+        Some(PolicyUse { file, weakened, exceptions: policy.exceptions.len() })
+    }
+
+    /// `None` also if as much is reported as without the policy.
+    pub(super) fn weakening(policy: &Policy) -> Option<Self> {
+        PolicyUse::of(policy).filter(PolicyUse::weakens)
+    }
+
+    /// Whether less is reported than without the policy.
+    pub(super) fn weakens(&self) -> bool {
+        !self.weakened.is_empty() || self.exceptions > 0
+    }
+}
+
+impl fmt::Display for PolicyUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PolicyUse { file, weakened, exceptions } = self;
+        write!(f, "policy {file}: rules weakened: {}, exceptions: {exceptions}", weakened.len())
+    }
+}

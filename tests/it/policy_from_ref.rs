@@ -1,0 +1,154 @@
+//! The policy of a change, compared with the one before it, and `--policy-from-ref`.
+
+use std::os::unix::fs::symlink;
+
+use crate::folder::{Folder, Ran, on_delete, rules};
+
+const HEAD: &str = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nmetadata: {name: ours}\n";
+const RULE: &str = "on-delete-ignores-rolling-update";
+
+fn policy(rest: &str) -> String {
+    format!("{HEAD}{rest}")
+}
+
+/// A repository whose policy denies what its manifest has.
+fn repository() -> Folder {
+    let strict = policy(&format!("rules: {{{RULE}: deny}}\n"));
+    let manifest = on_delete("agent", "");
+    let folder = Folder::new([("deploy/a.yaml", &*manifest), ("setguard.yaml", &*strict)]);
+    folder.commit();
+    folder
+}
+
+#[test]
+fn a_change_that_turns_rules_off_is_a_finding() {
+    let folder = repository();
+    assert_eq!(folder.check("deploy").code, 1);
+    folder.write(
+        "setguard.yaml",
+        policy(&format!("rules:\n  {RULE}: off\n  shared-volume: audit\n")),
+    );
+    let (code, report) = folder.json("deploy --against-ref main --new-only");
+    assert_eq!((code, rules(&report)), (0, vec!["policy-weakened"]), "{report}");
+    let finding = &report["findings"][0];
+    assert_eq!((&finding["file"], &finding["line"]), (&"setguard.yaml".into(), &4.into()));
+    assert_eq!(
+        (&finding["object"]["kind"], &finding["object"]["name"]),
+        (&"Policy".into(), &"ours".into())
+    );
+    let message = finding["message"].as_str().unwrap();
+    let expected = format!(
+        "2 rules are weaker than in main:setguard.yaml: {RULE} (deny → off), shared-volume (warn → audit)"
+    );
+    assert!(message.starts_with(&expected), "{message}");
+    // Nothing hides it, and it fails where warnings do.
+    assert_eq!(folder.check("deploy --against-ref main --deny-warnings").code, 1);
+    folder.check("deploy --against-ref main --write-baseline known");
+    let (_, report) = folder.json("deploy --against-ref main --baseline known");
+    assert_eq!(rules(&report), ["policy-weakened"]);
+    // Without a commit to compare with, every format says what the policy weakens all the same.
+    let words = "policy setguard.yaml: rules weakened: 2, exceptions: 0";
+    for format in ["text", "github", "sarif", "junit"] {
+        let ran = folder.check(&format!("deploy --format {format}"));
+        assert!(ran.stdout.contains(words), "{format}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_policy_of_a_commit_is_used() {
+    let folder = repository();
+    for change in [Some(policy(&format!("rules: {{{RULE}: off}}\n"))), None] {
+        match change {
+            Some(weak) => folder.write("setguard.yaml", weak),
+            None => std::fs::remove_file(folder.path("setguard.yaml")).unwrap(),
+        }
+        let (code, report) = folder.json("deploy --policy-from-ref main");
+        assert_eq!((code, rules(&report)), (1, vec![RULE, "policy-weakened"]), "{report}");
+        let ran = folder.check("deploy --policy-from-ref main");
+        assert!(ran.stderr.contains("policy: main:setguard.yaml\n"), "{ran:?}");
+        assert!(!ran.stderr.contains("policy: setguard.yaml"), "{ran:?}");
+    }
+    // Other places count too: a nearer policy, and one that a flag names.
+    folder.git("checkout -q -- setguard.yaml");
+    folder.write("deploy/.setguard.yaml", policy(&format!("rules: {{{RULE}: off}}\n")));
+    let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+    let args = ["check", "a.yaml", "--format", "json", "--policy-from-ref", "main"];
+    let ran = Ran::from(command.args(args).current_dir(folder.path("deploy")).output().unwrap());
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("policy-weakened") && ran.stdout.contains(RULE), "{ran:?}");
+    let (code, report) =
+        folder.json("deploy --policy deploy/../setguard.yaml --policy-from-ref main");
+    assert_eq!((code, rules(&report)), (1, vec![RULE]));
+}
+
+#[test]
+fn a_commit_without_a_policy_has_the_defaults() {
+    let folder = Folder::new([("deploy/a.yaml", on_delete("agent", "").as_str())]);
+    folder.commit();
+    folder.write("setguard.yaml", policy(&format!("rules: {{{RULE}: off}}\n")));
+    let ran = folder.check("deploy --policy-from-ref main");
+    assert!(ran.stderr.contains("policy: none at main, so the defaults\n"), "{ran:?}");
+    let (_, report) = folder.json("deploy --policy-from-ref main");
+    assert_eq!(rules(&report), [RULE, "policy-weakened"]);
+    // A policy that is only stricter isn't weaker.
+    folder.write("setguard.yaml", policy(&format!("rules: {{{RULE}: deny}}\n")));
+    let (_, report) = folder.json("deploy --against-ref main");
+    assert_eq!(rules(&report), [RULE]);
+}
+
+#[test]
+fn an_exception_that_is_new_is_a_finding() {
+    let folder = repository();
+    let exception = format!("exceptions:\n- {{rules: [{RULE}], names: [agent], reason: agreed}}\n");
+    folder.write("setguard.yaml", policy(&format!("rules: {{{RULE}: deny}}\n{exception}")));
+    let (code, report) = folder.json("deploy --against-ref main --new-only");
+    assert_eq!((code, rules(&report)), (0, vec!["policy-weakened"]), "{report}");
+    assert_eq!(report["findings"][0]["field"], "exceptions[0]");
+    assert_eq!(report["findings"][0]["line"], 6);
+}
+
+#[test]
+fn a_policy_that_is_invalid_on_one_side_is_said() {
+    let folder = repository();
+    folder.write("setguard.yaml", policy("rules: {policy-weakened: off}\n"));
+    for flag in ["--against-ref", "--policy-from-ref"] {
+        let ran = folder.check(&format!("deploy {flag} main"));
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stderr.contains("policy-weakened cannot be changed"), "{ran:?}");
+    }
+    folder.git("add -A");
+    folder.git("commit -q -m broken");
+    folder.write("setguard.yaml", policy(""));
+    let ran = folder.check("deploy --against-ref main");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let note = "note: main:setguard.yaml is invalid, so it isn't known whether this change weakens";
+    assert!(ran.stderr.contains(note), "{ran:?}");
+    let ran = folder.check("deploy --policy-from-ref main");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("main:setguard.yaml:4:"), "{ran:?}");
+}
+
+#[test]
+fn a_policy_that_cannot_be_had_from_the_commit_is_an_error() {
+    let folder = repository();
+    let elsewhere = Folder::new([("p.yaml", policy("").as_str())]);
+    let outside = elsewhere.path("p.yaml");
+    let args = format!("deploy --policy {}", outside.display());
+    let ran = folder.check(&format!("{args} --policy-from-ref main"));
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("outside of the repository"), "{ran:?}");
+    // The change doesn't contain it, so there is nothing to compare.
+    let ran = folder.check(&format!("{args} --against-ref main"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!ran.stdout.contains("policy-weakened"), "{ran:?}");
+    assert_eq!(folder.check("deploy --policy-from-ref nowhere").code, 2);
+    // A link at the commit isn't followed.
+    std::fs::remove_file(folder.path("setguard.yaml")).unwrap();
+    symlink(outside, folder.path("setguard.yaml")).unwrap();
+    folder.git("add -A");
+    folder.git("commit -q -m link");
+    std::fs::remove_file(folder.path("setguard.yaml")).unwrap();
+    let ran = folder.check("deploy --policy-from-ref main");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("main:setguard.yaml isn't a regular file"), "{ran:?}");
+}
