@@ -2,8 +2,10 @@
 
 mod field;
 mod findings;
+mod fix;
 mod help;
 pub mod paths;
+mod reason;
 mod rule;
 mod shorten;
 mod suggest;
@@ -13,8 +15,10 @@ mod value;
 pub(crate) use self::rule::SOME_RULE as TEST_RULE;
 pub use self::{
     field::{Field, Path, Step},
-    findings::{Finding, Findings, Reason},
+    findings::{Finding, Findings},
+    fix::{Change, Fix},
     help::{Command, Effect, Help},
+    reason::Reason,
     rule::{Meta, Mode},
     value::Value,
 };

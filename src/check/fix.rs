@@ -1,14 +1,14 @@
-//! `--fix`: mends in the files what can be mended without a doubt.
+//! `--fix`: fixes in the files what can be fixed without a doubt.
 //!
-//! [`plan`] says what to change in an object, [`edit`] how to change its text so that every other byte
-//! stays, and [`mend`] tries it: an edit can go wrong where an alias shares a part of the text.
+//! A rule says what to change in an object, [`edit`] how to change its text so that every other byte
+//! stays, and [`fixer`] tries it: an edit can go wrong where an alias shares a part of the text.
 //! Nothing is written before it has been verified: that the new text means what the old one did, but for
 //! the change; that the finding is gone; and that nothing else is found.
 
+mod change;
 mod copy;
 mod edit;
-mod mend;
-mod plan;
+mod fixer;
 mod remove;
 
 use std::{
@@ -20,7 +20,7 @@ use std::{
 use clap::Args;
 use similar::TextDiff;
 
-use self::{mend::Mender, plan::Reach};
+use self::fixer::Fixer;
 use super::{
     judge::{Judge, Surroundings},
     previous::Previous,
@@ -39,11 +39,11 @@ use crate::{
     report::diagnostic::Strictness,
 };
 
-/// The flags about mending.
+/// The flags about fixes.
 #[derive(Debug, Args)]
 pub(crate) struct FixArgs {
-    /// First mend in the files what can be mended without a doubt: where a field has no effect, or a
-    /// toleration is missing beside its older form. Everything else in the files stays as it is, byte for
+    /// First fix in the files what can be fixed without a doubt: where a field has no effect, or a
+    /// toleration is missing next to its older form. Everything else in the files stays as it is, byte for
     /// byte
     #[arg(long, conflicts_with_all = ["new_only", "prune_baseline", "write_baseline"])]
     pub(crate) fix: bool,
@@ -51,13 +51,13 @@ pub(crate) struct FixArgs {
     /// anything
     #[arg(long, requires = "fix")]
     dry_run: bool,
-    /// Also show changes that mend a finding, but change what happens in the cluster. They are never
+    /// Also show changes that fix a finding, but change what happens in the cluster. They are never
     /// written to the files
     #[arg(long = "unsafe", requires = "dry_run")]
     not_safe: bool,
 }
 
-/// Mends all files below these paths. `None` if they are to be checked now.
+/// Fixes all files below these paths. `None` if they are to be checked now.
 ///
 /// # Errors
 /// When a file cannot be written, or the diff cannot be printed.
@@ -80,7 +80,6 @@ pub(super) fn run(
     }
     let previous = Previous::default();
     let judge = Judge::new(policy, &previous, Verb::default(), beside, strictness);
-    let reach = if args.not_safe { Reach::Unsafe } else { Reach::Safe };
     let mut exit = Exit::Clean;
     let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
     for source in source::sources(paths).filter_map(Result::ok) {
@@ -94,28 +93,28 @@ pub(super) fn run(
             continue;
         }
         let name = path.display();
-        let mended = Mender::new(&judge, is_named, reach).mend(&text);
-        for note in mended.left {
+        let new = Fixer::new(&judge, is_named, args.not_safe).fix(&text);
+        for note in new.left {
             writeln!(say, "note: {name}:{note}")?;
         }
-        if mended.count == 0 {
+        if new.count == 0 {
             continue;
         }
         if args.dry_run {
             exit = Exit::Denied;
-            print_diff(&path, &text, &mended.text)?;
-            let rules: Vec<_> = mended.not_safe.into_iter().collect();
+            print_diff(&path, &text, &new.text)?;
+            let rules: Vec<_> = new.not_safe.into_iter().collect();
             if !rules.is_empty() {
                 let rules = rules.join(", ");
                 writeln!(say, "note: {name}: these change what happens in the cluster: {rules}")?;
             }
         } else {
-            let new = Replacement::new(&path, Some(text.as_bytes()), mended.text.as_bytes());
-            replacements.push(new.map_err(|error| {
+            let replacement = Replacement::new(&path, Some(text.as_bytes()), new.text.as_bytes());
+            replacements.push(replacement.map_err(|error| {
                 anyhow::anyhow!("{name}: cannot be written: {error}; no file was changed")
             })?);
-            let findings = if mended.count == 1 { "finding" } else { "findings" };
-            fixed.push(format!("fixed: {name}: {} {findings}", mended.count));
+            let findings = if new.count == 1 { "finding" } else { "findings" };
+            fixed.push(format!("fixed: {name}: {} {findings}", new.count));
         }
     }
     replace_all(&replacements).map_err(anyhow::Error::msg)?;

@@ -7,59 +7,13 @@ use std::{borrow::Cow, fmt};
 
 use super::{
     field::{Field, Path},
+    fix::Fix,
     help::{Command, Help},
+    reason::Reason,
     rule::Meta,
     shorten,
     value::Value,
 };
-
-/// Why a field was refused, spelled as in `status.details.causes[].reason`.
-///
-/// Kubernetes: `field.ErrorType` in apimachinery `pkg/util/validation/field/errors.go`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Reason {
-    /// The value occurs more than once.
-    Duplicate,
-    /// The value is valid but not allowed here.
-    Forbidden,
-    /// Something failed unexpectedly.
-    InternalError,
-    /// The value is invalid.
-    Invalid,
-    /// The value names something that does not exist.
-    NotFound,
-    /// The value is not one of the allowed values.
-    NotSupported,
-    /// A value is missing.
-    Required,
-    /// There are too few items.
-    TooFew,
-    /// The value is too long.
-    TooLong,
-    /// There are too many items.
-    TooMany,
-    /// The value has the wrong JSON type.
-    TypeInvalid,
-}
-
-impl Reason {
-    /// The word in a cause.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Reason::Duplicate => "FieldValueDuplicate",
-            Reason::Forbidden => "FieldValueForbidden",
-            Reason::InternalError => "InternalError",
-            Reason::Invalid => "FieldValueInvalid",
-            Reason::NotFound => "FieldValueNotFound",
-            Reason::NotSupported => "FieldValueNotSupported",
-            Reason::Required => "FieldValueRequired",
-            Reason::TooFew => "FieldValueTooFew",
-            Reason::TooLong => "FieldValueTooLong",
-            Reason::TooMany => "FieldValueTooMany",
-            Reason::TypeInvalid => "FieldValueTypeInvalid",
-        }
-    }
-}
 
 /// One fault, in one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +30,8 @@ pub struct Finding {
     pub help: Option<Cow<'static, str>>,
     /// The commands that the help contains, in its order.
     pub commands: Vec<Command>,
+    /// The change that removes the fault, if a program can make it.
+    pub fix: Option<Fix>,
 }
 
 impl Finding {
@@ -113,6 +69,18 @@ pub struct Findings {
     list: Vec<Finding>,
     /// The rules that found something.
     counts: Vec<Count>,
+}
+
+/// A finding that was added, unless there was no room for it.
+pub struct Reported<'f>(Option<&'f mut Finding>);
+
+impl Reported<'_> {
+    /// Says which change removes the fault.
+    pub fn fixed_by(self, fix: Fix) {
+        if let Some(finding) = self.0 {
+            finding.fix = Some(fix);
+        }
+    }
 }
 
 /// A state of a list, to which it can return.
@@ -197,16 +165,17 @@ impl Findings {
     }
 
     /// Adds a finding, or counts it if there is no room.
-    fn add(&mut self, finding: impl FnOnce(&'static Meta) -> Finding) {
+    fn add(&mut self, finding: impl FnOnce(&'static Meta) -> Finding) -> Reported<'_> {
         let (has_room, rule) = (self.has_room(), self.rule);
         let known = self.counts.iter().position(|count| std::ptr::eq(count.rule, rule));
         let index = known.unwrap_or_else(|| {
             self.counts.push(Count { rule, kept: 0, bytes: 0, left_out: 0 });
             self.counts.len() - 1
         });
-        let Some(count) = self.counts.get_mut(index) else { return };
+        let Some(count) = self.counts.get_mut(index) else { return Reported(None) };
         if !has_room {
-            return count.left_out += 1;
+            count.left_out += 1;
+            return Reported(None);
         }
         let mut finding = finding(rule);
         if let Cow::Owned(shorter) = shorten(&finding.message, MAX_MESSAGE) {
@@ -215,6 +184,7 @@ impl Findings {
         count.kept += 1;
         count.bytes += finding.message.len();
         self.list.push(finding);
+        Reported(self.list.last_mut())
     }
 
     /// Adds a finding in a rule's own words.
@@ -226,8 +196,8 @@ impl Findings {
         reason: Reason,
         message: impl Into<String>,
         help: impl Into<Help>,
-    ) {
-        self.report_at(path.to_field(), reason, message.into(), help);
+    ) -> Reported<'_> {
+        self.report_at(path.to_field(), reason, message.into(), help)
     }
 
     /// Like [`Findings::report`], at a field that is owned.
@@ -237,10 +207,10 @@ impl Findings {
         reason: Reason,
         message: String,
         help: impl Into<Help>,
-    ) {
+    ) -> Reported<'_> {
         let Help { text, commands } = help.into();
         let help = Some(text);
-        self.add(|rule| Finding { rule, field, reason, message, help, commands });
+        self.add(|rule| Finding { rule, field, reason, message, help, commands, fix: None })
     }
 
     /// `Required value` (`field.Required`).
@@ -332,7 +302,7 @@ impl Findings {
                 message.push_str(&detail);
             }
             let field = path.to_field();
-            Finding { rule, field, reason, message, help: None, commands: Vec::new() }
+            Finding { rule, field, reason, message, help: None, commands: Vec::new(), fix: None }
         });
     }
 }

@@ -36,12 +36,13 @@ pub(super) fn pin(
     found: &mut Findings,
 ) {
     if let Some(problem) = names::dns1123_subdomain(node).first() {
-        return found.report(
+        found.report(
             &ANNOTATIONS.key(NODE_ANNOTATION),
             Reason::Invalid,
             format!("{node:?} cannot be the name of a node: {problem}"),
             "write the name of a Node into the annotation",
         );
+        return;
     }
     if let Some(name) = spec.node_name.as_deref().filter(|name| !name.is_empty()) {
         if name != node {

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::{
     engine::verdict::{Downgrade, Judged},
     exit::Exit,
-    finding::{Command, Meta, Mode, Reason},
+    finding::{Command, Fix, Meta, Mode, Reason},
     manifests::id::ObjectId,
     object::marks,
     yaml::Mark,
@@ -47,6 +47,8 @@ pub(crate) struct Diagnostic {
     pub(crate) help: Option<String>,
     /// The commands that the help contains.
     pub(crate) commands: Vec<Command>,
+    /// The change that removes the fault, if a program can make it.
+    pub(crate) fix: Option<Fix>,
     /// Why it is less severe than its rule's mode.
     pub(crate) downgrade: Option<String>,
     /// How many findings of the run before it have the same rule, object and field.
@@ -86,6 +88,7 @@ impl Diagnostic {
             message: finding.message,
             help: finding.help.map(Into::into),
             commands: finding.commands,
+            fix: finding.fix,
             downgrade: downgrade.map(|downgrade| match downgrade {
                 Downgrade::Ratcheted => "not denied: the object had this fault already".to_owned(),
                 Downgrade::Exception(reason) => format!("exempted by the policy: {reason}"),

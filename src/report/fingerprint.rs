@@ -140,6 +140,7 @@ mod tests {
             message: String::new(),
             help: None,
             commands: Vec::new(),
+            fix: None,
             downgrade: None,
             occurrence: 0,
         }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::plan::{Change, get};
+use super::change::get;
 use crate::{
-    finding::Field,
+    finding::{Change, Field},
     yaml::{Kind, Mark, Node, Span, Value},
 };
 

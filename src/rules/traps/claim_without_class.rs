@@ -2,7 +2,7 @@
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::CLAIM_TEMPLATES},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::CLAIM_TEMPLATES},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject, storage::OLD_CLASS_ANNOTATION},
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -55,7 +55,8 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
                      the pods stay Pending until somebody creates the volumes by hand"
                 ),
                 "leave it out for the default class, or add a selector for volumes created by hand",
-            );
+            )
+    .fixed_by(Fix::use_default(&CLAIM_TEMPLATES.index(i).child("spec").child("storageClassName")));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Pods of a StatefulSet that disappear from the API before they have stopped.
 
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -38,11 +38,13 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
     if pod.and_then(|pod| pod.termination_grace_period_seconds) != Some(0) {
         return;
     }
-    found.report(
-        &POD_SPEC.child("terminationGracePeriodSeconds"),
-        Reason::Invalid,
-        "a deleted pod disappears from the API before its processes have stopped, so two pods \
+    found
+        .report(
+            &POD_SPEC.child("terminationGracePeriodSeconds"),
+            Reason::Invalid,
+            "a deleted pod disappears from the API before its processes have stopped, so two pods \
          may run with the same name and volumes",
-        "set the seconds that the process needs to stop; the default is 30",
-    );
+            "set the seconds that the process needs to stop; the default is 30",
+        )
+        .fixed_by(Fix::use_default(&POD_SPEC.child("terminationGracePeriodSeconds")));
 }

@@ -1,7 +1,7 @@
 //! No old revision to roll back to.
 
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -34,11 +34,13 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         Workload::StatefulSet(spec) => spec.revision_history_limit,
     };
     if limit == Some(0) {
-        found.report(
-            &SPEC.child("revisionHistoryLimit"),
-            Reason::Invalid,
-            "no old revision is kept, so `kubectl rollout undo` has nothing to roll back to",
-            "use 1 or more, or leave the field out for the default of 10",
-        );
+        found
+            .report(
+                &SPEC.child("revisionHistoryLimit"),
+                Reason::Invalid,
+                "no old revision is kept, so `kubectl rollout undo` has nothing to roll back to",
+                "use 1 or more, or leave the field out for the default of 10",
+            )
+            .fixed_by(Fix::use_default(&SPEC.child("revisionHistoryLimit")));
     }
 }

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Toleration;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::TOLERATIONS},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::TOLERATIONS},
     kubernetes::{cluster::Cluster, tolerations},
     object::Subject,
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -50,10 +50,16 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if list.iter().any(knows) {
         return;
     }
-    found.report(
-        &TOLERATIONS.index(i).child("key"),
-        Reason::Invalid,
-        format!("this brings no pod to control plane nodes that have the taint {NEW}"),
-        format!("tolerate {NEW} too"),
-    );
+    // One copy of equal ones is enough.
+    let old = list.iter().enumerate().filter(|(i, it)| {
+        it.key.as_deref() == Some(OLD) && !list.iter().take(*i).any(|other| other == *it)
+    });
+    found
+        .report(
+            &TOLERATIONS.index(i).child("key"),
+            Reason::Invalid,
+            format!("this brings no pod to control plane nodes that have the taint {NEW}"),
+            format!("tolerate {NEW} too"),
+        )
+        .fixed_by(Fix::copy(old.map(|(i, _)| TOLERATIONS.index(i)), NEW));
 }

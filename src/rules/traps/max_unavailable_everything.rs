@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
     object::{DaemonSetSpec, Subject, Workload},
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -50,12 +50,14 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
         Workload::StatefulSet(_) => None,
     };
     let Some(all) = all else { return };
-    found.report(
-        &ROLLING_UPDATE.child("maxUnavailable"),
-        Reason::Invalid,
-        format!("an update takes {all} down at once, and a bad template breaks all of them"),
-        "use a lower value, such as 1 or 10%",
-    );
+    found
+        .report(
+            &ROLLING_UPDATE.child("maxUnavailable"),
+            Reason::Invalid,
+            format!("an update takes {all} down at once, and a bad template breaks all of them"),
+            "use a lower value, such as 1 or 10%",
+        )
+        .fixed_by(Fix::use_default(&ROLLING_UPDATE.child("maxUnavailable")));
 }
 
 /// The pods that an update takes down at once, if these are all of them. A value other than 100%

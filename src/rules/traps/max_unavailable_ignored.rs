@@ -2,7 +2,7 @@
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
     object::{StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -42,14 +42,16 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut
     if at_once < 2 || cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) {
         return;
     }
-    found.report(
-        &ROLLING_UPDATE.child("maxUnavailable"),
-        Reason::Forbidden,
-        format!(
-            "it has no effect because the feature gate {} is off (Kubernetes {}): pods are \
+    found
+        .report(
+            &ROLLING_UPDATE.child("maxUnavailable"),
+            Reason::Forbidden,
+            format!(
+                "it has no effect because the feature gate {} is off (Kubernetes {}): pods are \
              updated one at a time, not {at_once}",
-            MAX_UNAVAILABLE_STATEFUL_SET, cluster.version,
-        ),
-        "leave it out, or enable the gate in kube-apiserver and kube-controller-manager",
-    );
+                MAX_UNAVAILABLE_STATEFUL_SET, cluster.version,
+            ),
+            "leave it out, or enable the gate in kube-apiserver and kube-controller-manager",
+        )
+        .fixed_by(Fix::remove(&ROLLING_UPDATE.child("maxUnavailable")));
 }

@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::UPDATE_STRATEGY},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::UPDATE_STRATEGY},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -50,5 +50,6 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
         Reason::Forbidden,
         "rollingUpdate is ignored with type OnDelete: a pod is replaced when somebody deletes it",
         "use type RollingUpdate, or leave rollingUpdate out",
-    );
+    )
+    .fixed_by(Fix::remove(&UPDATE_STRATEGY.child("rollingUpdate")));
 }

@@ -2,7 +2,7 @@
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -42,16 +42,20 @@ fn check(spec: &StatefulSetSpec, _subject: &Subject<'_>, _: &Cluster, found: &mu
     let pods =
         if replicas == 1 { "the only replica".into() } else { format!("all {replicas} replicas") };
     let last = replicas - 1;
-    found.report(
-        &ROLLING_UPDATE.child("partition"),
-        Reason::Invalid,
-        format!(
-            "partition {partition} covers {pods}, so a changed template reaches no pod and \
+    found
+        .report(
+            &ROLLING_UPDATE.child("partition"),
+            Reason::Invalid,
+            format!(
+                "partition {partition} covers {pods}, so a changed template reaches no pod and \
              `kubectl rollout status` still reports success"
-        ),
-        match last {
-            0 => "use partition 0, which updates it".to_owned(),
-            _ => format!("use 0 to update all pods, or up to {last} to update only the last ones"),
-        },
-    );
+            ),
+            match last {
+                0 => "use partition 0, which updates it".to_owned(),
+                _ => format!(
+                    "use 0 to update all pods, or up to {last} to update only the last ones"
+                ),
+            },
+        )
+        .fixed_by(Fix::use_default(&ROLLING_UPDATE.child("partition")));
 }

@@ -2,7 +2,7 @@
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -39,14 +39,16 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
         return;
     }
     let Some(claimed) = spec.template.spec.as_ref().and_then(read::host_port) else { return };
-    found.report(
-        &ROLLING_UPDATE.child("maxSurge"),
-        Reason::Invalid,
-        format!(
-            "container {:?} claims port {} of the node, which the old pod still holds, so the \
+    found
+        .report(
+            &ROLLING_UPDATE.child("maxSurge"),
+            Reason::Invalid,
+            format!(
+                "container {:?} claims port {} of the node, which the old pod still holds, so the \
              surge pod stays Pending and the rollout never ends",
-            claimed.container.name, claimed.number
-        ),
-        "use maxSurge 0 and maxUnavailable 1 or more",
-    );
+                claimed.container.name, claimed.number
+            ),
+            "use maxSurge 0 and maxUnavailable 1 or more",
+        )
+        .fixed_by(Fix::use_default(&ROLLING_UPDATE));
 }

@@ -7,7 +7,7 @@ use k8s_openapi::{
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::{cluster::Cluster, containers::is_sidecar},
     object::{DaemonSetSpec, Subject},
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -40,12 +40,14 @@ daemon_controller.go.",
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(pod) = spec.template.spec.as_ref().filter(|_| read::surges(spec)) else { return };
     let Some(shared) = listener(pod) else { return };
-    found.report(
-        &ROLLING_UPDATE.child("maxSurge"),
-        Reason::Invalid,
-        shared,
-        "use maxSurge 0 and maxUnavailable 1 or more",
-    );
+    found
+        .report(
+            &ROLLING_UPDATE.child("maxSurge"),
+            Reason::Invalid,
+            shared,
+            "use maxSurge 0 and maxUnavailable 1 or more",
+        )
+        .fixed_by(Fix::use_default(&ROLLING_UPDATE));
 }
 
 /// The message, if a container is probed on a port of the node that is not declared.

@@ -1,7 +1,7 @@
 //! Finalizers that every pod gets.
 
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::TEMPLATE},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::TEMPLATE},
     kubernetes::cluster::Cluster,
     object::Subject,
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -49,5 +49,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             finalizers.join(", ")
         ),
         "leave the finalizers out of the template",
-    );
+    )
+    .fixed_by(Fix::use_default(&TEMPLATE.child("metadata").child("finalizers")));
 }

@@ -2,7 +2,7 @@
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -53,23 +53,29 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     match &subject.object.workload {
         Workload::StatefulSet(set) => {
             if let Some(hostname) = hostname {
-                found.report(
-                    &POD_SPEC.child("hostname"),
-                    Reason::Forbidden,
-                    format!("hostname {hostname:?} is ignored: each pod gets its own name instead"),
-                    "leave hostname out",
-                );
+                found
+                    .report(
+                        &POD_SPEC.child("hostname"),
+                        Reason::Forbidden,
+                        format!(
+                            "hostname {hostname:?} is ignored: each pod gets its own name instead"
+                        ),
+                        "leave hostname out",
+                    )
+                    .fixed_by(Fix::remove(&POD_SPEC.child("hostname")));
             }
             let service = set.service_name.as_deref().unwrap_or_default();
             if let Some(subdomain) = subdomain.filter(|it| *it != service) {
-                found.report(
-                    &POD_SPEC.child("subdomain"),
-                    Reason::Forbidden,
-                    format!(
-                        "subdomain {subdomain:?} is ignored: each pod gets serviceName instead"
-                    ),
-                    "leave subdomain out, and name the Service in spec.serviceName",
-                );
+                found
+                    .report(
+                        &POD_SPEC.child("subdomain"),
+                        Reason::Forbidden,
+                        format!(
+                            "subdomain {subdomain:?} is ignored: each pod gets serviceName instead"
+                        ),
+                        "leave subdomain out, and name the Service in spec.serviceName",
+                    )
+                    .fixed_by(Fix::remove(&POD_SPEC.child("subdomain")));
             }
         }
         // With hostNetwork a pod has the node's hostname, whatever its spec contains.

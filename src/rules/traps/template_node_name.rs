@@ -2,7 +2,7 @@
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, resource::Kind},
     object::Subject,
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -50,10 +50,12 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
              them or not, and stay Pending if it is missing"
         ),
     };
-    found.report(
-        &POD_SPEC.child("nodeName"),
-        Reason::Forbidden,
-        message,
-        "leave nodeName out and choose nodes by nodeSelector or node affinity",
-    );
+    found
+        .report(
+            &POD_SPEC.child("nodeName"),
+            Reason::Forbidden,
+            message,
+            "leave nodeName out and choose nodes by nodeSelector or node affinity",
+        )
+        .fixed_by(Fix::use_default(&POD_SPEC.child("nodeName")));
 }

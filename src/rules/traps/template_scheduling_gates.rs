@@ -2,7 +2,7 @@
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::Subject,
     rules::trap::{Check, OpenKruise, Phase, Trap},
@@ -41,13 +41,15 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         return;
     }
     let names: Vec<_> = gates.iter().map(|gate| gate.name.as_str()).collect();
-    found.report(
-        &POD_SPEC.child("schedulingGates"),
-        Reason::Forbidden,
-        format!(
-            "no pod is scheduled until somebody removes {} from it, again for each new pod",
-            names.join(", ")
-        ),
-        "leave the gates out of the template, and let a webhook put them on pods",
-    );
+    found
+        .report(
+            &POD_SPEC.child("schedulingGates"),
+            Reason::Forbidden,
+            format!(
+                "no pod is scheduled until somebody removes {} from it, again for each new pod",
+                names.join(", ")
+            ),
+            "leave the gates out of the template, and let a webhook put them on pods",
+        )
+        .fixed_by(Fix::use_default(&POD_SPEC.child("schedulingGates")));
 }

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Toleration;
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::TOLERATIONS},
+    finding::{Findings, Fix, Meta, Mode, Reason, paths::TOLERATIONS},
     kubernetes::{
         cluster::Cluster,
         tolerations::{Index, covers},
@@ -54,11 +54,13 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     }
     for (i, j) in needless.into_iter().rev() {
         let what = if covers(&list[i], &list[j]) { "is the same" } else { "covers it" };
-        found.report(
-            &TOLERATIONS.index(i),
-            Reason::Duplicate,
-            format!("the toleration adds nothing: tolerations[{j}] {what}"),
-            "leave it out",
-        );
+        found
+            .report(
+                &TOLERATIONS.index(i),
+                Reason::Duplicate,
+                format!("the toleration adds nothing: tolerations[{j}] {what}"),
+                "leave it out",
+            )
+            .fixed_by(Fix::remove(&TOLERATIONS.index(i)));
     }
 }

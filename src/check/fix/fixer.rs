@@ -1,37 +1,38 @@
-//! Mends a text.
+//! Fixes a text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    change,
     edit::{self, Edit, Texts},
-    plan::{self, Change, Reach},
 };
 use crate::{
     check::judge::Judge,
-    finding::Field,
-    manifests::document::{DocumentObjects, Manifest},
+    finding::{Change, Field, Fix},
+    manifests::document::DocumentObjects,
     report::diagnostic::{Diagnostic, Severity},
     yaml,
 };
 
-/// Mends texts.
-pub(super) struct Mender<'j> {
+/// Fixes texts.
+pub(super) struct Fixer<'j> {
     judge: &'j Judge<'j>,
     is_named: bool,
-    reach: Reach,
+    /// Whether changes are made that are not safe.
+    with_unsafe: bool,
     /// The changes that did not do what they should, and are not tried again.
     refused: BTreeSet<Place>,
 }
 
-/// A text that was mended.
+/// A text that was fixed.
 #[derive(Debug, Default)]
-pub(super) struct Mended {
+pub(super) struct Fixed {
     pub(super) text: String,
-    /// How many findings were mended.
+    /// The number of findings that were fixed.
     pub(super) count: usize,
-    /// The rules that were mended by a change that is not safe.
+    /// The rules whose fixes are not safe.
     pub(super) not_safe: BTreeSet<&'static str>,
-    /// What could not be mended although such findings usually can, with lines.
+    /// What could not be fixed although such findings usually can, with lines.
     pub(super) left: Vec<String>,
 }
 
@@ -41,6 +42,7 @@ type Place = (usize, usize, &'static str, String);
 /// A change to try.
 struct Try {
     place: Place,
+    is_safe: bool,
     /// The path of the object in its document.
     at: Field,
     change: Change,
@@ -58,36 +60,36 @@ struct Read {
     left: Vec<String>,
 }
 
-impl<'j> Mender<'j> {
-    pub(super) const fn new(judge: &'j Judge<'j>, is_named: bool, reach: Reach) -> Self {
-        Mender { judge, is_named, reach, refused: BTreeSet::new() }
+impl<'j> Fixer<'j> {
+    pub(super) const fn new(judge: &'j Judge<'j>, is_named: bool, with_unsafe: bool) -> Self {
+        Fixer { judge, is_named, with_unsafe, refused: BTreeSet::new() }
     }
 
-    /// Mends what can be mended.
-    pub(super) fn mend(mut self, text: &str) -> Mended {
-        let mut mended = Mended { text: text.to_owned(), ..Mended::default() };
-        let mut read = self.read(&mended.text);
+    /// Makes all changes that do what they should.
+    pub(super) fn fix(mut self, text: &str) -> Fixed {
+        let mut fixed = Fixed { text: text.to_owned(), ..Fixed::default() };
+        let mut read = self.read(&fixed.text);
         while !read.tries.is_empty() {
             // All together, since most texts take all; and if that fails, the first alone.
             let tries = std::mem::take(&mut read.tries);
-            let tried = self.try_all(&mended.text, &read, &tries).map(|it| (it, tries.len()));
+            let tried = self.try_all(&fixed.text, &read, &tries).map(|it| (it, tries.len()));
             let tried = tried.or_else(|| {
                 let (first, _) = tries.split_at_checked(1)?;
-                self.try_all(&mended.text, &read, first).map(|it| (it, 1))
+                self.try_all(&fixed.text, &read, first).map(|it| (it, 1))
             });
             if let Some(((text, now), count)) = tried {
-                mended.text = text;
-                let rules = tries.iter().take(count).map(|it| it.place.2);
-                mended.not_safe.extend(rules.filter(|rule| !plan::is_safe(rule)));
-                mended.count += count;
+                fixed.text = text;
+                let not_safe = tries.iter().take(count).filter(|it| !it.is_safe);
+                fixed.not_safe.extend(not_safe.map(|it| it.place.2));
+                fixed.count += count;
                 read = now;
             } else {
                 self.refused.extend(tries.into_iter().take(1).map(|it| it.place));
-                read = self.read(&mended.text);
+                read = self.read(&fixed.text);
             }
         }
-        mended.left = read.left;
-        mended
+        fixed.left = read.left;
+        fixed
     }
 
     /// The text with these changes and what is in it, if they did what they should and no more.
@@ -98,7 +100,7 @@ impl<'j> Mender<'j> {
         let mut wanted = before.documents.clone();
         for Try { place, at, change, .. } in tries {
             let document = wanted.get_mut(place.0)?.as_mut().ok()?;
-            change.apply_to(document.pointer_mut(&at.pointer())?)?;
+            change::apply(change, document.pointer_mut(&at.pointer())?)?;
         }
         let is_more =
             |(key, count): (_, &usize)| *count > before.found.get(key).copied().unwrap_or(0);
@@ -113,7 +115,7 @@ impl<'j> Mender<'j> {
         is_good.then_some((text, after))
     }
 
-    /// Reads and judges a text, and looks for one change in each of its objects.
+    /// Reads and checks a text, and looks for one change in each of its objects.
     fn read(&self, text: &str) -> Read {
         let mut read = Read::default();
         let mut texts = None;
@@ -136,7 +138,8 @@ impl<'j> Mender<'j> {
                 for diagnostic in report.diagnostics {
                     let (rule, severity) = (diagnostic.rule.id, diagnostic.severity);
                     *read.found.entry((number, object_number, rule, severity)).or_default() += 1;
-                    let Some(change) = change(&diagnostic, manifest, self.reach) else { continue };
+                    let Some(fix) = self.fix_of(&diagnostic) else { continue };
+                    let (change, is_safe) = (change::in_object(fix, &manifest.node), fix.is_safe);
                     let place = (number, object_number, rule, diagnostic.field.clone());
                     let texts = texts.get_or_insert_with(|| {
                         yaml::spans(text).map(|spans| Texts::new(text, spans))
@@ -145,10 +148,11 @@ impl<'j> Mender<'j> {
                     match edits.filter(|_| !self.refused.contains(&place)) {
                         Some(edits) if !is_tried => {
                             is_tried = true;
-                            read.tries.push(Try { place, at: manifest.at.clone(), change, edits });
+                            let at = manifest.at.clone();
+                            read.tries.push(Try { place, is_safe, at, change, edits });
                         }
-                        // Whoever asks for a change that is not safe looks at what is shown.
-                        None if !plan::is_safe(rule) => {}
+                        // A change that is not safe is only shown, and what is not shown is plain.
+                        None if !is_safe => {}
                         Some(_) => {}
                         None => read.left.push(format!(
                             "{}: {rule} is left to you: the text shares what would have to change, or has \
@@ -161,11 +165,10 @@ impl<'j> Mender<'j> {
         }
         read
     }
-}
 
-/// The change that mends a finding, unless somebody has said that it is meant.
-fn change(diagnostic: &Diagnostic, manifest: &Manifest<'_>, reach: Reach) -> Option<Change> {
-    let is_meant = diagnostic.downgrade.is_some();
-    let change = || plan::plan(diagnostic.rule.id, &diagnostic.field, &manifest.node, reach);
-    (!is_meant).then(change).flatten()
+    /// The fix of a finding. Without one if the finding is exempted: then it is meant.
+    fn fix_of<'d>(&self, diagnostic: &'d Diagnostic) -> Option<&'d Fix> {
+        let fix = diagnostic.fix.as_ref().filter(|fix| fix.is_safe || self.with_unsafe);
+        fix.filter(|_| diagnostic.downgrade.is_none())
+    }
 }
