@@ -1,8 +1,8 @@
 //! Many objects in little memory, for the rules about several objects.
 //!
-//! An [`item::Item`] holds what those rules need to know about an object, in a few hundred bytes.
-//! The object itself can then be dropped. An [`Inventory`] finds items without looking at all of
-//! them, and a clone of it is a snapshot that costs next to nothing. A [`view::View`] is that of a
+//! An [`item::Item`] holds the data that those rules need about an object, in a few hundred bytes,
+//! so that the object itself can be dropped. An [`Inventory`] finds items without a full scan, and
+//! a clone of it is a snapshot that costs next to nothing. A [`view::View`] is the inventory of a
 //! running cluster.
 
 mod file;

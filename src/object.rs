@@ -1,8 +1,9 @@
 //! One object, read once and typed: metadata, spec, and the API server's defaults.
 //!
-//! Metadata borrows from the JSON. The spec consists of k8s-openapi's types and gets the defaults
-//! that the API server sets before validation. What is large and seldom needed is read only when a
-//! rule needs it: `managedFields`, the status, and the pod template of the old object of an UPDATE.
+//! The metadata borrows from the JSON. The spec consists of k8s-openapi's types and gets the
+//! defaults that the API server sets before validation. Large parts that are seldom needed are read
+//! only when a rule needs them: `managedFields`, the status, and the pod template of the old object
+//! of an UPDATE.
 
 mod decode;
 pub mod defaults;
@@ -49,19 +50,19 @@ pub enum Workload<T = PodTemplateSpec> {
 /// An object that has been read, with or without its pod template.
 #[derive(Debug)]
 pub struct Object<'a, T = PodTemplateSpec> {
-    /// Its resource.
+    /// The object's resource.
     pub resource: &'static Resource,
-    /// Its metadata.
+    /// The object's metadata.
     pub metadata: Metadata<'a>,
-    /// Its spec, with defaults.
+    /// The object's spec, with defaults.
     pub workload: Workload<T>,
     /// The additional fields of an OpenKruise set.
     pub kruise: Option<KruiseSpec>,
-    /// Its status.
+    /// The object's status.
     pub status: Unread<'a>,
 }
 
-/// The additional fields of an object, if its resource is one of OpenKruise's.
+/// Reads the additional fields of an object, if its resource is one of OpenKruise's.
 fn kruise(resource: &Resource, json: &str) -> Result<Option<KruiseSpec>, DecodeError> {
     if !resource.is_kruise() {
         return Ok(None);
@@ -74,12 +75,12 @@ impl<'a> Object<'a> {
     /// Reads an object that must be of this resource, and sets the defaults of its spec.
     ///
     /// # Errors
-    /// Returns an error if the JSON does not decode or is of another kind.
+    /// Returns an error if the JSON does not decode or has a different kind.
     pub fn parse(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
         Ok(Self::parse_as(resource, json)?.with_template_defaults())
     }
 
-    /// Sets the defaults of its template, the only ones that it lacks.
+    /// Sets the defaults of the template, the only ones that are missing.
     pub(crate) fn with_template_defaults(mut self) -> Self {
         defaults::template(self.template_mut());
         self
@@ -102,7 +103,7 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
         }
     }
 
-    /// A DaemonSet that has been read, with all defaults except those of its template.
+    /// Creates a DaemonSet that has been read, with all defaults except those of its template.
     pub(crate) fn of_daemon_set(
         resource: &'static Resource,
         raw: Raw<'a, Box<DaemonSetSpec<T>>>,
@@ -115,7 +116,7 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
         })
     }
 
-    /// The same for a StatefulSet.
+    /// Creates a StatefulSet that has been read, with all defaults except those of its template.
     pub(crate) fn of_stateful_set(
         resource: &'static Resource,
         raw: Raw<'a, Box<StatefulSetSpec<T>>>,
@@ -155,17 +156,17 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
 }
 
 impl<T> Object<'_, T> {
-    /// Its kind.
+    /// Returns the object's kind.
     pub const fn kind(&self) -> Kind {
         self.resource.kind
     }
 
-    /// Its name, or the prefix of the name that the API server will generate.
+    /// Returns the object's name, or the prefix of the name that the API server will generate.
     pub fn name(&self) -> &str {
         self.metadata.name()
     }
 
-    /// The spec, if the object is a StatefulSet.
+    /// Returns the spec, if the object is a StatefulSet.
     pub fn stateful_set(&self) -> Option<&StatefulSetSpec<T>> {
         match &self.workload {
             Workload::StatefulSet(spec) => Some(spec),
@@ -173,7 +174,7 @@ impl<T> Object<'_, T> {
         }
     }
 
-    /// The selector, if there is one.
+    /// Returns the selector, if there is one.
     pub fn selector(&self) -> Option<&LabelSelector> {
         match &self.workload {
             Workload::DaemonSet(spec) => spec.selector.as_ref(),
@@ -181,7 +182,7 @@ impl<T> Object<'_, T> {
         }
     }
 
-    /// The pod template.
+    /// Returns the pod template.
     pub fn template(&self) -> &T {
         match &self.workload {
             Workload::DaemonSet(spec) => &spec.template,
@@ -197,7 +198,7 @@ impl<T> Object<'_, T> {
     }
 }
 
-/// What rules look at: the object, the operation on it, and the old object.
+/// The subject of rules: the object, the operation on it, and the old object.
 #[derive(Debug)]
 pub struct Subject<'a> {
     /// Whether the operation is an UPDATE; if not, it is a CREATE.
@@ -206,20 +207,20 @@ pub struct Subject<'a> {
     pub object: Object<'a>,
     old: Option<Old<'a>>,
     storage: Option<&'a Storage>,
-    /// Whether a rule asked for the storage, and it was not known.
+    /// Whether a rule needed the storage, and it was not known.
     lacks_storage: Cell<bool>,
 }
 
 #[derive(Debug)]
 struct Old<'a> {
-    /// Its JSON; empty if it was read with the review.
+    /// The JSON of the old object; empty if it was read with the review.
     json: &'a str,
     parsed: OnceCell<Option<Object<'a, Unread<'a>>>>,
     template: OnceCell<Option<PodTemplateSpec>>,
 }
 
 impl<'a> Subject<'a> {
-    /// An object that is created.
+    /// Creates the subject for an object that is created.
     pub const fn create(object: Object<'a>) -> Self {
         Subject {
             is_update: false,
@@ -230,7 +231,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// An object that replaces an old one, which is given as JSON.
+    /// Creates the subject for an object that replaces an old one, which is given as JSON.
     pub const fn update(object: Object<'a>, old: &'a str) -> Self {
         let old = Old { json: old, parsed: OnceCell::new(), template: OnceCell::new() };
         Subject {
@@ -242,13 +243,14 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// An object that replaces an old one, which has been read except for its template.
+    /// Creates the subject for an object that replaces an old one, which has been read except for
+    /// its template.
     pub(crate) fn update_of(object: Object<'a>, old: Object<'a, Unread<'a>>) -> Self {
         let old = Old { json: "", parsed: OnceCell::from(Some(old)), template: OnceCell::new() };
         Subject { is_update: true, old: Some(old), ..Subject::create(object) }
     }
 
-    /// The same, beside these claims and volumes.
+    /// Adds the claims and volumes that are known.
     #[must_use]
     pub const fn beside(mut self, storage: &'a Storage) -> Self {
         self.storage = Some(storage);
@@ -271,19 +273,19 @@ impl<'a> Subject<'a> {
         self.storage
     }
 
-    /// Returns whether a rule would have had to know the claims and volumes beside the object.
+    /// Returns whether a rule needed to know claims and volumes that were not given.
     pub const fn lacks_storage(&self) -> bool {
         self.lacks_storage.get()
     }
 
-    /// The old object, without its pod template. `None` on CREATE, or if it cannot be read.
+    /// Returns the old object, without its pod template. `None` on CREATE, or if it cannot be read.
     pub fn old(&self) -> Option<&Object<'a, Unread<'a>>> {
         let old = self.old.as_ref()?;
         old.parsed.get_or_init(|| Object::parse_as(self.object.resource, old.json).ok()).as_ref()
     }
 
-    /// The old pod template. Reading it costs as much as reading the new object, so a rule should
-    /// check everything else first.
+    /// Returns the old pod template. Reading it costs as much as reading the new object, so a rule
+    /// should check everything else first.
     pub fn old_template(&self) -> Option<&PodTemplateSpec> {
         let unread = self.old()?.template();
         let read = || {
@@ -298,15 +300,15 @@ impl<'a> Subject<'a> {
     }
 
     /// Returns whether an UPDATE changes the pod template. Call this last: it has to read the old
-    /// one.
+    /// template.
     ///
     /// Kubernetes: `PrepareForUpdate`, `pkg/registry/apps/daemonset/strategy.go` and
     /// `pkg/registry/apps/statefulset/strategy.go`, which drops fields of disabled features and
-    /// then compares what the templates mean.
+    /// then compares the templates semantically.
     pub fn template_changes(&self, cluster: &Cluster) -> bool {
         let new = self.object.template();
         let Some(old) = self.old_template().filter(|old| *old != new) else { return false };
-        // An object that was never stored, such as a manifest, has all its fields yet.
+        // An object that was never stored, such as a manifest, still has all its fields.
         let is_stored = self.old().is_some_and(|old| old.metadata.uid.is_some());
         let old_spec = if is_stored { old.spec.as_ref() } else { None };
         let old = dropped::template(old, old_spec, cluster);
@@ -314,7 +316,8 @@ impl<'a> Subject<'a> {
         !semantic::equal_templates(&old, &new)
     }
 
-    /// The old object as the subject, for ratcheting: the same operation, without an old object.
+    /// Returns the old object as the subject, for ratcheting: the same operation, without an old
+    /// object.
     pub(crate) fn old_alone(&self) -> Option<Subject<'a>> {
         let (old, template) = (self.old()?, self.old_template()?);
         let template = template.clone();
@@ -339,8 +342,8 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Returns whether the object is being deleted. Its finalizers must then be removable, whatever
-    /// its faults.
+    /// Returns whether the object is being deleted. Clients must then be able to remove its
+    /// finalizers, whatever its faults.
     pub fn is_being_deleted(&self) -> bool {
         self.object.metadata.deletion_timestamp.is_some()
     }

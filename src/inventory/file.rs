@@ -1,4 +1,4 @@
-//! Where an object is filed in the indexes.
+//! The keys under which an object is filed in the indexes.
 
 use super::{
     index::{Index, Key, Selecting},
@@ -6,10 +6,10 @@ use super::{
     labels::{Bucket, Selector},
 };
 
-/// By how many labels of its nodes a claim of a port is filed.
+/// The maximum number of labels of its nodes by which a claim of a port is filed.
 pub(super) const MOST_PINS: usize = 8;
 
-/// Does something with every key of an object, except where its selector is filed.
+/// Calls `act` with every key of an object, except the keys of its selector.
 pub(super) fn keys(item: &Item, act: &mut dyn FnMut(Key<'_>)) {
     let (kind, namespace) = (item.kind, &*item.namespace);
     act(Key::Kind(kind));
@@ -44,21 +44,21 @@ pub(super) fn keys(item: &Item, act: &mut dyn FnMut(Key<'_>)) {
     }
 }
 
-/// The buckets in which to file a selector, so that the fewest objects look there.
+/// Returns the buckets in which to file a selector, so that the fewest objects look there.
 pub(super) fn rarest<'s>(
     index: &Index,
     namespace: &str,
     selector: &'s Selector,
 ) -> Vec<Bucket<'s>> {
     let count = |place: &Vec<Bucket<'_>>| {
-        // The bucket of the key is for the few that look there.
+        // Only a few objects look into the bucket of the key.
         let buckets = place.iter().filter(|bucket| !matches!(bucket, Bucket::Key(_)));
         buckets.map(|bucket| index.get(Key::Looking(namespace, *bucket)).len()).sum::<usize>()
     };
     selector.places().into_iter().min_by_key(count).unwrap_or_default()
 }
 
-/// The selector of an object that selects pods.
+/// Returns the selector of an object that selects pods.
 pub(super) fn selects(item: &Item) -> Option<(Selecting, &Selector)> {
     match &item.role {
         Role::Controller(controller) => {
@@ -69,7 +69,7 @@ pub(super) fn selects(item: &Item) -> Option<(Selecting, &Selector)> {
     }
 }
 
-/// The buckets in which a controller looks for others with which it may share pods.
+/// Returns the buckets in which a controller looks for others with which it may share pods.
 pub(super) fn looks_at(controller: &Controller) -> impl Iterator<Item = Bucket<'_>> {
     let selector = controller.selector.iter().flat_map(Selector::buckets);
     controller.labels.buckets().chain(selector)

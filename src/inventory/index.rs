@@ -1,7 +1,7 @@
-//! The indexes of an inventory: which objects to look at for a question.
+//! The indexes of an inventory, which find the objects that matter to a query.
 //!
-//! A key is a hash. Two keys may have the same one, so what an index gives are candidates, and
-//! whoever asks compares.
+//! A key is a hash. Two keys may have the same hash, so an index returns candidates, and the caller
+//! compares them.
 
 use std::{hash::BuildHasher as _, hash::RandomState, slice, sync::Arc};
 
@@ -11,7 +11,7 @@ use super::{
     shards::{Shards, grow_little},
 };
 
-/// What objects are filed under.
+/// The keys under which objects are filed.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) enum Key<'a> {
     /// Objects of a kind.
@@ -28,14 +28,14 @@ pub(super) enum Key<'a> {
     Looking(&'a str, Bucket<'a>),
     /// DaemonSets that claim a port of a protocol.
     Port(i32, &'a str),
-    /// Those whose nodes all have the same value of this label.
+    /// DaemonSets that claim the port and whose nodes all have the same value of this label.
     PortLabelled(i32, &'a str, &'a str),
-    /// Those whose nodes all have this label.
+    /// DaemonSets that claim the port and whose nodes all have this label.
     PortPin(i32, &'a str, &'a str, &'a str),
     /// Nodes with a label of this key, and with this label.
     NodeLabelled(&'a str),
     NodeLabel(&'a str, &'a str),
-    /// StorageClasses of claims that name none.
+    /// StorageClasses of claims that name no class.
     DefaultClass,
 }
 
@@ -48,20 +48,21 @@ pub(super) enum Selecting {
 
 /// Objects, by their keys.
 ///
-/// Most keys have one object. A table that can hold one or many takes half as much again.
+/// Most keys have one object. A table whose entries hold one object or many takes half as much
+/// memory again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     hasher: RandomState,
-    /// The object of a key that has one.
+    /// The object of a key with one object.
     single: Shards<u32>,
-    /// The objects of a key that has several, or had, sorted.
+    /// The objects of a key that has, or once had, several; sorted.
     several: Shards<Arc<Vec<u32>>>,
-    /// The ids in all lists.
+    /// The number of ids in all lists.
     listed: usize,
 }
 
 impl Index {
-    /// The objects under a key, in ascending order.
+    /// Returns the objects under a key, in ascending order.
     pub(super) fn get(&self, key: Key<'_>) -> &[u32] {
         self.of_hash(self.hasher.hash_one(key))
     }
@@ -95,7 +96,7 @@ impl Index {
 
     pub(super) fn remove(&mut self, key: Key<'_>, id: u32) {
         let hash = self.hasher.hash_one(key);
-        // A key that it does not have must not cost a copy.
+        // A missing key must not cost a copy.
         let known = self.of_hash(hash);
         let Ok(place) = known.binary_search(&id) else { return };
         let is_last = known.len() == 1;
@@ -110,7 +111,7 @@ impl Index {
         }
     }
 
-    /// About how many bytes it takes.
+    /// Returns the approximate number of bytes that the index takes.
     pub(super) fn bytes(&self) -> usize {
         self.single.bytes() + self.several.bytes() + self.listed * size_of::<u32>()
     }

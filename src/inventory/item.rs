@@ -1,4 +1,4 @@
-//! What the rules about several objects know about one object.
+//! The data of one object for the rules about several objects.
 
 use std::{fmt, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     kubernetes::{pod_security::Refusal, tolerations},
 };
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file.
@@ -30,32 +30,33 @@ pub struct Place {
     pub line: usize,
 }
 
-/// An object, reduced to what the rules about several objects need.
+/// An object, reduced to the data that the rules about several objects need.
 ///
-/// It has no uid: two objects of one kind, namespace and name cannot exist at the same time.
+/// An item has no uid: two objects of one kind, namespace and name cannot exist at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     pub(crate) kind: Kind,
-    /// Whether the object sets its namespace. If not, the namespace of whoever applies it counts.
+    /// Whether the object sets its namespace. If not, the namespace of the user who applies it
+    /// counts.
     pub(crate) sets_namespace: bool,
     /// Whether the API server generates the end of the name, so that each request creates a new
     /// object.
     pub(crate) is_generated: bool,
-    /// Whether it is being deleted. No rule holds such an object against another, as it will soon be
-    /// gone, or says that it is missing, as it is still there.
+    /// Whether the object is being deleted. No rule holds such an object against another, as it
+    /// will soon be gone, or reports it as missing, as it is still there.
     pub(crate) is_terminating: bool,
-    /// Empty for an object that is in no namespace.
+    /// The namespace; empty for a cluster-scoped object.
     pub(crate) namespace: Arc<str>,
     pub(crate) name: Box<str>,
     pub(crate) role: Role,
-    /// Where it is in its file, if it comes from a file.
+    /// The position in its file, if the object comes from a file.
     pub(crate) place: Option<Box<Place>>,
-    /// What it takes in an inventory.
+    /// The memory that the item takes in an inventory.
     pub(super) weight: Weight,
 }
 
-/// About how many bytes an object takes, without what it shares with objects that were there before.
-/// Two objects are the same whatever they take.
+/// The approximate number of bytes that an object takes, without the parts that it shares with
+/// earlier objects. Two objects are equal whatever they take.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weight(pub(super) u32);
 
@@ -65,14 +66,14 @@ impl PartialEq for Weight {
     }
 }
 
-/// What an object is to other objects.
+/// The role of an object for other objects.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Role {
-    /// One of which only the name matters.
+    /// An object of which only the name matters.
     Named,
     Budget(Box<Budget>),
     Controller(Controller),
-    /// The StorageClass of claims that name none.
+    /// The StorageClass of claims that name no class.
     DefaultClass,
     Namespace(PodSecurity),
     Node(Node),
@@ -82,14 +83,14 @@ pub(crate) enum Role {
 /// A controller of pods.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Controller {
-    /// Which pods it adopts. `None` if another controller owns it, if its selector is generated, or
-    /// if the API server refuses its selector.
+    /// The selector of the pods that it adopts. `None` if another controller owns it, if its
+    /// selector is generated, or if the API server rejects its selector.
     pub(crate) selector: Option<Selector>,
     /// The labels of its pods.
     pub(crate) labels: Labels,
     /// The ports of the node that the pods of a DaemonSet claim, if they claim any.
     pub(crate) ports: Option<Box<Ports>>,
-    /// More of a DaemonSet or StatefulSet that is judged.
+    /// More data of a DaemonSet or StatefulSet that is evaluated.
     pub(crate) judged: Option<Box<Judged>>,
 }
 
@@ -104,7 +105,7 @@ pub(crate) struct Ports {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Node {
     pub(crate) labels: Labels,
-    /// Those that keep pods away, and that do not pass by themselves.
+    /// The taints that keep pods away, and that do not pass without action.
     pub(crate) taints: Box<[Taint]>,
 }
 
@@ -112,7 +113,7 @@ pub(crate) struct Node {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Service {
     pub(crate) is_headless: bool,
-    /// Whether it is a name for something outside the cluster.
+    /// Whether the Service is a name for a host outside the cluster.
     pub(crate) is_external: bool,
     pub(crate) selector: Labels,
 }
@@ -120,15 +121,15 @@ pub(crate) struct Service {
 /// A PodDisruptionBudget.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Budget {
-    /// The pods that it protects; `None` if it protects none.
+    /// The pods that the budget protects; `None` if it protects none.
     pub(crate) selector: Option<Selector>,
     pub(crate) min_available: Option<IntOrString>,
     pub(crate) max_unavailable: Option<IntOrString>,
-    /// Whether a controller, such as an operator, owns it.
+    /// Whether a controller, such as an operator, owns the budget.
     pub(crate) is_owned: bool,
 }
 
-/// What a Namespace enforces of the Pod Security Standards: the values of its labels.
+/// The Pod Security Standards that a Namespace enforces: the values of its labels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PodSecurity {
     pub(crate) level: Option<Box<str>>,
@@ -136,27 +137,28 @@ pub(crate) struct PodSecurity {
 }
 
 impl Item {
-    /// Its kind.
+    /// Returns the kind.
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Its namespace; `default` if it does not set one, and empty if it cannot be in one.
+    /// Returns the namespace; `default` if the object does not set it, and empty for a
+    /// cluster-scoped kind.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The value of the annotation `setguard.io/ignore`.
+    /// Returns the value of the annotation `setguard.io/ignore`.
     pub fn ignore(&self) -> Option<&str> {
         self.judged()?.ignore.as_deref()
     }
 
-    /// The fields that findings can be about, always in the same order.
+    /// Returns the fields that findings can be about, always in the same order.
     pub fn fields(&self) -> Vec<Field> {
         let (Some(controller), Some(judged)) = (self.controller(), self.judged()) else {
             return Vec::new();
@@ -181,8 +183,7 @@ impl Item {
         fields
     }
 
-    /// The same, with what the Pod Security Standards refuse in its pods, for when the template will
-    /// be gone.
+    /// Adds what the Pod Security Standards refuse in the pods, for when the template will be gone.
     #[must_use]
     pub fn with_refusals(mut self, template: &PodTemplateSpec) -> Self {
         if let Role::Controller(Controller { judged: Some(judged), .. }) = &mut self.role {
@@ -191,7 +192,7 @@ impl Item {
         self
     }
 
-    /// Sets where it is in its file.
+    /// Sets the position in its file.
     pub fn set_place(&mut self, file: Arc<str>, line: usize) {
         self.place = Some(Box::new(Place { file, line }));
     }
@@ -203,7 +204,7 @@ impl Item {
         }
     }
 
-    /// Returns whether findings can be about it.
+    /// Returns whether findings can be about this item.
     pub fn is_judged(&self) -> bool {
         self.judged().is_some()
     }
@@ -233,17 +234,17 @@ impl Item {
         }
     }
 
-    /// Returns whether it has this kind, namespace and name.
+    /// Returns whether the item has this kind, namespace and name.
     pub(crate) fn is(&self, kind: Kind, namespace: &str, name: &str) -> bool {
         self.kind == kind && &*self.namespace == namespace && &*self.name == name
     }
 
-    /// Returns whether it is a DaemonSet or a StatefulSet.
+    /// Returns whether the item is a DaemonSet or a StatefulSet.
     pub(crate) const fn is_set(&self) -> bool {
         matches!(self.kind, Kind::DaemonSet | Kind::StatefulSet)
     }
 
-    /// About how many bytes it takes, without the labels.
+    /// Returns the approximate number of bytes that the item takes, without the labels.
     pub(crate) fn bytes(&self) -> usize {
         let role = match &self.role {
             Role::DefaultClass | Role::Named => 0,
@@ -255,11 +256,11 @@ impl Item {
             Role::Node(node) => node.labels.bytes() + node.taints.len() * (size_of::<Taint>() + 64),
             Role::Service(service) => service.selector.bytes(),
         };
-        // With the counts of its Arc.
+        // The allocation also has the counts of the Arc.
         size_of::<Item>() + 2 * ALLOCATION + self.name.len() + ALLOCATION + role
     }
 
-    /// Returns whether both are the same object, which is in the input twice.
+    /// Returns whether both items are one object, which is in the input twice.
     pub fn is_same(&self, other: &Item) -> bool {
         self.kind == other.kind
             && self.name == other.name
@@ -269,7 +270,7 @@ impl Item {
 }
 
 impl Node {
-    /// A node with these labels and taints.
+    /// Creates a node with these labels and taints.
     pub(crate) fn of(labels: Labels, mut taints: Vec<Taint>) -> Self {
         taints.retain(|taint| taint.effect != "PreferNoSchedule" && !passes(&taint.key));
         for taint in &mut taints {
@@ -278,7 +279,7 @@ impl Node {
         Node { labels, taints: taints.into() }
     }
 
-    /// The first taint that none of these tolerations tolerates.
+    /// Returns the first taint that none of these tolerations tolerates.
     pub(crate) fn taint_against(&self, tolerations: &[Toleration]) -> Option<&Taint> {
         let is_tolerated =
             |taint: &Taint| tolerations.iter().any(|it| tolerations::tolerates_taint(it, taint));
@@ -287,7 +288,7 @@ impl Node {
 }
 
 /// Returns whether a taint with this key comes and goes with a condition of the node, while the
-/// node starts or before it is removed. Daemon pods tolerate most of these by themselves.
+/// node starts or before it is removed. Daemon pods tolerate most of these taints automatically.
 fn passes(key: &str) -> bool {
     const PREFIXES: [&str; 4] = [
         "node.kubernetes.io/",
@@ -299,7 +300,7 @@ fn passes(key: &str) -> bool {
 }
 
 impl Controller {
-    /// The ports of the node that its pods claim.
+    /// Returns the ports of the node that its pods claim.
     pub(crate) fn claims(&self) -> &[Claim] {
         self.ports.as_ref().map_or(&[], |ports| &ports.claims)
     }

@@ -1,4 +1,4 @@
-//! What rules need of a DaemonSet or StatefulSet only if the findings are to be about it.
+//! The data of a DaemonSet or StatefulSet that rules need only to report findings about it.
 
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration};
 use memchr::memmem;
@@ -12,30 +12,30 @@ use crate::{
     },
 };
 
-/// What rules need of a DaemonSet or StatefulSet only if the findings are to be about it.
+/// The data of a DaemonSet or StatefulSet that rules need only to report findings about it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Judged {
-    /// The value of the annotation that exempts it from warnings.
+    /// The value of the annotation that exempts the set from warnings.
     pub(crate) ignore: Option<Box<str>>,
     /// The number of pods of a StatefulSet.
     pub(crate) replicas: i32,
     /// The Service of a StatefulSet; never empty.
     pub(crate) service_name: Option<Box<str>>,
-    /// Whether the pods of a StatefulSet are told of their DNS names, as far as the template shows.
+    /// Whether the template shows that the pods of a StatefulSet know their DNS names.
     pub(crate) uses_names: bool,
-    /// Never empty.
+    /// The ServiceAccount of the pods; never empty.
     pub(crate) service_account: Option<Box<str>>,
-    /// Never empty.
+    /// The PriorityClass of the pods; never empty.
     pub(crate) priority_class: Option<Box<str>>,
     /// The storage classes that claim templates name, each with the index of the template.
     pub(crate) storage_classes: Box<[(usize, Box<str>)]>,
     /// The claim templates whose claims get the default class.
     pub(crate) default_classes: Box<[usize]>,
-    /// What the Pod Security Standards refuse in the pods; only if the template will be gone.
+    /// The violations of the Pod Security Standards in the pods; only if the template will be gone.
     pub(crate) refusals: Box<[Refusal]>,
-    /// What the pods of a DaemonSet tolerate.
+    /// The tolerations of a DaemonSet's pods.
     pub(crate) tolerations: Box<[Toleration]>,
-    /// The nodes on which the pods may run, if not on all, and the field that says so.
+    /// The nodes on which the pods may run, unless all, and the field that restricts them.
     pub(crate) nodes: Option<(&'static str, Nodes)>,
 }
 
@@ -87,7 +87,7 @@ impl Judged {
         }
     }
 
-    /// The field of a claim template that names its storage class.
+    /// Returns the field of a claim template that names its storage class.
     pub(crate) fn storage_class_field(template: usize) -> Field {
         CLAIM_TEMPLATES.index(template).child("spec").child("storageClassName").to_field()
     }

@@ -1,4 +1,4 @@
-//! The kinds of objects that rules about several objects look at.
+//! The kinds of objects that the rules about several objects need.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ impl Kind {
         Kind::StorageClass,
     ];
 
-    /// The name as in the field `kind`.
+    /// Returns the name as in the field `kind`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Kind::DaemonSet => "DaemonSet",
@@ -70,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// The `apiVersion` of its objects. OpenKruise's sets have another one too.
+    /// Returns the `apiVersion` of its objects. OpenKruise's sets have a different one.
     pub const fn api_version(self) -> &'static str {
         match self {
             Kind::DaemonSet | Kind::Deployment | Kind::ReplicaSet | Kind::StatefulSet => "apps/v1",
@@ -86,13 +86,14 @@ impl Kind {
         }
     }
 
-    /// The kind of an object, if rules need objects of this kind. OpenKruise's are not included.
+    /// Returns the kind of an object, if rules need objects of this kind. OpenKruise's kinds are
+    /// not included.
     pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
         let is_it = |it: &Kind| it.as_str() == kind && it.api_version() == api_version;
         Kind::ALL.into_iter().find(is_it)
     }
 
-    /// Returns whether its objects are in namespaces.
+    /// Returns whether the kind is namespaced.
     pub const fn is_namespaced(self) -> bool {
         !matches!(self, Kind::Namespace | Kind::Node | Kind::PriorityClass | Kind::StorageClass)
     }

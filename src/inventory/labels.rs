@@ -1,5 +1,5 @@
-//! Compact labels and selectors: what a selector requires of each key, and whether one set of
-//! labels can meet two selectors.
+//! Compact labels and selectors: the requirements of a selector for each key, and whether one set
+//! of labels can meet two selectors.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
@@ -10,51 +10,51 @@ use crate::kubernetes::{
     selector,
 };
 
-/// A label: its key, [`SEPARATOR`] and its value. One text takes half the memory of two, and sorts
-/// in the same order.
+/// A label: its key, [`SEPARATOR`] and its value. One text takes half the memory of two, and has
+/// the same sort order.
 pub(crate) type Label = Arc<str>;
 
-/// No key of a label has this character.
+/// A character that no key of a label has.
 const SEPARATOR: char = '\0';
 
-/// About how many bytes the allocator adds to an allocation.
+/// The approximate number of bytes that the allocator adds to an allocation.
 pub(crate) const ALLOCATION: usize = 16;
 
-/// The key and the value of a label.
+/// Returns the key and the value of a label.
 pub(crate) fn split(label: &str) -> (&str, &str) {
     label.split_once(SEPARATOR).unwrap_or((label, ""))
 }
 
-/// Labels, sorted by key. Many objects have the same ones, and share them.
+/// Labels, sorted by key. Objects with equal labels share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Labels(Box<[Label]>);
 
 impl Labels {
-    /// Compact copies of labels.
+    /// Creates compact copies of labels.
     pub(crate) fn of(labels: Option<&BTreeMap<String, String>>) -> Self {
         let pairs = labels.into_iter().flatten();
         pairs.map(|(key, value)| (key.as_str(), value.as_str())).collect()
     }
 
-    /// The value of a label.
+    /// Returns the value of a label.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
         let i = self.0.binary_search_by(|own| split(own).0.cmp(key)).ok()?;
         self.0.get(i).map(|label| split(label).1)
     }
 
-    /// All labels, sorted by key.
+    /// Returns all labels, sorted by key.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|label| split(label))
     }
 
-    /// Where to look for selectors that may match them.
+    /// Returns the buckets of selectors that may match the labels.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = Bucket<'_>> {
         let of = |(key, value)| [Bucket::Value(key, value), Bucket::AnyValue(key)];
         self.iter().flat_map(of).chain([Bucket::Rest])
     }
 
-    /// Replaces each label by the same one of another object, if `same` finds one. Returns about
-    /// how many bytes the others take.
+    /// Replaces each label by an equal label of another object, if `same` finds one. Returns the
+    /// approximate number of bytes that the remaining labels take.
     pub(crate) fn share(&mut self, same: &dyn Fn(&str) -> Option<Label>) -> usize {
         let mut bytes = 0;
         for label in &mut self.0 {
@@ -66,19 +66,19 @@ impl Labels {
         bytes
     }
 
-    /// The label that is equal to this one.
+    /// Returns the label that is equal to this one.
     pub(crate) fn same(&self, label: &str) -> Option<&Label> {
         let i = self.0.binary_search_by(|own| (**own).cmp(label)).ok()?;
         self.0.get(i)
     }
 
-    /// About how many bytes the list takes, without the labels.
+    /// Returns the approximate number of bytes that the list takes, without the labels.
     pub(crate) fn bytes(&self) -> usize {
         self.0.len() * size_of::<Label>() + ALLOCATION
     }
 }
 
-/// From labels that are sorted by key.
+/// Labels in the order of their keys.
 impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Labels {
     fn from_iter<T: IntoIterator<Item = (K, V)>>(labels: T) -> Self {
         let label = |(key, value): (K, V)| {
@@ -97,7 +97,7 @@ impl fmt::Display for Labels {
     }
 }
 
-/// A place where selectors are filed, and where others look for them.
+/// A place where selectors are filed, and where objects look for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Bucket<'a> {
     /// Selectors that require this value of this key.
@@ -110,16 +110,16 @@ pub(crate) enum Bucket<'a> {
     Rest,
 }
 
-/// What a selector requires of one key, with all its requirements combined.
+/// The requirements of a selector for one key, combined.
 pub(crate) type Need = Allowed<Box<str>>;
 
-/// A value that meets a need; `None` if the label can be left out.
+/// Returns a value that meets a need; `None` if the label can be left out.
 fn example(need: &Need) -> Option<Box<str>> {
     match need {
         Need::OneOf(values) => values.first().cloned(),
         Need::Present { not, .. } => {
             let numbered = (1..).map(|i| format!("any-{i}").into());
-            // Only a finite number of values is excluded, so this ends.
+            // Only a finite number of values is excluded, so the search ends.
             std::iter::once("any".into()).chain(numbered).find(|value| !not.contains(value))
         }
         Need::NotIn(_) | Need::Absent | Need::Nothing => None,
@@ -129,20 +129,20 @@ fn example(need: &Need) -> Option<Box<str>> {
 /// A selector that some labels meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Selector {
-    /// It requires these labels. Nearly all selectors do.
+    /// The selector requires these labels. Nearly all selectors have this form.
     Labels(Labels),
-    /// What it requires of each key, sorted by key.
+    /// The requirements for each key, sorted by key.
     Needs(Box<[(Box<str>, Need)]>),
 }
 
 impl Selector {
-    /// What a label selector requires. `None` if the API server refuses it, if it is empty, or if
-    /// it contradicts itself.
+    /// Returns the requirements of a label selector. `None` if the API server rejects it, if it is
+    /// empty, or if it contradicts itself.
     pub(crate) fn of(selector: &LabelSelector) -> Option<Self> {
         if selector::is_empty(selector) { None } else { Selector::of_any(selector) }
     }
 
-    /// The same, but an empty selector matches everything.
+    /// Works like [`of`](Self::of), but an empty selector matches everything.
     pub(crate) fn of_any(selector: &LabelSelector) -> Option<Self> {
         if !selector::parses(selector) {
             return None;
@@ -173,7 +173,7 @@ impl Selector {
         needs.collect::<Option<_>>().map(Selector::Needs)
     }
 
-    /// Returns whether labels meet it.
+    /// Returns whether labels match the selector.
     pub(crate) fn matches(&self, labels: &Labels) -> bool {
         match self {
             Selector::Labels(wanted) => {
@@ -186,7 +186,7 @@ impl Selector {
         }
     }
 
-    /// Labels that meet both selectors; `None` if there are none.
+    /// Returns labels that match both selectors; `None` if there are none.
     pub(crate) fn common(&self, other: &Selector) -> Option<Labels> {
         let mut labels: BTreeMap<Box<str>, Box<str>> = BTreeMap::new();
         for (key, need) in self.needs() {
@@ -210,7 +210,7 @@ impl Selector {
         self.len() <= other.len() && self.needs().all(|(key, _)| other.has(key))
     }
 
-    /// What it requires of each key.
+    /// Returns the requirement for each key.
     pub(crate) fn needs(&self) -> Box<dyn Iterator<Item = (&str, Cow<'_, Need>)> + '_> {
         match self {
             Selector::Labels(labels) => {
@@ -246,8 +246,8 @@ impl Selector {
         }
     }
 
-    /// The places where it can be filed, of which any one is enough: whoever has pods that it
-    /// matches, or may share pods with it, looks there.
+    /// Returns the places where the selector can be filed, of which any one is enough: every object
+    /// whose pods the selector matches, or may share, looks there.
     pub(crate) fn places(&self) -> Vec<Vec<Bucket<'_>>> {
         let places: Vec<_> = match self {
             Selector::Labels(labels) => {
@@ -261,7 +261,8 @@ impl Selector {
         if places.is_empty() { vec![vec![Bucket::Rest]] } else { places }
     }
 
-    /// Where to look for selectors with which it may share pods, beside [`Labels::buckets`].
+    /// Returns the buckets of selectors with which this one may share pods, in addition to
+    /// [`Labels::buckets`].
     pub(crate) fn buckets(&self) -> Vec<Bucket<'_>> {
         match self {
             Selector::Labels(labels) => {
@@ -283,7 +284,7 @@ impl Selector {
         }
     }
 
-    /// See [`Labels::share`].
+    /// Shares labels; see [`Labels::share`].
     pub(crate) fn share(&mut self, same: &dyn Fn(&str) -> Option<Label>) -> usize {
         match self {
             Selector::Labels(labels) => labels.share(same),
@@ -291,7 +292,8 @@ impl Selector {
         }
     }
 
-    /// About how many bytes it takes, beside itself and the labels.
+    /// Returns the approximate number of bytes that the selector takes, in addition to itself and
+    /// the labels.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Selector::Labels(labels) => labels.bytes(),
@@ -300,7 +302,8 @@ impl Selector {
     }
 }
 
-/// Where a selector can be filed for this need; `None` if it requires no value.
+/// Returns the buckets in which a selector can be filed for this need; `None` if it requires no
+/// value.
 fn place_of<'a>(key: &'a str, need: &'a Need) -> Option<Vec<Bucket<'a>>> {
     match need {
         Need::OneOf(list) => {
@@ -325,7 +328,7 @@ mod tests {
 
     const KEYS: [&str; 2] = ["a", "b"];
     const WRITTEN: [&str; 3] = ["x", "y", "any"];
-    /// What a label can be: absent, as written in some selector, or anything else.
+    /// The values that a label can have: absent, as written in some selector, or any other.
     const VALUES: [Option<&str>; 5] = [None, Some("x"), Some("y"), Some("any"), Some("other")];
 
     fn expression() -> impl Strategy<Value = Value> {

@@ -12,7 +12,7 @@ use crate::{
     kubernetes::{containers::is_sidecar, node_selector},
 };
 
-/// The address that means all addresses of a node. It is also the default.
+/// The address that means all addresses of a node, which is also the default.
 ///
 /// Kubernetes: `DefaultBindAllHostIP`, kube-scheduler framework/types.go.
 const ALL: &str = "0.0.0.0";
@@ -22,7 +22,7 @@ const ALL: &str = "0.0.0.0";
 pub(crate) struct Claim {
     pub(crate) port: i32,
     pub(crate) protocol: Box<str>,
-    /// `None` for all addresses.
+    /// The address; `None` for all addresses.
     ip: Option<Box<str>>,
     list: &'static str,
     container: usize,
@@ -31,8 +31,8 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// All claims of a running pod. With `hostNetwork` every declared port is one. Init containers
-    /// have ended by then, unless they are sidecars.
+    /// Returns all claims of a running pod. With `hostNetwork` every declared port is a claim. Init
+    /// containers have ended by then, unless they are sidecars.
     ///
     /// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
     /// pkg/apis/core/v1/defaults.go.
@@ -45,7 +45,8 @@ impl Claim {
         Claim::of(pod.host_network == Some(true), sidecars.chain(others))
     }
 
-    /// The claims of the ports of containers, each given with its list and its place in that.
+    /// Returns the claims of the ports of containers, each given with its list and its index in the
+    /// list.
     pub(crate) fn of<'a>(
         host_network: bool,
         containers: impl Iterator<Item = (&'static str, usize, &'a Option<Vec<ContainerPort>>)>,
@@ -86,7 +87,7 @@ impl Claim {
         }
     }
 
-    /// Returns whether one node cannot provide both.
+    /// Returns whether one node cannot provide both claims.
     ///
     /// Kubernetes: `HostPortInfo.CheckConflict`, kube-scheduler framework/types.go.
     #[cfg(test)]
@@ -105,11 +106,12 @@ impl Claim {
     }
 }
 
-/// The claims of a pod, by their ports, so that those of another one are not compared with all.
+/// The claims of a pod by port, so that the claims of another pod are compared only with those of
+/// the same port.
 #[derive(Debug)]
 pub(crate) struct Claimed<'a>(HashMap<(i32, &'a str), Port<'a>>);
 
-/// The first claim of a port, and the addresses of all; `None` for all addresses.
+/// The first claim of a port, and the addresses of all its claims; `None` for all addresses.
 type Port<'a> = (&'a Claim, HashSet<Option<&'a str>>);
 
 impl<'a> Claimed<'a> {
@@ -123,7 +125,7 @@ impl<'a> Claimed<'a> {
         Claimed(ports)
     }
 
-    /// For each port its first claim.
+    /// Returns the first claim of each port.
     pub(crate) fn ports(&self) -> impl Iterator<Item = &'a Claim> {
         self.0.values().map(|(first, _)| *first)
     }
@@ -182,7 +184,7 @@ impl Nodes {
             self.terms = Some(vec![only()]);
             return;
         };
-        // An empty term selects no node, and would select this one if it got a requirement.
+        // An empty term selects no node, and would select this node if it got a requirement.
         terms.retain(|term| *term != NodeSelectorTerm::default());
         for term in terms {
             term.match_fields.get_or_insert_default().push(field.clone());
@@ -190,7 +192,7 @@ impl Nodes {
     }
 
     /// If there is only one term, copies its `In` requirements with one value into the selector.
-    /// Two pools of nodes can then be told apart quickly.
+    /// Two pools of nodes can then be distinguished quickly.
     fn copy_single_values(&mut self) {
         let Some([term]) = self.terms.as_deref() else { return };
         let expressions = term.match_expressions.iter().flatten();
@@ -202,19 +204,19 @@ impl Nodes {
         }
     }
 
-    /// The sets of which it is the union.
+    /// Returns the sets of which this set is the union.
     pub(crate) fn alternatives(&self) -> impl Iterator<Item = Alternative<'_>> {
         let terms = self.terms.iter().flatten().map(Some);
         let all = self.terms.is_none().then_some(None);
         terms.chain(all).map(|term| Alternative { selector: &self.selector, term })
     }
 
-    /// The labels that all of them have, each with its only value.
+    /// Returns the labels that all nodes of the set have, each with its only value.
     pub(crate) fn pins(&self) -> impl Iterator<Item = (&str, &str)> {
         self.selector.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// The value of a label, if all of them have the same.
+    /// Returns the value of a label, if all nodes of the set have the same value.
     pub(crate) fn pin(&self, key: &str) -> Option<&str> {
         self.selector.get(key).map(String::as_str)
     }
@@ -261,7 +263,7 @@ impl<'a> Alternative<'a> {
             && self.term.is_none_or(meets)
     }
 
-    /// What nodes must have.
+    /// Returns the requirements for the nodes.
     pub(crate) fn requirements(&self) -> impl Iterator<Item = Wanted<'a>> {
         let labels = self.selector.iter().map(|(key, value)| Wanted::OneOf(key, vec![value]));
         let expressions = self.term.and_then(|term| term.match_expressions.as_deref());
@@ -281,7 +283,7 @@ impl<'a> Alternative<'a> {
     }
 }
 
-/// A term with the requirements of both terms.
+/// Returns a term with the requirements of both terms.
 fn both(one: &NodeSelectorTerm, other: &NodeSelectorTerm) -> NodeSelectorTerm {
     let mut both = one.clone();
     let expressions = other.match_expressions.iter().flatten().cloned();

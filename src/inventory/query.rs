@@ -1,4 +1,4 @@
-//! Questions that the indexes answer.
+//! The queries that the indexes answer.
 
 use super::{
     file::{MOST_PINS, looks_at, rarest},
@@ -10,12 +10,12 @@ use super::{
     store::Inventory,
 };
 
-/// With how many nodes the nodes of one object are compared.
+/// The maximum number of nodes that are compared with the nodes of one object.
 const MOST_COMPARED: usize = 50_000;
 
 impl Inventory {
-    /// The ids of controllers that may share pods with this one, with some others. Each list is in
-    /// ascending order.
+    /// Returns the ids of controllers that may share pods with this one, and possibly others. Each
+    /// list is in ascending order.
     pub(crate) fn near(&self, item: &Item, controller: &Controller) -> Vec<&[u32]> {
         let Some(selector) = &controller.selector else { return Vec::new() };
         let namespace = &*item.namespace;
@@ -26,8 +26,8 @@ impl Inventory {
         filed.chain(looking).filter(|list| !list.is_empty()).collect()
     }
 
-    /// The PodDisruptionBudgets of a namespace that may select pods with these labels, with some
-    /// others.
+    /// Returns the PodDisruptionBudgets of a namespace that may select pods with these labels, and
+    /// possibly others.
     pub(crate) fn budgets(&self, namespace: &str, labels: &Labels) -> impl Iterator<Item = &Item> {
         let ids = labels.buckets().flat_map(move |bucket| {
             self.index.get(Key::Filed(Selecting::Budgets, namespace, bucket)).iter().copied()
@@ -38,7 +38,7 @@ impl Inventory {
         ids.into_iter().filter_map(|id| self.item(id))
     }
 
-    /// The controllers of a namespace whose pods a selector matches.
+    /// Returns the controllers of a namespace whose pods a selector matches.
     pub(crate) fn selected_by<'a>(
         &'a self,
         namespace: &'a str,
@@ -52,8 +52,8 @@ impl Inventory {
         })
     }
 
-    /// Returns whether any Node is one of these and is accepted. Also if that would take too long
-    /// to find out.
+    /// Returns whether any Node is one of these and is accepted, or whether the search would take
+    /// too long.
     pub(crate) fn has_node<'a>(
         &'a self,
         nodes: &Nodes,
@@ -61,7 +61,7 @@ impl Inventory {
     ) -> bool {
         let mut left = MOST_COMPARED;
         nodes.alternatives().any(|alternative| {
-            // It is enough to look at the nodes that meet the requirement that the fewest meet.
+            // The nodes that meet the rarest requirement are sufficient candidates.
             let lists = alternative.requirements().map(|wanted| self.candidates(&wanted));
             let count = |lists: &Vec<&[u32]>| lists.iter().map(|list| list.len()).sum::<usize>();
             let fewest = lists.min_by_key(count);
@@ -85,7 +85,7 @@ impl Inventory {
         ids.any(|id| self.item(*id).is_some_and(|item| item.role == Role::DefaultClass))
     }
 
-    /// The ids of the Nodes that may meet a requirement.
+    /// Returns the ids of the Nodes that may meet a requirement.
     fn candidates(&self, wanted: &Wanted<'_>) -> Vec<&[u32]> {
         match wanted {
             Wanted::Name(name) => vec![self.index.get(Key::Object(Kind::Node, "", name))],
@@ -96,8 +96,8 @@ impl Inventory {
         }
     }
 
-    /// The ids of the DaemonSets that may claim this port of one of these nodes, with some others:
-    /// two lists in ascending order.
+    /// Returns the ids of the DaemonSets that may claim this port of one of these nodes, and
+    /// possibly others: two lists in ascending order.
     pub(crate) fn claimants<'a>(
         &'a self,
         claim: &'a Claim,
@@ -107,7 +107,7 @@ impl Inventory {
         let all = self.index.get(Key::Port(port, protocol));
         let key = |key: &str| self.index.get(Key::PortLabelled(port, protocol, key));
         let pin = |key: &str, value: &str| self.index.get(Key::PortPin(port, protocol, key, value));
-        // Those without the label are compared too.
+        // DaemonSets without the label are compared too.
         let cost = |(own, value): &(&str, &str)| {
             pin(own, value).len() + all.len().saturating_sub(key(own).len())
         };

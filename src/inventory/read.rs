@@ -17,21 +17,22 @@ use super::{
 use crate::object::{Object, Workload, namespace_or_default};
 
 impl Item {
-    /// A DaemonSet or StatefulSet that is judged.
+    /// Creates the item of a DaemonSet or StatefulSet that is evaluated.
     pub fn of(object: &Object<'_>) -> Item {
         self::object(object)
     }
 
-    /// An object, from JSON with an `apiVersion` and a `kind`; `None` if no rule needs it, or if it
-    /// cannot be read.
+    /// Reads an object from JSON with an `apiVersion` and a `kind`; `None` if no rule needs it, or
+    /// if it cannot be read.
     pub fn of_json(json: &str) -> Option<Item> {
         let Head { api_version, kind } = serde_json::from_str(json).ok()?;
         Item::read(Kind::of(&api_version, &kind)?, json)
     }
 
-    /// An object of this kind, from JSON; `None` if it cannot be read.
+    /// Reads an object of this kind from JSON; `None` if it cannot be read.
     ///
-    /// Of a DaemonSet and a StatefulSet it has what rules need if another object is judged.
+    /// The item of a DaemonSet or StatefulSet has only the data that rules need to evaluate another
+    /// object.
     pub fn read(kind: Kind, json: &str) -> Option<Item> {
         let (metadata, role) = shapes::read(kind, json)?;
         Some(item(kind, metadata, role))
@@ -51,7 +52,7 @@ struct Head {
     kind: String,
 }
 
-/// An object from its parts.
+/// Creates an item from its parts.
 fn item(kind: Kind, metadata: Metadata, role: Role) -> Item {
     let set = metadata.namespace.filter(|namespace| !namespace.is_empty());
     let namespace = if kind.is_namespaced() { namespace_or_default(set.as_deref()) } else { "" };
@@ -69,7 +70,7 @@ fn item(kind: Kind, metadata: Metadata, role: Role) -> Item {
     }
 }
 
-/// A DaemonSet or StatefulSet that is judged.
+/// Creates the item of a DaemonSet or StatefulSet that is evaluated.
 fn object(object: &Object<'_>) -> Item {
     let metadata = &object.metadata;
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
@@ -102,8 +103,8 @@ fn object(object: &Object<'_>) -> Item {
 }
 
 impl Controller {
-    /// A controller. Drops a selector that does not match the template's labels, because the API
-    /// server refuses it.
+    /// Creates a controller. A selector that does not match the template's labels is dropped,
+    /// because the API server rejects it.
     fn of(selector: Option<Selector>, labels: Labels) -> Self {
         let selector = selector.filter(|selector| selector.matches(&labels));
         Controller { selector, labels, ..Controller::default() }
@@ -123,7 +124,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::kubernetes::resource::Resource;
 
-    /// The item of an object of any kind.
+    /// Reads an object of any kind.
     pub(crate) fn item(object: &Value) -> Item {
         let text = object.to_string();
         let kind = object["kind"].as_str().unwrap();

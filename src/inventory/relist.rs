@@ -1,15 +1,15 @@
-//! Objects that are listed again: what the new list no longer has is removed at its end.
+//! Relists objects: an object that is missing in the new list is removed at the end of the list.
 
 use std::collections::HashSet;
 
 use super::{item::Item, kind::Kind, store::Inventory};
 
-/// The objects of a kind that a new list has not had yet. If the list ends early, drop this: the
-/// inventory then keeps what it has.
+/// The objects of a kind that a new list has not contained yet. If the list ends early, drop this
+/// value: the inventory then keeps its objects.
 #[derive(Debug)]
 pub struct Relist {
     left: HashSet<u32>,
-    /// Those that were not there before.
+    /// The objects that were not there before.
     added: Vec<u32>,
 }
 
@@ -38,7 +38,7 @@ impl Relist {
         inventory.put(item)
     }
 
-    /// Gives the list up: removes the objects that came with it. Returns whether there are any.
+    /// Gives up the list and removes the objects that came with it. Returns whether there were any.
     pub fn undo(self, inventory: &mut Inventory) -> bool {
         for id in &self.added {
             inventory.remove_id(*id);
@@ -46,14 +46,14 @@ impl Relist {
         !self.added.is_empty()
     }
 
-    /// Keeps an object that the list has, but that could not be read.
+    /// Keeps an object that is in the list, but could not be read.
     pub fn keep(&mut self, inventory: &Inventory, kind: Kind, namespace: &str, name: &str) {
         if let Some(id) = inventory.find(kind, namespace, name) {
             self.left.remove(&id);
         }
     }
 
-    /// Ends the list: removes the objects that it did not have, and returns how many those are.
+    /// Ends the list: removes the objects that it did not contain, and returns their number.
     pub fn finish(self, inventory: &mut Inventory) -> usize {
         for id in &self.left {
             inventory.remove_id(*id);

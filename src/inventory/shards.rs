@@ -1,11 +1,12 @@
-//! A map that is cheap to clone, and of which a clone shares what has not changed since.
+//! A map whose clones are cheap and share all entries that have not changed since.
 //!
-//! It is a table of small sorted lists. A change after a clone copies the table and one of the lists.
-//! The crates of persistent maps allocate each entry by itself, which takes three times the memory.
+//! The map is a table of small sorted lists. A change after a clone copies the table and one of the
+//! lists. The crates of persistent maps allocate each entry separately, which takes three times the
+//! memory.
 
 use std::sync::Arc;
 
-/// How many lists there are: with half a million entries, one has five hundred.
+/// The number of lists: with half a million entries, each list has five hundred.
 const COUNT: usize = 1024;
 
 /// The entries of a part of the keys, sorted by key.
@@ -29,7 +30,7 @@ impl<V: Clone> Shards<V> {
         shard.get(place).map(|(_, value)| value)
     }
 
-    /// The value of a key, to be changed; the default if there is none yet.
+    /// Returns the value of a key for changes; the default if there is none yet.
     pub(super) fn get_or_insert(
         &mut self,
         key: u64,
@@ -50,12 +51,13 @@ impl<V: Clone> Shards<V> {
     }
 
     pub(super) fn remove(&mut self, key: u64) -> Option<V> {
-        // A key that it does not have must not cost a copy.
+        // A missing key must not cost a copy.
         let place = find(self.0.get(shard_of(key))?, key).ok()?;
         Some(self.shard_mut(key)?.remove(place).1)
     }
 
-    /// About how many bytes the lists take, without what values own.
+    /// Returns the approximate number of bytes that the lists take, without memory that the values
+    /// own.
     pub(super) fn bytes(&self) -> usize {
         let of = |shard: &Arc<Shard<V>>| {
             size_of::<Shard<V>>() + shard.capacity() * size_of::<(u64, V)>()
@@ -68,7 +70,7 @@ impl<V: Clone> Shards<V> {
     }
 }
 
-/// Makes room for one more. Growing by doubling would leave much of it empty.
+/// Makes room for one more element. Growing by doubling would leave much of the room empty.
 pub(super) fn grow_little<T>(list: &mut Vec<T>) {
     if list.len() == list.capacity() {
         list.reserve_exact(list.len() / 8 + 4);

@@ -16,26 +16,26 @@ use super::{
 pub struct Inventory {
     items: Shards<Arc<Item>>,
     pub(super) index: Index,
-    /// The id of the next object. Ids are never used again.
+    /// The id of the next object. Ids are never reused.
     next: u32,
-    /// What all items take, without the indexes.
+    /// The memory that all items take, without the indexes.
     bytes: usize,
 }
 
 impl Inventory {
-    /// Adds an object, and returns its index. If there is one of the same name, both are kept: an
-    /// input can contain an object twice.
+    /// Adds an object, and returns its index. Both objects of the same name are kept: an input can
+    /// contain an object twice.
     pub fn add(&mut self, item: Item) -> usize {
         let id = self.next;
-        // Only an input has objects of which the namespace is not known.
+        // Only an input has objects with an unknown namespace.
         if matches!(item.kind, Kind::Service | Kind::ServiceAccount) {
             self.index.insert(Key::Named(item.kind, &item.name), id);
         }
         self.insert_next(item) as usize
     }
 
-    /// Adds an object, or replaces that of the same kind, namespace and name. Returns whether
-    /// anything changed that rules look at.
+    /// Adds an object, or replaces the object of the same kind, namespace and name. Returns whether
+    /// any data changed that rules use.
     pub fn put(&mut self, item: Item) -> bool {
         let Some(id) = self.find(item.kind, &item.namespace, &item.name) else {
             self.insert_next(item);
@@ -49,41 +49,42 @@ impl Inventory {
         true
     }
 
-    /// Removes an object. The namespace of an object that is in none is empty. Returns whether
-    /// there was one.
+    /// Removes an object. The namespace of a cluster-scoped object is empty. Returns whether the
+    /// object existed.
     pub fn remove(&mut self, kind: Kind, namespace: &str, name: &str) -> bool {
         let id = self.find(kind, namespace, name);
         id.is_some_and(|id| self.remove_id(id))
     }
 
-    /// How many objects of a kind there are.
+    /// Returns the number of objects of a kind.
     pub fn count(&self, kind: Kind) -> usize {
         self.ids(kind).len()
     }
 
-    /// About how many bytes of memory it takes.
+    /// Returns the approximate number of bytes that the inventory takes.
     pub fn bytes(&self) -> usize {
         self.bytes + self.items.bytes() + self.index.bytes()
     }
 
-    /// The object with this index.
+    /// Returns the object with this index.
     pub fn get(&self, index: usize) -> Option<&Item> {
         self.item(u32::try_from(index).ok()?)
     }
 
-    /// The indexes of the objects that are the same as this one of another inventory.
+    /// Returns the indexes of the objects that are equal to this one of another inventory.
     pub fn same_as(&self, item: &Item) -> impl Iterator<Item = usize> {
         let ids = self.index.get(Key::Object(item.kind, &item.namespace, &item.name)).iter();
         let same = |id: &&u32| self.item(**id).is_some_and(|other| other.is_same(item));
         ids.filter(same).map(|id| *id as usize)
     }
 
-    /// All objects, with their indexes.
+    /// Returns all objects, with their indexes.
     pub fn items(&self) -> impl Iterator<Item = (usize, &Item)> {
         (0..self.next).filter_map(|id| Some((id as usize, self.item(id)?)))
     }
 
-    /// The object of this kind, namespace and name; several if the input has it several times.
+    /// Returns the object of this kind, namespace and name; several if the input has it several
+    /// times.
     pub(crate) fn named<'a>(
         &'a self,
         kind: Kind,
@@ -94,7 +95,7 @@ impl Inventory {
         self.list(Key::Object(kind, namespace, name)).filter(is_it)
     }
 
-    /// The Services or ServiceAccounts of an input that have this name, in any namespace.
+    /// Returns the Services or ServiceAccounts of an input that have this name, in any namespace.
     pub(crate) fn named_anywhere<'a>(
         &'a self,
         kind: Kind,
@@ -104,7 +105,7 @@ impl Inventory {
         self.list(Key::Named(kind, name)).filter(is_it)
     }
 
-    /// Returns whether there is any object of a kind in a namespace.
+    /// Returns whether any object of a kind exists in a namespace.
     pub(crate) fn has_any(&self, kind: Kind, namespace: &str) -> bool {
         !self.index.get(Key::In(kind, namespace)).is_empty()
     }
@@ -117,7 +118,7 @@ impl Inventory {
         self.items.get(spread(id)).map(|item| &**item)
     }
 
-    /// The ids of the objects of a kind.
+    /// Returns the ids of the objects of a kind.
     pub(super) fn ids(&self, kind: Kind) -> &[u32] {
         self.index.get(Key::Kind(kind))
     }
@@ -138,7 +139,8 @@ impl Inventory {
         let bytes = item.bytes() + self.share(&mut item);
         self.bytes += bytes;
         file::keys(&item, &mut |key| self.index.insert(key, id));
-        // Now that it counts itself: what nobody else looks for is the best place.
+        // The item is filed only now that it counts itself: the best place is the one where the
+        // fewest look.
         if let Some((selecting, selector)) = file::selects(&item) {
             for bucket in file::rarest(&self.index, &item.namespace, selector) {
                 self.index.insert(Key::Filed(selecting, &item.namespace, bucket), id);
@@ -153,7 +155,7 @@ impl Inventory {
         self.bytes = self.bytes.saturating_sub(item.weight.0 as usize);
         file::keys(&item, &mut |key| self.index.remove(key, id));
         if let Some((selecting, selector)) = file::selects(&item) {
-            // It was filed in one of these places; which of them was best then is not known.
+            // The selector was filed in one of these places; the index does not remember which.
             for bucket in selector.places().into_iter().flatten() {
                 self.index.remove(Key::Filed(selecting, &item.namespace, bucket), id);
             }
@@ -161,8 +163,8 @@ impl Inventory {
         true
     }
 
-    /// Makes an object share the texts that it has in common with others. Returns how many bytes its
-    /// own labels take.
+    /// Makes an object share the texts that it has in common with others. Returns the number of
+    /// bytes of the labels that only it has.
     fn share(&self, item: &mut Item) -> usize {
         let first = self.index.get(Key::In(item.kind, &item.namespace)).first();
         if let Some(other) = first.and_then(|id| self.item(*id))
@@ -189,8 +191,8 @@ impl Inventory {
         }
     }
 
-    /// The label of an object in the inventory that is equal to this one, which an object of the
-    /// namespace, or a Node, has.
+    /// Returns the label in the inventory that is equal to this one, of an object of the namespace
+    /// or of a Node.
     fn same_label(&self, namespace: &str, label: &str) -> Option<Label> {
         let (key, value) = split(label);
         let key = if namespace.is_empty() {
@@ -208,7 +210,7 @@ impl Inventory {
     }
 }
 
-/// An id as a hash.
+/// Returns an id as a hash.
 const fn spread(id: u32) -> u64 {
     (id as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

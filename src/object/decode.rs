@@ -1,4 +1,4 @@
-//! From JSON to types, unless that would take too much memory.
+//! Decodes JSON to types, unless that would take too much memory.
 
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ use super::{
 /// The object does not decode as the expected resource.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// Not JSON, or a field of the wrong type.
+    /// The text isn't JSON, or a field has the wrong type.
     #[error("the object cannot be read as a {kind}: {source}")]
     Json {
         /// The expected kind.
@@ -19,10 +19,10 @@ pub enum DecodeError {
         /// The parser's error.
         source: serde_json::Error,
     },
-    /// It is too heavy to be read; see [`weight`].
+    /// The object is too heavy to be read; see [`weight`].
     #[error("the object is too large to evaluate")]
     TooHeavy(Box<Weight>),
-    /// It is of another kind.
+    /// The object has a different kind.
     #[error("expected {expected}, got apiVersion {api_version:?}, kind {kind:?}")]
     Kind {
         /// The expected resource, such as `an apps/v1 DaemonSet`.
@@ -46,7 +46,7 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(
     serde_json::from_str(json).map_err(wrong)
 }
 
-/// An object as its JSON has it: nothing is known of it but the type of its spec.
+/// An object as its JSON has it: only the type of its spec is known.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Raw<'a, S> {

@@ -1,10 +1,10 @@
 //! The defaults that kube-apiserver sets in an object before validation.
 //!
-//! If a field already has a value, nothing is written or allocated.
+//! A field that already has a value costs no write and no allocation.
 //!
-//! Kubernetes: `pkg/apis/apps/v1/defaults.go`. Which of `pkg/apis/core/v1/defaults.go` apply is
-//! listed in `SetObjectDefaults_DaemonSet` and `SetObjectDefaults_StatefulSet`,
-//! `pkg/apis/apps/v1/zz_generated.defaults.go`.
+//! Kubernetes: `pkg/apis/apps/v1/defaults.go`. `SetObjectDefaults_DaemonSet` and
+//! `SetObjectDefaults_StatefulSet`, `pkg/apis/apps/v1/zz_generated.defaults.go`, list the functions
+//! of `pkg/apis/core/v1/defaults.go` that apply.
 
 mod pod;
 mod shared;
@@ -23,12 +23,12 @@ use super::{
     spec::{DaemonSetSpec, StatefulSetSpec},
 };
 
-/// `SetDefaults_PodSpec` and all below it.
+/// Applies `SetDefaults_PodSpec` and everything below it.
 pub fn template(template: &mut PodTemplateSpec) {
     pod::template(template);
 }
 
-/// `SetDefaults_DaemonSet`.
+/// Applies `SetDefaults_DaemonSet`.
 pub fn daemon_set<T>(spec: &mut DaemonSetSpec<T>) {
     let strategy = spec.update_strategy.get_or_insert_default();
     text(&mut strategy.type_, "RollingUpdate");
@@ -42,7 +42,7 @@ pub fn daemon_set<T>(spec: &mut DaemonSetSpec<T>) {
     spec.revision_history_limit.get_or_insert(10);
 }
 
-/// The defaults that differ in an OpenKruise DaemonSet: if only one of `maxUnavailable` and
+/// Applies the defaults that differ in an OpenKruise DaemonSet: if only one of `maxUnavailable` and
 /// `maxSurge` is set, the other is 0.
 ///
 /// OpenKruise: `SetDefaultsDaemonSet`, apis/apps/defaults/v1alpha1.go.
@@ -61,12 +61,12 @@ pub fn kruise_daemon_set<T>(spec: &mut DaemonSetSpec<T>, own: &KruiseSpec) {
     }
 }
 
-/// `SetDefaults_StatefulSet`. The default of `maxUnavailable`, which depends on a feature gate, is
-/// left out: every rule assumes it.
+/// Applies `SetDefaults_StatefulSet`. The default of `maxUnavailable`, which depends on a feature
+/// gate, is left out: every rule assumes it.
 pub fn stateful_set<T>(spec: &mut StatefulSetSpec<T>) {
     for claim in spec.volume_claim_templates.iter_mut().flatten() {
         let claim_spec = claim.spec.get_or_insert_default();
-        // A pointer upstream: an empty string is a value, and an invalid one.
+        // The field is a pointer upstream, so an empty string is a value, and an invalid one.
         claim_spec.volume_mode.get_or_insert_with(|| "Filesystem".to_owned());
         text(&mut claim.status.get_or_insert_default().phase, "Pending");
     }
@@ -74,7 +74,7 @@ pub fn stateful_set<T>(spec: &mut StatefulSetSpec<T>) {
     let strategy = spec.update_strategy.get_or_insert_default();
     if is_empty(strategy.type_.as_deref()) {
         text(&mut strategy.type_, "RollingUpdate");
-        // Only here: if the type is written explicitly, the block is not created.
+        // The block is created only here, not if the type is written explicitly.
         strategy.rolling_update.get_or_insert_default();
     }
     if let StatefulSetUpdateStrategy { type_: Some(kind), rolling_update: Some(rolling) } = strategy

@@ -246,7 +246,7 @@ pub(crate) fn uses_disabled(spec: &PodSpec, cluster: &Cluster) -> bool {
     FEATURES.iter().any(|feature| (feature.used)(spec) && drops(feature, cluster))
 }
 
-/// The spec as the API server validates it. It is copied only if a field is dropped.
+/// Returns the spec as the API server validates it. The spec is copied only if a field is dropped.
 pub(crate) fn drop_disabled<'a>(
     spec: &'a PodSpec,
     old: Option<&PodSpec>,
@@ -261,7 +261,7 @@ pub(crate) fn drop_disabled<'a>(
     spec
 }
 
-/// [`drop_disabled`], for a template.
+/// Works like [`drop_disabled`], for a template.
 pub(super) fn template<'a>(
     template: &'a PodTemplateSpec,
     old: Option<&PodSpec>,

@@ -1,16 +1,16 @@
-//! The additional fields of OpenKruise's sets, as far as rules use them.
+//! The additional fields of OpenKruise's sets that rules use.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::{Deserialize, de::IgnoredAny};
 
 /// A part of the spec of an Advanced DaemonSet or an Advanced StatefulSet (`apps.kruise.io`). The
-/// fields that mean the same as in the built-in sets are read as theirs.
+/// fields with the same meaning as in the built-in sets are read as those fields.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KruiseSpec {
     /// Ordinals that no pod of a StatefulSet gets.
     pub reserve_ordinals: Option<Vec<IntOrString>>,
-    /// How a changed template is rolled out.
+    /// The update strategy for a changed template.
     pub update_strategy: Option<KruiseUpdateStrategy>,
 }
 
@@ -26,24 +26,24 @@ pub struct KruiseUpdateStrategy {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KruiseRollingUpdate {
-    /// `Standard`, `InPlaceIfPossible` or, in v1alpha1, `Surging`; only in a DaemonSet.
+    /// The type, only in a DaemonSet: `Standard`, `InPlaceIfPossible` or, in v1alpha1, `Surging`.
     pub rolling_update_type: Option<String>,
     /// The number or percentage of pods that keep the old template. A StatefulSet has a number.
     pub partition: Option<IntOrString>,
-    /// Only in a StatefulSet, which has this field here and not in its spec.
+    /// The minimum ready time of a StatefulSet, which has this field here and not in its spec.
     pub min_ready_seconds: Option<i32>,
-    /// Updates the pods of a StatefulSet in another order than that of their ordinals.
+    /// The settings that update the pods of a StatefulSet in an order other than by ordinal.
     pub unordered_update: Option<IgnoredAny>,
 }
 
 impl KruiseSpec {
-    /// The rolling update, if it is set.
+    /// Returns the rolling update, if it is set.
     pub fn rolling_update(&self) -> Option<&KruiseRollingUpdate> {
         self.update_strategy.as_ref()?.rolling_update.as_ref()
     }
 
-    /// Returns whether its ordinals may have gaps, or its pods are updated in another order than
-    /// that of their ordinals.
+    /// Returns whether the ordinals may have gaps, or the pods are updated in an order other than
+    /// by ordinal.
     pub fn has_custom_order(&self) -> bool {
         self.reserve_ordinals.as_ref().is_some_and(|reserved| !reserved.is_empty())
             || self.rolling_update().is_some_and(|rolling| rolling.unordered_update.is_some())

@@ -31,11 +31,11 @@ impl fmt::Display for Str<'_> {
 /// Labels or annotations, borrowed.
 pub type StrMap<'a> = BTreeMap<Str<'a>, Str<'a>>;
 
-/// The metadata that rules look at.
+/// The metadata that rules use.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata<'a> {
-    /// The name; `None` and empty are the same to the API server.
+    /// The name; the API server does not distinguish `None` and empty.
     #[serde(borrow, default)]
     pub name: Option<Str<'a>>,
     /// The prefix of a name that the API server will generate.
@@ -56,44 +56,44 @@ pub struct Metadata<'a> {
     /// Finalizers.
     #[serde(borrow, default)]
     pub finalizers: Option<Vec<Str<'a>>>,
-    /// Set while the object is being deleted.
+    /// The time of the deletion; set while the object is being deleted.
     #[serde(borrow, default)]
     pub deletion_timestamp: Option<Str<'a>>,
-    /// How long the deletion may take, in seconds; set together with `deletionTimestamp`.
+    /// The time that the deletion may take, in seconds; set together with `deletionTimestamp`.
     #[serde(default)]
     pub deletion_grace_period_seconds: Option<i64>,
     /// Unique id in time and space.
     #[serde(borrow, default)]
     pub uid: Option<Str<'a>>,
-    /// Which manager set which fields; often half of the object.
+    /// The fields that each manager owns; often half of the object.
     #[serde(borrow, default)]
     pub managed_fields: Unread<'a>,
 }
 
 impl Metadata<'_> {
-    /// The name, or the prefix of the name that the API server will generate.
+    /// Returns the name, or the prefix of the name that the API server will generate.
     pub fn name(&self) -> &str {
         let name = self.name.as_deref().filter(|name| !name.is_empty());
         name.or(self.generate_name.as_deref()).unwrap_or_default()
     }
 
-    /// The namespace; `default` if the object does not set it, as with kubectl.
+    /// Returns the namespace; `default` if the object does not set it, as with kubectl.
     pub fn namespace(&self) -> &str {
         namespace_or_default(self.namespace.as_deref())
     }
 
-    /// The value of an annotation.
+    /// Returns the value of an annotation.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations.as_ref()?.get(key).map(|value| &**value)
     }
 
-    /// The value of a label.
+    /// Returns the value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels.as_ref()?.get(key).map(|value| &**value)
     }
 }
 
-/// A namespace, or `default` if none is given, because kubectl puts such an object there.
+/// Returns a namespace, or `default` if none is given, because kubectl puts such an object there.
 pub fn namespace_or_default(namespace: Option<&str>) -> &str {
     namespace.filter(|namespace| !namespace.is_empty()).unwrap_or("default")
 }

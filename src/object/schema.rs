@@ -1,8 +1,8 @@
-//! Whether a document decodes as the resource that it declares, as strictly as kube-apiserver reads
-//! it with `fieldValidation=Strict`: no unknown field, no wrong type.
+//! Checks that a document decodes as the resource that it declares, as strictly as kube-apiserver
+//! with `fieldValidation=Strict`: no unknown field, no wrong type.
 //!
-//! k8s-openapi's types pass the full list of their fields to serde, so the types are the schema of the
-//! newest release. `fields` has what differs in the others.
+//! k8s-openapi's types pass the full list of their fields to serde, so the types are the schema of
+//! the newest release. `fields` has the differences of the other releases.
 
 mod fields;
 
@@ -36,7 +36,7 @@ use crate::{
     },
 };
 
-/// The problems of a document that declares this resource, in a cluster of this release.
+/// Returns the problems of a document that declares this resource, in a cluster of this release.
 pub fn strict(node: &Node<'_>, resource: &'static Resource, release: Version) -> Vec<Problem> {
     read_for(node, resource, release).problems
 }
@@ -50,17 +50,17 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// The document as JSON, as the API server understands it: a number becomes text if the type is
-    /// a quantity, and null becomes the zero value if the type has no null. `node` must be the node
-    /// that was read.
+    /// Returns the document as JSON, as the API server understands it: a number becomes text if the
+    /// type is a quantity, and null becomes the zero value if the type has no null. `node` must be
+    /// the node that was read.
     pub fn json(&self, node: &Node<'_>) -> String {
         node.to_json_with(&self.instead)
     }
 }
 
-/// An object as the API server reads it (see [`Reading::json`]); `None` if it is not JSON. The API
-/// server accepts null even if a type has no null, such as in a list of strings. The types here do
-/// not.
+/// Returns an object as the API server reads it (see [`Reading::json`]); `None` if it is not JSON.
+/// The API server accepts null even if a type has no null, for example in a list of strings. The
+/// types here do not.
 pub fn normalize(json: &str, resource: &'static Resource) -> Option<String> {
     let document = documents(json).next()?.ok()?;
     Some(read(&document.root, resource).json(&document.root))
@@ -94,7 +94,7 @@ pub fn read_for(node: &Node<'_>, resource: &'static Resource, release: Version) 
 /// Kubernetes: `Convert_v1_DaemonSet_To_apps_DaemonSet`, `pkg/apis/apps/v1/conversion.go`.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
-/// A template generation that is not a number.
+/// Reports a template generation that is not a number.
 fn template_generation(node: &Node<'_>) -> Option<Problem> {
     let annotation = node.get("metadata")?.get("annotations")?.get(TEMPLATE_GENERATION)?;
     let text = annotation.as_str().filter(|text| text.parse::<i64>().is_err())?;
@@ -106,8 +106,8 @@ fn template_generation(node: &Node<'_>) -> Option<Problem> {
     Some(problem)
 }
 
-/// A custom resource has fields that setguard does not know, and the API server accepts anything in
-/// its pod template. Only the known fields are checked.
+/// Reads a custom resource, which has fields that setguard does not know. The API server accepts
+/// anything in its pod template, so only the known fields are checked.
 fn read_kruise<Shared: DeserializeOwned>(node: &Node<'_>) -> Reading {
     let mut reading = read_as::<Shared, IgnoredAny>(node, Unknown::Ignored, Version::NEWEST);
     let own = read_as::<KruiseSpec, IgnoredAny>(node, Unknown::Ignored, Version::NEWEST);
@@ -145,7 +145,7 @@ fn read_as<Spec: DeserializeOwned, Status: DeserializeOwned>(
     Reading { problems: read.problems, instead: read.instead }
 }
 
-/// Checks the types that decode in their own way.
+/// Checks the types that have their own decoders.
 fn inspect(name: &'static str, node: &Node<'_>) -> Result<Option<String>, String> {
     match name {
         "Quantity" => quantity(node).map(Some),
@@ -172,14 +172,15 @@ fn quantity(node: &Node<'_>) -> Result<String, String> {
     if Quantity::parse(&text).is_some() {
         Ok(text)
     } else {
-        // The API server's own text.
+        // This is the API server's own text.
         Err("quantities must match the regular expression \
              '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
             .to_owned())
     }
 }
 
-/// Go: `time.Parse(time.RFC3339, …)`, but only the form: the type checks the range of the numbers.
+/// Returns whether a text has the form of Go's `time.Parse(time.RFC3339, …)`. The type checks the
+/// range of the numbers.
 fn is_rfc3339(text: &str) -> bool {
     let matches = |text: &str, form: &str| {
         text.len() == form.len()

@@ -23,16 +23,16 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de> + Default"))]
 pub struct DaemonSetSpec<T = PodTemplateSpec> {
-    /// Seconds a pod must be ready to count as available.
+    /// The number of seconds that a pod must be ready to count as available.
     pub min_ready_seconds: Option<i32>,
-    /// How many old revisions are kept.
+    /// The number of old revisions that are kept.
     pub revision_history_limit: Option<i32>,
-    /// Which pods belong to it.
+    /// The selector of the pods that belong to the set.
     pub selector: Option<LabelSelector>,
-    /// What its pods look like.
+    /// The template of its pods.
     #[serde(default, deserialize_with = "null_is_default")]
     pub template: T,
-    /// How a changed template is rolled out.
+    /// The update strategy for a changed template.
     pub update_strategy: Option<DaemonSetUpdateStrategy>,
 }
 
@@ -40,27 +40,27 @@ pub struct DaemonSetSpec<T = PodTemplateSpec> {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de> + Default"))]
 pub struct StatefulSetSpec<T = PodTemplateSpec> {
-    /// Seconds a pod must be ready to count as available.
+    /// The number of seconds that a pod must be ready to count as available.
     pub min_ready_seconds: Option<i32>,
-    /// Where the ordinals of the pods begin.
+    /// The first ordinal of the pods.
     pub ordinals: Option<StatefulSetOrdinals>,
-    /// What happens to claims when the set is deleted or scaled down.
+    /// The policy for claims when the set is deleted or scaled down.
     pub persistent_volume_claim_retention_policy:
         Option<StatefulSetPersistentVolumeClaimRetentionPolicy>,
     /// `OrderedReady` or `Parallel`.
     pub pod_management_policy: Option<String>,
     /// The number of pods.
     pub replicas: Option<i32>,
-    /// How many old revisions are kept.
+    /// The number of old revisions that are kept.
     pub revision_history_limit: Option<i32>,
-    /// Which pods belong to it.
+    /// The selector of the pods that belong to the set.
     pub selector: Option<LabelSelector>,
     /// The headless Service that names its pods.
     pub service_name: Option<String>,
-    /// What its pods look like.
+    /// The template of its pods.
     #[serde(default, deserialize_with = "null_is_default")]
     pub template: T,
-    /// How a changed template is rolled out.
+    /// The update strategy for a changed template.
     pub update_strategy: Option<StatefulSetUpdateStrategy>,
     /// The templates of the claims that each pod gets.
     #[serde(default, deserialize_with = "claim_templates")]
@@ -68,7 +68,7 @@ pub struct StatefulSetSpec<T = PodTemplateSpec> {
 }
 
 impl<T> DaemonSetSpec<T> {
-    /// The same with this template.
+    /// Returns the spec with this template.
     pub(super) fn with_template<U>(self, template: U) -> DaemonSetSpec<U> {
         DaemonSetSpec {
             min_ready_seconds: self.min_ready_seconds,
@@ -81,7 +81,7 @@ impl<T> DaemonSetSpec<T> {
 }
 
 impl<T> StatefulSetSpec<T> {
-    /// The same with this template.
+    /// Returns the spec with this template.
     pub(super) fn with_template<U>(self, template: U) -> StatefulSetSpec<U> {
         StatefulSetSpec {
             min_ready_seconds: self.min_ready_seconds,
@@ -99,8 +99,8 @@ impl<T> StatefulSetSpec<T> {
     }
 }
 
-/// A claim template. The API server ignores its `apiVersion` and `kind`; the type of k8s-openapi does
-/// not.
+/// A claim template. The API server ignores its `apiVersion` and `kind`; the type of k8s-openapi
+/// does not.
 #[derive(Deserialize)]
 #[serde(rename = "PersistentVolumeClaim", rename_all = "camelCase")]
 struct ClaimTemplate {
@@ -126,7 +126,7 @@ fn claim_templates<'de, D: Deserializer<'de>>(
     Ok(claims.map(|claims| claims.into_iter().map(claim).collect()))
 }
 
-/// `null` and absent are the same to the API server.
+/// Decodes `null` like an absent field, as the API server does.
 fn null_is_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {

@@ -1,4 +1,4 @@
-//! The claims and volumes beside an object, as far as they are known.
+//! The known claims and volumes that an object may use.
 
 use serde::Deserialize;
 
@@ -15,16 +15,16 @@ pub(crate) const DEFAULT_CLASS_ANNOTATIONS: [&str; 2] = [
     "storageclass.beta.kubernetes.io/is-default-class",
 ];
 
-/// What is known about PersistentVolumeClaims and PersistentVolumes. The webhook knows nothing about
-/// them; `check` knows those of its input.
+/// The known PersistentVolumeClaims and PersistentVolumes. The webhook knows none; `check` knows
+/// those of its input.
 #[derive(Clone, Debug, Default)]
 pub struct Storage {
-    /// The claims that pods on several nodes can use, as namespace and name.
+    /// The claims that pods on several nodes can use, by namespace and name.
     shareable: Vec<(Option<Box<str>>, Box<str>)>,
     has_volumes_without_class: bool,
 }
 
-/// What is read of a claim or a volume.
+/// The fields that are read of a claim or a volume.
 #[derive(Deserialize)]
 struct Raw {
     metadata: Name,
@@ -54,7 +54,7 @@ impl Storage {
     /// Adds a PersistentVolumeClaim as the API server stores it.
     ///
     /// # Errors
-    /// Returns an error if it is none.
+    /// Returns an error if the JSON is not a PersistentVolumeClaim.
     pub fn add_claim(&mut self, json: &str) -> Result<(), serde_json::Error> {
         let Raw { metadata, spec } = serde_json::from_str(json)?;
         if spec.access_modes.iter().any(|mode| is_shareable(mode)) {
@@ -66,7 +66,7 @@ impl Storage {
     /// Adds a PersistentVolume as the API server stores it.
     ///
     /// # Errors
-    /// Returns an error if it is none.
+    /// Returns an error if the JSON is not a PersistentVolume.
     pub fn add_volume(&mut self, json: &str) -> Result<(), serde_json::Error> {
         let Raw { spec, .. } = serde_json::from_str(json)?;
         self.has_volumes_without_class |=
@@ -74,7 +74,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Adds a claim that pods on several nodes can use. It need not set its namespace.
+    /// Adds a claim that pods on several nodes can use. The claim need not set its namespace.
     pub fn add_shareable_claim(&mut self, namespace: Option<&str>, name: &str) {
         self.shareable.push((namespace.map(Into::into), name.into()));
     }
@@ -85,7 +85,7 @@ impl Storage {
     }
 
     /// Returns whether pods on several nodes can use a claim. If one of the two objects sets no
-    /// namespace, they may meet in that of whoever applies them.
+    /// namespace, both may end up in the namespace of the user who applies them.
     pub fn can_share(&self, namespace: Option<&str>, claim: &str) -> bool {
         self.shareable.iter().any(|(its, name)| {
             let same = its.as_deref().zip(namespace).is_none_or(|(its, ours)| its == ours);

@@ -1,33 +1,34 @@
-//! JSON that is left as it is until a rule needs it.
+//! JSON that stays raw until a rule needs it.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// A part of an object that has not been read yet: absent, or the text of its JSON.
 ///
-/// It need not have been looked at, except for where it ends: who reads it has to expect errors.
+/// Only the end of the part has been found, so a reader must expect errors.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unread<'a>(Option<&'a str>);
 
 impl<'a> Unread<'a> {
-    /// The part with this text.
+    /// Creates the part with this text.
     pub(crate) const fn new(json: &'a str) -> Self {
         Unread(Some(json))
     }
 
-    /// Becomes a part that was left out before the object was read, if it was.
+    /// Replaces this part with the part that was left out before the object was read, if there is
+    /// one.
     pub(crate) const fn put_back(&mut self, left_out: Self) {
         if left_out.0.is_some() {
             *self = left_out;
         }
     }
 
-    /// Its text. `None` if it is absent, or null.
+    /// Returns the text of the part. `None` if it is absent, or null.
     pub const fn json(self) -> Option<&'a str> {
         self.0
     }
 
-    /// Reads it. `None` if it is absent or cannot be read.
+    /// Reads the part. `None` if it is absent or cannot be read.
     pub fn read<T: Deserialize<'a>>(self) -> Option<T> {
         serde_json::from_str(self.0?).ok()
     }

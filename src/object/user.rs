@@ -18,9 +18,11 @@ pub struct User<'a> {
 }
 
 impl<'a> User<'a> {
-    /// A user with the groups that the API server adds to every user, and to every service account.
+    /// Returns a user with the groups that the API server adds to every user, and to every service
+    /// account.
     ///
-    /// Kubernetes: `MakeGroupNames`, staging/src/k8s.io/apiserver/pkg/authentication/serviceaccount/util.go.
+    /// Kubernetes: `MakeGroupNames`,
+    /// staging/src/k8s.io/apiserver/pkg/authentication/serviceaccount/util.go.
     pub(crate) fn authenticated(username: &'a str) -> Self {
         let mut groups = vec![Str("system:authenticated".into())];
         let account = username.strip_prefix("system:serviceaccount:");
@@ -32,7 +34,7 @@ impl<'a> User<'a> {
     }
 }
 
-/// The most groups that a user can have. The API server reads them from a token, a certificate or
+/// The maximum number of groups of a user. The API server reads them from a token, a certificate or
 /// headers, which have room for a few hundred.
 const MAX_GROUPS: usize = 10_000;
 

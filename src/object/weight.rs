@@ -1,7 +1,7 @@
-//! How much memory an object takes once it is read, estimated before it is read.
+//! Estimates the memory that an object will take, before it is read.
 //!
 //! Kubernetes' types are large: `{}` in a list of volumes is two bytes of JSON and three kilobytes
-//! in memory. So an object is weighed first, and one that is too heavy is never read.
+//! in memory. So an object is weighed first, and an object that is too heavy is never read.
 
 use std::fmt;
 
@@ -20,38 +20,39 @@ use crate::finding::{Field, Path};
 /// at most 32 MiB in all.
 pub const MAX: usize = 8 << 20;
 
-/// A list that grows takes up to twice what its elements take.
+/// The factor for a list that grows, which takes up to twice the memory of its elements.
 const GROWTH: usize = 2;
-/// An entry of a map or an element of a list, with what the allocator needs for its text.
+/// The size of an entry of a map or an element of a list, with the allocation of its text.
 const ITEM: usize = 160;
-/// How often a text is in memory while it is read: unescaped, and copied from there.
+/// The number of copies of a text while it is read: unescaped, and copied from there.
 const COPIES: usize = 3;
-/// A list that is not empty.
+/// The size of a list that is not empty.
 const LIST: usize = 128;
-/// A node of a `BTreeMap` of texts, which has room for eleven entries.
+/// The size of a node of a `BTreeMap` of texts, which has room for eleven entries.
 const MAP: usize = 600;
 
 /// The weight of an object.
 #[derive(Clone, Debug, Default)]
 pub struct Weight {
-    /// In bytes, as an upper estimate of the memory that the object takes.
+    /// The upper estimate of the memory that the object takes, in bytes.
     pub bytes: usize,
-    /// Its list or map with the heaviest items.
+    /// The list or map with the heaviest items.
     pub heaviest: Heaviest,
 }
 
 /// A list or map of an object.
 #[derive(Clone, Debug, Default)]
 pub struct Heaviest {
-    /// The field.
+    /// The field of the list or map.
     pub field: Field,
-    /// How many items it has.
+    /// The number of items.
     pub items: usize,
-    /// Its own weight: with its items, but without the lists and maps in them.
+    /// The weight of the list or map with its items, but without the lists and maps in them.
     pub bytes: usize,
 }
 
-/// The weight of an object and its heaviest list or map; `None` if it is light enough to be read.
+/// Returns the weight of an object and its heaviest list or map; `None` if the object is light
+/// enough to be read.
 ///
 /// # Errors
 /// Returns an error if an object that may be too heavy is not JSON.
@@ -74,7 +75,7 @@ impl Weight {
         Ok(sum)
     }
 
-    /// Adds a list or map with all that it has, except for what is in the lists and maps in it.
+    /// Adds a list or map with its content, except for the content of nested lists and maps.
     fn add(&mut self, at: Option<Path<'_>>, items: usize, bytes: usize) {
         self.bytes += bytes;
         if bytes > self.heaviest.bytes {
@@ -84,8 +85,8 @@ impl Weight {
     }
 }
 
-/// Returns whether an object is light however its braces and commas are meant. Nearly all objects
-/// are, and counting bytes takes a hundredth of the time that weighing takes.
+/// Returns whether an object is light, however its braces and commas are meant. Nearly all objects
+/// are, and counting bytes takes a hundredth of the time of weighing.
 pub(crate) fn is_certainly_light(json: &str) -> bool {
     let count = |byte| memchr_iter(byte, json.as_bytes()).count();
     let objects = count(b'{') * (GROWTH * size_of::<Volume>() + MAP + ITEM);
@@ -94,7 +95,7 @@ pub(crate) fn is_certainly_light(json: &str) -> bool {
     is_light(json.len() / 2) || is_light(count(b',') + count(b'['))
 }
 
-/// The size of the elements of a list, by the name of the list.
+/// Returns the size of the elements of a list, by the name of the list.
 fn element_size(list: &str) -> usize {
     match list {
         "volumes" => size_of::<Volume>(),
@@ -107,14 +108,14 @@ fn element_size(list: &str) -> usize {
     }
 }
 
-/// A value that is weighed. What it yields is what it weighs in the list or map that it is in.
+/// A value that is weighed, and that yields its weight in the list or map that contains it.
 struct Weighed<'a> {
     sum: &'a mut Weight,
-    /// Where it is; `None` for the object itself.
+    /// The path of the value; `None` for the object itself.
     at: Option<Path<'a>>,
-    /// What it weighs if it is an object.
+    /// The weight of the value if it is an object.
     object: usize,
-    /// What its elements weigh if it is a list of objects.
+    /// The weight of each element if the value is a list of objects.
     element: usize,
 }
 
@@ -176,7 +177,8 @@ impl<'de> Visitor<'de> for Weighed<'_> {
         let (mut items, mut weight) = (0, MAP);
         while let Some(key) = map.next_key::<Str<'de>>()? {
             items += 1;
-            // Lists of the fields that a manager owns: often half of an object, and never read.
+            // These are the lists of fields that a manager owns: often half of an object, and never
+            // read.
             if &*key == "fieldsV1" {
                 map.next_value::<IgnoredAny>()?;
                 continue;

@@ -1,4 +1,4 @@
-//! The shapes of the objects: what is read of each kind, and nothing else.
+//! The shapes of the objects: the fields that are read of each kind.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ struct Whole<S, M = Metadata> {
     spec: Option<S>,
 }
 
-/// Of a pod template.
+/// The fields of a pod template.
 #[derive(Default, Deserialize)]
 struct Template<S> {
     metadata: Option<Marks>,
@@ -72,11 +72,11 @@ struct ReplicationControllerSpec {
     template: Option<Template<Unread>>,
 }
 
-/// What is skipped.
+/// A value that is skipped.
 #[derive(Deserialize)]
 struct Unread {}
 
-/// Of the spec of a daemon pod.
+/// The fields of a daemon pod's spec.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct DaemonPod {
@@ -222,7 +222,7 @@ fn controller<S>(
     Controller::of(selector, Labels::of(labels(template)))
 }
 
-/// The ports that a daemon pod claims.
+/// Returns the ports that a daemon pod claims.
 fn ports(pod: &DaemonPod) -> Option<Box<Ports>> {
     let inits = pod.init_containers.iter().flatten().enumerate();
     // `IsRestartableInitContainer`

@@ -1,6 +1,6 @@
 //! The defaults of a pod template.
 //!
-//! Resource quantities are not rounded here: the code that reads one rounds it.
+//! Resource quantities are not rounded here: the code that reads a quantity rounds it.
 //!
 //! Kubernetes: `pkg/apis/core/v1/defaults.go`. A template does not get the defaults that only a Pod
 //! gets, such as host ports from container ports or requests from limits.
@@ -15,7 +15,7 @@ use crate::object::defaults::shared::pull_policy_of;
 
 mod volume;
 
-/// `SetDefaults_PodSpec` and all below it.
+/// Applies `SetDefaults_PodSpec` and everything below it.
 pub(super) fn template(template: &mut PodTemplateSpec) {
     let spec: &mut PodSpec = template.spec.get_or_insert_default();
     text(&mut spec.dns_policy, "ClusterFirst");
@@ -34,8 +34,8 @@ pub(super) fn template(template: &mut PodTemplateSpec) {
     }
 }
 
-/// `SetDefaults_Container` and `SetDefaults_EphemeralContainer`: the types have these fields in
-/// common, but no trait.
+/// Applies `SetDefaults_Container` and `SetDefaults_EphemeralContainer`: the types have these
+/// fields in common, but no trait.
 macro_rules! container_defaults {
     ($name:ident, $Container:ty) => {
         fn $name(container: &mut $Container) {
@@ -72,7 +72,7 @@ fn environment(env: &mut Option<Vec<EnvVar>>) {
     }
 }
 
-/// `SetDefaults_Probe`. Zero and absent are the same.
+/// Applies `SetDefaults_Probe`, to which zero and absent are equal.
 fn probe(probe: &mut Option<Probe>) {
     let Some(probe) = probe else { return };
     for (value, default) in [
@@ -98,7 +98,7 @@ fn lifecycle(lifecycle: &mut Option<Lifecycle>) {
     }
 }
 
-/// `SetDefaults_HTTPGetAction`.
+/// Applies `SetDefaults_HTTPGetAction`.
 fn http_get(action: &mut Option<HTTPGetAction>) {
     let Some(action) = action else { return };
     text(&mut action.path, "/");

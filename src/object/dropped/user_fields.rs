@@ -6,12 +6,12 @@ use k8s_openapi::api::core::v1::{
     DownwardAPIVolumeFile, KeyToPath, PodSpec, Volume, VolumeProjection,
 };
 
-/// Returns whether any volume has one of them.
+/// Returns whether any volume has one of these fields.
 pub(super) fn used(spec: &PodSpec) -> bool {
     spec.volumes.iter().flatten().any(has)
 }
 
-/// Removes them.
+/// Removes these fields.
 pub(super) fn drop(spec: &mut PodSpec) {
     spec.volumes.iter_mut().flatten().for_each(|volume| each(volume, |user| *user = None));
 }

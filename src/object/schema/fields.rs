@@ -7,12 +7,12 @@ use crate::kubernetes::version::Version;
 
 /// A field that some of the supported releases do not have.
 struct Field {
-    /// The type as k8s-openapi calls it.
+    /// The type, by k8s-openapi's name.
     of: &'static str,
     name: &'static str,
-    /// The first minor release that has it.
+    /// The first minor release with the field.
     since: u32,
-    /// The last minor release that had it.
+    /// The last minor release with the field.
     until: Option<u32>,
 }
 
@@ -20,7 +20,7 @@ const fn since(minor: u32, of: &'static str, name: &'static str) -> Field {
     Field { of, name, since: minor, until: None }
 }
 
-/// Types that are new as a whole are not here, since only a new field leads to them.
+/// Types that are new as a whole are not listed, since only a new field leads to them.
 const FIELDS: &[Field] = &[
     since(37, "ClusterTrustBundleProjection", "user"),
     since(37, "ConfigMapVolumeSource", "defaultUser"),
@@ -47,7 +47,7 @@ const FIELDS: &[Field] = &[
     since(34, "VolumeProjection", "podCertificate"),
 ];
 
-/// The fields of the types that k8s-openapi's newest release does not have any more. All are texts.
+/// The fields that k8s-openapi's newest types no longer have. All are texts.
 const REMOVED: &[(&str, &str, &[&str])] =
     &[("PodSpec", "workloadRef", &["name", "podGroup", "podGroupReplicaKey"])];
 
@@ -58,7 +58,7 @@ impl Field {
     }
 }
 
-/// If a release does not have this field of this type and another release does: which one.
+/// Returns the releases that have this field of this type, if this release does not have it.
 pub(super) fn absent(of: &str, name: &str, release: Version) -> Option<String> {
     let field = FIELDS.iter().find(|field| field.of == of && field.name == name)?;
     if field.is_in(release) {
@@ -78,7 +78,7 @@ pub(super) fn absent(of: &str, name: &str, release: Version) -> Option<String> {
     })
 }
 
-/// The names in a field that this release has and k8s-openapi's type does not.
+/// Returns the names in a field that this release has and k8s-openapi's type does not.
 pub(super) fn extra(of: &str, name: &str, release: Version) -> Option<&'static [&'static str]> {
     let field = FIELDS.iter().find(|field| field.of == of && field.name == name)?;
     let (.., names) = REMOVED.iter().find(|(it, field, _)| *it == of && *field == name)?;

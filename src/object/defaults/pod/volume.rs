@@ -4,10 +4,10 @@ use k8s_openapi::api::core::v1::Volume;
 
 use crate::object::defaults::shared::{field_files, is_empty, pull_policy_of, text};
 
-/// The default mode of files made from Secrets, ConfigMaps and the like.
+/// The default mode of files made from Secrets, ConfigMaps and similar sources.
 const FILE_MODE: i32 = 0o644;
 
-/// `SetDefaults_Volume` and the sources below it.
+/// Applies `SetDefaults_Volume` and the functions for the sources below it.
 pub(super) fn volume(volume: &mut Volume) {
     if has_no_source(volume) {
         volume.empty_dir.get_or_insert_default();
@@ -50,7 +50,7 @@ pub(super) fn volume(volume: &mut Volume) {
     legacy(volume);
 }
 
-/// Sources that CSI has replaced.
+/// Sets the defaults of sources that CSI has replaced.
 fn legacy(volume: &mut Volume) {
     if let Some(source) = &mut volume.iscsi {
         text(&mut source.iscsi_interface, "default");
@@ -72,7 +72,8 @@ fn legacy(volume: &mut Volume) {
     }
 }
 
-/// Names all fields, so that a source that a newer API adds is a compile error.
+/// Returns whether a volume has no source. Names all fields, so that a source that a newer API adds
+/// is a compile error.
 const fn has_no_source(volume: &Volume) -> bool {
     matches!(
         volume,
