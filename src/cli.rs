@@ -84,7 +84,7 @@ pub fn main() -> ExitCode {
     let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version arrive here too. If printing fails, there is nowhere to report it.
+            // Help and version also arrive here. If printing fails, there is nowhere to report it.
             let _ = error.print();
             return if error.use_stderr() { Exit::Error } else { Exit::Clean }.into();
         }

@@ -1,7 +1,7 @@
-//! Keeps text that somebody else wrote from steering the terminal that shows it.
+//! Prevents untrusted text from steering the terminal that shows it.
 //!
 //! A name may contain control characters, which a terminal obeys instead of showing them, and
-//! characters that set the direction of text, which show a line in another order than it has.
+//! characters that set the direction of text, which show a line in a misleading order.
 
 use std::{
     borrow::Cow,
@@ -9,15 +9,15 @@ use std::{
 };
 
 /// A writer that replaces these characters, except tabs and line breaks, by an escape such as
-/// `\u009b`, which is valid in a JSON string too. It never splits what it is given.
+/// `\u009b`, which is valid in a JSON string too. The writer never splits its input.
 ///
-/// The log of a pipeline can take a line for a command, too. No text has what some runners look for
-/// anywhere in a line, such as `##[` and `##vso[`.
+/// The log of a pipeline can also mistake a line for a command. So the output never contains the
+/// sequences that some runners search for anywhere in a line, such as `##[` and `##vso[`.
 #[derive(Clone, Debug)]
 pub struct Printable<W> {
     inner: W,
     styled: bool,
-    /// Whether no line may begin with a colon.
+    /// Whether a line must not begin with a colon.
     guarded: bool,
     /// Whether the line so far is only white space and styles.
     at_start: bool,
@@ -26,28 +26,29 @@ pub struct Printable<W> {
 }
 
 impl<W> Printable<W> {
-    /// For text without styles.
+    /// Creates a writer for text without styles.
     pub const fn new(inner: W) -> Self {
         Printable { inner, styled: false, guarded: false, at_start: true, in_style: false }
     }
 
-    /// For text with styles: it may contain ESC, so others must have been removed before.
+    /// Creates a writer for text with styles, which contains ESC. Foreign ESCs must have been
+    /// removed before.
     pub const fn styled(inner: W) -> Self {
         Printable { styled: true, inner, guarded: false, at_start: true, in_style: false }
     }
 
-    /// For text for people, in which no line begins with a command such as `::stop-commands::`.
+    /// Prevents lines that begin with a command such as `::stop-commands::`, for text for people.
     #[must_use]
     pub fn guarded(self) -> Self {
         Printable { guarded: true, ..self }
     }
 
-    /// What it was made for.
+    /// Returns the inner writer.
     pub fn into_inner(self) -> W {
         self.inner
     }
 
-    /// Takes note of where in the line the next character is.
+    /// Tracks the position of the next character in the line.
     fn follow(&mut self, c: char) {
         if self.in_style {
             self.in_style = !c.is_ascii_alphabetic();
@@ -81,8 +82,8 @@ pub(crate) const fn is_directional(c: char) -> bool {
     )
 }
 
-/// The text in one line: line breaks and tabs are replaced too. For names and values that somebody
-/// else wrote.
+/// Returns the text in one line: line breaks and tabs are replaced too. For untrusted names and
+/// values.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_steering) {
         return Cow::Borrowed(text);
@@ -98,15 +99,15 @@ fn escape(c: char, text: &mut String) {
     text.push_str(&format!("\\u{:04x}", u32::from(c)));
 }
 
-/// Returns whether the text ends with `##` and a word, such as `##vso`: a bracket after it begins a
-/// command.
+/// Returns whether the text ends with `##` and a word, such as `##vso`: a bracket after that begins
+/// a command.
 fn opens_command(text: &str) -> bool {
     text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).ends_with("##")
 }
 
 impl<W: Write> Write for Printable<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Without a way out of the loop, the compiler looks at many bytes at a time.
+        // Because the loop has no early exit, the compiler can vectorize it.
         let is_plain = |b: &u8| matches!(b, b' '..=b'~' | b'\n' | b'\t');
         let plain = bytes.iter().fold(true, |plain, byte| plain & is_plain(byte));
         if plain && !self.guarded && memchr::memmem::find(bytes, b"##").is_none() {

@@ -1,7 +1,7 @@
-//! What was found, in the formats that people and pipelines read.
+//! The findings, in the formats that people and pipelines read.
 //!
-//! The text format prints each object as soon as it has been judged. All other formats are written from
-//! what `collected` has kept, when everything is known.
+//! The text format prints each object as soon as it has been evaluated. All other formats are
+//! written at the end from `collected`.
 
 pub(crate) mod args;
 pub(crate) mod collected;
@@ -25,20 +25,21 @@ use std::io::{self, Write};
 use self::diagnostic::{Diagnostic, ObjectReport, Summary};
 use crate::{manifests::source::Source, printable::Printable};
 
-/// Something that is told everything that is found, in order.
+/// A receiver of all findings, in order.
 pub(crate) trait Report {
-    /// Findings in an object. The same object may come again, if more was found when all objects were
-    /// known. `source` is where it is from; an object in a cluster is from none.
+    /// Reports the findings in an object. An object may come twice, if the rules about several
+    /// objects find more. `source` is its file; an object in a cluster has none.
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()>;
-    /// A document that could not be read.
+    /// Reports a document that could not be read.
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()>;
-    /// A failure that is no finding: the check is not complete. Standard error has it already.
+    /// Reports a failure that isn't a finding: the check is incomplete. Standard error already
+    /// shows it.
     fn failure(&mut self, message: &str);
-    /// Something that the user should know, such as what could not be read. Standard error has it
-    /// already.
+    /// Reports a note for the user, for example about objects that could not be read. Standard
+    /// error already shows it.
     #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
     fn note(&mut self, message: &str);
-    /// All has been reported.
+    /// Ends the report.
     fn finish(&mut self, summary: &Summary) -> io::Result<()>;
 }
 

@@ -1,4 +1,4 @@
-//! `setguard diff`: what `kubectl diff` calls.
+//! `setguard diff`: the program that `kubectl diff` calls.
 
 #![expect(clippy::disallowed_methods, reason = "folders are listed here")]
 
@@ -17,11 +17,11 @@ use crate::{
     exit::Exit,
 };
 
-/// Show and judge what `kubectl diff` would change
+/// Show and check what `kubectl diff` would change
 ///
-/// kubectl calls it with two folders: the objects as they are, and as they would be. It runs `diff -u -N`
-/// on them, as kubectl does, and then reports what the change brings. The policy is the one of
-/// SETGUARD_POLICY, since kubectl passes no flag with a path.
+/// kubectl calls it with two folders: the objects as they are, and as they would be. It runs `diff
+/// -u -N` on them, as kubectl does, and then reports what the change brings. The policy is the one
+/// of SETGUARD_POLICY, since kubectl passes no flag with a path.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes, as kubectl wants them:
@@ -52,7 +52,7 @@ pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Exit> {
     let mut line =
         ["check", "--as=replace", "--new-only", "--allow-empty"].map(OsString::from).to_vec();
     line.extend(args.deny_warnings.then(|| "--deny-warnings".into()));
-    // Without a previous object, everything is new.
+    // Without a previous object, every object is new.
     let old = if old.is_empty() { vec![args.live.clone().into()] } else { old };
     line.extend(old.into_iter().flat_map(|file| ["--against".into(), file]));
     line.push("--".into());
@@ -62,7 +62,7 @@ pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Exit> {
     Ok(if differs && checked == Exit::Clean { Exit::Denied } else { Exit::Error })
 }
 
-/// The files of a folder. kubectl gives them no extension.
+/// Lists the files of a folder. kubectl gives them no extension.
 fn files(folder: &Path) -> anyhow::Result<Vec<OsString>> {
     let list = || -> std::io::Result<Vec<OsString>> {
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path().into_os_string())).collect()

@@ -1,4 +1,5 @@
-//! How kubectl calls setguard: as a plugin, and as the program that shows what `kubectl diff` finds.
+//! Supports the two ways in which kubectl calls setguard: as a plugin, and as the program for
+//! `kubectl diff`.
 
 use std::{
     env,
@@ -6,13 +7,13 @@ use std::{
     path::Path,
 };
 
-/// The arguments of the process, in the order in which the user meant them.
+/// Returns the arguments of the process, in the order that the user meant.
 pub(super) fn args() -> Vec<OsString> {
     in_order(env::args_os().collect())
 }
 
-/// Moves `diff` to the front. kubectl writes what `KUBECTL_EXTERNAL_DIFF` has after the name of the
-/// program behind its own arguments, which are two folders: `setguard /tmp/LIVE-1 /tmp/MERGED-1 diff`.
+/// Moves `diff` to the front. kubectl inserts its own arguments, two folders, after the first word
+/// of `KUBECTL_EXTERNAL_DIFF`: `setguard /tmp/LIVE-1 /tmp/MERGED-1 diff`.
 ///
 /// Upstream: `DiffProgram.getCommand` in k8s.io/kubectl/pkg/cmd/diff.
 fn in_order(mut args: Vec<OsString>) -> Vec<OsString> {
@@ -26,7 +27,7 @@ fn in_order(mut args: Vec<OsString>) -> Vec<OsString> {
     args
 }
 
-/// What the user types to call this program: kubectl finds a plugin by the name of its file.
+/// Returns the command that calls this program: kubectl finds a plugin by the name of its file.
 pub(super) fn name(program: Option<&OsString>) -> &'static str {
     let stem = program.and_then(|program| Path::new(program).file_stem());
     if stem == Some(OsStr::new("kubectl-setguard")) { "kubectl setguard" } else { "setguard" }

@@ -32,7 +32,7 @@ pub(super) struct ExplainArgs {
     rule: String,
 }
 
-/// `setguard rules`.
+/// Runs `setguard rules`.
 pub(super) fn list(args: &RulesArgs) -> anyhow::Result<Exit> {
     let rules = catalogue::all();
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -74,7 +74,7 @@ fn to_json(rule: &Rule) -> serde_json::Value {
     })
 }
 
-/// `setguard explain RULE`.
+/// Runs `setguard explain RULE`.
 pub(super) fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let Some(rule) = catalogue::find(&args.rule) else {
         match catalogue::nearest(&args.rule) {

@@ -118,7 +118,7 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
     Ok(if done.count() == 0 { exit.and(Exit::Error) } else { exit })
 }
 
-/// What was done, for the last line.
+/// The counts for the last line.
 #[derive(Debug, Default)]
 struct Done {
     created: usize,

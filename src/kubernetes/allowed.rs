@@ -1,8 +1,8 @@
 //! The values that a label can have under a set of requirements.
 //!
 //! Labels are free text: a value that no requirement lists or forbids is always possible. So
-//! requirements on different keys are independent of each other, and those on one key can be met
-//! together if one value, or the absence of the label, meets them all.
+//! requirements on different keys are independent of each other, and requirements on one key can be
+//! met together if one value, or the absence of the label, meets them all.
 
 use std::{borrow::Borrow, cmp::Ordering};
 
@@ -23,12 +23,12 @@ pub(crate) enum Test<'a> {
     Above(i64),
     /// `Lt`
     Below(i64),
-    /// A comparison with a text that is not a number, which holds for no value.
+    /// A comparison with a text that is not a number, which no value passes.
     Never,
 }
 
 impl Test<'_> {
-    /// Returns whether a value, or the absence of the label (`None`), passes it.
+    /// Returns whether a value, or the absence of the label (`None`), passes the test.
     pub(crate) fn holds(&self, value: Option<&str>) -> bool {
         let listed = |list: &[String]| value.is_some_and(|it| list.iter().any(|own| own == it));
         let number = || value?.parse::<i64>().ok();
@@ -48,17 +48,17 @@ impl Test<'_> {
 /// The values that pass all of some tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Allowed<S> {
-    /// Neither any value nor the absence of the label.
+    /// No value, and not the absence of the label either.
     Nothing,
     /// Only the absence of the label.
     Absent,
-    /// One of these; sorted, at least one.
+    /// One of these values; sorted, at least one.
     OneOf(Box<[S]>),
     /// Any value except `not` and, if there are `bounds`, only a number within them.
     Present {
-        /// The values that it cannot be; sorted.
+        /// The excluded values; sorted.
         not: Box<[S]>,
-        /// The lowest and the highest number that it can be.
+        /// The lowest and the highest possible number.
         bounds: Option<(i64, i64)>,
     },
     /// The absence of the label, or any value except these; sorted.
@@ -66,7 +66,7 @@ pub(crate) enum Allowed<S> {
 }
 
 impl<S: Ord + for<'t> From<&'t str> + Borrow<str>> Allowed<S> {
-    /// The values that pass all of these tests.
+    /// Returns the values that pass all of these tests.
     pub(crate) fn by<'a>(tests: impl IntoIterator<Item = Test<'a>>) -> Self {
         let mut all = Gathered::default();
         tests.into_iter().for_each(|test| all.add(test));
@@ -75,7 +75,7 @@ impl<S: Ord + for<'t> From<&'t str> + Borrow<str>> Allowed<S> {
 }
 
 impl<S: Ord + Clone + Borrow<str>> Allowed<S> {
-    /// Returns whether a value, or the absence of the label (`None`), is among them.
+    /// Returns whether a value, or the absence of the label (`None`), is allowed.
     pub(crate) fn contains(&self, value: Option<&str>) -> bool {
         let listed =
             |list: &[S], value: &str| list.binary_search_by(|own| own.borrow().cmp(value)).is_ok();
@@ -93,7 +93,7 @@ impl<S: Ord + Clone + Borrow<str>> Allowed<S> {
         }
     }
 
-    /// The values that both allow.
+    /// Returns the values that both allow.
     pub(crate) fn and(&self, other: &Self) -> Self {
         match (self, other) {
             (Allowed::OneOf(list), other) | (other, Allowed::OneOf(list)) => {
@@ -197,7 +197,7 @@ fn non_empty<S>(list: Box<[S]>) -> Allowed<S> {
     if list.is_empty() { Allowed::Nothing } else { Allowed::OneOf(list) }
 }
 
-/// The intersection of two bounds.
+/// Returns the intersection of two bounds.
 fn both(one: Option<(i64, i64)>, other: Option<(i64, i64)>) -> Option<(i64, i64)> {
     match (one, other) {
         (Some((low, high)), Some((lower, higher))) => Some((low.max(lower), high.min(higher))),
@@ -205,7 +205,8 @@ fn both(one: Option<(i64, i64)>, other: Option<(i64, i64)>) -> Option<(i64, i64)
     }
 }
 
-/// Kubernetes: `Requirement.Matches`, apimachinery pkg/labels/selector.go.
+/// Returns whether a value is within bounds. Kubernetes: `Requirement.Matches`, apimachinery
+/// pkg/labels/selector.go.
 fn is_within(value: &str, bounds: Option<(i64, i64)>) -> bool {
     bounds.is_none_or(|(low, high)| {
         value.parse().is_ok_and(|number: i64| (low..=high).contains(&number))

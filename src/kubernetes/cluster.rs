@@ -1,7 +1,7 @@
 //! The cluster that an object is meant for: its version and feature gates.
 //!
-//! They decide whether the API server honours a field. The defaults of each release are a table
-//! here, never an `if` in a rule.
+//! Version and gates determine whether the API server honours a field. The defaults of each release
+//! are a table here, never an `if` in a rule.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -14,7 +14,7 @@ pub use super::version::Version;
 #[derive(Clone, Copy, Debug)]
 struct Gate {
     name: &'static str,
-    /// (first minor release, default from there on), oldest first.
+    /// The defaults, oldest first: (first minor release, default from there on).
     defaults: &'static [(u32, bool)],
 }
 
@@ -22,20 +22,20 @@ struct Gate {
 /// the controller ignores it in objects that already have it.
 pub const MAX_UNAVAILABLE_STATEFUL_SET: &str = "MaxUnavailableStatefulSet";
 
-/// If this gate is on, a StatefulSet may have the update strategy `Recreate`.
+/// The gate of the update strategy `Recreate` of a StatefulSet.
 pub const STATEFUL_SET_RECREATE_STRATEGY: &str = "StatefulSetRecreateStrategy";
 
-/// Off in every supported release.
+/// The defaults of a gate that is off in every supported release.
 const OFF: &[(u32, bool)] = &[(0, false)];
 
 /// Every gate that a rule depends on.
 ///
 /// Kubernetes: `pkg/features/kube_features.go`.
 const GATES: &[Gate] = &[
-    // Also on in the first patch releases of 1.35; see `EARLY_PATCHES`.
+    // The gate is also on in the first patch releases of 1.35; see `EARLY_PATCHES`.
     Gate { name: MAX_UNAVAILABLE_STATEFUL_SET, defaults: &[(37, true)] },
     Gate { name: STATEFUL_SET_RECREATE_STRATEGY, defaults: OFF },
-    // Gates for fields of the pod template.
+    // The gates below are for fields of the pod template.
     Gate { name: "AtomicWriteVolumeUserFields", defaults: OFF },
     Gate { name: "ClusterTrustBundleProjection", defaults: &[(37, true)] },
     Gate { name: "ContainerRestartRules", defaults: &[(35, true)] },
@@ -88,8 +88,8 @@ pub mod since {
 
     /// The `generateName` of a DaemonSet is not validated as strictly on UPDATE as on CREATE.
     pub const DAEMON_SET_PREFIX_EASED: Version = Version::of_minor(34);
-    /// The feature gate `ContainerRestartRules` exists. Before, only `Always` in an init container is
-    /// a valid restart policy, and others are refused, not dropped.
+    /// The feature gate `ContainerRestartRules` exists. Before, only `Always` in an init container
+    /// is a valid restart policy, and other policies are rejected, not dropped.
     pub const CONTAINER_RESTART_RULES: Version = Version::of_minor(34);
     /// Block volumes need the host's users.
     pub const VOLUME_DEVICES_NEED_HOST_USERS: Version = Version::of_minor(34);
@@ -97,7 +97,7 @@ pub mod since {
     pub const STATEFUL_SET_TEMPLATE_VALIDATED: Version = Version::of_minor(34);
     /// The claim templates of a StatefulSet are validated (kubernetes#132212).
     pub const CLAIM_TEMPLATES_VALIDATED: Version = Version::of_minor(34);
-    /// An empty CSI driver is reported once: it is missing, and no malformed name.
+    /// An empty CSI driver is reported once, as missing, and not as a malformed name as well.
     pub const EMPTY_CSI_DRIVER_ONCE: Version = Version::of_minor(35);
     /// Restart rules of an init container need a restart policy.
     pub const INIT_RULES_NEED_POLICY: Version = Version::of_minor(35);
@@ -127,7 +127,7 @@ pub mod since {
 /// Version and feature gates of a cluster.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    /// Its release.
+    /// The release.
     pub version: Version,
     gates: BTreeMap<String, bool>,
 }
@@ -139,7 +139,7 @@ impl Default for Cluster {
 }
 
 impl Cluster {
-    /// A cluster of this release. `gates` overrides the defaults of the release.
+    /// Creates a cluster of this release. `gates` overrides the defaults of the release.
     pub const fn new(version: Version, gates: BTreeMap<String, bool>) -> Self {
         Cluster { version, gates }
     }
@@ -149,8 +149,7 @@ impl Cluster {
         self.gates.insert(name.to_owned(), on);
     }
 
-    /// This cluster, of which another release and these gates are known. The gates that were set
-    /// remain as they were.
+    /// Sets the release and the gates that were discovered. Gates that were set explicitly stay.
     #[must_use]
     pub fn known_as(mut self, version: Version, gates: &BTreeMap<String, bool>) -> Self {
         self.version = version;
@@ -160,8 +159,8 @@ impl Cluster {
         self
     }
 
-    /// The cluster as it applies to this resource. For OpenKruise's StatefulSet, `maxUnavailable`
-    /// takes effect without a feature gate.
+    /// Returns the cluster as it applies to this resource. For OpenKruise's StatefulSet,
+    /// `maxUnavailable` takes effect without a feature gate.
     pub fn for_resource(&self, resource: &Resource) -> Cow<'_, Cluster> {
         if !resource.is_kruise() {
             return Cow::Borrowed(self);
@@ -171,12 +170,12 @@ impl Cluster {
         Cow::Owned(cluster)
     }
 
-    /// Returns whether it has the changes of this release; see [`since`].
+    /// Returns whether the cluster has the changes of this release; see [`since`].
     pub fn has(&self, release: Version) -> bool {
         self.version.minor() >= release.minor()
     }
 
-    /// A cluster of this version with every feature off.
+    /// Creates a cluster of this version with every feature off.
     #[cfg(test)]
     pub(crate) fn without_features(version: Version) -> Self {
         Cluster::new(version, GATES.iter().map(|gate| (gate.name.to_owned(), false)).collect())
@@ -201,7 +200,7 @@ impl Cluster {
     }
 }
 
-/// The known gate that a misspelt name was meant to be.
+/// Returns the known gate that a misspelt name was meant to be.
 ///
 /// `None` if the name is known, or if it resembles no known gate: Kubernetes has many gates that no
 /// rule depends on.
@@ -209,7 +208,7 @@ pub fn suggest_gate(name: &str) -> Option<&'static str> {
     nearest_of(name, gates()).filter(|_| !gates().any(|known| known == name))
 }
 
-/// The names of the gates that a rule depends on.
+/// Returns the names of the gates that a rule depends on.
 pub fn gates() -> impl Iterator<Item = &'static str> {
     GATES.iter().map(|gate| gate.name)
 }
@@ -252,7 +251,7 @@ mod tests {
         }
         let misspelt = parse_gates("MaxUnavailableStatefulset=true").unwrap_err();
         assert!(misspelt.contains("did you mean MaxUnavailableStatefulSet?"), "{misspelt}");
-        // Real gates that no rule depends on.
+        // These are real gates that no rule depends on.
         let gates = parse_gates("PodLevelResourceManagers=true,SchedulerQueueingHints=false");
         assert_eq!(gates.map(|gates| gates.len()), Ok(2));
     }

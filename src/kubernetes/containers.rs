@@ -4,7 +4,8 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use crate::finding::Path;
 
-/// `VisitContainersWithPath`, except for ephemeral containers, which a template cannot have.
+/// Visits all containers like `VisitContainersWithPath`, except ephemeral containers, which a
+/// template cannot have.
 pub(crate) fn visit(
     spec: &PodSpec,
     path: &Path<'_>,
@@ -20,12 +21,12 @@ pub(crate) fn visit(
     }
 }
 
-/// Init containers and containers. A template has no ephemeral ones.
+/// Returns init containers and containers. A template has no ephemeral ones.
 pub(crate) fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
     spec.init_containers.iter().flatten().chain(&spec.containers)
 }
 
-/// `IsRestartableInitContainer`.
+/// Returns whether an init container is a sidecar: `IsRestartableInitContainer`.
 pub(crate) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }

@@ -31,8 +31,8 @@ pub fn not_more_than_100_percent(value: &IntOrString, path: &Path<'_>, found: &m
     }
 }
 
-/// The number, or the number before the percent sign. Any other text counts as the number that it
-/// contains, or else as 0: `getIntOrPercentValue`.
+/// Returns the number, or the number before the percent sign. Any other text counts as the number
+/// that it contains, or else as 0: `getIntOrPercentValue`.
 pub fn number(value: &IntOrString) -> i64 {
     match value {
         IntOrString::Int(number) => i64::from(*number),
@@ -40,7 +40,7 @@ pub fn number(value: &IntOrString) -> i64 {
     }
 }
 
-/// The value as it is printed in a message.
+/// Returns the value as it is printed in a message.
 pub fn to_value(value: &IntOrString) -> Value<'static> {
     match value {
         IntOrString::Int(number) => Value::Int(i64::from(*number)),
@@ -48,7 +48,7 @@ pub fn to_value(value: &IntOrString) -> Value<'static> {
     }
 }
 
-/// The percentage, if it is one: `getPercentValue`.
+/// Returns the percentage, if the value is one: `getPercentValue`.
 pub fn percentage(value: &IntOrString) -> Option<i64> {
     match value {
         IntOrString::String(text) if names::is_percent(text) => Some(atoi(text.strip_suffix('%')?)),
@@ -56,7 +56,8 @@ pub fn percentage(value: &IntOrString) -> Option<i64> {
     }
 }
 
-/// Go's `strconv.Atoi` with the error ignored: a number out of range becomes the nearest in range.
+/// Works like Go's `strconv.Atoi` with the error ignored: a number out of range becomes the nearest
+/// in range.
 fn atoi(text: &str) -> i64 {
     text.parse().unwrap_or_else(|_| {
         let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -71,8 +72,8 @@ fn atoi(text: &str) -> i64 {
     })
 }
 
-/// The value as a count: a percentage is taken of `total`. `None` for a string that the API server
-/// refuses.
+/// Returns the value as a count: a percentage is taken of `total`. `None` for a string that the API
+/// server rejects.
 ///
 /// Kubernetes: `GetScaledValueFromIntOrPercent`, apimachinery pkg/util/intstr/intstr.go.
 pub(crate) fn scaled(value: &IntOrString, total: i32, round_up: bool) -> Option<i64> {

@@ -14,7 +14,7 @@ pub(crate) const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 /// A map of strings, either owned or borrowed from the JSON that contains it.
 pub type TextMap<T> = BTreeMap<T, T>;
 
-/// Labels. The field path is that of the map: upstream does not name the key either.
+/// Validates labels. The field path points to the map: upstream does not name the key either.
 ///
 /// Kubernetes: `ValidateLabels`, apimachinery `pkg/apis/meta/v1/validation/validation.go`.
 pub fn labels<T: Borrow<str>>(labels: Option<&TextMap<T>>, path: &Path<'_>, found: &mut Findings) {
@@ -26,16 +26,16 @@ pub fn labels<T: Borrow<str>>(labels: Option<&TextMap<T>>, path: &Path<'_>, foun
     }
 }
 
-/// Key of a label.
+/// Validates the key of a label.
 ///
-/// Kubernetes: `ValidateLabelName`, beside `ValidateLabels`.
+/// Kubernetes: `ValidateLabelName`, next to `ValidateLabels`.
 pub fn label_key(key: &str, path: &Path<'_>, found: &mut Findings) {
     for message in names::label_key(key) {
         found.invalid(path, key, message);
     }
 }
 
-/// Annotations.
+/// Validates annotations.
 ///
 /// Kubernetes: `ValidateAnnotations`, apimachinery `pkg/api/validation/objectmeta.go`.
 pub fn annotations<T: Borrow<str>>(
@@ -47,7 +47,8 @@ pub fn annotations<T: Borrow<str>>(
     for (key, value) in annotations.into_iter().flatten() {
         let key: &str = key.borrow();
         size += key.len() + value.borrow().len();
-        // The key of a label, but in either case. A valid key needs no lowercase copy.
+        // The key is checked like a label key, but in either case. A valid key needs no lowercase
+        // copy.
         if !names::label_key(key).is_empty() {
             for message in names::label_key(&key.to_lowercase()) {
                 found.invalid(path, key, message);

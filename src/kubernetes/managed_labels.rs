@@ -19,10 +19,10 @@ pub(crate) const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
 pub(crate) const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 /// A hash of the template. In a StatefulSet the name of the set and a hyphen come first.
 pub(crate) const REVISION: &str = "controller-revision-hash";
-/// How often the template of a DaemonSet has changed, from 1.
+/// The number of versions that the template of a DaemonSet has had, from 1.
 pub(crate) const GENERATION: &str = "pod-template-generation";
 
-/// The labels that the controller of this kind sets on its pods.
+/// Returns the labels that the controller of this kind sets on its pods.
 pub(crate) const fn of(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::DaemonSet => OF_DAEMON_SETS,
@@ -30,7 +30,8 @@ pub(crate) const fn of(kind: Kind) -> &'static [&'static str] {
     }
 }
 
-/// The ordinal of a StatefulSet's pod that can have this value of [`POD_NAME`] or [`POD_INDEX`].
+/// Returns the ordinal of a StatefulSet's pod that can have this value of [`POD_NAME`] or
+/// [`POD_INDEX`].
 pub(crate) fn ordinal(set: &str, label: &str, value: &str) -> Option<i64> {
     let number = match label {
         POD_INDEX => value,
@@ -55,7 +56,8 @@ pub(crate) fn is_possible(kind: Kind, set: &str, label: &str, value: &str) -> bo
     }
 }
 
-/// Kubernetes: `SafeEncodeString`, apimachinery pkg/util/rand/rand.go, of 32 bits in decimal.
+/// Returns whether a text can be a hash. Kubernetes: `SafeEncodeString`, apimachinery
+/// pkg/util/rand/rand.go, of 32 bits in decimal.
 fn is_hash(text: &str) -> bool {
     (1..=10).contains(&text.len()) && text.chars().all(|c| "456789bcdf".contains(c))
 }

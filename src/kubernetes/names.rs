@@ -1,12 +1,12 @@
-//! Which names, label keys, label values, paths and addresses are valid.
+//! Checks names, label keys, label values, paths and addresses.
 //!
 //! Each check returns the API server's messages, or none if the value is valid; an empty `Vec` does
 //! not allocate. The matchers are hand-written. `$` in upstream's expressions is the end of the
 //! text, so a trailing newline never passes.
 //!
 //! Kubernetes: `staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go` and
-//! `pkg/api/validate/content/` beside it. Note that one gives the same limit in "characters" and
-//! the other in "bytes"; both count bytes.
+//! `pkg/api/validate/content/` next to it. One of them gives the same limit in "characters" and the
+//! other in "bytes"; both count bytes.
 
 mod address;
 mod other;
@@ -45,7 +45,7 @@ const NO_MORE_THAN_63: &str = "must be no more than 63 characters";
 /// The message for a negative number where none is allowed.
 pub const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
-/// DNS-1123 label: `IsDNS1123Label`.
+/// Checks a DNS-1123 label: `IsDNS1123Label`.
 pub fn dns1123_label(value: &str) -> Messages {
     let mut wrong = Vec::new();
     if value.len() > 63 {
@@ -67,7 +67,7 @@ pub fn dns1123_label(value: &str) -> Messages {
     wrong
 }
 
-/// DNS-1123 subdomain: `IsDNS1123Subdomain`.
+/// Checks a DNS-1123 subdomain: `IsDNS1123Subdomain`.
 pub fn dns1123_subdomain(value: &str) -> Messages {
     let mut wrong = Vec::new();
     if value.len() > 253 {
@@ -79,7 +79,7 @@ pub fn dns1123_subdomain(value: &str) -> Messages {
     wrong
 }
 
-/// DNS-1123 subdomain that may contain underscores: `IsDNS1123SubdomainWithUnderscore`.
+/// Checks a DNS-1123 subdomain that may contain underscores: `IsDNS1123SubdomainWithUnderscore`.
 pub fn dns1123_subdomain_with_underscore(value: &str) -> Messages {
     let mut wrong = Vec::new();
     if value.len() > 253 {
@@ -100,7 +100,7 @@ pub fn dns1123_subdomain_with_underscore(value: &str) -> Messages {
     wrong
 }
 
-/// Key of a label, also called a qualified name: `IsLabelKey`, `IsQualifiedName`.
+/// Checks the key of a label, also called a qualified name: `IsLabelKey`, `IsQualifiedName`.
 pub fn label_key(value: &str) -> Messages {
     let mut wrong = Vec::new();
     let name = match value.split_once('/') {
@@ -138,7 +138,7 @@ pub fn label_key(value: &str) -> Messages {
     wrong
 }
 
-/// Value of a label: `IsLabelValue`.
+/// Checks the value of a label: `IsLabelValue`.
 pub fn label_value(value: &str) -> Messages {
     let mut wrong = Vec::new();
     if value.len() > 63 {

@@ -1,4 +1,5 @@
-//! Whether a node, the node of a given name, or any node at all, can match a node selector term.
+//! Evaluates whether a node, the node of a given name, or any node at all can match a node selector
+//! term.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -9,9 +10,9 @@ use super::allowed::{Allowed, Test};
 /// The only field of a node that a term can match.
 const NAME: &str = "metadata.name";
 
-/// Why no node can match both a `nodeSelector` and a term; `None` if one can.
+/// Returns the reason why no node can match both a `nodeSelector` and a term; `None` if one can.
 ///
-/// Requirements that the API server refuses are ignored.
+/// Requirements that the API server rejects are ignored.
 ///
 /// Kubernetes: `RequiredNodeAffinity.Match` and `isEmptyNodeSelectorTerm`, component-helpers
 /// scheduling/corev1/nodeaffinity/nodeaffinity.go.
@@ -22,8 +23,8 @@ pub fn why_not(
     contradiction(node_selector, term, None)
 }
 
-/// Why the node of this name cannot match both a `nodeSelector` and a term, judging by these alone;
-/// `None` if it can.
+/// Returns the reason why the node of this name cannot match both a `nodeSelector` and a term,
+/// evaluating only these; `None` if it can.
 pub fn why_not_node(
     node_selector: Option<&BTreeMap<String, String>>,
     term: &NodeSelectorTerm,
@@ -57,9 +58,9 @@ fn contradiction(
 
 /// Returns whether a node matches a term.
 ///
-/// Requirements that the API server refuses are ignored.
+/// Requirements that the API server rejects are ignored.
 ///
-/// Kubernetes: as [`why_not`].
+/// Kubernetes: see [`why_not`].
 pub(crate) fn matches<'l>(
     term: &NodeSelectorTerm,
     name: &'l str,
@@ -92,7 +93,8 @@ impl<'a> Constraint<'a> {
         Constraint { test: Test::Is(node), key: NAME, written: None }
     }
 
-    /// Kubernetes: `NewRequirement`, apimachinery pkg/labels/selector.go.
+    /// Converts a requirement for labels. Kubernetes: `NewRequirement`, apimachinery
+    /// pkg/labels/selector.go.
     fn expression(requirement: &'a NodeSelectorRequirement) -> Option<Self> {
         let values = requirement.values.as_deref().unwrap_or_default();
         let number = |test: fn(i64) -> Test<'a>| match values {
@@ -111,8 +113,8 @@ impl<'a> Constraint<'a> {
         Some(Constraint { test, key: &requirement.key, written: Some(requirement) })
     }
 
-    /// Kubernetes: `nodeSelectorRequirementsAsFieldSelector`, component-helpers
-    /// scheduling/corev1/nodeaffinity/nodeaffinity.go.
+    /// Converts a requirement for fields. Kubernetes: `nodeSelectorRequirementsAsFieldSelector`,
+    /// component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go.
     fn field(requirement: &'a NodeSelectorRequirement) -> Option<Self> {
         let values @ [_] = requirement.values.as_deref()? else { return None };
         let test = match requirement.operator.as_str() {
@@ -144,10 +146,10 @@ impl fmt::Display for Constraint<'_> {
     }
 }
 
-/// The number of others with which a requirement is compared to find the one that it contradicts.
+/// The number of other requirements with which one is compared to find the one that it contradicts.
 const MOST_COMPARED: usize = 100;
 
-/// Why the constraints for one key cannot be met together, explained by a small subset of them.
+/// Explains by a small subset why the constraints for one key cannot be met together.
 fn explain_conflict(constraints: &[Constraint<'_>]) -> Option<String> {
     if can_be_met(constraints) {
         return None;
@@ -242,8 +244,8 @@ mod tests {
         }
     }
 
-    // A small universe: two labels, each with a few values and some that no requirement contains,
-    // and three node names, one of which no requirement contains.
+    // The universe is small: two labels, each with a few values and some that no requirement
+    // contains, and three node names, one of which no requirement contains.
     const WRITTEN: [&str; 6] = ["x", "y", "1", "2", "3", "02"];
     const VALUES: [&str; 12] =
         ["x", "y", "other", "0", "1", "2", "3", "02", "4", "0001", "0002", "0003"];

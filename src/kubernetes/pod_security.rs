@@ -1,4 +1,4 @@
-//! The Pod Security Standards: what the levels `baseline` and `restricted` refuse in a pod.
+//! The Pod Security Standards: the checks of the levels `baseline` and `restricted`.
 //!
 //! Kubernetes: k8s.io/pod-security-admission, `policy` and `api`.
 
@@ -12,12 +12,12 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 pub(crate) use self::standard::Standard;
 use self::{checks::CHECKS, standard::Check};
 
-/// The label of a namespace that says which level it enforces.
+/// The label with the level that a namespace enforces.
 pub(crate) const ENFORCE_LABEL: &str = "pod-security.kubernetes.io/enforce";
-/// The label that says of which release.
+/// The label with the release of that level.
 pub(crate) const VERSION_LABEL: &str = "pod-security.kubernetes.io/enforce-version";
 
-/// How much of what a check refuses is named.
+/// The maximum number of refused values that are named for a check.
 const MOST_NAMED: usize = 4;
 
 /// A check that a pod does not pass.
@@ -28,17 +28,17 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// What a standard refuses in a pod.
+    /// Returns the refusals of a standard for a pod.
     pub(crate) fn by(standard: Standard, pod: &PodTemplateSpec) -> Vec<Self> {
         refusals(pod, |check| check.is_part_of(standard))
     }
 
-    /// What any standard of any release refuses in a pod.
+    /// Returns the refusals of any standard of any release for a pod.
     pub(crate) fn all(pod: &PodTemplateSpec) -> Vec<Self> {
         refusals(pod, |_| true)
     }
 
-    /// Returns whether a standard refuses it.
+    /// Returns whether this standard is the one that refuses the pod.
     pub(crate) fn is_by(&self, standard: Standard) -> bool {
         self.check().is_some_and(|check| check.is_part_of(standard))
     }
@@ -48,7 +48,7 @@ impl Refusal {
     }
 }
 
-/// `hostPath volumes (proc, sys)`
+/// Writes a refusal such as `hostPath volumes (proc, sys)`.
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reason = self.check().map(|check| check.reason).unwrap_or_default();

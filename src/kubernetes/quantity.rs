@@ -11,7 +11,7 @@ use std::{
     fmt::{self, Write as _},
 };
 
-/// The mantissa is less than this: ten times as much still fits into a `u128`.
+/// The upper limit of the mantissa: ten times as much still fits into a `u128`.
 const MAX_MANTISSA: u128 = 10u128.pow(37);
 /// The smallest unit, as a power of ten.
 const NANO: i32 = -9;
@@ -36,7 +36,8 @@ pub struct Quantity<'a> {
     format: Format,
     /// The original text, if the API server keeps it.
     text: Option<&'a str>,
-    /// Whether the API server holds it as a big number, of which it uses only the low 64 bits.
+    /// Whether the API server stores the value as a big number, of which it uses only the low 64
+    /// bits.
     is_big: bool,
 }
 
@@ -64,12 +65,12 @@ impl<'a> Quantity<'a> {
         }
     }
 
-    /// Returns whether it is zero.
+    /// Returns whether the value is zero.
     pub fn is_zero(&self) -> bool {
         self.mantissa == 0
     }
 
-    /// Returns whether it is below zero.
+    /// Returns whether the value is below zero.
     pub fn is_negative(&self) -> bool {
         self.negative && self.mantissa != 0
     }
@@ -78,14 +79,14 @@ impl<'a> Quantity<'a> {
         self.mantissa == 0 || self.scale >= 0
     }
 
-    /// Returns whether the API server considers it a whole number. For a resource it computes
-    /// `MilliValue() % 1000`, which overflows for a big number.
+    /// Returns whether the API server considers the value a whole number. For a resource it
+    /// computes `MilliValue() % 1000`, which overflows for a big number.
     pub fn is_integer(&self) -> bool {
         if !self.is_big || self.scale < -3 {
             return self.is_whole();
         }
         let shift = (0..self.scale + 3).fold(1u64, |shift, _| shift.wrapping_mul(10));
-        // Only the low 64 bits are wanted.
+        // Only the low 64 bits are needed.
         let low = (self.mantissa & u128::from(u64::MAX)) as u64;
         low.wrapping_mul(shift).cast_signed() % 1000 == 0
     }
@@ -119,7 +120,7 @@ impl<'a> Quantity<'a> {
         let length = |q: &Quantity<'_>| q.mantissa.ilog10();
         let order = |q: &Quantity<'_>| i64::from(length(q)) + i64::from(q.scale);
         order(self).cmp(&order(other)).then_with(|| {
-            // Both padded to the same number of digits: at most 37, so they fit.
+            // Both mantissas are padded to the same number of digits: at most 37, so they fit.
             let longest = length(self).max(length(other));
             let padded = |q: &Quantity<'_>| q.mantissa * 10u128.pow(longest - length(q));
             padded(self).cmp(&padded(other))
@@ -157,13 +158,13 @@ impl<'a> Quantity<'a> {
         }
     }
 
-    /// A text that is the same for equal quantities.
+    /// Returns a text that is identical for equal quantities.
     pub fn comparison_key(&self) -> String {
         let sign = if self.is_negative() { "-" } else { "" };
         format!("{sign}{}e{}", self.mantissa, self.scale)
     }
 
-    /// The quantity as the API server prints it: `String`.
+    /// Returns the quantity as the API server prints it: `String`.
     pub fn to_text(&self) -> Cow<'a, str> {
         if let Some(text) = self.text {
             return text.into();
@@ -174,7 +175,7 @@ impl<'a> Quantity<'a> {
         out.into()
     }
 
-    /// `CanonicalizeBytes`.
+    /// Writes the canonical form: `CanonicalizeBytes`.
     fn write_canonical(&self, out: &mut String) -> fmt::Result {
         if self.is_zero() {
             return out.write_str("0");
@@ -360,7 +361,7 @@ mod tests {
     fn a_big_number_overflows_as_upstream() {
         let is_integer = |text| Quantity::parse_resource(text).unwrap().is_integer();
         assert!(is_integer("5") && is_integer("8E") && is_integer("9Ei") && !is_integer("1.5"));
-        // Observed on a real API server.
+        // This was observed on a real API server.
         assert!(!is_integer("12345678901234567890"));
     }
 

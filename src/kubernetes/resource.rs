@@ -12,7 +12,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name as in the field `kind`.
+    /// Returns the name as in the field `kind`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Kind::DaemonSet => "DaemonSet",
@@ -20,7 +20,7 @@ impl Kind {
         }
     }
 
-    /// The name as the API server writes it in some of its messages: `daemonset`.
+    /// Returns the name that the API server writes in some of its messages: `daemonset`.
     pub const fn lower(self) -> &'static str {
         match self {
             Kind::DaemonSet => "daemonset",
@@ -44,7 +44,7 @@ pub struct Resource {
     pub version: &'static str,
     /// Plural name, as in the URL.
     pub plural: &'static str,
-    /// The kind whose rules apply to it; its name is also the resource's `kind`.
+    /// The kind whose rules apply to the resource; its name is also the resource's `kind`.
     pub kind: Kind,
 }
 
@@ -57,12 +57,12 @@ pub const RESOURCES: &[Resource] = &[
     Resource { group: KRUISE, version: "v1beta1", plural: "statefulsets", kind: Kind::StatefulSet },
 ];
 
-/// The API group of OpenKruise's sets. The rules for the built-in sets apply to them wherever their
-/// fields mean the same.
+/// The API group of OpenKruise's sets. The rules for the built-in sets apply to them wherever the
+/// fields have the same meaning.
 const KRUISE: &str = "apps.kruise.io";
 
 impl Resource {
-    /// The resource of an `apiVersion` and a `kind`, if setguard validates it.
+    /// Returns the resource of an `apiVersion` and a `kind`, if setguard validates it.
     pub fn of(api_version: &str, kind: &str) -> Option<&'static Resource> {
         RESOURCES.iter().find(|r| {
             r.kind.as_str() == kind
@@ -70,19 +70,19 @@ impl Resource {
         })
     }
 
-    /// The resource of a group, a version and a kind, if setguard validates it.
+    /// Returns the resource of a group, a version and a kind, if setguard validates it.
     pub fn of_gvk(group: &str, version: &str, kind: &str) -> Option<&'static Resource> {
         RESOURCES
             .iter()
             .find(|r| r.kind.as_str() == kind && r.group == group && r.version == version)
     }
 
-    /// Returns whether it is one of OpenKruise's.
+    /// Returns whether the resource is one of OpenKruise's.
     pub fn is_kruise(&self) -> bool {
         self.group == KRUISE
     }
 
-    /// `apps/v1`.
+    /// Returns the `apiVersion`, such as `apps/v1`.
     pub fn api_version(&self) -> String {
         format!("{}/{}", self.group, self.version)
     }

@@ -1,4 +1,4 @@
-//! Label selectors: whether they are well formed, and what they match.
+//! Validates and matches label selectors.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub fn validate(
     }
 }
 
-/// Kubernetes: `ValidateLabelSelectorRequirement`, in the same file.
+/// Validates a requirement. Kubernetes: `ValidateLabelSelectorRequirement`, in the same file.
 fn validate_requirement(
     requirement: &LabelSelectorRequirement,
     any_value: &dyn Fn() -> bool,
@@ -69,13 +69,13 @@ pub fn has_invalid_value(selector: &LabelSelector) -> bool {
     expressions(selector).iter().flat_map(values).any(|value| !names::is_label_value(value))
 }
 
-/// Returns whether it has neither labels nor expressions, and so matches everything.
+/// Returns whether the selector has neither labels nor expressions, and so matches everything.
 pub fn is_empty(selector: &LabelSelector) -> bool {
     selector.match_labels.as_ref().is_none_or(BTreeMap::is_empty)
         && expressions(selector).is_empty()
 }
 
-/// Returns whether it can be evaluated at all.
+/// Returns whether the selector can be evaluated at all.
 ///
 /// Kubernetes: `LabelSelectorAsSelector`, apimachinery `pkg/apis/meta/v1/helpers.go`, and
 /// `NewRequirement`, `pkg/labels/selector.go`.
@@ -118,17 +118,17 @@ pub fn matches<'l>(selector: &LabelSelector, label: impl Fn(&str) -> Option<&'l 
         })
 }
 
-/// [`matches()`] for a map of labels, as in a template.
+/// Calls [`matches()`] for a map of labels, as in a template.
 pub fn matches_labels(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) -> bool {
     matches(selector, |key| labels?.get(key).map(String::as_str))
 }
 
-/// The selector as the API server prints it, with its fields in Go's order.
+/// Returns the selector as the API server prints it, with its fields in Go's order.
 pub fn to_value(selector: Option<&LabelSelector>) -> Value<'static> {
     Value::json(&to_json(selector))
 }
 
-/// [`to_value`], inside another value.
+/// Returns [`to_value`] for use inside another value.
 pub fn to_json(selector: Option<&LabelSelector>) -> serde_json::Value {
     let Some(selector) = selector else { return serde_json::Value::Null };
     let mut object = serde_json::Map::new();

@@ -1,11 +1,11 @@
-//! Whether two values are the same to the API server, however they are written.
+//! Compares two values as the API server does, however they are written.
 //!
 //! `apiequality.Semantic.DeepEqual` on Go's types: quantities are compared by value; absent and
 //! empty lists and maps are equal; and so are an absent field and `0`, `""`, `false` or an empty
 //! struct, unless the field is a pointer in Go.
 //!
-//! Kubernetes: `pkg/api/equality/semantic.go` and `third_party/forked/golang/reflect/deep_equal.go`,
-//! both in apimachinery.
+//! Kubernetes: `pkg/api/equality/semantic.go` and
+//! `third_party/forked/golang/reflect/deep_equal.go`, both in apimachinery.
 
 mod fields;
 
@@ -18,13 +18,14 @@ use serde_json::{Error, Map, Value};
 
 use super::quantity::Quantity;
 
-/// Returns whether two values, which have their defaults, are the same to the API server.
+/// Returns whether two values, which have their defaults, are equal to the API server.
 pub fn equal<T: PartialEq + Serialize + ?Sized>(one: &T, other: &T) -> bool {
     // A value that cannot be written is equal to no other.
     one == other || canonical(one).is_some_and(|one| canonical(other) == Some(one))
 }
 
-/// Like [`equal`], for two pod templates. The API server converts them before it compares them.
+/// Works like [`equal`], for two pod templates, which the API server converts before it compares
+/// them.
 ///
 /// Kubernetes: `Convert_v1_PodSpec_To_core_PodSpec` and `Convert_v1_PodTemplateSpec_To_core_…`,
 /// `pkg/apis/core/v1/conversion.go`.
@@ -48,12 +49,12 @@ fn converted(template: &PodTemplateSpec) -> PodTemplateSpec {
     template
 }
 
-/// The canonical form: values with the same meaning have the same one.
+/// Returns the canonical form: values with equal meaning have equal forms.
 fn canonical<T: Serialize + ?Sized>(value: &T) -> Option<Value> {
     value.serialize(Canonical { is_amount: false }).ok()
 }
 
-/// Writes the canonical form. What is the same as absent becomes null.
+/// Writes the canonical form, in which a value that is equal to absent becomes null.
 struct Canonical {
     /// Whether this is a value of a map: a quantity in it is an amount of a resource, which the API
     /// server rounds up to thousandths.
@@ -62,7 +63,7 @@ struct Canonical {
 
 const INNER: Canonical = Canonical { is_amount: false };
 
-/// A mapping being written, with the name of its Go type.
+/// A mapping that is being written, with the name of its Go type.
 struct Struct {
     name: &'static str,
     fields: Map<String, Value>,
@@ -287,9 +288,9 @@ impl Serializer for Canonical {
     }
 }
 
-/// No type of Kubernetes is written in this way.
+/// Returns the error for a form that no type of Kubernetes uses.
 fn unexpected(name: &str) -> Error {
-    serde::ser::Error::custom(format!("{name} is no type of Kubernetes"))
+    serde::ser::Error::custom(format!("{name} is not a type of Kubernetes"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a toleration tolerates.
+//! Compares tolerations with each other and with taints.
 
 use std::collections::HashMap;
 
@@ -17,19 +17,19 @@ pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
     let key = text(&broad.key).is_empty() || text(&broad.key) == text(&narrow.key);
     let value = match (operator(broad), operator(narrow)) {
         ("Exists", _) => true,
-        // Equal tolerates one value only, so it cannot cover Exists, which tolerates all.
+        // `Equal` tolerates one value only, so it cannot cover `Exists`, which tolerates all.
         ("Equal", "Equal") => text(&broad.value) == text(&narrow.value),
         _ => false,
     };
     lasts && effect && key && value
 }
 
-/// Returns whether it tolerates a taint that has this key and effect, and no value.
+/// Returns whether a toleration tolerates a taint that has this key and effect, and no value.
 pub(crate) fn tolerates(toleration: &Toleration, key: &str, effect: &str) -> bool {
     tolerates_all_of(toleration, key, "", effect)
 }
 
-/// Returns whether it tolerates a taint.
+/// Returns whether a toleration tolerates a taint.
 ///
 /// Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.
 pub(crate) fn tolerates_taint(toleration: &Toleration, taint: &Taint) -> bool {
@@ -49,7 +49,7 @@ fn tolerates_all_of(toleration: &Toleration, key: &str, value: &str, effect: &st
         }
 }
 
-/// The tolerations that the built-in controller gives every daemon pod, in its order.
+/// Returns the tolerations that the built-in controller gives every daemon pod, in its order.
 ///
 /// Kubernetes: `AddOrUpdateDaemonPodTolerations`, pkg/controller/daemon/util/daemonset_util.go.
 pub(crate) fn of_daemons(host_network: bool) -> impl Iterator<Item = Toleration> {
@@ -81,11 +81,12 @@ pub(crate) fn operator(toleration: &Toleration) -> &str {
     }
 }
 
-/// What a toleration tolerates apart from how long: key, effect, and the value, `None` for all.
+/// The scope of a toleration, regardless of its duration: key, effect, and the value, `None` for
+/// all.
 type Scope<'a> = (&'a str, &'a str, Option<&'a str>);
 
-/// The tolerations of a list by what they tolerate, so that those that cover another are found
-/// without comparing it with all.
+/// The tolerations of a list by scope, so that those that cover another are found without comparing
+/// it with all.
 #[derive(Debug, Default)]
 pub(crate) struct Index<'a> {
     scopes: HashMap<Scope<'a>, Members>,
@@ -94,13 +95,13 @@ pub(crate) struct Index<'a> {
 /// The tolerations of one scope, by their positions in the list.
 #[derive(Debug, Default)]
 struct Members {
-    /// Those that last longer than all before them, with their seconds.
+    /// The tolerations that last longer than all earlier ones, with their seconds.
     records: Vec<(usize, i64)>,
     unlimited: Vec<usize>,
 }
 
 impl<'a> Index<'a> {
-    /// An index of these tolerations, which come in the order of their positions.
+    /// Creates an index of these tolerations, which come in the order of their positions.
     pub(crate) fn of(list: impl IntoIterator<Item = (usize, &'a Toleration)>) -> Self {
         let mut index = Index::default();
         for (position, toleration) in list {
@@ -117,7 +118,7 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// The first toleration of the list that covers this one, if it is before a position.
+    /// Returns the first toleration of the list that covers this one, if it is before a position.
     pub(crate) fn first_before(&self, end: usize, narrow: &Toleration) -> Option<usize> {
         let covering = broader_scopes(narrow).filter_map(|scope| {
             let records = &self.scopes.get(&scope)?.records;
@@ -127,7 +128,8 @@ impl<'a> Index<'a> {
         covering.min().filter(|position| *position < end)
     }
 
-    /// The first toleration after a position that tolerates more than this one, without a limit.
+    /// Returns the first toleration after a position that tolerates more than this one, without a
+    /// limit.
     pub(crate) fn first_after(&self, start: usize, narrow: &Toleration) -> Option<usize> {
         let own = scope(narrow);
         let covering = broader_scopes(narrow).filter_map(|scope| {
@@ -138,8 +140,8 @@ impl<'a> Index<'a> {
     }
 }
 
-/// What a toleration tolerates. `None` for an operator that compares numbers, which covers nothing
-/// here.
+/// Returns the scope of a toleration. `None` for an operator that compares numbers, which covers
+/// nothing here.
 fn scope(toleration: &Toleration) -> Option<Scope<'_>> {
     let value = match operator(toleration) {
         "Exists" => None,
@@ -149,8 +151,8 @@ fn scope(toleration: &Toleration) -> Option<Scope<'_>> {
     Some((text(&toleration.key), text(&toleration.effect), value))
 }
 
-/// The scopes of all tolerations that cover this one if they last long enough; see [`covers`]. Some
-/// may come twice.
+/// Returns the scopes of all tolerations that cover this one if they last long enough; see
+/// [`covers`]. Some may be repeated.
 fn broader_scopes(narrow: &Toleration) -> impl Iterator<Item = Scope<'_>> {
     let keys = [text(&narrow.key), ""];
     let effects = [text(&narrow.effect), ""];
@@ -162,7 +164,7 @@ fn broader_scopes(narrow: &Toleration) -> impl Iterator<Item = Scope<'_>> {
     })
 }
 
-/// For how long it tolerates; the largest number if it has no limit.
+/// Returns the time for which it tolerates, in seconds; the largest number if there is no limit.
 fn seconds(toleration: &Toleration) -> i64 {
     toleration.toleration_seconds.unwrap_or(i64::MAX)
 }
@@ -199,7 +201,7 @@ mod tests {
             for (i, narrow) in list.iter().enumerate() {
                 let before = list[..i].iter().position(|broad| covers(broad, narrow));
                 prop_assert_eq!(index.first_before(i, narrow), before);
-                // Those that cover each other have the same scope.
+                // Tolerations that cover each other have the same scope.
                 let unlimited = narrow.toleration_seconds.is_none();
                 let after = (i + 1..list.len()).find(|j| {
                     let broad = &list[*j];

@@ -2,12 +2,12 @@
 
 use std::{fmt, str::FromStr};
 
-/// Minor releases of which the first patch releases have other defaults of feature gates, and the first
-/// patch release without them; `cluster` has the gates.
+/// The minor releases whose first patch releases have different defaults of feature gates, and the
+/// first patch release without them; `cluster` has the gates.
 const EARLY_PATCHES: &[(u32, u32)] = &[(35, 4)];
 
-/// A release of Kubernetes, such as 1.36, or a patch release that differs from the later ones of its
-/// minor release, such as 1.35.3.
+/// A release of Kubernetes, such as 1.36, or a patch release that differs from the later ones of
+/// its minor release, such as 1.35.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     minor: u32,
@@ -18,20 +18,20 @@ pub struct Version {
 impl Version {
     /// The oldest release whose rules setguard knows.
     pub const OLDEST: Version = Version::of_minor(33);
-    /// The newest release whose rules setguard knows, which is that of k8s-openapi.
+    /// The newest release whose rules setguard knows, which is k8s-openapi's.
     pub const NEWEST: Version = Version::of_minor(37);
 
-    /// The last patch release of a minor release.
+    /// Returns the last patch release of a minor release.
     pub const fn of_minor(minor: u32) -> Self {
         Version { minor, patch: None }
     }
 
-    /// The number after `1.`.
+    /// Returns the number after `1.`.
     pub const fn minor(self) -> u32 {
         self.minor
     }
 
-    /// This minor release, with the patch release that a text such as `v1.35.3` names.
+    /// Returns this minor release, with the patch release that a text such as `v1.35.3` names.
     #[must_use]
     pub fn with_patch_of(self, text: &str) -> Self {
         let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
@@ -46,7 +46,7 @@ impl Version {
         Version { minor: self.minor, patch }
     }
 
-    /// Returns whether it is a patch release of this minor release, and an earlier one than this.
+    /// Returns whether this is a patch release of this minor release, and earlier than this one.
     pub(super) fn is_before_patch(self, minor: u32, patch: u32) -> bool {
         self.minor == minor && self.patch.is_some_and(|own| own < patch)
     }

@@ -4,7 +4,7 @@ use std::{path::PathBuf, str::FromStr};
 
 use clap::{Args, ValueEnum};
 
-/// Which formats are written, and where.
+/// The formats of the report, and their destinations.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct OutputArgs {
     /// The format on standard output
@@ -15,7 +15,7 @@ pub(crate) struct OutputArgs {
     pub(super) output: Vec<Output>,
 }
 
-/// How the report is written.
+/// The format of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people, with the affected line

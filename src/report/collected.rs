@@ -1,4 +1,4 @@
-//! Everything that was found, kept until it is written.
+//! All findings, kept until they are written.
 
 use std::{borrow::Cow, io};
 
@@ -19,7 +19,7 @@ use crate::{
     policy::Policy,
 };
 
-/// What most formats are written from.
+/// The data from which most formats are written.
 #[derive(Debug)]
 pub(crate) struct Collected {
     repository: Repository,
@@ -28,11 +28,11 @@ pub(crate) struct Collected {
     /// The rules that are not off, with their modes.
     pub(super) rules: Vec<(&'static Rule, Mode)>,
     pub(super) files: Vec<File>,
-    /// All objects, also those without findings, by their number.
+    /// All objects, including those without findings, by their number.
     pub(super) objects: Vec<Object>,
-    /// In the order in which they came.
+    /// The findings, in the order in which they came.
     pub(super) findings: Vec<Entry>,
-    /// About the policy, each with the number of the object that it was noticed at.
+    /// Remarks about the policy, each with the number of the object at which it was noticed.
     pub(super) remarks: Vec<(usize, String)>,
     pub(super) failures: Vec<String>,
     pub(super) notes: Vec<String>,
@@ -42,33 +42,33 @@ pub(crate) struct Collected {
 /// A file with objects.
 #[derive(Debug)]
 pub(super) struct File {
-    /// Its name, as the user gave it.
+    /// The file's name, as the user gave it.
     pub(super) name: String,
-    /// Its path from the root of the repository.
+    /// The file's path from the root of the repository.
     pub(super) path: String,
 }
 
-/// An object that was judged.
+/// An object that was evaluated.
 #[derive(Debug)]
 pub(super) struct Object {
     pub(super) id: ObjectId,
-    /// The number of its file.
+    /// The number of the object's file.
     pub(super) file: Option<usize>,
     rendered_from: Option<String>,
 }
 
-/// A finding, by its place.
+/// A finding, with its object and file.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) diagnostic: Diagnostic,
-    /// The number of its object. `None` if the document could not be read.
+    /// The number of the finding's object. `None` if the document could not be read.
     pub(super) object: Option<usize>,
-    /// The number of its file.
+    /// The number of the finding's file.
     pub(super) file: Option<usize>,
 }
 
 impl Collected {
-    /// Nothing yet.
+    /// Creates an empty collection.
     pub(super) fn new(repository: Repository, policy: &Policy) -> Self {
         let modes = catalogue::all().iter().map(|rule| (rule, policy.mode(rule.meta)));
         Collected {
@@ -85,31 +85,31 @@ impl Collected {
         }
     }
 
-    /// The findings sorted by file and line, so that those which needed all objects are among the
-    /// others.
+    /// Returns the findings sorted by file and line, so that findings of the rules about several
+    /// objects are among the others.
     pub(super) fn in_files(&self) -> Vec<&Entry> {
         let mut entries: Vec<&Entry> = self.findings.iter().collect();
         entries.sort_by_key(|entry| (entry.file, entry.diagnostic.mark));
         entries
     }
 
-    /// The object of a finding.
+    /// Returns the object of a finding.
     pub(super) fn object(&self, entry: &Entry) -> Option<&ObjectId> {
         self.objects.get(entry.object?).map(|object| &object.id)
     }
 
-    /// The file that the object of a finding was rendered from.
+    /// Returns the file that the object of a finding was rendered from.
     pub(super) fn rendered_from(&self, entry: &Entry) -> Option<&str> {
         self.objects.get(entry.object?)?.rendered_from.as_deref()
     }
 
-    /// The file of a finding.
+    /// Returns the file of a finding.
     pub(super) fn file(&self, entry: &Entry) -> Option<&File> {
         self.files.get(entry.file?)
     }
 
-    /// The path of a finding, from the root of the repository; `cluster/NAMESPACE/KIND/NAME.yaml` for
-    /// an object that is in no file.
+    /// Returns the path of a finding, from the root of the repository;
+    /// `cluster/NAMESPACE/KIND/NAME.yaml` for an object without a file.
     pub(super) fn path(&self, entry: &Entry) -> Option<Cow<'_, str>> {
         if let Some(file) = self.file(entry) {
             return Some(file.path.as_str().into());
@@ -119,13 +119,13 @@ impl Collected {
         Some(format!("cluster/{namespace}{folder}{kind}/{name}.yaml").into())
     }
 
-    /// The fingerprint of a finding.
+    /// Returns the fingerprint of a finding.
     pub(super) fn fingerprint(&self, entry: &Entry) -> Fingerprint {
         let path = self.file(entry).map_or("", |file| &file.path);
         Fingerprint::of(path, self.object(entry), &entry.diagnostic)
     }
 
-    /// A finding in one sentence that begins with its object.
+    /// Describes a finding in one sentence that begins with its object.
     pub(super) fn sentence(&self, entry: &Entry) -> String {
         let text = entry.diagnostic.sentence();
         match self.object(entry) {
@@ -144,9 +144,9 @@ impl Collected {
     }
 }
 
-/// The path of a source in reports and fingerprints.
+/// Returns the path of a source in reports and fingerprints.
 pub(crate) fn path(repository: &Repository, name: &str) -> String {
-    // It should at least look like a path.
+    // The name should at least look like a path.
     if name == STDIN { "stdin".to_owned() } else { repository.relative(name) }
 }
 

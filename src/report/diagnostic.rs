@@ -11,12 +11,12 @@ use crate::{
     yaml::Mark,
 };
 
-/// How severe a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
     /// Worth knowing.
     Note,
-    /// Accepted, but not what was meant.
+    /// Accepted, but not as intended.
     Warning,
     /// Denied.
     Error,
@@ -32,7 +32,7 @@ impl Severity {
     }
 }
 
-/// A finding as a report shows it: where it is in a file, and how severe it is.
+/// A finding as a report shows it: its position in a file, and its severity.
 #[derive(Clone, Debug)]
 pub(crate) struct Diagnostic {
     pub(crate) rule: &'static Meta,
@@ -40,7 +40,7 @@ pub(crate) struct Diagnostic {
     /// The mode behind the severity, which `--deny-warnings` does not change.
     pub(crate) mode: Mode,
     pub(crate) mark: Mark,
-    /// Empty for a document that could not be read.
+    /// The field; empty for a document that could not be read.
     pub(crate) field: String,
     pub(crate) reason: Reason,
     pub(crate) message: String,
@@ -51,21 +51,21 @@ pub(crate) struct Diagnostic {
     pub(crate) fix: Option<Fix>,
     /// Why it is less severe than its rule's mode.
     pub(crate) downgrade: Option<String>,
-    /// How many findings of the run before it have the same rule, object and field.
+    /// The number of earlier findings of the run with the same rule, object and field.
     pub(crate) occurrence: usize,
 }
 
-/// How strict a command is, beyond its policy.
+/// The strictness of a command, beyond its policy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Strictness {
-    /// Warnings are denials.
+    /// Whether warnings are denials.
     pub(crate) deny_warnings: bool,
-    /// Nothing exempts itself from warnings: neither comments nor annotations.
+    /// Whether comments and annotations that exempt objects from warnings are ignored.
     pub(crate) no_ignores: bool,
 }
 
 impl Diagnostic {
-    /// A judged finding as a report shows it. `None` if its rule is off.
+    /// Returns an evaluated finding as a report shows it. `None` if its rule is off.
     pub(crate) fn of(judged: Judged, mark: Mark, strictness: Strictness) -> Option<Self> {
         let Judged { finding, mut mode, mut downgrade } = judged;
         if strictness.no_ignores && downgrade == Some(Downgrade::Annotation) {
@@ -100,7 +100,7 @@ impl Diagnostic {
         })
     }
 
-    /// What is wrong, and what to write instead.
+    /// Returns the problem, and the remedy.
     pub(crate) fn text(&self) -> String {
         match &self.help {
             Some(help) => format!("{}; {help}", self.message),
@@ -108,7 +108,7 @@ impl Diagnostic {
         }
     }
 
-    /// All that is said about it, in one sentence that begins with the field.
+    /// Returns the whole finding in one sentence that begins with the field.
     pub(crate) fn sentence(&self) -> String {
         let mut text = self.text();
         if !self.field.is_empty() {
@@ -121,21 +121,21 @@ impl Diagnostic {
     }
 }
 
-/// Everything that a report contains about an object.
+/// The content of a report about an object.
 #[derive(Debug)]
 pub(crate) struct ObjectReport {
-    /// How many objects of the run were judged before it.
+    /// The number of objects that were evaluated earlier in the run.
     pub(crate) number: usize,
     pub(crate) id: ObjectId,
-    /// The file that it was rendered from, as the tool that rendered it says.
+    /// The file that the object was rendered from, according to the tool that rendered it.
     pub(crate) rendered_from: Option<String>,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// About the policy, not about the object.
+    /// Remarks about the policy, not about the object.
     pub(crate) remarks: Vec<String>,
 }
 
 impl ObjectReport {
-    /// An empty report on an object.
+    /// Creates an empty report on an object.
     pub(crate) const fn of(id: ObjectId) -> Self {
         ObjectReport {
             number: 0,
@@ -155,27 +155,28 @@ impl ObjectReport {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Summary {
     pub(crate) files: usize,
-    /// DaemonSets and StatefulSets.
+    /// The number of DaemonSets and StatefulSets.
     pub(crate) objects: usize,
-    /// Objects with an error.
+    /// The number of objects with an error.
     pub(crate) denied: usize,
-    /// Objects with a warning but no error.
+    /// The number of objects with a warning but no error.
     pub(crate) warned: usize,
-    /// Objects of other kinds.
+    /// The number of objects of other kinds.
     pub(crate) others: usize,
-    /// Documents that could not be read, or that are no objects although they should be.
+    /// The number of documents that could not be read, or that aren't objects although they should
+    /// be.
     pub(crate) unreadable: usize,
-    /// Parts of files that are no objects and need not be.
+    /// The number of parts of files that aren't objects and need not be.
     pub(crate) passed_over: usize,
     /// Findings that are not reported.
     pub(crate) hidden: Hidden,
-    /// Which sets have neither an error nor a warning, if the objects are those of a cluster.
+    /// The sets with neither an error nor a warning, if the objects are a cluster's.
     pub(crate) healthy: Option<Healthy>,
-    /// Whether not all of the cluster could be read.
+    /// Whether parts of the cluster could not be read.
     pub(crate) is_incomplete: bool,
 }
 
-/// How many sets are healthy.
+/// The number of healthy sets.
 #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Healthy {
@@ -183,12 +184,12 @@ pub(crate) struct Healthy {
     pub(crate) stateful_sets: usize,
 }
 
-/// How many findings are not reported, and why.
+/// The number of findings that are not reported, by reason.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hidden {
-    /// They are in the baseline.
+    /// Findings in the baseline.
     pub(crate) by_baseline: usize,
-    /// The previous manifests have them too.
+    /// Findings that the previous manifests have too.
     pub(crate) as_old: usize,
 }
 
@@ -218,7 +219,7 @@ impl Summary {
         }
     }
 
-    /// Returns whether there was nothing to judge.
+    /// Returns whether there was nothing to evaluate.
     pub(crate) const fn is_empty(&self) -> bool {
         self.objects + self.unreadable == 0
     }
@@ -229,7 +230,7 @@ impl Summary {
     }
 }
 
-/// For people: in one line, and a second one about the health of a cluster.
+/// The summary for people: one line, and a second one about the health of a cluster.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let &Summary {

@@ -1,4 +1,4 @@
-//! Files that reports are written to.
+//! The files that reports are written to.
 
 #![expect(clippy::disallowed_methods, reason = "files are created here")]
 
@@ -8,18 +8,18 @@ use std::{
     process,
 };
 
-/// A file that is complete when it appears: it is written beside its place and then moved there. If
-/// the run fails, an older report stays as it was.
+/// A file that is complete when it appears: the report is written to a temporary file next to its
+/// path, which is then renamed. If the run fails, an older report stays as it was.
 #[derive(Debug)]
 pub(crate) struct ReportFile {
     path: PathBuf,
-    /// Where it is written. `None` for what is no regular file, such as a pipe.
-    beside: Option<PathBuf>,
+    /// The path of the temporary file. `None` if the target isn't a regular file, such as a pipe.
+    temporary: Option<PathBuf>,
     file: fs::File,
 }
 
 impl ReportFile {
-    /// Prepares it, so that nothing is judged in vain if it cannot be written.
+    /// Prepares the file, so that an unwritable file is reported before any evaluation.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let path = path.to_owned();
         if path.is_dir() {
@@ -33,17 +33,17 @@ impl ReportFile {
         }
         if path.exists() && !path.is_file() {
             let file = fs::File::options().write(true).open(&path)?;
-            return Ok(ReportFile { path, beside: None, file });
+            return Ok(ReportFile { path, temporary: None, file });
         }
         // A link stays a link.
         let path = path.canonicalize().unwrap_or(path);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let beside = path.with_file_name(format!(".{name}.{}", process::id()));
-        let file = fs::File::create(&beside)?;
-        Ok(ReportFile { path, beside: Some(beside), file })
+        let temporary = path.with_file_name(format!(".{name}.{}", process::id()));
+        let file = fs::File::create(&temporary)?;
+        Ok(ReportFile { path, temporary: Some(temporary), file })
     }
 
-    /// Where it will be.
+    /// Returns the final path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -53,10 +53,10 @@ impl ReportFile {
         self.file.try_clone()
     }
 
-    /// Moves it to its place.
+    /// Moves the file to its final path.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        match self.beside.take() {
-            Some(beside) => fs::rename(beside, &self.path),
+        match self.temporary.take() {
+            Some(temporary) => fs::rename(temporary, &self.path),
             None => Ok(()),
         }
     }
@@ -64,8 +64,8 @@ impl ReportFile {
 
 impl Drop for ReportFile {
     fn drop(&mut self) {
-        if let Some(beside) = &self.beside {
-            let _ = fs::remove_file(beside);
+        if let Some(temporary) = &self.temporary {
+            let _ = fs::remove_file(temporary);
         }
     }
 }

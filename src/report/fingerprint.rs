@@ -1,4 +1,4 @@
-//! What identifies a finding from one run to the next, wherever its line has moved.
+//! Identifies a finding from one run to the next, even if its line has moved.
 
 use std::{
     collections::HashMap,
@@ -11,25 +11,26 @@ use sha2::{Digest, Sha256};
 use super::diagnostic::Diagnostic;
 use crate::manifests::id::ObjectId;
 
-/// Everything that is escaped in the name of an object and in the path of a file, so that an invalid
-/// one cannot look like another.
+/// The characters that are escaped in the name of an object and in the path of a file, so that an
+/// invalid name cannot look like a different one.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
 const ESCAPED_IN_PATHS: &AsciiSet = &ESCAPED.remove(b'/');
 
 /// The identity of a finding: its rule, its object and its field, but no line and no message. If an
-/// object has several findings of one rule in one field, they are numbered in the order of discovery.
+/// object has several findings of one rule in one field, they are numbered in the order of
+/// discovery.
 ///
-/// `Display` writes it in one line of printable ASCII, with three or four words:
-/// `surge-host-port apps/DaemonSet/kube-system/agent spec.updateStrategy #2`. The first of several has
-/// no number. An object of which the API server generates the name is one of its file:
-/// `apps/DaemonSet/default/agent-*@deploy/agent.yaml`; a document that cannot be read is only its file.
-/// A finding without a field has the field `-`.
+/// `Display` writes a fingerprint in one line of printable ASCII, with three or four words:
+/// `surge-host-port apps/DaemonSet/kube-system/agent spec.updateStrategy #2`. The first of several
+/// findings has no number. An object with a generated name belongs to its file:
+/// `apps/DaemonSet/default/agent-*@deploy/agent.yaml`; a document that cannot be read is only its
+/// file. A finding without a field has the field `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Fingerprint(String);
 
 impl Fingerprint {
-    /// The fingerprint of a finding. `file` is the path of its file relative to the repository; it is
-    /// empty if the object is not from a file.
+    /// Returns the fingerprint of a finding. `file` is the path of its file relative to the
+    /// repository, empty if the object is not from a file.
     pub(crate) fn of(file: &str, object: Option<&ObjectId>, diagnostic: &Diagnostic) -> Self {
         let mut text = Fingerprint::first(file, object, diagnostic);
         if diagnostic.occurrence > 0 {
@@ -38,7 +39,7 @@ impl Fingerprint {
         Fingerprint(text)
     }
 
-    /// The same without the number.
+    /// Returns the fingerprint without the number.
     fn first(file: &str, object: Option<&ObjectId>, diagnostic: &Diagnostic) -> String {
         let mut text = format!("{} {} ", diagnostic.rule.id, Fingerprint::object(file, object));
         if diagnostic.field.is_empty() {
@@ -46,7 +47,7 @@ impl Fingerprint {
         }
         for c in diagnostic.field.chars() {
             match c {
-                // A key may be any text, also one that looks like the end of the line.
+                // A key may be any text, including one that looks like the end of the line.
                 '!'..='~' if c != '%' => text.push(c),
                 c => text.extend(utf8_percent_encode(c.encode_utf8(&mut [0; 4]), NON_ALPHANUMERIC)),
             }
@@ -54,7 +55,7 @@ impl Fingerprint {
         text
     }
 
-    /// The word for the object, or for the file of a document that cannot be read.
+    /// Returns the word for the object, or for the file of a document that cannot be read.
     pub(crate) fn object(file: &str, object: Option<&ObjectId>) -> String {
         let mut text = String::new();
         let path = utf8_percent_encode(file, ESCAPED_IN_PATHS);
@@ -75,7 +76,8 @@ impl Fingerprint {
         text
     }
 
-    /// The SHA-256 of the text, in hexadecimal digits, for formats that want an opaque word.
+    /// Returns the SHA-256 of the text, in hexadecimal digits, for formats that need an opaque
+    /// word.
     pub(crate) fn digest(&self) -> String {
         hexadecimal(&Sha256::digest(self.0.as_bytes()))
     }
@@ -87,7 +89,7 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// Bytes in hexadecimal digits.
+/// Returns bytes in hexadecimal digits.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     let mut digits = String::with_capacity(2 * bytes.len());
     for byte in bytes {
@@ -99,7 +101,7 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
 /// Numbers the findings of a run that would otherwise have the same fingerprint.
 #[derive(Debug, Default)]
 pub(crate) struct Occurrences {
-    /// How often each was seen, by a hash of its text.
+    /// The number of times that each fingerprint was seen, by a hash of its text.
     seen: HashMap<[u8; 16], usize>,
 }
 
@@ -197,7 +199,8 @@ mod tests {
         assert!(other.to_string().ends_with(" spec.b"));
         assert!(second.to_string().ends_with(" spec.a #2"));
         assert_ne!(first.digest(), second.digest());
-        // `printf 'some-rule apps/DaemonSet/default/agent spec.a' | sha256sum`
+        // The digest is the output of `printf 'some-rule apps/DaemonSet/default/agent spec.a' |
+        // sha256sum`.
         let wanted = "5c15229df7ac4c1cb062999605a9ec9ad7b5289d188902c8be591070db0e8fe8";
         assert_eq!(first.digest(), wanted);
     }

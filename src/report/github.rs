@@ -1,7 +1,7 @@
-//! Annotations of GitHub Actions: lines of the log that GitHub shows beside the changed lines.
+//! Annotations of GitHub Actions: lines of the log that GitHub shows next to the changed lines.
 //!
 //! GitHub shows ten errors and ten warnings of a step, so the denials come first. The runner reads
-//! commands from every line of the log: what a manifest contains never begins one.
+//! commands from every line of the log, so the content of a manifest never begins a line.
 //!
 //! Escapes: `packages/core/src/command.ts` in github.com/actions/toolkit.
 
@@ -36,7 +36,7 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     writeln!(out, "{}", collected.summary)
 }
 
-/// A message that the runner shows as an error, for what stands on standard error in other formats.
+/// Returns a message that the runner shows as an error. Other formats print it to standard error.
 pub(super) fn error(message: &str) -> String {
     format!("::error title=setguard::{}", Data(message))
 }
@@ -51,7 +51,7 @@ fn annotation(collected: &Collected, entry: &Entry, out: &mut impl Write) -> io:
     if let Some(file) = collected.file(entry) {
         let mark = entry.diagnostic.mark;
         let (line, column) = (mark.line.max(1), mark.column.max(1));
-        // Unlike that of SARIF, the last column belongs to it.
+        // Unlike in SARIF, the last column is part of the range.
         let end = column + mark.width.max(1) - 1;
         let path = Property(&file.path);
         write!(out, "file={path},line={line},endLine={line},col={column},endColumn={end},")?;

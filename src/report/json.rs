@@ -1,4 +1,4 @@
-//! One JSON document. It has its own types, so that the engine's types are not an interface.
+//! One JSON document. It has separate types, so that the engine's types are not an interface.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ use crate::{finding::Command, manifests::id::ObjectId, printable::Printable, yam
 #[serde(rename_all = "camelCase")]
 struct ReportV1<'a> {
     api_version: &'static str,
-    /// `CheckReport` or `AuditReport`.
+    /// The kind of the document: `CheckReport` or `AuditReport`.
     kind: &'static str,
     /// The policy file, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,10 +24,10 @@ struct ReportV1<'a> {
     findings: Vec<FindingV1<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<RemarkV1<'a>>,
-    /// What may not be read of a cluster.
+    /// The parts of a cluster that may not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: &'a Vec<String>,
-    /// What could not be read of a cluster for another reason, or not written to it.
+    /// The parts of a cluster that could not be read for another reason, or not written.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     failures: &'a [String],
 }
@@ -48,7 +48,7 @@ struct ClusterV1 {
     healthy: HealthyV1,
 }
 
-/// How many sets have neither an error nor a warning.
+/// The number of sets with neither an error nor a warning.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct HealthyV1 {
@@ -63,15 +63,17 @@ struct FilesV1 {
     objects: usize,
     denied: usize,
     warned: usize,
-    /// Documents that could not be read, or that are no objects although they should be.
+    /// The number of documents that could not be read, or that aren't objects although they should
+    /// be.
     unreadable: usize,
-    /// Objects of other kinds.
+    /// The number of objects of other kinds.
     skipped: usize,
-    /// Documents of files in a folder that are no objects, such as the values of a chart.
+    /// The number of documents of files in a folder that aren't objects, such as the values of a
+    /// chart.
     passed_over: usize,
-    /// Findings that are in the baseline.
+    /// The number of findings in the baseline.
     hidden_by_baseline: usize,
-    /// With `--new-only`: findings that the previous manifests have too.
+    /// With `--new-only`, the number of findings that the previous manifests have too.
     not_new: usize,
 }
 
@@ -82,10 +84,10 @@ struct FindingV1<'a> {
     severity: &'static str,
     #[serde(flatten)]
     place: Option<PlaceV1<'a>>,
-    /// The file that the object was rendered from, as the tool that rendered it says.
+    /// The file that the object was rendered from, according to the tool that rendered it.
     #[serde(skip_serializing_if = "Option::is_none")]
     rendered_from: Option<&'a str>,
-    /// Absent for a document that could not be read.
+    /// The object; absent for a document that could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<ObjectV1<'a>>,
     field: &'a str,
@@ -94,18 +96,18 @@ struct FindingV1<'a> {
     /// The commands that the message contains.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     commands: Vec<CommandV1<'a>>,
-    /// Why it is less severe than its rule's mode.
+    /// The reason why the finding is less severe than its rule's mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     eased: Option<&'a str>,
 }
 
-/// A line for a shell, and what it does to the cluster.
+/// A line for a shell, and its effect on the cluster.
 #[derive(Debug, Serialize)]
 struct CommandV1<'a> {
     run: &'a str,
-    /// `looks`, `changes`, `restarts-pods` or `can-lose-data`.
+    /// The effect: `looks`, `changes`, `restarts-pods` or `can-lose-data`.
     effect: &'static str,
-    /// How many pods it restarts at most.
+    /// The maximum number of pods that the command restarts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pods: Option<usize>,
 }
@@ -117,7 +119,7 @@ impl<'a> From<&'a Command> for CommandV1<'a> {
     }
 }
 
-/// Absent for an object that is in no file.
+/// The position in a file; absent for an object without a file.
 #[derive(Debug, Serialize)]
 struct PlaceV1<'a> {
     file: &'a str,
@@ -206,7 +208,7 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         findings: collected.findings.iter().map(|it| FindingV1::new(collected, it)).collect(),
         remarks: remarks.collect(),
         notes: &collected.notes,
-        // A file that could not be read is counted in the summary.
+        // The summary counts files that could not be read.
         failures: if is_audit { &collected.failures } else { &[] },
     };
     let mut out = Printable::new(out);

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::printable::is_directional;
 
-/// The suite of what has no file.
+/// The suite of objects without a file.
 const ELSEWHERE: &str = "setguard";
 
 /// A suite, before it is written.
@@ -28,9 +28,9 @@ struct Suite<'a> {
 #[derive(Default)]
 struct Case<'a> {
     name: String,
-    /// Denials, if it is an object.
+    /// The denials of an object.
     failures: Vec<&'a Entry>,
-    /// Why it cannot be judged.
+    /// The reasons why the object cannot be evaluated.
     errors: Vec<String>,
     /// Warnings and notes.
     output: Vec<&'a Entry>,
@@ -112,14 +112,14 @@ fn suites(collected: &Collected) -> Vec<Suite<'_>> {
     }
     suites.retain(|suite| !suite.cases.is_empty());
     if suites.is_empty() {
-        // Most readers take a report without a test for a broken one.
+        // Most readers treat a report without a test as broken.
         let case = Case { name: "nothing to check".to_owned(), ..Case::default() };
         suites.push(Suite { name: ELSEWHERE, cases: vec![case] });
     }
     suites
 }
 
-/// A finding as a line of text.
+/// Returns a finding as a line of text.
 fn line(collected: &Collected, entry: &Entry) -> String {
     let diagnostic = &entry.diagnostic;
     let (severity, rule) = (diagnostic.severity.as_str(), diagnostic.rule.id);
@@ -166,7 +166,7 @@ fn lines(collected: &Collected, entries: &[&Entry]) -> String {
     lines.join("\n")
 }
 
-/// Text in XML, also in quotes. Characters that XML does not allow are left out, and so are all
+/// Text in XML, including in quotes. Characters that XML does not allow are left out, as are all
 /// other control characters.
 struct Xml<'a>(&'a str);
 

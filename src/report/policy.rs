@@ -13,7 +13,7 @@ use crate::{
 /// `None`.
 ///
 /// # Errors
-/// Returns an error if it cannot be read, or the problems cannot be printed.
+/// Returns an error if the policy cannot be read, or the problems cannot be printed.
 pub(crate) fn load(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
     let name = args.policy.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let source = args.read()?.map(|text| Source::of(name, text, true));
@@ -23,7 +23,7 @@ pub(crate) fn load(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
 /// Parses a policy that has been read. If it is invalid, prints the problems and returns `None`.
 ///
 /// # Errors
-/// When the problems cannot be printed.
+/// Returns an error if the problems cannot be printed.
 pub(crate) fn parse(args: &PolicyArgs, source: Option<&Source>) -> anyhow::Result<Option<Policy>> {
     match (args.parse(source.map(|source| source.text().to_owned())), source) {
         (Ok(policy), _) => Ok(Some(policy)),

@@ -1,4 +1,4 @@
-//! A bar for people who wait.
+//! A progress bar for terminals.
 
 #![expect(clippy::disallowed_methods, reason = "how long somebody has waited is measured here")]
 
@@ -10,26 +10,26 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Nobody needs a bar before.
+/// A bar is of no use before this time.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Shows how much is done on standard error, if that is a terminal with somebody before it. It is
-/// gone at the end.
+/// Shows the progress on standard error, if that is an interactive terminal. The bar disappears at
+/// the end.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// Since when somebody has waited without a bar. `None` if there is one, or nobody.
+    /// The time since when a user waits without a bar. `None` if there is a bar, or no terminal.
     since: Option<Instant>,
 }
 
 impl Progress {
-    /// Begins to wait while this is done, in a number of steps that is set later. No pipeline has a
-    /// bar, not even one with a terminal.
+    /// Starts a bar for work in a number of steps that is set later. No pipeline has a bar, not
+    /// even one with a terminal.
     pub(crate) fn new(doing: &str) -> Self {
         Progress::with(&format!("{doing} {{bar:40}} {{percent}}%"))
     }
 
-    /// Begins to wait while objects are read, of which nobody knows how many there are.
+    /// Starts a spinner for objects that are being read, whose number is unknown.
     #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
     pub(crate) fn reading() -> Self {
         let progress = Progress::with("{spinner} {human_pos} objects read; now {wide_msg}");
@@ -42,35 +42,35 @@ impl Progress {
         let is_watched = io::stderr().is_terminal() && env::var_os("CI").is_none() && !is_dumb;
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {
-            // For terminals without Unicode too. The last one is shown at the end.
+            // The characters also suit terminals without Unicode. The last one is shown at the end.
             bar.set_style(style.tick_chars("|/-\\ "));
         }
         Progress { bar, since: is_watched.then(Instant::now) }
     }
 
-    /// Sets how many steps there are.
+    /// Sets the number of steps.
     pub(crate) fn set_steps(&self, steps: usize) {
         self.bar.set_length(steps as u64);
     }
 
-    /// Says what is done now.
+    /// Shows the current work.
     #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
     pub(crate) fn says(&self, doing: String) {
         self.bar.set_message(doing);
     }
 
-    /// One more step is done.
+    /// Advances by one step.
     pub(crate) fn advance(&mut self) {
         self.advance_by(1);
     }
 
-    /// So many more steps are done.
+    /// Advances by this number of steps.
     pub(crate) fn advance_by(&mut self, steps: usize) {
         self.appear();
         self.bar.inc(steps as u64);
     }
 
-    /// Shows that something is still going on.
+    /// Shows that work is still going on.
     #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
     pub(crate) fn tick(&mut self) {
         if !self.bar.is_finished() {
@@ -90,7 +90,7 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    /// Does something that may print, with the bar out of the way.
+    /// Prints while the bar is out of the way.
     pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
     }

@@ -30,14 +30,14 @@ use crate::{
     printable::Printable,
 };
 
-/// The outputs that the flags ask for.
+/// The outputs that the flags request.
 pub(crate) struct Reports {
     on_stdout: Format,
     texts: Vec<Text>,
-    /// For all other formats, if any is asked for.
+    /// The data for all other formats, if any is requested.
     collected: Option<Collected>,
     files: Vec<(Format, ReportFile)>,
-    /// The file for the summary of the step, if this is GitHub Actions.
+    /// The file for the summary of the step, in GitHub Actions.
     step_summary: Option<PathBuf>,
 }
 
@@ -83,7 +83,7 @@ impl Reports {
         })
     }
 
-    /// No output.
+    /// Returns no output.
     pub(crate) const fn none() -> Self {
         Reports {
             on_stdout: Format::Text,
@@ -94,13 +94,13 @@ impl Reports {
         }
     }
 
-    /// Everything that is told about.
+    /// Returns all receivers.
     fn all(&mut self) -> impl Iterator<Item = &mut dyn Report> {
         let texts = self.texts.iter_mut().map(|text| text as &mut dyn Report);
         texts.chain(self.collected.as_mut().map(|collected| collected as &mut dyn Report))
     }
 
-    /// Findings in an object, for all outputs; see [`Report::object`].
+    /// Reports the findings in an object to all outputs; see [`Report::object`].
     pub(crate) fn object(
         &mut self,
         source: Option<&Source>,
@@ -109,7 +109,7 @@ impl Reports {
         self.all().try_for_each(|report| report.object(source, object))
     }
 
-    /// A document that could not be read, for all outputs.
+    /// Reports a document that could not be read to all outputs.
     pub(crate) fn unreadable(
         &mut self,
         source: &Source,
@@ -118,7 +118,7 @@ impl Reports {
         self.all().try_for_each(|report| report.unreadable(source, diagnostic))
     }
 
-    /// A failure that is no finding, for all outputs. Prints it to standard error too.
+    /// Reports a failure that isn't a finding to all outputs, and prints it to standard error.
     pub(crate) fn failure(&mut self, message: &str) {
         self.all().for_each(|report| report.failure(message));
         let mut stderr = Printable::new(anstream::stderr());
@@ -128,7 +128,7 @@ impl Reports {
         };
     }
 
-    /// Something that the user should know, for all outputs. Prints it to standard error too.
+    /// Reports a note to all outputs, and prints it to standard error.
     #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
     pub(crate) fn note(&mut self, message: &str) {
         self.all().for_each(|report| report.note(message));
@@ -141,7 +141,7 @@ impl Reports {
     /// Returns an error if one cannot be written.
     pub(crate) fn finish(mut self, summary: &Summary) -> anyhow::Result<()> {
         self.all().try_for_each(|report| report.finish(summary))?;
-        // What has been told is written before the files are moved.
+        // All text is written before the files are moved.
         self.texts.clear();
         for (format, file) in self.files {
             let path = file.path().display().to_string();
@@ -171,7 +171,7 @@ impl Reports {
 }
 
 impl Format {
-    /// Writes the report, unless it is one that has been written while things were told.
+    /// Writes the report, unless its format was written during the run.
     fn write(self, collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Format::Text => Ok(()),

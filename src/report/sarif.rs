@@ -1,7 +1,7 @@
-//! SARIF 2.1.0, as GitHub code scanning takes it.
+//! SARIF 2.1.0, as GitHub code scanning accepts it.
 //!
-//! GitHub refuses a whole file if one result has no location, if `results` is missing, or if a line
-//! is 0. `security-severity` is left out: with it, GitHub would take the rules for security alerts.
+//! GitHub rejects a whole file if one result has no location, if `results` is missing, or if a line
+//! is 0. `security-severity` is left out: with it, GitHub would show the rules as security alerts.
 //!
 //! Format: docs.oasis-open.org/sarif/sarif/v2.1.0.
 
@@ -25,9 +25,9 @@ use crate::{
     yaml::Mark,
 };
 
-/// GitHub takes descriptions of at most 1,024 characters.
+/// The limit for descriptions; GitHub accepts at most 1,024 characters.
 const LONG_DESCRIPTION: usize = 1000;
-/// What a URI does not contain as it is, with the slashes between folders kept.
+/// The characters that are escaped in a URI. The slashes between folders are kept.
 const IN_PATH: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
@@ -43,7 +43,7 @@ struct Log<'a> {
 #[serde(rename_all = "camelCase")]
 struct Run<'a> {
     tool: Tool<'a>,
-    /// Without it, columns would be taken for counts of UTF-16 code units.
+    /// Without this property, columns would count UTF-16 code units.
     column_kind: &'static str,
     invocations: [Invocation<'a>; 1],
     results: Vec<Outcome<'a>>,
@@ -118,7 +118,7 @@ struct Text<'a> {
     text: &'a str,
 }
 
-/// What SARIF calls a result.
+/// A result, in SARIF's terms.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Outcome<'a> {
@@ -158,7 +158,7 @@ struct Region {
     start_line: usize,
     start_column: usize,
     end_line: usize,
-    /// The column after the last.
+    /// The column after the last one.
     end_column: usize,
 }
 
@@ -276,7 +276,7 @@ impl From<Mark> for Region {
     }
 }
 
-/// A path from the root of the repository is a relative URI. A file outside has an absolute one.
+/// Returns a path as a URI: relative to the root of the repository, or absolute for a file outside.
 fn uri(path: &str) -> String {
     let scheme = if path.starts_with('/') { "file://" } else { "" };
     format!("{scheme}{}", utf8_percent_encode(path, IN_PATH))

@@ -8,9 +8,9 @@ use std::{
 use super::{collected::Collected, diagnostic::Severity};
 use crate::finding::shorten;
 
-/// GitHub takes 1 MiB for each step.
+/// The maximum number of rows; GitHub accepts 1 MiB for each step.
 const MAX_ROWS: usize = 500;
-/// A message may contain a value of any size.
+/// The maximum length of a message, which may contain a value of any size.
 const LONG_TEXT: usize = 600;
 
 /// Writes the table.
@@ -54,12 +54,12 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     writeln!(out)
 }
 
-/// Text in which no character has a meaning in Markdown, in one line.
+/// Returns text in one line, in which no character has a meaning in Markdown.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in shorten(text, LONG_TEXT).chars() {
         match c {
-            // Plain in every position, and frequent.
+            // These characters are plain in every position, and frequent.
             ' ' | '.' | ',' | ';' | '/' | '\'' | '"' | '-' | '=' => escaped.push(c),
             c if c.is_ascii_punctuation() => escaped.extend(['\\', c]),
             c if c.is_control() => escaped.push(' '),

@@ -1,4 +1,4 @@
-//! The report for people: what is wrong, where, and what to do about it.
+//! The report for people: each problem, its position and the remedy.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -17,28 +17,28 @@ use crate::{
     yaml::{Mark, Problem},
 };
 
-/// Texts longer than this many bytes lose their middle: they may contain a value of any size.
+/// Texts longer than this many bytes lose their middle, since they may contain a value of any size.
 const LONG_TEXT: usize = 600;
 
-/// Prints each object as soon as it has been judged.
+/// Prints each object as soon as it has been evaluated.
 pub(crate) struct Text {
     renderer: Renderer,
     out: Printable<Box<dyn Write>>,
-    /// Whether somebody is watching, who wants to see an object at once.
+    /// Whether the output is a terminal, where each object appears immediately.
     is_terminal: bool,
-    /// The namespace of the last object that is in no file.
+    /// The namespace of the last object without a file.
     namespace: Option<String>,
     /// The policy file, if it weakens anything.
     policy: Option<PolicyUse>,
 }
 
 impl Text {
-    /// On standard output.
+    /// Creates a report on standard output.
     pub(crate) fn on_stdout(policy: Option<PolicyUse>) -> Self {
         let stdout = io::stdout();
         let is_terminal = stdout.is_terminal();
         let choice = AutoStream::choice(&stdout);
-        // The renderer has removed the ESC of others.
+        // The renderer has removed foreign ESCs.
         let out = io::BufWriter::new(AutoStream::new(stdout, choice));
         Text {
             renderer: renderer(choice),
@@ -49,7 +49,7 @@ impl Text {
         }
     }
 
-    /// In a file, without colours.
+    /// Creates a report in a file, without colours.
     pub(crate) fn in_file(file: impl Write + 'static, policy: Option<PolicyUse>) -> Self {
         let out = Printable::new(Box::new(io::BufWriter::new(file)) as Box<dyn Write>).guarded();
         Text { renderer: Renderer::plain(), out, is_terminal: false, namespace: None, policy }
@@ -87,14 +87,14 @@ impl Text {
             group = group.element(Level::NOTE.message(clean(downgrade)));
         }
         if let Some(help) = &diagnostic.help {
-            // A command without its middle would be another command.
+            // A command with its middle cut out would be a different command.
             let help = match diagnostic.commands.is_empty() {
                 true => clean(help),
                 false => annotate_snippets::normalize_untrusted_str(help),
             };
             group = group.element(Level::HELP.message(help));
         }
-        // What is wrong with the state of an object has the commands in its help.
+        // A finding about the status of an object has the commands in its help.
         if source.is_none() && diagnostic.commands.is_empty() {
             let next = format!("setguard explain {}", diagnostic.rule.id);
             group = group.element(Level::NOTE.with_name("next").message(next));
@@ -102,7 +102,7 @@ impl Text {
         writeln!(self.out, "{}\n", self.renderer.render(&[group]))
     }
 
-    /// Prints the namespace of an object that is in no file, if it is not that of the one before.
+    /// Prints the namespace of an object without a file, if it differs from the previous one.
     fn heading(&mut self, object: &ObjectReport) -> io::Result<()> {
         let namespace = &object.id.namespace;
         if self.namespace.as_ref() == Some(namespace) {
@@ -137,10 +137,10 @@ impl Report for Text {
         if self.is_terminal { self.out.flush() } else { Ok(()) }
     }
 
-    /// Standard error shows it.
+    /// Standard error shows the failure.
     fn failure(&mut self, _: &str) {}
 
-    /// Standard error shows it.
+    /// Standard error shows the note.
     fn note(&mut self, _: &str) {}
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {

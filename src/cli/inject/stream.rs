@@ -15,7 +15,7 @@ use crate::{
     yaml::{self, Problem},
 };
 
-/// Everything that injection depends on besides the object.
+/// The inputs of injection besides the object.
 pub(super) struct Preview<'a> {
     pub(super) user: User<'a>,
     /// The namespaces that request the control-plane tolerations.
@@ -26,13 +26,13 @@ pub(super) struct Preview<'a> {
 /// The result of printing a stream of documents.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// How many objects would be denied.
+    /// The number of objects that would be denied.
     pub(super) denied: usize,
     /// Documents that could not be read.
     pub(super) problems: Vec<Problem>,
 }
 
-/// What injection does to an object, and the verdict on it.
+/// The effect of injection on an object, and the verdict on it.
 struct Change {
     injection: Injection,
     verdict: Verdict,
@@ -92,8 +92,8 @@ impl<'a> Preview<'a> {
         Ok(outcome)
     }
 
-    /// What is injected into an object. `None` if it cannot be read, or if nothing is ever injected
-    /// into objects of its kind.
+    /// Returns the change to an object. `None` if the object cannot be read, or if nothing is ever
+    /// injected into objects of its kind.
     fn change(&self, object: &objects::ManifestObject<'_>) -> Option<Change> {
         let json = object.node.to_json();
         let settings = &self.context.policy.injection;
@@ -117,7 +117,7 @@ impl<'a> Preview<'a> {
         Some(self.judge(injection, Identity::from(&object), object.name()))
     }
 
-    /// An object that is too large gets nothing.
+    /// Reports an object that is too large, which stays unchanged.
     fn refuse(&self, weight: &Weight, object: &objects::ManifestObject<'_>) -> Change {
         let id = ObjectId::of(&object.node);
         let (namespace, name) = (&id.namespace, &id.name);
@@ -131,8 +131,8 @@ impl<'a> Preview<'a> {
     }
 }
 
-/// A document as YAML that kubectl reads. It does not read every block scalar that is YAML 1.2, such
-/// as one that begins with a tab.
+/// Returns a document as YAML that kubectl reads. kubectl does not read every block scalar of YAML
+/// 1.2, such as one that begins with a tab.
 fn to_yaml(value: &Value) -> io::Result<String> {
     let is_read = |text: &str| match yaml::parse(text).as_slice() {
         [Ok(document)] => {

@@ -1,4 +1,4 @@
-//! The API server's part: the order in which it asks the webhooks, and what it does with the answers.
+//! Simulates the API server: calls the webhooks in its order, and applies their answers.
 
 use std::io::{self, Write};
 
@@ -28,23 +28,23 @@ pub(super) struct ApiServer {
     pub(super) policy: Policy,
     /// The namespaces that request the control-plane tolerations.
     pub(super) namespaces: Namespaces,
-    /// Who creates the pods of the input.
+    /// The user who creates the pods of the input.
     pub(super) user: String,
     pub(super) now: Timestamp,
 }
 
-/// What became of an object.
+/// The result for an object.
 #[derive(Debug)]
 pub(super) struct Outcome {
     kind: &'static str,
-    /// As kubectl writes it: `daemonset.apps`.
+    /// The resource as kubectl writes it: `daemonset.apps`.
     resource: String,
     name: String,
     warnings: Vec<String>,
     refusal: Option<Refusal>,
-    /// The tolerations that were added, and whether a node pin was.
+    /// The tolerations that were added, and the node pin.
     injected: Vec<String>,
-    /// The same for the pod of a DaemonSet.
+    /// The injections into the pod of a DaemonSet.
     into_pod: Vec<String>,
     pub(super) calls: Vec<Call>,
 }
@@ -55,15 +55,15 @@ struct Refusal {
     causes: Vec<String>,
 }
 
-/// Who refuses an object.
+/// The party that refuses an object.
 #[derive(Clone, Copy, Debug)]
 enum By {
-    /// The API server: it is not of its type.
+    /// The API server: the object does not fit its type.
     Decoder,
     /// The API server, by its own validation.
     ApiServer,
     Setguard,
-    /// The API server, because it gets no answer that it accepts and `failurePolicy` is `Fail`.
+    /// The API server, because the webhook gives no valid answer and `failurePolicy` is `Fail`.
     FailurePolicy,
 }
 
@@ -71,7 +71,7 @@ impl By {
     const fn as_str(self) -> &'static str {
         match self {
             By::Decoder => "by the API server, which cannot read it",
-            By::ApiServer => "by the API server, so the validating webhook is not asked",
+            By::ApiServer => "by the API server, so the validating webhook is not called",
             By::Setguard => "by setguard",
             By::FailurePolicy => {
                 "by the API server, because the webhook does not answer as it must"
@@ -84,7 +84,7 @@ impl ApiServer {
     /// Creates an object.
     ///
     /// # Errors
-    /// Returns an error if the webhook does not answer as it must.
+    /// Returns an error if the webhook gives no valid answer.
     pub(super) async fn create(&mut self, given: &Given) -> anyhow::Result<Outcome> {
         let mut object: Value = serde_json::from_str(&given.json)?;
         let namespace = object["metadata"]["namespace"].as_str().filter(|it| !it.is_empty());
@@ -157,7 +157,7 @@ impl ApiServer {
         Ok(())
     }
 
-    /// What the API server's own validation finds.
+    /// Returns the errors of the API server's own validation.
     fn validate(&self, resource: &'static Resource, object: &Value) -> Vec<String> {
         let json = object.to_string();
         let object = match Object::parse(resource, &json) {
@@ -198,7 +198,7 @@ impl Outcome {
         self.refusal.is_none()
     }
 
-    /// Takes the warnings and the denial of an answer.
+    /// Records the warnings and the denial of an answer.
     fn heard(&mut self, call: Call) {
         match &call.answer {
             Ok(answer) => {
@@ -215,7 +215,7 @@ impl Outcome {
         self.calls.push(call);
     }
 
-    /// Takes the answer of a mutating webhook and applies its patch. Returns what that has added.
+    /// Applies the patch of a mutating webhook's answer. Returns a description of the additions.
     fn mutated(&mut self, call: Call, object: &mut Value) -> anyhow::Result<Vec<String>> {
         let before = object.clone();
         let operations = call.answer.as_ref().map_or(Ok(0), |answer| answer.patch(object))?;
@@ -223,7 +223,7 @@ impl Outcome {
         Ok(if operations == 0 { Vec::new() } else { added(&before, object) })
     }
 
-    /// Prints it as kubectl would, and what kubectl does not see.
+    /// Prints the result as kubectl would, with details that kubectl does not show.
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let Outcome { kind, resource, name, .. } = self;
         for warning in &self.warnings {
@@ -274,7 +274,7 @@ impl Outcome {
     }
 }
 
-/// The tolerations that an object has and had not, and whether it is pinned to a node now.
+/// Lists the tolerations that were added to an object, and the pin to a node.
 fn added(before: &Value, after: &Value) -> Vec<String> {
     fn spec(object: &Value) -> &Value {
         match &object["spec"]["template"]["spec"] {

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use crate::kubernetes::tolerations::of_daemons;
 
-/// Who creates it.
+/// The user who creates the pod.
 pub(super) const CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
-/// For which node.
+/// The node that the pod is for.
 const NODE: &str = "node-1";
 
-/// The pod of a stored DaemonSet. `None` if its template has no spec.
+/// Returns the pod of a stored DaemonSet. `None` if its template has no spec.
 ///
 /// Kubernetes: `syncNodes`, pkg/controller/daemon/daemon_controller.go, and
 /// `ReplaceDaemonSetPodNodeNameNodeAffinity` and `AddOrUpdateDaemonPodTolerations`,

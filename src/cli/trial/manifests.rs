@@ -1,4 +1,4 @@
-//! The objects of a text that the webhook is registered for.
+//! The objects of a text for which the webhook is registered.
 
 use crate::{
     kubernetes::{resource::Resource, version::Version},
@@ -6,7 +6,7 @@ use crate::{
     yaml::Problem,
 };
 
-/// What an object is.
+/// The type of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
     /// A DaemonSet or StatefulSet.
@@ -19,7 +19,7 @@ pub(super) enum What {
 pub(super) struct Given {
     pub(super) what: What,
     pub(super) json: String,
-    /// What does not fit the type: kubectl refuses it.
+    /// Differences from the type, for which kubectl refuses the object.
     pub(super) problems: Vec<Problem>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Objects {
     pub(super) given: Vec<Given>,
     /// Documents that cannot be read.
     pub(super) problems: Vec<Problem>,
-    /// How many objects are of other kinds.
+    /// The number of objects of other kinds.
     pub(super) skipped: usize,
 }
 

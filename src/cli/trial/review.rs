@@ -1,4 +1,4 @@
-//! An AdmissionReview as an API server sends it, and the answer as it reads it.
+//! The AdmissionReview that an API server sends, and the answer as the API server reads it.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use json_patch::Patch;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{kubernetes::resource::Resource, object::User};
 
-/// Who asks for what.
+/// The user and the request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asking<'a> {
     /// A DaemonSet or StatefulSet; a Pod if there is none.
@@ -15,7 +15,8 @@ pub(super) struct Asking<'a> {
     pub(super) user: &'a str,
 }
 
-/// The body of a request to create an object. The number distinguishes it from the others of this run.
+/// Returns the body of a request to create an object. The number distinguishes it from the other
+/// requests of this run.
 pub(super) fn body(asking: Asking<'_>, number: usize, object: &Value) -> Vec<u8> {
     let (group, version, kind, plural) = asking.resource.map_or(("", "v1", "Pod", "pods"), |it| {
         (it.group, it.version, it.kind.as_str(), it.plural)
@@ -41,7 +42,7 @@ pub(super) fn body(asking: Asking<'_>, number: usize, object: &Value) -> Vec<u8>
     review.to_string().into_bytes()
 }
 
-/// What the API server reads in an answer.
+/// The fields that the API server reads in an answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Answer {
@@ -72,8 +73,10 @@ struct Cause {
 }
 
 impl Answer {
+    /// Reads an answer.
+    ///
     /// # Errors
-    /// Returns an error if it is no AdmissionReview.
+    /// Returns an error if the body is not an AdmissionReview.
     pub(super) fn read(body: &[u8]) -> serde_json::Result<Answer> {
         #[derive(Deserialize)]
         struct Review {
@@ -82,7 +85,7 @@ impl Answer {
         Ok(serde_json::from_slice::<Review>(body)?.response)
     }
 
-    /// Why the object is denied, one text for each cause.
+    /// Returns the reasons for a denial, one text for each cause.
     pub(super) fn causes(&self) -> Vec<String> {
         let causes = self.status.details.causes.iter();
         let causes: Vec<_> =
@@ -90,10 +93,10 @@ impl Answer {
         if causes.is_empty() { vec![self.status.message.clone()] } else { causes }
     }
 
-    /// Applies the patch to the object. Returns how many operations it has.
+    /// Applies the patch to the object. Returns the number of operations.
     ///
     /// # Errors
-    /// Returns an error if it is no patch, or does not fit the object.
+    /// Returns an error if the patch is malformed, or does not fit the object.
     pub(super) fn patch(&self, object: &mut Value) -> anyhow::Result<usize> {
         let Some(patch) = &self.patch else { return Ok(0) };
         let patch: Patch = serde_json::from_slice(&BASE64.decode(patch)?)?;

@@ -1,4 +1,4 @@
-//! The webhook, as an API server calls it: one connection, HTTP/2 over TLS, its CA trusted.
+//! The webhook, called like an API server does: one connection, HTTP/2 over TLS, with a trusted CA.
 
 use std::{
     sync::Arc,
@@ -41,14 +41,15 @@ pub(super) struct Webhook {
 pub(super) struct Call {
     pub(super) endpoint: Endpoint,
     pub(super) took: Duration,
-    /// Or why there is no answer that an API server accepts.
+    /// The answer, or the reason why there is none that an API server accepts.
     pub(super) answer: Result<Answer, String>,
 }
 
 impl Webhook {
+    /// Connects to the webhook.
+    ///
     /// # Errors
-    /// Returns an error if there is no connection, or its certificate is not the one that the CA
-    /// signed.
+    /// Returns an error if there is no connection, or the certificate was not signed by the CA.
     pub(super) async fn connect(server: &Loopback) -> anyhow::Result<Webhook> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(server.ca.as_bytes())?)?;
@@ -67,10 +68,10 @@ impl Webhook {
         Ok(Webhook { sender, calls: 0 })
     }
 
-    /// Asks for an object to be created.
+    /// Sends a request to create an object.
     ///
     /// # Errors
-    /// Returns an error if there is no connection any more.
+    /// Returns an error if the connection has ended.
     pub(super) async fn call(
         &mut self,
         endpoint: Endpoint,
@@ -89,7 +90,8 @@ impl Webhook {
         let body = response.into_body().collect().await?.to_bytes();
         let took = started.elapsed();
         let answer = if status == StatusCode::OK {
-            Answer::read(&body).map_err(|error| format!("{path} gave no AdmissionReview: {error}"))
+            Answer::read(&body)
+                .map_err(|error| format!("{path} did not return an AdmissionReview: {error}"))
         } else {
             Err(format!("{path} answered {status}: {}", String::from_utf8_lossy(&body).trim_end()))
         };
@@ -97,7 +99,7 @@ impl Webhook {
     }
 }
 
-/// As `0.31 ms`.
+/// Formats a time as `0.31 ms`.
 pub(super) fn millis(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }

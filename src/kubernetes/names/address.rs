@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use super::text::Messages;
 
-/// An IP address in a field that is older than the strict rules: `IsValidIPForLegacyField`
+/// Checks an IP address in a field that is older than the strict rules: `IsValidIPForLegacyField`
 /// (`util/validation/ip.go`). `strict` is the gate `StrictIPCIDRValidation`.
 pub fn ip(value: &str, strict: bool) -> Messages {
     let mut wrong = Vec::new();
@@ -27,7 +27,7 @@ fn is_v4_in_v6(address: &Ipv6Addr) -> bool {
     address.to_ipv4_mapped().is_some()
 }
 
-/// The address without leading zeros, which upstream's old parser ignores.
+/// Returns the address without leading zeros, which upstream's old parser ignores.
 fn without_leading_zeros(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     let mut rest = value;

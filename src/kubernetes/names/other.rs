@@ -6,7 +6,7 @@ const NO_MORE_THAN_15: &str = "must be no more than 15 characters";
 /// The message for a port number that is out of range.
 pub const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
 
-/// The beginning of a name as a segment of a URL: `IsPathSegmentPrefix`.
+/// Checks the beginning of a name as a segment of a URL: `IsPathSegmentPrefix`.
 pub fn path_segment_prefix(value: &str) -> Messages {
     let mut wrong = Vec::new();
     if value.contains('/') {
@@ -18,7 +18,7 @@ pub fn path_segment_prefix(value: &str) -> Messages {
     wrong
 }
 
-/// `5%`: `IsValidPercent`.
+/// Checks a percentage such as `5%`: `IsValidPercent`.
 pub fn percent(value: &str) -> Messages {
     error_unless(
         is_percent(value),
@@ -32,12 +32,12 @@ pub fn is_percent(value: &str) -> bool {
     value.strip_suffix('%').is_some_and(|digits| all(digits, |b| b.is_ascii_digit()))
 }
 
-/// Port number: `IsValidPortNum`.
+/// Checks a port number: `IsValidPortNum`.
 pub fn port_number(value: i32) -> Messages {
     error_unless((1..=65535).contains(&value), PORT_RANGE)
 }
 
-/// Name of a port (an IANA service name): `IsValidPortName`.
+/// Checks the name of a port (an IANA service name): `IsValidPortName`.
 pub fn port_name(value: &str) -> Messages {
     let mut wrong = Vec::new();
     if value.len() > 15 {
@@ -58,7 +58,7 @@ pub fn port_name(value: &str) -> Messages {
     wrong
 }
 
-/// Name of an environment variable, by the strict rule: `IsEnvVarName`.
+/// Checks the name of an environment variable by the strict rule: `IsEnvVarName`.
 pub fn env_var_name(value: &str) -> Messages {
     let mut wrong = error_unless(
         !value.starts_with(|c: char| c.is_ascii_digit()) && all(value, config_key_byte),
@@ -70,7 +70,7 @@ pub fn env_var_name(value: &str) -> Messages {
     wrong
 }
 
-/// Name of an environment variable, by the relaxed rule: `IsRelaxedEnvVarName`.
+/// Checks the name of an environment variable by the relaxed rule: `IsRelaxedEnvVarName`.
 pub fn relaxed_env_var_name(value: &str) -> Messages {
     let mut wrong = Vec::new();
     if value.is_empty() {
@@ -85,7 +85,7 @@ pub fn relaxed_env_var_name(value: &str) -> Messages {
     wrong
 }
 
-/// Key of a ConfigMap or Secret: `IsConfigMapKey`.
+/// Checks the key of a ConfigMap or Secret: `IsConfigMapKey`.
 pub fn config_map_key(value: &str) -> Messages {
     let mut wrong = Vec::new();
     if value.len() > 253 {
@@ -102,7 +102,7 @@ pub fn config_map_key(value: &str) -> Messages {
     wrong
 }
 
-/// Name of an HTTP header: `IsHTTPHeaderName`.
+/// Checks the name of an HTTP header: `IsHTTPHeaderName`.
 pub fn http_header_name(value: &str) -> Messages {
     error_unless(
         all(value, |b| b.is_ascii_alphanumeric() || b == b'-'),
@@ -111,7 +111,7 @@ pub fn http_header_name(value: &str) -> Messages {
     )
 }
 
-/// A whole number in canonical decimal form: `IsDecimalInteger`.
+/// Checks a whole number in canonical decimal form: `IsDecimalInteger`.
 pub fn decimal_integer(value: &str) -> Messages {
     if value.is_empty() {
         return vec!["must be non-empty"];
@@ -122,7 +122,7 @@ pub fn decimal_integer(value: &str) -> Messages {
     error_unless(canonical, "must be a valid decimal integer in canonical form")
 }
 
-/// User or group id: `IsValidUserID`, `IsValidGroupID`.
+/// Checks a user or group id: `IsValidUserID`, `IsValidGroupID`.
 pub fn unix_id(value: i64) -> Messages {
     error_unless(
         (0..=i64::from(i32::MAX)).contains(&value),
@@ -130,19 +130,20 @@ pub fn unix_id(value: i64) -> Messages {
     )
 }
 
-/// A path without `..` steps: `validatePathNoBacksteps` in `pkg/apis/core/validation`.
+/// Checks a path without `..` steps: `validatePathNoBacksteps` in `pkg/apis/core/validation`.
 pub fn no_backsteps(value: &str) -> Messages {
     error_unless(value.split('/').all(|step| step != ".."), "must not contain '..'")
 }
 
-/// A relative path without `..` steps: `validateLocalDescendingPath` in `pkg/apis/core/validation`.
+/// Checks a relative path without `..` steps: `validateLocalDescendingPath` in
+/// `pkg/apis/core/validation`.
 pub fn local_descending_path(value: &str) -> Messages {
     let mut wrong = error_unless(!value.starts_with('/'), "must be a relative path");
     wrong.extend(no_backsteps(value));
     wrong
 }
 
-/// `hasChDirPrefix`.
+/// Returns the error for a name that begins with dots: `hasChDirPrefix`.
 fn dots(value: &str) -> Option<&'static str> {
     match value {
         "." => Some("must not be '.'"),

@@ -1,6 +1,6 @@
 //! Building blocks for the checks of names.
 
-/// What is wrong with a value, in the API server's own messages.
+/// The problems of a value, in the API server's own messages.
 pub type Messages = Vec<&'static str>;
 
 pub(super) const NO_MORE_THAN_253: &str = "must be no more than 253 characters";

@@ -1,4 +1,4 @@
-//! A level of a release, and the checks that it consists of.
+//! A level of a release, and its checks.
 
 use std::fmt;
 
@@ -28,8 +28,8 @@ pub(crate) struct Standard {
 }
 
 impl Standard {
-    /// What labels of a namespace ask for, in a cluster of this minor release; `None` if that is
-    /// nothing. What cannot be read counts as the strictest.
+    /// Returns the standard that labels of a namespace request, in a cluster of this minor release,
+    /// if any. Unreadable labels count as the strictest level.
     ///
     /// Kubernetes: `PolicyToEvaluate`, `ParseLevel` and `ParseVersion`, api/helpers.go;
     /// `EvaluatePod`, policy/registry.go.
@@ -49,17 +49,18 @@ impl Standard {
     }
 }
 
-/// One check of the standards, as it is in some releases.
+/// A check of the standards, in the form that some releases have.
 #[derive(Clone, Copy)]
 pub(super) struct Check {
     pub(super) level: Level,
-    /// The minor releases that have it in this form: from the first to before the second.
+    /// The minor releases with this form of the check: from the first to before the second.
     pub(super) minors: (u32, u32),
-    /// The minor release since which a check of `restricted` replaces it there.
+    /// The minor release since which a check of `restricted` replaces this one there.
     pub(super) replaced: u32,
-    /// What it refuses, in the words of the API server.
+    /// The reason for a refusal, in the words of the API server.
     pub(super) reason: &'static str,
-    /// What in the pod it refuses: names of containers or volumes, or values. Empty if nothing.
+    /// The refused parts of the pod: names of containers or volumes, or values. Empty if there are
+    /// none.
     pub(super) refuses: fn(&PodTemplateSpec) -> Vec<String>,
 }
 

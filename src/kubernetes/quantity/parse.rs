@@ -1,18 +1,18 @@
-//! Parsing of quantities: `ParseQuantity` and what it calls.
+//! Parsing of quantities: `ParseQuantity` and the functions that it calls.
 
 use std::cmp::Ordering;
 
 use super::{Format, NANO, Quantity, round_up, strip};
 
-/// The maximum number of significant digits that are kept; no real quantity has as many.
+/// The maximum number of significant digits that are kept; no real quantity has this many.
 const DIGITS: u32 = 36;
 
 /// A quantity cut into its parts: `parseQuantityString`.
 struct Parts<'a> {
     negative: bool,
-    /// Digits before the point, without leading zeros.
+    /// The digits before the point, without leading zeros.
     whole: &'a str,
-    /// Digits after the point.
+    /// The digits after the point.
     fraction: &'a str,
     suffix: &'a str,
     /// Whether there is any digit before the suffix.
@@ -48,7 +48,7 @@ fn split(text: &str) -> Option<Parts<'_>> {
     })
 }
 
-/// Base, exponent and format of a suffix: `suffixHandler.interpret`.
+/// Returns the base, the exponent and the format of a suffix: `suffixHandler.interpret`.
 fn interpret(suffix: &str) -> Option<(u32, i32, Format)> {
     Some(match suffix {
         "n" => (10, -9, Format::DecimalSi),
@@ -69,7 +69,7 @@ fn interpret(suffix: &str) -> Option<(u32, i32, Format)> {
         "Ei" => (2, 60, Format::BinarySi),
         _ => {
             let exponent: i64 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
-            // Upstream wraps it into 32 bits; no sensible quantity is outside this range.
+            // Upstream wraps the exponent into 32 bits; no sensible quantity is outside this range.
             let exponent = exponent.clamp(-1_000_000, 1_000_000);
             (10, i32::try_from(exponent).ok()?, Format::DecimalExponent)
         }
@@ -143,8 +143,8 @@ fn ends_with_thousand(whole: &str, fraction: &str) -> bool {
     (0..3).all(|_| tail.next() == Some(b'0'))
 }
 
-/// The mantissa and scale of the digits before and after a point, and all digits as one number if
-/// they fit.
+/// Returns the mantissa and scale of the digits before and after a point, and all digits as one
+/// number if they fit.
 fn number(whole: &str, fraction: &str) -> (u128, i32, Option<u128>) {
     let (mut mantissa, mut scale, mut kept, mut lost) = (0u128, 0i32, 0u32, false);
     for (place, digit) in whole.bytes().chain(fraction.bytes()).enumerate() {
