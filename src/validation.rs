@@ -1,8 +1,8 @@
-//! What the API server refuses in metadata, pods and claims, whoever sends them.
+//! The API server's validation of metadata, pods and claims, for every client.
 //!
-//! Two families of rules look at a pod template with these: one for what the API server says of the
-//! template itself, the other for what it says of the pods and claims that a controller makes from
-//! it. Each function names the upstream function that it follows.
+//! Two families of rules use it for a pod template: one reports the API server's errors for the
+//! template itself, the other those for the pods and claims that a controller creates from it. Each
+//! function names the upstream function that it follows.
 
 pub(crate) mod claims;
 pub(crate) mod created_claim;

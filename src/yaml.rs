@@ -1,12 +1,12 @@
 //! YAML as kubectl reads it, with the position of every value.
 //!
-//! A document becomes a tree of [`Node`]s that know their position in the text. The same tree is
-//! written as JSON for the engine, read into types (unknown fields are reported, not dropped), and
-//! searched for the position of a field.
+//! A document becomes a tree of [`Node`]s that know their position in the text. The tree is written
+//! as JSON for the engine, read into types (unknown fields are reported, not dropped), and searched
+//! for the position of a field.
 //!
-//! The text is read by our own scanner, because no parser that exists in Rust draws the line between
-//! YAML and what is none where kubectl does: they follow YAML 1.2 or a later libyaml. Scalars mean
-//! what they mean to sigs.k8s.io/yaml (YAML 1.1: `yes` is true, `0777` is octal). A stream that
+//! setguard has its own scanner, because no existing parser in Rust accepts and rejects the same
+//! texts as kubectl: those parsers follow YAML 1.2 or a later libyaml. Scalars have the meaning
+//! that sigs.k8s.io/yaml gives them (YAML 1.1: `yes` is true, `0777` is octal). A stream that
 //! begins with `{` is read as JSON first.
 
 mod comment;
@@ -49,7 +49,7 @@ pub fn parse(text: &str) -> Vec<Result<Document<'_>, Problem>> {
 /// Reads a stream of exactly one document into a type, strictly.
 ///
 /// # Errors
-/// All its problems.
+/// Returns all problems of the stream.
 pub fn read_one<T: DeserializeOwned>(text: &str) -> Result<(T, Node<'_>), Vec<Problem>> {
     let start = Mark { line: 1, column: 1, width: 0 };
     let mut all = documents(text);

@@ -70,8 +70,8 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
     let mut out = Printable::new(io::stdout()).guarded();
     writeln!(
         out,
-        "The webhook listens on https://{}, with a certificate in memory.\nThere is no cluster: the API \
-         server's part is played here.",
+        "The webhook listens on https://{}, with a certificate in memory.\nThere is no cluster: setguard \
+         simulates the API server.",
         server.address
     )?;
     let first = policy.injection.paired_controllers.users.first().cloned();

@@ -55,7 +55,7 @@ impl FromStr for Output {
         })?;
         match file {
             "" => Err("the name of the file is missing".to_owned()),
-            "-" => Err("- is no file; --format sets what standard output has".to_owned()),
+            "-" => Err("- is not a file; --format sets the format on standard output".to_owned()),
             file => Ok(Output { format, file: file.into() }),
         }
     }

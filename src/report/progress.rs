@@ -1,6 +1,6 @@
 //! A progress bar for terminals.
 
-#![expect(clippy::disallowed_methods, reason = "how long somebody has waited is measured here")]
+#![expect(clippy::disallowed_methods, reason = "the time that a user has waited is measured here")]
 
 use std::{
     env,

@@ -30,7 +30,7 @@ pub struct ServeArgs {
     /// The policy; its file is read again when it changes
     #[command(flatten)]
     pub policy: PolicyArgs,
-    /// What to do at the start if the policy cannot be used; later, the last valid one stays in force
+    /// Reaction at startup to a policy that cannot be used; later, the last valid one stays in force
     #[arg(
         long,
         value_name = "ACTION",

@@ -19,7 +19,7 @@ const ACCESS_MODES: [&str; 4] =
     ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const ALONE: &str = "ReadWriteOncePod";
 
-/// The spec of a claim template.
+/// Validates the spec of a claim template.
 pub(crate) fn validate(
     claim: &PersistentVolumeClaim,
     cluster: &Cluster,
@@ -71,7 +71,7 @@ fn access_modes(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut F
     }
 }
 
-/// The requested size: `ValidatePositiveQuantityValue`.
+/// Validates the requested size: `ValidatePositiveQuantityValue`.
 fn storage(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findings) {
     let requests = spec.resources.as_ref().and_then(|resources| resources.requests.as_ref());
     match requests.and_then(|requests| requests.get("storage")) {
@@ -94,7 +94,7 @@ fn class_name(name: Option<&str>, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `dataSource` and `dataSourceRef`, each alone and both together.
+/// Validates `dataSource` and `dataSourceRef`, each alone and both together.
 fn sources(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findings) {
     let source = spec.data_source.as_ref();
     let reference = spec.data_source_ref.as_ref();
@@ -125,7 +125,7 @@ fn sources(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findin
     }
 }
 
-/// `validateDataSource`, `validateDataSourceRef`.
+/// Follows `validateDataSource` and `validateDataSourceRef`.
 fn object(api_group: Option<&str>, kind: &str, name: &str, path: &Path<'_>, found: &mut Findings) {
     if name.is_empty() {
         found.required(&path.child("name"), "");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_and_size_are_asked_for() {
+    fn modes_and_size_are_required() {
         assert!(texts(&valid()).is_empty());
         assert_eq!(
             texts(&json!({})),

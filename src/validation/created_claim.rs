@@ -1,10 +1,10 @@
-//! What the API server refuses in a claim although it accepts it in a claim template.
+//! Faults that the API server rejects in a claim although it accepts them in a claim template.
 //!
-//! The StatefulSet controller makes a claim from each template for each pod: it sets the name and
+//! The StatefulSet controller creates a claim from each template for each pod: it sets the name and
 //! the namespace, and adds the labels of the selector (`getPersistentVolumeClaims`,
 //! `pkg/controller/statefulset/stateful_set_utils.go`). Only then is the metadata validated
-//! (`ValidatePersistentVolumeClaim`, `pkg/apis/core/validation/validation.go`). The API server sets
-//! `uid`, `creationTimestamp` and `deletionTimestamp` itself.
+//! (`ValidatePersistentVolumeClaim`, `pkg/apis/core/validation/validation.go`). The API server
+//! itself sets `uid`, `creationTimestamp` and `deletionTimestamp`.
 
 use k8s_openapi::{
     api::core::v1::PersistentVolumeClaim, apimachinery::pkg::apis::meta::v1::ObjectMeta,
@@ -23,7 +23,7 @@ use crate::{
     object::StatefulSetSpec,
 };
 
-/// How each message begins. The API server's text follows.
+/// The beginning of each message. The API server's text follows.
 const REFUSED: &str = "no claim, and so no pod, can be created: ";
 const KEY: &str = "use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends, and \
      optionally a domain and '/' in front";
@@ -31,7 +31,7 @@ const VALUE: &str =
     "use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
 const LEAVE_OUT: &str = "leave it out of the claim template";
 
-/// Finds what keeps the claims from being created.
+/// Reports the faults that keep the claims from being created.
 pub(crate) fn validate(
     set: &StatefulSetSpec,
     claim: &PersistentVolumeClaim,
@@ -48,7 +48,7 @@ pub(crate) fn validate(
     }
 }
 
-/// `ValidateObjectMeta`, with one finding for each fault.
+/// Follows `ValidateObjectMeta`, with one finding for each fault.
 fn metadata(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
     found.quote(REFUSED, LEAVE_OUT, |found| {
         let prefix = text(&metadata.generate_name);
@@ -84,7 +84,7 @@ fn metadata(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, found
 }
 
 fn key_values(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
-    // The labels of the selector replace those of the template.
+    // The labels of the selector replace the template's.
     let selected = set.selector.as_ref().and_then(|selector| selector.match_labels.as_ref());
     let is_own = |key: &str| selected.is_none_or(|selected| !selected.contains_key(key));
     let at = path.child("labels");
@@ -99,7 +99,7 @@ fn key_values(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, fou
     let mut size = 0;
     for (key, value) in metadata.annotations.iter().flatten() {
         size += key.len() + value.len();
-        // The key of a label, but in either case.
+        // The key is checked like a label key, but in either case.
         if let Some(fault) = names::label_key(&key.to_lowercase()).into_iter().next() {
             found.quote(REFUSED, KEY, |found| found.invalid(&at.key(key), key, fault));
         }
@@ -110,9 +110,9 @@ fn key_values(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, fou
     }
 }
 
-/// Returns whether the store takes it for the version of an object that exists
-/// (`ObjectResourceVersion`, apiserver pkg/storage/api_object_versioner.go). It passes over what is
-/// no number.
+/// Returns whether the store takes the text for the version of an existing object
+/// (`ObjectResourceVersion`, apiserver pkg/storage/api_object_versioner.go). The store ignores a
+/// text that isn't a number.
 fn is_version(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse().is_ok_and(|it: u64| it != 0)
 }

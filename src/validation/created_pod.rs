@@ -1,4 +1,4 @@
-//! What the API server refuses in a pod although it accepts it in a template.
+//! Faults that the API server rejects in a pod although it accepts them in a template.
 //!
 //! A controller makes pods from a template: it sets the name, labels, owner, and for a StatefulSet
 //! the hostname, the subdomain and the volumes of claims. Each of the functions here is one
@@ -48,7 +48,7 @@ use crate::{
     object::Object,
 };
 
-/// Finds what keeps every pod of this object from being created.
+/// Reports the faults that keep every pod of this object from being created.
 pub(crate) fn validate(object: &Object<'_>, cluster: &Cluster, found: &mut Findings) {
     finalizers(object, found);
     let Some(spec) = &object.template().spec else { return };
@@ -65,8 +65,8 @@ pub(crate) fn validate(object: &Object<'_>, cluster: &Cluster, found: &mut Findi
     node_name(pod, found);
 }
 
-/// `ValidateObjectMeta`. Templates are validated without their finalizers, and the controller sets
-/// everything else but labels and annotations.
+/// Follows `ValidateObjectMeta`. Templates are validated without their finalizers, and the
+/// controller sets all metadata except labels and annotations.
 fn finalizers(object: &Object<'_>, found: &mut Findings) {
     let metadata = object.template().metadata.as_ref();
     let Some(all) = metadata.and_then(|metadata| metadata.finalizers.as_deref()) else { return };
@@ -76,7 +76,8 @@ fn finalizers(object: &Object<'_>, found: &mut Findings) {
     });
 }
 
-/// Everything, where the API server does not validate the template of a StatefulSet.
+/// Validates the whole template, where the API server does not validate the template of a
+/// StatefulSet.
 fn whole_template(pod: &Pod<'_>, found: &mut Findings) {
     let Some(set) = pod.stateful_set() else { return };
     if pod.cluster.has(since::STATEFUL_SET_TEMPLATE_VALIDATED) {
@@ -93,12 +94,13 @@ fn whole_template(pod: &Pod<'_>, found: &mut Findings) {
     });
 }
 
-/// `validateImageVolumeSource`, for a pod.
+/// Follows `validateImageVolumeSource`, for a pod.
 fn image_volumes(pod: &Pod<'_>, found: &mut Findings) {
     let lacks_reference = |volume: &Volume| {
         volume.image.as_ref().is_some_and(|image| text(&image.reference).is_empty())
     };
-    // Validation of the template reports it since 1.37, and a volume without source if the feature is off.
+    // Since 1.37, validation of the template reports this; and a volume without a source if the
+    // feature is off.
     let all = list(&pod.spec.volumes);
     let reported = pod.cluster.has(since::IMAGE_REFERENCE_REQUIRED);
     if reported || !all.iter().any(lacks_reference) || !pod.cluster.enabled("ImageVolume") {
@@ -111,7 +113,7 @@ fn image_volumes(pod: &Pod<'_>, found: &mut Findings) {
     });
 }
 
-/// `validateContainersOnlyForPod`.
+/// Follows `validateContainersOnlyForPod`.
 fn images(pod: &Pod<'_>, found: &mut Findings) {
     found.quote(REFUSED, "remove the whitespace", |found| {
         containers::visit(pod.spec, &POD_SPEC, &mut |container, path| {
@@ -124,8 +126,8 @@ fn images(pod: &Pod<'_>, found: &mut Findings) {
     });
 }
 
-/// Returns whether the pods have both a node and scheduling gates. `ValidatePodCreate` refuses
-/// that.
+/// Returns whether the pods have both a node and scheduling gates, which `ValidatePodCreate`
+/// rejects.
 pub(crate) fn is_bound_and_gated(spec: &PodSpec) -> bool {
     !text(&spec.node_name).is_empty() && !list(&spec.scheduling_gates).is_empty()
 }

@@ -1,8 +1,8 @@
 //! Metadata of the object itself.
 //!
-//! Kubernetes: `staging/src/k8s.io/apimachinery/pkg/api/validation/objectmeta.go`, with what
-//! `pkg/apis/core/validation/validation.go` adds for finalizers, and what
-//! `staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go` do around it.
+//! Kubernetes: `staging/src/k8s.io/apimachinery/pkg/api/validation/objectmeta.go`, with the
+//! additions of `pkg/apis/core/validation/validation.go` for finalizers, and the changes of
+//! `staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go` before and after.
 
 mod managed_fields;
 
@@ -34,7 +34,7 @@ const FOREGROUND: &str = "foregroundDeletion";
 const CONTRADICT: &str = "finalizer orphan and foregroundDeletion cannot be both set";
 const UNQUALIFIED: &str = "name is neither a standard finalizer name nor is it fully qualified";
 
-/// Metadata of a new object: `ValidateObjectMeta`.
+/// Validates the metadata of a new object: `ValidateObjectMeta`.
 pub(crate) fn validate_create(
     kind: Kind,
     metadata: &Metadata<'_>,
@@ -44,7 +44,7 @@ pub(crate) fn validate_create(
     let path = &METADATA;
     let check = match kind {
         Kind::DaemonSet => names::dns1123_subdomain,
-        // `ValidateStatefulSetName`: the hostname of each pod is made from it.
+        // `ValidateStatefulSetName`: the hostname of each pod contains it.
         Kind::StatefulSet => names::dns1123_label,
     };
     let name = metadata.name.as_deref().unwrap_or_default();
@@ -66,7 +66,7 @@ pub(crate) fn validate_create(
             }
         }
     }
-    // If the namespace is absent, that of the request applies.
+    // If the namespace is absent, the request's applies.
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     if !namespace.is_empty() {
         for message in names::dns1123_label(namespace) {
@@ -89,8 +89,8 @@ fn generate_name(
     }
 }
 
-/// Metadata of an object that replaces another: `ValidateObjectMetaUpdate`. The name is not
-/// validated again by the rule of its kind.
+/// Validates the metadata of an object that replaces another: `ValidateObjectMetaUpdate`. The name
+/// is not validated again by the rule of its kind.
 pub(crate) fn validate_update(
     kind: Kind,
     metadata: &Metadata<'_>,
@@ -112,7 +112,7 @@ pub(crate) fn validate_update(
     }
 }
 
-/// Only the server can start a deletion, and nobody can prolong one.
+/// Validates that no client starts or prolongs a deletion: only the server can start one.
 fn deletion(metadata: &Metadata<'_>, old: &Metadata<'_>, path: &Path<'_>, found: &mut Findings) {
     // The server removes these fields from new objects, so they do not count in an object that was
     // never stored, such as the previous state of a manifest.
@@ -133,7 +133,7 @@ fn deletion(metadata: &Metadata<'_>, old: &Metadata<'_>, path: &Path<'_>, found:
     }
 }
 
-/// The checks for both new and changed objects.
+/// Validates the metadata of both new and changed objects.
 fn validate_common(
     metadata: &Metadata<'_>,
     path: &Path<'_>,
@@ -146,7 +146,7 @@ fn validate_common(
     owners::owner_references(owners, &path.child("ownerReferences"), cluster, found);
     let all = metadata.finalizers.as_deref().unwrap_or_default();
     finalizers(all, &path.child("finalizers"), found);
-    // The server wrote the entries of a stored object itself; they are often half of the object.
+    // The server itself wrote the entries of a stored object, which are often half of the object.
     let json = metadata.managed_fields.json().filter(|_| metadata.uid.is_none());
     managed_fields(json.unwrap_or_default(), &path.child("managedFields"), found);
 }
@@ -164,7 +164,7 @@ fn finalizers(all: &[Str<'_>], path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// What [`validate_create`] does for finalizers, with one finding for each fault.
+/// Validates finalizers like [`validate_create`], with one finding for each fault.
 pub(crate) fn each_finalizer(all: &[String], path: &Path<'_>, found: &mut Findings) {
     for (i, name) in all.iter().enumerate() {
         let unqualified = || is_unqualified(name).then_some(UNQUALIFIED);
@@ -193,7 +193,7 @@ fn contradict<T: Borrow<str>>(finalizers: &[T]) -> bool {
     has(ORPHAN) && has(FOREGROUND)
 }
 
-/// `ValidateNoNewFinalizers`.
+/// Follows `ValidateNoNewFinalizers`.
 fn no_new_finalizers(
     metadata: &Metadata<'_>,
     old: &Metadata<'_>,
@@ -226,7 +226,7 @@ pub(crate) fn without_trailing_dash(prefix: &str) -> String {
     }
 }
 
-/// A name such as the server generates from a prefix.
+/// Returns a name like one that the server generates from a prefix.
 fn generated_name(prefix: &str) -> String {
     let end = prefix.floor_char_boundary(GENERATED_PREFIX);
     format!("{}xxxxx", &prefix[..end])
@@ -242,7 +242,7 @@ mod tests {
     fn texts(found: Findings) -> Vec<String> {
         found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }
-    /// The release before the words about owners changed.
+    /// The last release before the messages about owners changed.
     fn cluster() -> Cluster {
         Cluster::new("1.36".parse().unwrap(), std::collections::BTreeMap::new())
     }
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_but_the_server_begins_a_deletion() {
+    fn only_the_server_starts_a_deletion() {
         let deleted = r#"{"deletionTimestamp": "2026-01-01T00:00:00Z"}"#;
         assert_eq!(
             updated(deleted, "{}"),

@@ -1,6 +1,7 @@
 //! The rules for a pod spec, one module for each part. `pod_template` combines them.
 //!
-//! Kubernetes: `ValidatePodSpec` and what it calls in `pkg/apis/core/validation/validation.go`.
+//! Kubernetes: `ValidatePodSpec` and the functions that it calls in
+//! `pkg/apis/core/validation/validation.go`.
 
 pub(crate) mod affinity;
 pub(crate) mod allowances;

@@ -1,4 +1,4 @@
-//! What the API server rejects in the spec of a pod template.
+//! The API server's validation of the spec of a pod template.
 //!
 //! Kubernetes: `ValidatePodTemplateSpec` and `ValidatePodSpec` in
 //! `pkg/apis/core/validation/validation.go`. The rules themselves are in [`pod`].
@@ -26,18 +26,18 @@ use crate::{
     object::dropped::{drop_disabled, uses_disabled},
 };
 
-/// What the validation of a pod spec depends on besides the spec.
+/// The inputs of the validation of a pod spec besides the spec.
 #[derive(Clone, Copy)]
 pub(crate) struct PodOptions<'a> {
     /// The cluster that the pod is meant for.
     pub cluster: &'a Cluster,
-    /// Names of a StatefulSet's claim templates, which count as volumes.
+    /// The names of a StatefulSet's claim templates, which count as volumes.
     pub claims: &'a [&'a str],
-    /// The old spec, on UPDATE. It is called only if the result may depend on it.
+    /// Returns the old spec, on UPDATE. Called only if the result may depend on it.
     pub old: &'a dyn Fn() -> Option<&'a PodSpec>,
 }
 
-/// Finds what the API server would reject in the pod spec of a StatefulSet's template. The
+/// Reports the errors of the API server for the pod spec of a StatefulSet's template. The
 /// controller sets `hostname` and `subdomain` of its pods and adds volumes for its claim templates.
 ///
 /// Kubernetes: `ValidatePodTemplateSpecForStatefulSet` and `ValidateStatefulSetSpec`,
@@ -59,7 +59,7 @@ pub(crate) fn validate_of_stateful_set<'a>(
     validate_pod_spec(pod, annotations, &POD_SPEC, &opts, found);
 }
 
-/// Finds what the API server would reject in a pod spec, and the fields that contradict the
+/// Reports the errors of the API server for a pod spec, and the fields that contradict the
 /// annotations of the template.
 pub(crate) fn validate_pod_spec(
     spec: &PodSpec,
@@ -90,7 +90,7 @@ pub(crate) fn validate_pod_spec(
     validate_as(spec, annotations, path, &eased, opts.claims, found);
 }
 
-/// `ValidatePodSpec`, in the same order.
+/// Follows `ValidatePodSpec`, in the same order.
 fn validate_as(
     spec: &PodSpec,
     annotations: Option<&BTreeMap<String, String>>,
@@ -161,7 +161,7 @@ fn volumes_and_containers(
     ephemeral_containers::validate(spec, cx, &path.child("ephemeralContainers"), found);
 }
 
-/// The fields from the service account on, mostly single strings and numbers.
+/// Validates the fields from the service account on, mostly single strings and numbers.
 fn remaining_fields(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     let account = text(&spec.service_account_name);
     // The deprecated field `serviceAccount` counts if `serviceAccountName` is empty.
@@ -223,7 +223,12 @@ mod tests {
         serde_json::from_value(spec).unwrap()
     }
 
-    fn judge(spec: &PodSpec, old: Option<&PodSpec>, claims: &[&str], gates: &str) -> Vec<String> {
+    fn messages(
+        spec: &PodSpec,
+        old: Option<&PodSpec>,
+        claims: &[&str],
+        gates: &str,
+    ) -> Vec<String> {
         let gates = crate::kubernetes::cluster::parse_gates(gates).unwrap();
         let cluster = Cluster::new("1.36".parse().unwrap(), gates);
         let mut found = Findings::of(&crate::finding::TEST_RULE);
@@ -233,17 +238,17 @@ mod tests {
     }
 
     fn texts(change: &Value, gates: &str) -> Vec<String> {
-        judge(&spec(change), None, &[], gates)
+        messages(&spec(change), None, &[], gates)
     }
 
     #[test]
     fn a_plain_spec_is_good_and_an_empty_one_is_not_fatal() {
         assert!(texts(&json!({}), "").is_empty());
-        assert!(judge(&PodSpec::default(), None, &[""], "").len() > 3);
+        assert!(messages(&PodSpec::default(), None, &[""], "").len() > 3);
     }
 
     #[test]
-    fn a_field_whose_feature_is_off_is_dropped_before_it_is_judged() {
+    fn a_field_whose_feature_is_off_is_dropped_before_validation() {
         for (gate, change) in [
             ("HostnameOverride", json!({"/hostnameOverride": "A_"})),
             (
@@ -264,7 +269,10 @@ mod tests {
             assert!(!texts(&change, &format!("{gate}=true")).is_empty(), "{gate} is on");
             // A field that the old spec uses is kept and validated.
             let (new, old) = (spec(&change), spec(&change));
-            assert!(!judge(&new, Some(&old), &[], &format!("{gate}=false")).is_empty(), "{gate}");
+            assert!(
+                !messages(&new, Some(&old), &[], &format!("{gate}=false")).is_empty(),
+                "{gate}"
+            );
         }
     }
 
@@ -285,9 +293,9 @@ mod tests {
             }}}}),
         ] {
             let bad = spec(&change);
-            let fresh = judge(&bad, None, &[], "");
+            let fresh = messages(&bad, None, &[], "");
             assert!(!fresh.is_empty(), "{change}");
-            let kept = judge(&bad, Some(&bad), &[], "");
+            let kept = messages(&bad, Some(&bad), &[], "");
             assert!(kept.len() < fresh.len(), "{change}: {kept:?}");
         }
     }
@@ -297,24 +305,25 @@ mod tests {
         let mount = json!([{"name": "data", "mountPath": "/data"}]);
         let with = spec(&json!({"/containers/0/volumeMounts": mount}));
         assert_eq!(
-            judge(&with, None, &[], ""),
+            messages(&with, None, &[], ""),
             ["spec.containers[0].volumeMounts[0].name: Not found: \"data\""]
         );
-        assert!(judge(&with, None, &["data"], "").is_empty());
+        assert!(messages(&with, None, &["data"], "").is_empty());
         // A claim replaces any volume of the same name.
         let shadowed = spec(&json!({
             "/containers/0/volumeMounts": mount,
             "/volumes": [{"name": "data", "hostPath": {"path": ""}}, {"name": "x", "nfs": {"server": "s", "path": "/"}}]
         }));
-        assert!(judge(&shadowed, None, &["data"], "").is_empty());
+        assert!(messages(&shadowed, None, &["data"], "").is_empty());
         let bad = spec(&json!({"/volumes": [{"name": "x", "hostPath": {"path": ""}}]}));
         assert_eq!(
-            judge(&bad, None, &["data"], ""),
+            messages(&bad, None, &["data"], ""),
             ["spec.volumes[1].hostPath.path: Required value"]
         );
     }
 
-    /// The findings if the old spec is read up front, which [`validate_pod_spec`] must reproduce.
+    /// Returns the findings if the old spec is read up front, which [`validate_pod_spec`] must
+    /// reproduce.
     fn at_once(spec: &PodSpec, old: Option<&PodSpec>, cluster: &Cluster) -> Vec<String> {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
         let spec = drop_disabled(spec, old, cluster);
@@ -323,7 +332,7 @@ mod tests {
         found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }
 
-    /// The pod specs of all recorded cases, each made from its base and its patches.
+    /// Returns the pod specs of all recorded cases, each made from its base and its patches.
     #[expect(clippy::disallowed_methods, reason = "a test reads its cases")]
     fn recorded() -> Vec<PodSpec> {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
@@ -352,28 +361,28 @@ mod tests {
         let off = |version: &str| Cluster::without_features(version.parse().unwrap());
         let clusters = [Cluster::default(), off("1.33"), off("1.36")];
         let specs = recorded();
-        let (mut asked, mut pairs) = (0, 0);
+        let (mut reads, mut pairs) = (0, 0);
         // Neighbours share a base; specs that are far apart share nothing.
         for (i, new) in specs.iter().enumerate() {
             for old in [0, 1, 977].map(|step| &specs[(i + step) % specs.len()]) {
                 for cluster in &clusters {
                     let mut found = Findings::of(&crate::finding::TEST_RULE);
-                    let was_asked = std::cell::Cell::new(false);
-                    let ask = || {
-                        was_asked.set(true);
+                    let was_read = std::cell::Cell::new(false);
+                    let read = || {
+                        was_read.set(true);
                         Some(old)
                     };
-                    let opts = PodOptions { cluster, claims: &[], old: &ask };
+                    let opts = PodOptions { cluster, claims: &[], old: &read };
                     validate_pod_spec(new, None, &Path::new("spec"), &opts, &mut found);
                     let found = found.into_vec();
                     let texts: Vec<_> =
                         found.iter().map(|f| format!("{}: {}", f.field, f.message)).collect();
                     assert_eq!(texts, at_once(new, Some(old), cluster), "{new:?}\nwas {old:?}");
-                    asked += usize::from(was_asked.get());
+                    reads += usize::from(was_read.get());
                     pairs += 1;
                 }
             }
         }
-        assert!(asked > 1000 && asked < pairs * 9 / 10, "{asked} of {pairs} asked");
+        assert!(reads > 1000 && reads < pairs * 9 / 10, "{reads} of {pairs} reads");
     }
 }

@@ -2,43 +2,43 @@
 
 use super::node::Mark;
 
-/// A position in a text. It knows its line and column.
+/// A position in a text, with its line and column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a> {
     text: &'a str,
-    /// In bytes.
+    /// The position in bytes.
     at: usize,
-    /// In characters.
+    /// The position in characters.
     index: usize,
-    /// How many lines are before it, as editors count them.
+    /// The number of lines before the position, as editors count them.
     line: usize,
-    /// How many line breaks are before it, as YAML counts them.
+    /// The number of line breaks before the position, as YAML counts them.
     row: usize,
     column: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// The beginning of a text that has `line` lines before it.
+    /// Returns the beginning of a text that has `line` lines before it.
     pub(super) const fn new(text: &'a str, line: usize) -> Self {
         Cursor { text, at: 0, index: 0, line, row: 0, column: 0 }
     }
 
-    /// How many bytes are before it.
+    /// Returns the number of bytes before the position.
     pub(super) const fn at(&self) -> usize {
         self.at
     }
 
-    /// How many characters are before it.
+    /// Returns the number of characters before the position.
     pub(super) const fn index(&self) -> usize {
         self.index
     }
 
-    /// How many line breaks are before it.
+    /// Returns the number of line breaks before the position.
     pub(super) const fn row(&self) -> usize {
         self.row
     }
 
-    /// How many characters of its line are before it.
+    /// Returns the number of characters before the position in its line.
     pub(super) const fn column(&self) -> usize {
         self.column
     }
@@ -47,29 +47,29 @@ impl<'a> Cursor<'a> {
         Mark { line: self.line + 1, column: self.column + 1, width: 0 }
     }
 
-    /// The position `start`, with the width of what has been read since, if that is on one line.
+    /// Returns the position `start`, with the width of the text since then, if that is on one line.
     pub(super) fn since(&self, start: &Self) -> Mark {
         let width = if self.row == start.row { self.column - start.column } else { 0 };
         Mark { width, ..start.mark() }
     }
 
-    /// What has been read since a position in bytes.
+    /// Returns the text since a position in bytes.
     pub(super) fn text_since(&self, start: usize) -> &'a str {
         self.text.get(start..self.at.min(self.text.len())).unwrap_or_default()
     }
 
-    /// What its line has before it.
+    /// Returns the text before the position in its line.
     pub(super) fn line_before(&self) -> &'a str {
         let before = self.text.get(..self.at).unwrap_or_default();
         before.rsplit('\n').next().unwrap_or_default()
     }
 
-    /// What has not been read yet.
+    /// Returns the rest of the text.
     pub(super) fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// The byte `n` bytes ahead; 0 after the end. As kubectl does, this ends every text with a
+    /// Returns the byte `n` bytes ahead; 0 after the end. Like kubectl, this ends every text with a
     /// newline.
     pub(super) fn peek(&self, n: usize) -> u8 {
         let at = self.at + n;
@@ -99,7 +99,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns whether the line ends here, or the text.
+    /// Returns whether the line or the text ends here.
     pub(super) fn is_break_or_end(&self, n: usize) -> bool {
         self.peek(n) == 0 || self.is_break(n)
     }
@@ -114,7 +114,7 @@ impl<'a> Cursor<'a> {
         self.column == 0 && (0..3).all(|n| self.peek(n) == marker) && self.is_space_or_end(3)
     }
 
-    /// Moves over `bytes` bytes without a line break.
+    /// Advances over `bytes` bytes without a line break.
     pub(super) fn advance(&mut self, bytes: usize) {
         let passed = self.text.as_bytes().get(self.at..self.at + bytes).unwrap_or_default();
         let characters = passed.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
@@ -123,7 +123,7 @@ impl<'a> Cursor<'a> {
         self.column += characters;
     }
 
-    /// Moves on while this is true of the bytes ahead; returns how many bytes that are.
+    /// Advances while this is true of the bytes ahead; returns their number.
     pub(super) fn advance_while(&mut self, is_part: impl Fn(&Self, u8, usize) -> bool) -> usize {
         let mut bytes = 0;
         while is_part(self, self.peek(bytes), bytes) {
@@ -145,7 +145,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves over a line break, and returns the text that it stands for.
+    /// Advances over a line break, and returns the text that it stands for.
     pub(super) fn take_break(&mut self) -> &'static str {
         let (bytes, text, is_line) = match (self.peek(0), self.peek(1), self.peek(2)) {
             (b'\r', b'\n', _) => (2, "\n", true),

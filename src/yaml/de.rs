@@ -3,10 +3,10 @@
 //! - An unknown field is a problem (with the nearest known name) and is left out.
 //! - A scalar, list or mapping of the wrong type is a problem, and the type gets its zero value.
 //! - A failure in the type's own code (an unknown word, a missing field) cannot be repaired on the
-//!   spot. It is remembered, and the whole tree is read again without the value.
+//!   spot. Such a failure is remembered, and the whole tree is read again without the value.
 //!
-//! So all problems are found, and the type needs no code for that. As in Kubernetes, null is the
-//! same as absent, or the zero value if the type requires a value.
+//! So all problems are found, and the type needs no code for that. As in Kubernetes, null is equal
+//! to absent, or to the zero value if the type requires a value.
 
 mod access;
 mod deserializer;
@@ -20,7 +20,7 @@ use self::progress::{Fields, Inspect, Progress, Unknown};
 use self::{error::Error, reader::Reader};
 use super::{node::Node, problem::Problem, to_json::Replacements};
 
-/// How often a tree is read before the rest is given up.
+/// The maximum number of times that a tree is read.
 const MAX_RUNS: usize = 50;
 
 /// The result of reading.
@@ -57,7 +57,7 @@ pub(crate) fn read_with<T: DeserializeOwned>(
                 value = Some(read);
                 break;
             }
-            // One more problem is known now, and the next run reads without it.
+            // One more problem is known now, and the next run leaves out its value.
             Err(Error::Again) => {}
             Err(Error::Other(message)) => {
                 reader.problem(message, None);

@@ -5,10 +5,10 @@ use super::{comment::Comment, node::Node, problem::Problem};
 /// One document of a stream.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
-    /// Its root.
+    /// The root of the document.
     pub root: Node<'a>,
-    /// Problems that did not prevent reading it, such as a duplicate key.
+    /// The problems that did not prevent reading the document, such as a duplicate key.
     pub problems: Vec<Problem>,
-    /// The comments that are for programs to read.
+    /// The comments for programs.
     pub comments: Vec<Comment<'a>>,
 }

@@ -1,4 +1,4 @@
-//! JSON, read into the same tree.
+//! JSON, read into a tree like YAML's.
 //!
 //! YAML should be a superset of JSON, but YAML 1.1 has neither `\/` nor surrogate pairs.
 
@@ -13,15 +13,15 @@ use super::{
 };
 use crate::finding::Path;
 
-/// Why there is no document.
+/// The reason why there is no document.
 pub(super) enum Stop {
     /// The text is not JSON; it may still be YAML.
     NotJson,
-    /// It is JSON that cannot be read.
+    /// The text is JSON that cannot be read.
     Wrong(Problem),
 }
 
-/// Reads JSON documents that follow each other.
+/// Reads consecutive JSON documents.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     text: &'a str,
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         Some(root.map(|root| Document { root, problems, comments: Vec::new() }))
     }
 
-    /// How many bytes have been read.
+    /// Returns the number of bytes that have been read.
     pub(super) const fn at(&self) -> usize {
         self.at
     }
@@ -69,13 +69,14 @@ impl<'a> Reader<'a> {
         there
     }
 
-    /// Skips space and takes this byte. If there is another byte, the text is not JSON.
+    /// Skips space and takes this byte. Any other byte means that the text is not JSON.
     fn expect(&mut self, byte: u8) -> Result<(), Stop> {
         self.space();
         if self.take(byte) { Ok(()) } else { Err(Stop::NotJson) }
     }
 
-    /// The current position. Positions only move forward, so all calls together cost one pass.
+    /// Returns the current position. Positions only move forward, so all calls together cost one
+    /// pass.
     pub(super) fn mark(&mut self) -> Mark {
         for c in self.text.get(self.last_at..self.at).unwrap_or_default().chars() {
             if c == '\n' {
@@ -89,7 +90,7 @@ impl<'a> Reader<'a> {
         self.last
     }
 
-    /// The position `mark`, with the width of what was read since `begin`.
+    /// Returns the position `mark`, with the width of the text since `begin`.
     fn since(&self, mut mark: Mark, begin: usize) -> Mark {
         mark.width = self.text.get(begin..self.at).map_or(0, |text| text.chars().count());
         mark
@@ -204,7 +205,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a string with its quotes. It is borrowed if it has no escapes.
+    /// Reads a string with its quotes. A string without escapes is borrowed.
     fn string(&mut self) -> Result<Cow<'a, str>, Stop> {
         if !self.take(b'"') {
             return Err(Stop::NotJson);

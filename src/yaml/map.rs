@@ -8,14 +8,14 @@ use super::{
 };
 use crate::finding::Path;
 
-/// If there are more keys than this, the others are kept in an index.
+/// The number of keys that are searched one by one; an index holds the others.
 const MANY: usize = 24;
 
 /// A mapping under construction.
 #[derive(Default)]
 pub(super) struct Entries<'a> {
     list: Vec<(Key<'a>, Node<'a>)>,
-    /// Which of them come from a merge key (`<<`), and so may be written once more.
+    /// The entries that come from a merge key (`<<`), and so may be written once more.
     merged: Vec<bool>,
     index: HashMap<Cow<'a, str>, usize>,
 }
@@ -33,8 +33,8 @@ impl<'a> Entries<'a> {
         (!merged).then_some((before.name, before.mark))
     }
 
-    /// Adds an entry of a merged mapping. It replaces an earlier entry, as kubectl does, although
-    /// YAML specifies otherwise.
+    /// Adds an entry of a merged mapping. The entry replaces an earlier one, as in kubectl,
+    /// although YAML specifies otherwise.
     pub(super) fn merge(&mut self, key: Key<'a>, node: Node<'a>) {
         match self.find(&key.name).and_then(|i| self.list.get_mut(i)) {
             Some(entry) => entry.1 = node,
@@ -62,7 +62,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// The problem of a key that occurs twice in the mapping at `path`.
+/// Returns the problem of a key that occurs twice in the mapping at `path`.
 pub(super) fn duplicate(path: Option<&Path<'_>>, name: &str, before: Mark, mark: Mark) -> Problem {
     Problem {
         field: path.map_or_else(|| Path::new(name), |path| path.child(name)).to_field(),

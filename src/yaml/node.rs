@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::finding::{Field, Step};
 
-/// How deep mappings and lists may be nested: far deeper than any manifest, and shallow enough
-/// for every stack and for `serde_json`'s own limit of 128.
+/// The maximum nesting depth of mappings and lists: far deeper than any manifest, and shallow
+/// enough for every stack and for `serde_json`'s own limit of 128.
 pub const MAX_DEPTH: usize = 100;
 
 /// A position in the text.
@@ -15,7 +15,7 @@ pub struct Mark {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// How many characters of the line belong to it; 0 if unknown.
+    /// The number of characters of the line that are marked; 0 if unknown.
     pub width: usize,
 }
 
@@ -24,7 +24,7 @@ pub struct Mark {
 pub struct Node<'a> {
     /// The value.
     pub value: Value<'a>,
-    /// Where it begins.
+    /// The beginning of the value.
     pub mark: Mark,
 }
 
@@ -33,7 +33,7 @@ pub struct Node<'a> {
 pub struct Key<'a> {
     /// The key, as text.
     pub name: Cow<'a, str>,
-    /// Where it begins.
+    /// The beginning of the key.
     pub mark: Mark,
 }
 
@@ -59,12 +59,12 @@ pub enum Value<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Identifies this node, as long as the tree does not move.
+    /// Returns the identity of this node, as long as the tree does not move.
     pub(crate) fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// The value of a key of this mapping.
+    /// Returns the value of a key of this mapping.
     pub fn get(&self, key: &str) -> Option<&Node<'a>> {
         self.entry(key).map(|(_, node)| node)
     }
@@ -76,7 +76,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The text, if it is text.
+    /// Returns the text, if the value is text.
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {
             Value::Str(text) => Some(text),
@@ -84,15 +84,15 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The position of a field, or of its nearest parent that exists. It is the position of the
+    /// Returns the position of a field, or of its nearest parent that exists: the position of the
     /// value if that fits on a line (a scalar), of the key if not (a mapping, a list), and of the
     /// first line for an element of a list.
     pub fn locate(&self, field: &Field) -> Mark {
         self.find(field).mark
     }
 
-    /// The position of a field's key; for an element of a list and for a missing field, the same as
-    /// [`Node::locate`].
+    /// Returns the position of a field's key. For an element of a list and for a missing field,
+    /// this is the position that [`Node::locate`] returns.
     pub fn locate_key(&self, field: &Field) -> Mark {
         let place = self.find(field);
         place.key.unwrap_or(place.mark)
@@ -111,18 +111,18 @@ impl<'a> Node<'a> {
     }
 }
 
-/// How far the search for a field has come.
+/// The progress of a search for a field.
 #[derive(Clone, Copy)]
 struct Place<'n, 'a> {
     mark: Mark,
-    /// The position of its key, if it has one.
+    /// The position of the field's key, if it has one.
     key: Option<Mark>,
     node: &'n Node<'a>,
 }
 
 impl<'n, 'a> Place<'n, 'a> {
-    /// The place after one more step, and whether the step's field exists. If not, the place is the
-    /// nearest parent that exists.
+    /// Returns the place after one more step, and whether the step's field exists. If not, the
+    /// place is the nearest parent that exists.
     fn step(self, step: Step<'_>) -> (Self, bool) {
         match step {
             Step::Index(index) => match &self.node.value {

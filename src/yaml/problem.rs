@@ -12,19 +12,19 @@ pub struct Problem {
     pub field: Field,
     /// The position.
     pub mark: Mark,
-    /// What is wrong.
+    /// The description of the problem.
     pub message: String,
-    /// What to write instead.
+    /// The remedy.
     pub help: Option<String>,
 }
 
 impl Problem {
-    /// A problem with the text at this position, not with a field.
+    /// Creates a problem with the text at this position, not with a field.
     pub fn at(mark: Mark, message: impl Into<String>) -> Self {
         Problem { field: Field::default(), mark, message: message.into(), help: None }
     }
 
-    /// A text that is not YAML.
+    /// Creates the problem of a text that is not YAML.
     pub(super) fn not_yaml(mark: Mark, message: &str) -> Self {
         let mut problem = Problem::at(mark, format!("not YAML: {message}"));
         if message.contains("a tab") {
@@ -33,13 +33,13 @@ impl Problem {
         problem
     }
 
-    /// A text that is nested too deeply.
+    /// Creates the problem of a text that is nested too deeply.
     pub(super) fn too_deep(mark: Mark) -> Self {
         Problem::at(mark, format!("nested deeper than {MAX_DEPTH} levels"))
     }
 }
 
-/// `line:column: field: message (help)`
+/// Writes a problem as `line:column: field: message (help)`.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: ", self.mark.line, self.mark.column)?;

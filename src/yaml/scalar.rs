@@ -1,4 +1,4 @@
-//! What a plain scalar means, as in YAML 1.1 and as sigs.k8s.io/yaml reads it.
+//! The meaning of a plain scalar in YAML 1.1, as sigs.k8s.io/yaml reads it.
 //!
 //! Upstream: `resolve` in go.yaml.in/yaml/v2, and then encoding/json, which writes an integral
 //! float as an integer.
@@ -14,8 +14,8 @@ use base64::{
 
 use super::node::Value;
 
-/// The value of a scalar without quotes and without a tag. A float stays a float here, even if it is
-/// whole or infinite; see [`value`].
+/// Returns the value of a scalar without quotes and without a tag. A float stays a float here, even
+/// if it is whole or infinite; see [`value`].
 pub(super) fn plain(text: Cow<'_, str>) -> Value<'_> {
     match text.as_ref() {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -32,7 +32,7 @@ pub(super) fn plain(text: Cow<'_, str>) -> Value<'_> {
     }
 }
 
-/// The value of a scalar with a tag from `tag:yaml.org,2002:`, quoted or not.
+/// Returns the value of a scalar with a tag from `tag:yaml.org,2002:`, quoted or not.
 pub(super) fn tagged<'a>(tag: &str, text: Cow<'a, str>) -> Result<Value<'a>, String> {
     match tag {
         "binary" => binary_text(&text),
@@ -59,18 +59,18 @@ fn binary_text(text: &str) -> Result<Value<'static>, String> {
         .map_err(|_| "the text after !!binary is not base64".to_owned())
 }
 
-/// A value as in JSON, where a whole float is an integer, and none is infinite.
+/// Returns a value as in JSON, where a whole float is an integer, and no number is infinite.
 pub(super) fn value(value: Value<'_>) -> Result<Value<'_>, String> {
     match value {
         Value::Float(number) if number.is_finite() => Ok(float(number)),
         Value::Float(_) => {
-            Err("infinity and .nan are no numbers in JSON; if this is text, quote it".to_owned())
+            Err("infinity and .nan are not numbers in JSON; if this is text, quote it".to_owned())
         }
         other => Ok(other),
     }
 }
 
-/// A key of a mapping as in JSON, where every key is text.
+/// Returns a key of a mapping as in JSON, where every key is text.
 pub(super) fn key(value: Value<'_>) -> Result<Cow<'_, str>, String> {
     match value {
         Value::Str(text) => Ok(text),
@@ -83,9 +83,9 @@ pub(super) fn key(value: Value<'_>) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// A float, or an integer if the number is whole: JSON does not distinguish them.
+/// Returns a float, or an integer if the number is whole: JSON does not distinguish them.
 pub(super) fn float(number: f64) -> Value<'static> {
-    /// 2^63; beyond it, `as` would not be exact.
+    /// The limit 2^63, beyond which `as` would not be exact.
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     #[allow(clippy::cast_possible_truncation)]
     if number.fract() == 0.0 && (-LIMIT..LIMIT).contains(&number) {
@@ -107,7 +107,7 @@ fn number(text: &str) -> Option<Value<'static>> {
     }
 }
 
-/// Go: `strconv.ParseInt` and `ParseUint` with base 0.
+/// Parses an integer like Go's `strconv.ParseInt` and `ParseUint` with base 0.
 fn integer(text: &str) -> Option<Value<'static>> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, text.get(1..)?),
@@ -133,7 +133,7 @@ fn integer(text: &str) -> Option<Value<'static>> {
     }
 }
 
-/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+/// Parses `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`.
 fn decimal(text: &str) -> Option<Value<'static>> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -155,8 +155,8 @@ fn decimal(text: &str) -> Option<Value<'static>> {
     number.is_finite().then_some(Value::Float(number))
 }
 
-/// A float that begins with the decimal point. Go's syntax for floats applies here: an underscore
-/// is allowed only between two digits.
+/// Parses a float that begins with the decimal point. Go's syntax for floats applies here: an
+/// underscore is allowed only between two digits.
 fn dotted(text: &str) -> Option<Value<'static>> {
     let bytes = text.as_bytes();
     let between_digits = |i: usize| {
@@ -167,7 +167,7 @@ fn dotted(text: &str) -> Option<Value<'static>> {
     underscores.all(|(i, _)| between_digits(i)).then(|| decimal(&text.replace('_', "")))?
 }
 
-/// The form of `0b` that `integer` does not accept: with a sign after it.
+/// Parses the form of `0b` that `integer` does not accept: with a sign after it.
 fn binary(text: &str) -> Option<Value<'static>> {
     let number = match text.strip_prefix("-0b") {
         Some(digits) if !digits.starts_with(['-', '+']) => i64::from_str_radix(digits, 2).ok()?,
@@ -177,7 +177,8 @@ fn binary(text: &str) -> Option<Value<'static>> {
     Some(Value::Int(number))
 }
 
-/// Go: `strconv.FormatFloat(number, 'g', -1, 32)`, and YAML's own words for what is no number.
+/// Formats a number like Go's `strconv.FormatFloat(number, 'g', -1, 32)`, with YAML's own words for
+/// infinity and NaN.
 fn go_float32(number: f64) -> String {
     #[allow(clippy::cast_possible_truncation)]
     let single = number as f32;

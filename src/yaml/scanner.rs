@@ -1,11 +1,11 @@
 //! The tokens of one YAML document, as kubectl's parser sees them.
 //!
-//! kubectl reads YAML 1.1 with go.yaml.in/yaml/v2, which descends from libyaml. Where a text is
-//! doubtful, these two decide by their mechanism and not by the specification: what may be a key
-//! is remembered as a *candidate* and becomes one if a `:` follows on the same line. So this
+//! kubectl reads YAML 1.1 with go.yaml.in/yaml/v2, which descends from libyaml. For a doubtful
+//! text, the mechanism of these two decides and not the specification: a token that may be a key is
+//! remembered as a *candidate*, and becomes a key if a `:` follows on the same line. So this
 //! scanner works in the same way. `tests/it/readings.rs` compares the results.
 //!
-//! Upstream: `yaml_parser_fetch_next_token` and what it calls.
+//! Upstream: `yaml_parser_fetch_next_token` and the functions that it calls.
 
 mod block;
 mod breaks;
@@ -33,28 +33,28 @@ use super::{
 pub(super) struct Scanner<'a> {
     cursor: Cursor<'a>,
     queue: VecDeque<Token<'a>>,
-    /// How many tokens have left the queue.
+    /// The number of tokens that have left the queue.
     taken: usize,
     /// Whether the first token of the queue is final.
     is_ready: bool,
-    /// How many brackets are open.
+    /// The number of open brackets.
     flow: usize,
-    /// The column of the innermost block mapping or block list. `None` outside of all.
+    /// The column of the innermost block mapping or block list. `None` outside of all blocks.
     indent: Option<usize>,
-    /// The values of `indent` outside of it.
+    /// The values of `indent` in the outer blocks.
     outer: Vec<Option<usize>>,
     /// Whether a key may begin here.
     is_key_allowed: bool,
-    /// The last candidate outside of all brackets, and in each bracket that is open.
+    /// The last candidate outside of all brackets, and in each open bracket.
     candidates: Vec<Candidate>,
-    /// Those of the comments so far that are kept.
+    /// The kept comments so far.
     comments: Vec<Comment<'a>>,
 }
 
 type Done = Result<(), Problem>;
 
 impl<'a> Scanner<'a> {
-    /// Begins with a text that has `line` lines before it.
+    /// Starts with a text that has `line` lines before it.
     pub(super) fn new(text: &'a str, line: usize) -> Self {
         let cursor = Cursor::new(text.strip_prefix('\u{feff}').unwrap_or(text), line);
         let mut scanner = Scanner {
@@ -74,7 +74,7 @@ impl<'a> Scanner<'a> {
         scanner
     }
 
-    /// The next token.
+    /// Returns the next token.
     pub(super) fn peek(&mut self) -> Result<&Token<'a>, Problem> {
         if !self.is_ready {
             while self.is_more_needed()? {
@@ -95,12 +95,12 @@ impl<'a> Scanner<'a> {
         self.queue.pop_front().ok_or_else(|| Problem::not_yaml(mark, "the text ends too early"))
     }
 
-    /// The comments so far that are kept.
+    /// Returns the kept comments so far.
     pub(super) fn take_comments(&mut self) -> Vec<Comment<'a>> {
         mem::take(&mut self.comments)
     }
 
-    /// What has not been read yet.
+    /// Returns the position after the text that has been read.
     pub(super) const fn cursor(&self) -> Cursor<'a> {
         self.cursor
     }
@@ -199,7 +199,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A sign at the beginning of a line that no document contains.
+    /// Handles a marker at the beginning of a line, which no document contains.
     fn document_marker(&mut self, kind: Kind<'a>, bytes: usize) -> Done {
         self.close_blocks(None);
         self.forget_candidate()?;
@@ -208,7 +208,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// A line that begins with `%`. No document contains one, so what follows does not matter.
+    /// Handles a line that begins with `%`. No document contains one, so the rest does not matter.
     fn directive(&mut self) -> Done {
         let rest = self.cursor.rest();
         let line = rest.lines().next().unwrap_or_default();
@@ -241,7 +241,7 @@ impl<'a> Scanner<'a> {
             && let Some(closed) = self.candidates.pop()
         {
             self.flow -= 1;
-            // So an empty bracket that begins a line cannot be a key.
+            // Without this, an empty bracket that begins a line could be a key.
             for candidate in &mut self.candidates {
                 candidate.is_awaited &= candidate.token != closed.token;
             }
@@ -264,7 +264,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// A `?`.
+    /// Handles a `?`.
     fn explicit_key(&mut self) -> Done {
         if self.flow == 0 {
             if !self.is_key_allowed {
@@ -278,7 +278,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// A `:`. It makes the candidate a key.
+    /// Handles a `:`, which makes the candidate a key.
     fn value(&mut self) -> Done {
         let cursor = self.cursor;
         let mut key = None;
@@ -311,7 +311,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// An anchor or an alias.
+    /// Handles an anchor or an alias.
     fn name(&mut self, kind: fn(&'a str) -> Kind<'a>) -> Done {
         self.save_candidate()?;
         self.is_key_allowed = false;
@@ -330,7 +330,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Opens a block at this column, unless it is open. `token` is the number of its first token,
-    /// if that is in the queue already.
+    /// if that is already in the queue.
     fn open_block(
         &mut self,
         column: usize,
@@ -347,7 +347,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Closes the blocks that begin to the right of this column; `None` is left of all.
+    /// Closes the blocks that begin to the right of this column; `None` is left of all columns.
     fn close_blocks(&mut self, column: Option<usize>) {
         while self.flow == 0 && self.indent > column {
             self.push(Kind::BlockEnd, self.cursor.mark());
@@ -360,7 +360,7 @@ impl<'a> Scanner<'a> {
         if depth > MAX_DEPTH + 1 { Err(Problem::too_deep(self.cursor.mark())) } else { Ok(()) }
     }
 
-    /// Adds a token that is a sign of some bytes.
+    /// Adds a token for a sign of this many bytes.
     fn push_sign(&mut self, kind: Kind<'a>, bytes: usize) {
         let start = self.cursor;
         self.cursor.advance(bytes);
@@ -384,7 +384,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Returns whether this is a version such as `1.1`, perhaps with a comment.
+/// Returns whether a text is a version such as `1.1`, perhaps with a comment.
 fn is_version(text: &str) -> bool {
     let text = text.split('#').next().unwrap_or_default().trim();
     let is_number =
@@ -392,7 +392,7 @@ fn is_version(text: &str) -> bool {
     text.split_once('.').is_some_and(|(major, minor)| is_number(major) && is_number(minor))
 }
 
-/// A letter, a digit, `-` or `_`.
+/// Returns whether a byte is a letter, a digit, `-` or `_`.
 const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }

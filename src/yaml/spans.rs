@@ -1,4 +1,4 @@
-//! The tokens of a stream, with the bytes that they have in its text: for who changes the text.
+//! The tokens of a stream, with their bytes in the text, for edits of the text.
 
 use std::ops::Range;
 
@@ -11,16 +11,17 @@ use super::{
 /// A token.
 #[derive(Debug)]
 pub(crate) struct Span<'a> {
-    /// What it is.
+    /// The kind of the token.
     pub(crate) kind: Kind<'a>,
-    /// Its position, as the tree has it.
+    /// The position, as in the tree.
     pub(crate) mark: Mark,
-    /// Its bytes in the text of the stream. Tokens that stand for no text, such as the end of a block,
-    /// have none.
+    /// The token's bytes in the text of the stream. Tokens without text, such as the end of a
+    /// block, have none.
     pub(crate) bytes: Range<usize>,
 }
 
-/// The tokens of all documents of a stream; JSON is read as YAML. `None` if that is not possible.
+/// Returns the tokens of all documents of a stream; JSON is read as YAML. `None` if that is not
+/// possible.
 pub(crate) fn spans(text: &str) -> Option<Vec<Span<'_>>> {
     let mut spans = Vec::new();
     let mut stream = yaml_documents(text);
@@ -45,14 +46,15 @@ pub(crate) fn spans(text: &str) -> Option<Vec<Span<'_>>> {
     Some(spans)
 }
 
-/// Finds the bytes at which tokens start. They come in order, so all together cost one pass.
+/// Finds the bytes at which tokens start. Tokens come in order, so all calls together cost one
+/// pass.
 struct Starts<'a> {
     text: &'a str,
-    /// A position: its line and column, from 1, and the byte.
+    /// The position: line and column, from 1, and byte.
     line: usize,
     column: usize,
     at: usize,
-    /// The byte at which its line begins.
+    /// The byte at which the line begins.
     line_start: usize,
 }
 
@@ -67,7 +69,7 @@ impl Starts<'_> {
         if mark.column < self.column {
             (self.column, self.at) = (1, self.line_start);
         }
-        // A token after the last character has no character of its own.
+        // A token after the last character has no character.
         for c in self.text.get(self.at..)?.chars().take(mark.column - self.column) {
             self.at += c.len_utf8();
             self.column += 1;

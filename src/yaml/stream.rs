@@ -2,7 +2,7 @@
 //!
 //! kubectl cuts a stream at the lines that begin with `---` before it parses anything. So an error
 //! in one document cannot affect the next, and only one document is in memory at a time. A stream
-//! that begins with `{` is JSON, as long as it can be read as such.
+//! that begins with `{` is JSON, as long as JSON can be read.
 //!
 //! Upstream: `YAMLOrJSONDecoder` and `YAMLReader` in k8s.io/apimachinery/pkg/util/yaml.
 
@@ -17,7 +17,7 @@ use super::{
     tree,
 };
 
-/// Reads the documents of a stream one after the other; see [`super::parse`].
+/// Reads the documents of a stream one by one; see [`super::parse`].
 pub fn documents(text: &str) -> Documents<'_> {
     let mut documents = yaml_documents(text);
     let rest = documents.rest;
@@ -27,7 +27,7 @@ pub fn documents(text: &str) -> Documents<'_> {
     documents
 }
 
-/// The same, without a look at whether the stream is JSON.
+/// Works like [`documents`], without a check whether the stream is JSON.
 pub(super) fn yaml_documents(text: &str) -> Documents<'_> {
     let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     Documents { rest, line: 0, json: None, ignored: None, header: Vec::new() }
@@ -37,11 +37,11 @@ pub(super) fn yaml_documents(text: &str) -> Documents<'_> {
 #[derive(Debug)]
 pub struct Documents<'a> {
     rest: &'a str,
-    /// How many lines have been read.
+    /// The number of lines that have been read.
     line: usize,
     /// The stream as JSON, as long as it is JSON.
     json: Option<Json<'a>>,
-    /// What kubectl ignores after the last document.
+    /// The text that kubectl ignores after the last document.
     ignored: Option<Problem>,
     /// The comments above the first `---`.
     header: Vec<Comment<'a>>,
@@ -51,16 +51,16 @@ pub struct Documents<'a> {
 #[derive(Debug)]
 struct Json<'a> {
     reader: json::Reader<'a>,
-    /// How many documents have been read.
+    /// The number of documents that have been read.
     documents: usize,
 }
 
 /// A part of the stream with one document.
 #[derive(Debug, PartialEq)]
 pub(super) enum Chunk<'a> {
-    /// Its text.
+    /// The text of the document.
     Text(&'a str),
-    /// It cannot be separated from the one before.
+    /// The document cannot be separated from the previous one.
     BadSeparator,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Iterator for Documents<'a> {
 }
 
 impl<'a> Documents<'a> {
-    /// The next document of a JSON stream. `None` if the rest is YAML.
+    /// Returns the next document of a JSON stream. `None` if the rest is YAML.
     fn next_json(&mut self) -> Option<Result<Document<'a>, Problem>> {
         let json = self.json.as_mut()?;
         let begin = json.reader.at();
@@ -100,7 +100,7 @@ impl<'a> Documents<'a> {
                 json.documents += 1;
                 return Some(Ok(document));
             }
-            // After one document it is still open whether the stream is JSON.
+            // After one document, the stream may still be YAML.
             Some(Err(Stop::NotJson)) if json.documents == 0 => {
                 self.json = None;
                 return None;
@@ -123,14 +123,14 @@ impl<'a> Documents<'a> {
         Some(Err(problem))
     }
 
-    /// Moves on by some bytes.
+    /// Advances by this number of bytes.
     fn skip(&mut self, bytes: usize) {
         let (skipped, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
         self.line += skipped.matches('\n').count();
         self.rest = rest;
     }
 
-    /// The next document of a YAML stream. `None` after the last.
+    /// Returns the next document of a YAML stream. `None` after the last.
     fn next_yaml(&mut self) -> Option<Result<Document<'a>, Problem>> {
         let (line, chunk) = self.chunk()?;
         let text = match chunk {
@@ -155,7 +155,7 @@ impl<'a> Documents<'a> {
         }))
     }
 
-    /// The number of lines before the next chunk, and the chunk.
+    /// Returns the number of lines before the next chunk, and the chunk.
     pub(super) fn chunk(&mut self) -> Option<(usize, Chunk<'a>)> {
         let (text, first) = (self.rest, self.line);
         let (mut end, mut next) = (0, 0);
@@ -191,8 +191,8 @@ fn is_empty(document: &Document<'_>) -> bool {
     document.root.value == Value::Null && document.problems.is_empty()
 }
 
-/// Returns whether kubectl would go on with YAML after a first JSON document of so many bytes. It
-/// looks at four bytes from the end of the line, or from the first that is no space.
+/// Returns whether kubectl would continue with YAML after a first JSON document of this many bytes.
+/// kubectl examines four bytes, from the end of the line or from the first byte that isn't a space.
 fn may_be_yaml(text: &str, bytes: usize) -> bool {
     let rest = text.get(bytes..).unwrap_or_default();
     let first = rest.find(|c: char| c == '\n' || !c.is_whitespace());

@@ -10,12 +10,12 @@ use super::node::{Node, Value};
 pub(crate) type Replacements = HashMap<usize, serde_json::Value>;
 
 impl Node<'_> {
-    /// The tree as compact JSON, keys in the order of the text.
+    /// Returns the tree as compact JSON, with the keys in the order of the text.
     pub fn to_json(&self) -> String {
         self.to_json_with(&Replacements::new())
     }
 
-    /// Like [`Node::to_json`], but with some nodes of this tree replaced.
+    /// Works like [`Node::to_json`], but with some nodes of this tree replaced.
     pub(crate) fn to_json_with(&self, replacements: &Replacements) -> String {
         // This cannot fail: all keys are text, and JSON can represent all numbers.
         serde_json::to_string(&Tree { node: self, replacements }).unwrap_or_default()

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::finding::Path;
 
-/// A document, and where text begins that kubectl would not read any more.
+/// A document, and the beginning of text that kubectl would no longer read.
 pub(super) type WithRest<'a> = (Document<'a>, Option<Mark>);
 
 /// Reads the document of a text that has `line` lines before it.
@@ -35,14 +35,14 @@ pub(super) fn read(text: &str, line: usize) -> Result<WithRest<'_>, Problem> {
     Ok((Document { root, problems: builder.problems, comments }, rest))
 }
 
-/// Finds characters that YAML does not allow, not even in comments.
+/// Finds characters that YAML does not allow, including in comments.
 fn check_characters(text: &str, line: usize) -> Result<(), Problem> {
     let bytes = text.as_bytes();
     let is_allowed = |(i, byte): (usize, &u8)| match byte {
         b'\t' | b'\n' | b'\r' | b' '..=b'~' => true,
         ..b' ' | 0x7f => false,
         0xc2 => !matches!(bytes.get(i + 1), Some(0x80..=0x84 | 0x86..=0x9f)),
-        // U+FFFE and U+FFFF
+        // The bytes are U+FFFE and U+FFFF.
         0xef => !matches!(bytes.get(i + 1..i + 3), Some([0xbf, 0xbe | 0xbf])),
         0x80.. => true,
     };
@@ -67,7 +67,7 @@ struct Builder<'a> {
     problems: Vec<Problem>,
 }
 
-/// Whether a value may be a block, and whether it may be a list that is not indented.
+/// The kinds of value that a place allows: a block, and a list that is not indented.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Flow,
@@ -80,12 +80,12 @@ impl<'a> Builder<'a> {
         Ok(&self.tokens.peek()?.kind)
     }
 
-    /// Returns whether the next token is this one.
+    /// Returns whether the next token matches.
     fn is(&mut self, kind: &Kind<'_>) -> Result<bool, Problem> {
         Ok(self.peek()? == kind)
     }
 
-    /// Takes the next token if it is this one.
+    /// Takes the next token if it matches.
     fn take(&mut self, kind: &Kind<'_>) -> Result<bool, Problem> {
         let is = self.is(kind)?;
         if is {
@@ -119,7 +119,7 @@ impl<'a> Builder<'a> {
         Ok((root, rest))
     }
 
-    /// A value. `path` is its path, `depth` its nesting depth.
+    /// Reads a value. `path` is its path, `depth` its nesting depth.
     fn node(
         &mut self,
         place: Place,
@@ -139,7 +139,7 @@ impl<'a> Builder<'a> {
         Ok(node)
     }
 
-    /// The anchor and the tag of a value, in any order.
+    /// Reads the anchor and the tag of a value, in any order.
     fn properties(&mut self) -> Result<Properties<'a>, Problem> {
         let mut found = Properties::default();
         loop {
@@ -158,7 +158,7 @@ impl<'a> Builder<'a> {
         Ok(found)
     }
 
-    /// A value without its anchor and tag.
+    /// Reads a value without its anchor and tag.
     fn content(
         &mut self,
         place: Place,
@@ -252,7 +252,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// A value that the text leaves out.
+    /// Returns the value that stands for an omitted one.
     fn null(&mut self, mark: Mark) -> Node<'a> {
         self.aliases.count();
         Node { value: Value::Null, mark: Mark { width: 0, ..mark } }
@@ -263,11 +263,11 @@ impl<'a> Builder<'a> {
 struct MappingKey<'a> {
     name: Cow<'a, str>,
     mark: Mark,
-    /// Whether it is `<<`, neither quoted nor tagged as anything else.
+    /// Whether the key is `<<`, neither quoted nor tagged otherwise.
     is_merge: bool,
 }
 
-/// What may stand before a value.
+/// The properties that may precede a value.
 #[derive(Default)]
 struct Properties<'a> {
     anchor: Option<&'a str>,
@@ -275,7 +275,7 @@ struct Properties<'a> {
 }
 
 impl Properties<'_> {
-    /// The value of a scalar.
+    /// Returns the value of a scalar.
     fn resolve<'t>(&self, text: Cow<'t, str>, style: Style) -> Result<Value<'t>, String> {
         match self.tag.as_deref() {
             None if style == Style::Plain => Ok(scalar::plain(text)),
@@ -313,7 +313,7 @@ fn merge<'a>(from: Node<'a>, is_alias: bool, into: &mut Entries<'a>) -> Result<(
     Ok(())
 }
 
-/// Where anything but spaces, comments and the ends of documents follows.
+/// Returns the position of the next text, other than spaces, comments and the ends of documents.
 fn content_after(mut cursor: Cursor<'_>) -> Option<Mark> {
     loop {
         cursor.skip_blanks();

@@ -1,4 +1,4 @@
-//! What the admission plugins refuse that are on by default, of what a manifest alone can tell.
+//! The rejections of the admission plugins that are on by default, as far as a manifest shows them.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
 
@@ -14,7 +14,7 @@ use crate::{
 /// Kubernetes: `SystemPriorityClasses`, pkg/apis/scheduling/v1/helpers.go.
 const SYSTEM_CLASSES: [(&str, i32); 2] =
     [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
-/// The preemption policy without a class, and that of the system's classes.
+/// The preemption policy of a pod without a class, and of the system's classes.
 const PREEMPTS: &str = "PreemptLowerPriority";
 
 pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
@@ -31,7 +31,7 @@ fn priority(spec: &PodSpec, found: &mut Findings) {
     let class = text(&spec.priority_class_name);
     let known =
         SYSTEM_CLASSES.iter().find(|(name, _)| *name == class).map(|(_, priority)| *priority);
-    // What another class says is not known here.
+    // The values of any other class are unknown here.
     let Some(computed) = known.or(class.is_empty().then_some(0)) else { return };
     let help = "leave it out, and set priorityClassName to a PriorityClass that has it";
     found.quote(REFUSED, help, |found| {
@@ -67,9 +67,10 @@ fn overhead(spec: &PodSpec, found: &mut Findings) {
     }
 }
 
-/// What a mirror pod may not refer to: `Plugin.Validate`,
+/// Reports the references that a mirror pod must not have: `Plugin.Validate`,
 /// plugin/pkg/admission/serviceaccount/admission.go, and `validatePodResourceClaim`,
-/// pkg/apis/core/validation/validation.go. Validation of the template reports one without nodeName.
+/// pkg/apis/core/validation/validation.go. Validation of the template reports a mirror pod without
+/// nodeName.
 fn mirror(pod: &Pod<'_>, found: &mut Findings) {
     let spec = pod.spec;
     if !pod.is_mirror() || text(&spec.node_name).is_empty() {
@@ -99,7 +100,7 @@ fn mirror(pod: &Pod<'_>, found: &mut Findings) {
     });
 }
 
-/// `VisitPodSecretNames`, pkg/api/pod/util.go, which passes over empty names.
+/// Follows `VisitPodSecretNames`, pkg/api/pod/util.go, which ignores empty names.
 fn names_secret(pod: &Pod<'_>) -> bool {
     let of_container = |container: &Container| {
         let from = list(&container.env_from).iter().filter_map(|from| from.secret_ref.as_ref());
@@ -112,7 +113,7 @@ fn names_secret(pod: &Pod<'_>) -> bool {
         || pod.volumes().any(|(_, volume)| volume_names_secret(volume))
 }
 
-/// A volume has one source, or validation of the template reports it.
+/// A volume has one source; otherwise validation of the template reports it.
 fn volume_names_secret(volume: &Volume) -> bool {
     let names = [
         volume.azure_file.as_ref().map(|it| it.secret_name.as_str()),

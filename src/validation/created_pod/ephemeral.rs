@@ -11,8 +11,8 @@ use crate::{
     object::StatefulSetSpec,
 };
 
-/// A volume must not use a claim that is created for an ephemeral volume of the same pod. Only the
-/// names of a StatefulSet's pods are known before.
+/// Reports a volume that uses a claim which is created for an ephemeral volume of the same pod.
+/// Only the names of a StatefulSet's pods are known in advance.
 ///
 /// Kubernetes: `ValidateVolumes`, pkg/apis/core/validation/validation.go.
 pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {

@@ -15,10 +15,10 @@ use crate::{
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/// `mutatePodAffinity` and `mutateTopologySpreadConstraints`, pkg/registry/core/pod/strategy.go:
-/// each of the keys that is a label of the pod becomes an expression of the selector, and then
-/// `ValidateMatchLabelKeysAndMismatchLabelKeys` (pkg/apis/core/validation/validation.go) refuses
-/// those that occur in it twice.
+/// Follows `mutatePodAffinity` and `mutateTopologySpreadConstraints`,
+/// pkg/registry/core/pod/strategy.go: each key that is a label of the pod becomes an expression of
+/// the selector. Then `ValidateMatchLabelKeysAndMismatchLabelKeys`
+/// (pkg/apis/core/validation/validation.go) rejects the keys that occur in the selector twice.
 pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
     let on = |gate| pod.cluster.enabled(gate);
     let help = "name the key once: either in matchLabelKeys or in labelSelector";
@@ -92,10 +92,10 @@ fn label_keys(
         }
         let in_labels = selector.match_labels.as_ref().is_some_and(|it| it.contains_key(key));
         let in_expressions = expressions.get(key.as_str()).copied().unwrap_or(0);
-        // Without the key's own expression, this is what validation of the template reports.
+        // Without the key's own expression, validation of the template reports this.
         let reported = in_expressions > usize::from(!in_labels);
         let is_selected = in_labels || in_expressions > 0;
-        // A key that the selector has is reported once, any other key when it comes again.
+        // A key that the selector has is reported once, any other key when it occurs again.
         if is_first == is_selected && !reported {
             let detail = "exists in both matchLabelKeys and labelSelector";
             found.invalid(&path.index(i), key, detail);

@@ -10,7 +10,7 @@ use crate::{
     validation::pod::util::{list, text},
 };
 
-/// How each message begins. The API server's text follows.
+/// The beginning of each message. The API server's text follows.
 pub(super) const REFUSED: &str = "no pod can be created: ";
 
 /// The pod that a controller makes from a template, in parts that are borrowed from the object.
@@ -31,12 +31,12 @@ impl<'a> Pod<'a> {
         Pod { object, spec, cluster, claims: OnceCell::new() }
     }
 
-    /// The StatefulSet that makes the pod.
+    /// Returns the StatefulSet that creates the pod.
     pub(super) fn stateful_set(&self) -> Option<&'a StatefulSetSpec> {
         self.object.stateful_set()
     }
 
-    /// The names of the claim templates: volumes that replace those of the template.
+    /// Returns the names of the claim templates: volumes that replace the template's.
     pub(super) fn claims(&self) -> &BTreeSet<&'a str> {
         self.claims.get_or_init(|| {
             let claims = self.stateful_set().map(|set| list(&set.volume_claim_templates));
@@ -44,7 +44,7 @@ impl<'a> Pod<'a> {
         })
     }
 
-    /// The volumes of the template that the pod keeps, with their indices.
+    /// Returns the volumes of the template that the pod keeps, with their indices.
     pub(super) fn volumes(&self) -> impl Iterator<Item = (usize, &'a Volume)> {
         let volumes = list(&self.spec.volumes).iter().enumerate();
         volumes.filter(|(_, volume)| !self.claims().contains(volume.name.as_str()))
@@ -58,7 +58,7 @@ impl<'a> Pod<'a> {
         own.is_some_and(|labels| labels.contains_key(key)) || managed.contains(&key)
     }
 
-    /// Returns whether it claims to be the mirror of a pod that a kubelet runs from a file.
+    /// Returns whether the pod claims to be the mirror of a pod that a kubelet runs from a file.
     pub(super) fn is_mirror(&self) -> bool {
         let metadata = self.object.template().metadata.as_ref();
         let annotations = metadata.and_then(|metadata| metadata.annotations.as_ref());

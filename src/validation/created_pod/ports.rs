@@ -8,9 +8,10 @@ use crate::{
     validation::pod::util::{Seen, list, text},
 };
 
-/// `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go, gives each port of a pod a `hostPort`.
-/// Then `AccumulateUniqueHostPorts`, pkg/apis/core/validation/validation.go, refuses what occurs
-/// twice in all containers together, or in one init container: they run one by one.
+/// Follows `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go, which gives each port of a pod
+/// a `hostPort`. Then `AccumulateUniqueHostPorts`, pkg/apis/core/validation/validation.go, rejects
+/// ports that occur twice in all containers together, or in one init container: init containers run
+/// one by one.
 pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
     if pod.spec.host_network != Some(true) {
         return;
@@ -29,12 +30,12 @@ pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
     });
 }
 
-/// Protocol, address and number.
+/// A port: protocol, address and number.
 type Port<'a> = (&'a str, &'a str, i32);
 
 struct Ports<'a> {
     of_pod: Seen<Port<'a>>,
-    /// Those of the template, of which validation of the template reports duplicates.
+    /// The ports of the template, whose duplicates validation of the template reports.
     explicit: Seen<Port<'a>>,
 }
 

@@ -36,7 +36,7 @@ pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
     of_pod.retain(|fault| !of_template.contains(fault));
     let help = "a limit without a request counts as a request: set the requests so that they fit";
     found.quote(REFUSED, help, |found| {
-        // The fault can be in a field that only the pod has.
+        // The fault may be in a field that only the pod has.
         let field = POD_SPEC.child("resources").to_field();
         for fault in of_pod {
             found.put_back(Finding { field: field.clone(), ..fault });
@@ -44,7 +44,7 @@ pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
     });
 }
 
-/// A pod with processor time and memory of this one, and nothing else.
+/// Returns a pod with the CPU and memory of this one, and nothing else.
 fn with_defaults(spec: &PodSpec, given: &ResourceRequirements) -> PodSpec {
     let container = |it: &Container| {
         let mut resources = it.resources.as_ref().map(overcommittable).unwrap_or_default();
@@ -65,7 +65,7 @@ fn with_defaults(spec: &PodSpec, given: &ResourceRequirements) -> PodSpec {
     pod
 }
 
-/// Processor time and memory. Huge pages cannot be overcommitted: validation of the template already
+/// Returns CPU and memory. Huge pages cannot be overcommitted: validation of the template already
 /// compares their limits, to which requests are equal.
 fn overcommittable(all: &ResourceRequirements) -> ResourceRequirements {
     let some = |list: &Option<ResourceList>| {
@@ -80,7 +80,7 @@ fn overcommittable(all: &ResourceRequirements) -> ResourceRequirements {
     }
 }
 
-/// `defaultPodRequests`.
+/// Follows `defaultPodRequests`.
 fn default_requests(resources: &mut ResourceRequirements, pod: &PodSpec) {
     let limits = resources.limits.clone().unwrap_or_default();
     if limits.is_empty() {

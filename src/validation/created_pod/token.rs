@@ -7,13 +7,14 @@ use crate::{
     validation::pod::util::list,
 };
 
-/// Where the token is mounted, unless the container mounts something there itself.
+/// The mount path of the token, unless the container mounts a volume there itself.
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// How the name of the volume begins. A volume of the template with such a name is taken for it.
+/// The prefix of the volume's name. A volume of the template with such a name is taken for the
+/// token's.
 const VOLUME_PREFIX: &str = "kube-api-access-";
 
-/// `mountServiceAccountToken`, plugin/pkg/admission/serviceaccount/admission.go: the mount that it
-/// adds must not meet a device of the container (`validateVolumeMounts` and
+/// Follows `mountServiceAccountToken`, plugin/pkg/admission/serviceaccount/admission.go: the mount
+/// that the plugin adds must not collide with a device of the container (`validateVolumeMounts` and
 /// `validateVolumeDevices`, pkg/apis/core/validation/validation.go).
 pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
     let has_devices = containers::containers(pod.spec)

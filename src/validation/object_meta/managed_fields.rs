@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: who manages which fields.
+//! `metadata.managedFields`: the fields of each manager.
 
 use serde::Deserialize;
 
@@ -26,7 +26,7 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Returns whether the server can decode the entry. If it cannot, it discards all entries.
+    /// Returns whether the server can decode the entry. If not, the server discards all entries.
     ///
     /// Kubernetes: `DecodeManagedFields`, apimachinery
     /// `pkg/util/managedfields/internal/managedfields.go`.
@@ -38,7 +38,7 @@ impl Entry<'_> {
     }
 }
 
-/// Validates the lengths of the names and the characters of `manager`, of entries in JSON.
+/// Validates the lengths of the names and the characters of `manager`, for entries in JSON.
 ///
 /// Kubernetes: `ValidateManagedFields` and `ValidateFieldManager`, apimachinery
 /// `pkg/apis/meta/v1/validation/validation.go`.
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_throws_away_is_not_judged() {
+    fn entries_that_the_server_discards_are_not_validated() {
         let manager = "m".repeat(129);
         for rest in [r#""operation": "X", "fieldsType": "FieldsV1""#, r#""operation": "Update""#] {
             assert!(found(&format!(r#""manager": "{manager}", {rest}"#)).is_empty(), "{rest}");

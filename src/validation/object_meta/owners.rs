@@ -33,7 +33,8 @@ pub(super) fn owner_references(
         }
         if owner.controller == Some(true) {
             if let Some(first) = first_controller {
-                // Each message repeats all owners, so they are written only if it will be kept.
+                // Each message repeats all owners, so they are written only if the message will be
+                // kept.
                 let all = found.has_room().then(|| stored().map(in_go_field_order).collect());
                 let all: Vec<_> = all.unwrap_or_default();
                 found.invalid(path, Value::json(&all), two_controllers(first, owner));
@@ -44,7 +45,7 @@ pub(super) fn owner_references(
     }
 }
 
-/// What [`validate_create`] does for owners, at the places of the owners.
+/// Validates owners like [`validate_create`], with the index of each owner.
 pub(crate) fn each_owner(owners: &[OwnerReference], path: &Path<'_>, found: &mut Findings) {
     let mut controllers = owners.iter().filter(|owner| owner.controller == Some(true));
     let first_controller = controllers.next();
@@ -62,8 +63,8 @@ pub(crate) fn each_owner(owners: &[OwnerReference], path: &Path<'_>, found: &mut
     }
 }
 
-/// The owners without repetitions, each with its place. The API server removes repetitions before it
-/// validates (`dedupOwnerReferences`, apiserver `pkg/endpoints/handlers/rest.go`).
+/// Returns the owners without repetitions, each with its index. The API server removes repetitions
+/// before validation (`dedupOwnerReferences`, apiserver `pkg/endpoints/handlers/rest.go`).
 fn distinct(owners: &[OwnerReference]) -> impl Iterator<Item = (usize, &OwnerReference)> {
     let mut seen = HashSet::new();
     owners.iter().enumerate().filter(move |(_, owner)| {
@@ -73,7 +74,7 @@ fn distinct(owners: &[OwnerReference]) -> impl Iterator<Item = (usize, &OwnerRef
     })
 }
 
-/// `validateOwnerReference`, of which 1.37 rewrote the messages.
+/// Follows `validateOwnerReference`, whose messages changed in 1.37.
 fn each_missing(owner: &OwnerReference, path: &Path<'_>, rewritten: bool, found: &mut Findings) {
     for (name, value, detail) in missing(owner) {
         let path = path.child(name);
@@ -87,7 +88,7 @@ fn each_missing(owner: &OwnerReference, path: &Path<'_>, rewritten: bool, found:
     }
 }
 
-/// The fields of an owner that must not be empty and are, with what the API server says of them.
+/// Returns the fields of an owner that must not be empty and are, with the API server's messages.
 fn missing(owner: &OwnerReference) -> impl Iterator<Item = (&'static str, &str, &'static str)> {
     let (_, version) = group_version(&owner.api_version);
     let of_version = ("apiVersion", owner.api_version.as_str(), "version must not be empty");
@@ -109,7 +110,7 @@ fn two_controllers(first: &OwnerReference, second: &OwnerReference) -> String {
     )
 }
 
-/// The group and version of an `apiVersion`, both empty if it is malformed
+/// Returns the group and version of an `apiVersion`, both empty if it is malformed
 /// (`schema.ParseGroupVersion`).
 fn group_version(api_version: &str) -> (&str, &str) {
     match api_version.split_once('/') {
@@ -119,7 +120,7 @@ fn group_version(api_version: &str) -> (&str, &str) {
     }
 }
 
-/// The owner reference with its fields in Go's order.
+/// Returns the owner reference with its fields in Go's order.
 fn in_go_field_order(owner: &OwnerReference) -> serde_json::Value {
     let mut value = json!({
         "apiVersion": owner.api_version,

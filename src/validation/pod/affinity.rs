@@ -21,7 +21,7 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const WEIGHT: &str = "must be in the range 1-100";
 
-/// `validateAffinity`.
+/// Follows `validateAffinity`.
 pub(crate) fn validate(affinity: &Affinity, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     if let Some(nodes) = &affinity.node_affinity {
         node_affinity(nodes, opts, &path.child("nodeAffinity"), found);
@@ -43,7 +43,7 @@ pub(crate) fn validate(affinity: &Affinity, opts: &Options, path: &Path<'_>, fou
     }
 }
 
-/// `validateNodeAffinity`.
+/// Follows `validateNodeAffinity`.
 fn node_affinity(nodes: &NodeAffinity, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     if let Some(selector) = &nodes.required_during_scheduling_ignored_during_execution {
         let allow = opts.invalid_label_value_in_node_affinity;
@@ -61,7 +61,7 @@ fn node_affinity(nodes: &NodeAffinity, opts: &Options, path: &Path<'_>, found: &
     }
 }
 
-/// `ValidateNodeSelector`.
+/// Follows `ValidateNodeSelector`.
 fn node_selector(selector: &NodeSelector, allow: bool, path: &Path<'_>, found: &mut Findings) {
     let path = path.child("nodeSelectorTerms");
     if selector.node_selector_terms.is_empty() {
@@ -72,7 +72,7 @@ fn node_selector(selector: &NodeSelector, allow: bool, path: &Path<'_>, found: &
     }
 }
 
-/// `ValidateNodeSelectorTerm`.
+/// Follows `ValidateNodeSelectorTerm`.
 fn node_term(term: &NodeSelectorTerm, allow: bool, path: &Path<'_>, found: &mut Findings) {
     let expressions = path.child("matchExpressions");
     for (i, requirement) in list(&term.match_expressions).iter().enumerate() {
@@ -84,7 +84,7 @@ fn node_term(term: &NodeSelectorTerm, allow: bool, path: &Path<'_>, found: &mut 
     }
 }
 
-/// `ValidateNodeSelectorRequirement`.
+/// Follows `ValidateNodeSelectorRequirement`.
 fn node_requirement(
     requirement: &NodeSelectorRequirement,
     allow: bool,
@@ -115,7 +115,7 @@ fn node_requirement(
     }
 }
 
-/// `ValidateNodeFieldSelectorRequirement`.
+/// Follows `ValidateNodeFieldSelectorRequirement`.
 fn node_field_requirement(
     requirement: &NodeSelectorRequirement,
     path: &Path<'_>,
@@ -151,7 +151,7 @@ fn terms(terms: &[PodAffinityTerm], allow: bool, path: &Path<'_>, found: &mut Fi
     }
 }
 
-/// `validateWeightedPodAffinityTerms`.
+/// Follows `validateWeightedPodAffinityTerms`.
 fn weighted_terms(
     terms: &[WeightedPodAffinityTerm],
     allow: bool,
@@ -167,7 +167,7 @@ fn weighted_terms(
     }
 }
 
-/// `validatePodAffinityTerm`.
+/// Follows `validatePodAffinityTerm`.
 fn pod_term(term: &PodAffinityTerm, allow: bool, path: &Path<'_>, found: &mut Findings) {
     pod_term_selectors(term, allow, path, found);
     for name in list(&term.namespaces) {
@@ -187,20 +187,20 @@ fn pod_term(term: &PodAffinityTerm, allow: bool, path: &Path<'_>, found: &mut Fi
     label_key(&term.topology_key, &path, found);
 }
 
-/// `ValidatePodAffinityTermSelector`.
+/// Follows `ValidatePodAffinityTermSelector`.
 fn pod_term_selectors(term: &PodAffinityTerm, allow: bool, path: &Path<'_>, found: &mut Findings) {
     label_selector(term.label_selector.as_ref(), allow, &path.child("labelSelector"), found);
     let namespaces = term.namespace_selector.as_ref();
     label_selector(namespaces, allow, &path.child("namespaceSelector"), found);
 }
 
-/// `hasInvalidLabelValueInAffinitySelector`.
+/// Follows `hasInvalidLabelValueInAffinitySelector`.
 pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
     pod_affinity::pod_terms(spec)
         .any(|term| !finds_nothing(|path, found| pod_term_selectors(term, false, path, found)))
 }
 
-/// `hasInvalidLabelValueInRequiredNodeAffinity`.
+/// Follows `hasInvalidLabelValueInRequiredNodeAffinity`.
 pub(crate) fn has_invalid_node_value(spec: &PodSpec) -> bool {
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     let required =

@@ -22,7 +22,7 @@ const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 type Annotations = BTreeMap<String, String>;
 
-/// Tolerations in an annotation. `path` is that of the annotations.
+/// Validates tolerations in an annotation. `path` is the path of the annotations.
 pub(crate) fn tolerations(
     annotations: &Annotations,
     opts: &Options,
@@ -42,7 +42,8 @@ pub(crate) fn tolerations(
     }
 }
 
-/// Go's error message for the most common errors in JSON that should be a list of tolerations.
+/// Returns Go's error message for the most common errors in JSON that should be a list of
+/// tolerations.
 fn error_in_go(text: &str) -> Option<String> {
     let kind = match text.trim_start().chars().next() {
         None => return Some("unexpected end of JSON input".to_owned()),
@@ -61,8 +62,7 @@ fn error_in_go(text: &str) -> Option<String> {
         .then(|| format!("json: cannot unmarshal {kind} into Go value of type []core.Toleration"))
 }
 
-/// Checks that annotations agree with the fields of the same meaning. `path` is that of the pod
-/// spec.
+/// Checks that annotations agree with the corresponding fields. `path` is the path of the pod spec.
 pub(crate) fn match_fields(
     annotations: &Annotations,
     spec: &PodSpec,
@@ -115,7 +115,7 @@ fn of_container<'a>(annotations: &'a Annotations, prefix: &str, name: &str) -> O
     annotations.get(&format!("{prefix}{name}")).map(String::as_str)
 }
 
-/// `validateSeccompAnnotationsAndFieldsMatch`. `path` is that of the security context.
+/// Follows `validateSeccompAnnotationsAndFieldsMatch`. `path` is the path of the security context.
 fn seccomp(annotation: &str, profile: &SeccompProfile, path: &Path<'_>, found: &mut Findings) {
     let path = path.child("seccompProfile");
     let defaults = &["runtime/default", "docker/default"];
@@ -133,7 +133,7 @@ fn seccomp(annotation: &str, profile: &SeccompProfile, path: &Path<'_>, found: &
     }
 }
 
-/// The field in which a profile differs from its annotation.
+/// Returns the field in which a profile differs from its annotation.
 fn disagreement(
     annotation: &str,
     kind: &str,

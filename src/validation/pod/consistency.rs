@@ -1,4 +1,4 @@
-//! Resources of the pod as a whole, compared with those of its containers.
+//! Resources of the pod as a whole, compared with the containers' resources.
 //!
 //! Kubernetes: `validatePodResources` and `validatePodResourceConsistency` in
 //! `pkg/apis/core/validation/validation.go`, `AggregateContainerRequests` in
@@ -20,7 +20,7 @@ use crate::{
 
 pub(crate) type Sums<'a> = BTreeMap<&'a str, Quantity<'a>>;
 
-/// `validatePodResources`.
+/// Follows `validatePodResources`.
 pub(crate) fn validate(
     spec: &PodSpec,
     claim_names: &[&str],
@@ -42,7 +42,7 @@ pub(crate) fn validate(
     consistency(spec, resources, &path, found);
 }
 
-/// `validatePodResourceConsistency`.
+/// Follows `validatePodResourceConsistency`.
 fn consistency(
     spec: &PodSpec,
     resources: &ResourceRequirements,
@@ -81,7 +81,7 @@ fn consistency(
                 && let Some(pod) = get(resources.limits.as_ref(), name)
                 && limit.cmp(&pod) == Ordering::Greater
             {
-                // Upstream's path, which names no field of the object.
+                // This is upstream's path, which names no field of the object.
                 let at = path.child("containers");
                 let at = at.index(i);
                 let at = at.key(name);
@@ -96,8 +96,8 @@ fn get<'a>(list: Option<&'a ResourceList>, name: &str) -> Option<Quantity<'a>> {
     Quantity::parse_resource(&list?.get(name)?.0)
 }
 
-/// What all containers need together: a sidecar runs alongside everything that starts after it,
-/// other init containers run one by one.
+/// Returns the resources that all containers need together: a sidecar runs alongside every
+/// container that starts after it, other init containers run one by one.
 pub(crate) fn aggregate(
     spec: &PodSpec,
     of: fn(&ResourceRequirements) -> Option<&ResourceList>,

@@ -20,7 +20,7 @@ use crate::{
     kubernetes::containers::is_sidecar,
 };
 
-/// `validateContainers`.
+/// Follows `validateContainers`.
 pub(crate) fn validate(
     containers: &[Container],
     cx: &PodContext<'_>,
@@ -52,7 +52,7 @@ pub(crate) fn validate(
     ports::host_port_conflicts(containers, path, found);
 }
 
-/// `validateInitContainers`.
+/// Follows `validateInitContainers`.
 pub(crate) fn validate_init(
     containers: &[Container],
     regular: &[Container],
@@ -120,7 +120,7 @@ fn init_resize(container: &Container, opts: &Options, path: &Path<'_>, found: &m
     }
 }
 
-/// `validateContainerCommon`.
+/// Follows `validateContainerCommon`.
 pub(crate) fn common(
     container: &Container,
     cx: &PodContext<'_>,

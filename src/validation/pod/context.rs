@@ -1,8 +1,8 @@
-//! What the rules for a container need to know about its pod.
+//! The data about its pod that the rules for a container need.
 
 use super::{options::Options, volumes::Volumes};
 
-/// What the rules for a container need to know about its pod.
+/// The data about its pod that the rules for a container need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PodContext<'a> {
     pub(crate) opts: &'a Options,

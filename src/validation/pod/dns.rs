@@ -18,13 +18,13 @@ const MAX_NAMESERVERS: usize = 3;
 const MAX_SEARCH_PATHS: usize = 32;
 const MAX_SEARCH_CHARACTERS: usize = 2048;
 
-/// `validateDNSPolicy`.
+/// Follows `validateDNSPolicy`.
 pub(crate) fn policy(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let policies = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
     required_one_of(text(&spec.dns_policy), policies, &path.child("dnsPolicy"), found);
 }
 
-/// `validatePodDNSConfig`.
+/// Follows `validatePodDNSConfig`.
 pub(crate) fn config(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     let path = path.child("dnsConfig");
     let none = spec.dns_policy.as_deref() == Some("None");
@@ -86,7 +86,7 @@ fn searches(config: &PodDNSConfig, opts: &Options, path: &Path<'_>, found: &mut 
     }
 }
 
-/// `ValidateHostAliases`.
+/// Follows `ValidateHostAliases`.
 pub(crate) fn host_aliases(
     aliases: &[HostAlias],
     opts: &Options,

@@ -1,4 +1,4 @@
-//! Environment variables and where they come from.
+//! Environment variables and their sources.
 //!
 //! Kubernetes: `ValidateEnv` and `ValidateEnvFrom` in `pkg/apis/core/validation/validation.go`.
 
@@ -49,7 +49,7 @@ fn name_messages(name: &str, opts: &Options) -> Messages {
     }
 }
 
-/// `ValidateEnv`.
+/// Follows `ValidateEnv`.
 pub(crate) fn validate(vars: &[EnvVar], opts: &Options, path: &Path<'_>, found: &mut Findings) {
     for (i, var) in vars.iter().enumerate() {
         let path = path.index(i);
@@ -62,7 +62,7 @@ pub(crate) fn validate(vars: &[EnvVar], opts: &Options, path: &Path<'_>, found: 
     }
 }
 
-/// `validateEnvVarValueFrom`.
+/// Follows `validateEnvVarValueFrom`.
 fn value_from(var: &EnvVar, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     let Some(source) = &var.value_from else { return };
     let mut sources = 0;
@@ -102,7 +102,7 @@ fn value_from(var: &EnvVar, opts: &Options, path: &Path<'_>, found: &mut Finding
     }
 }
 
-/// `validateObjectFieldSelector`.
+/// Follows `validateObjectFieldSelector`.
 pub(crate) fn field_ref(
     field: &ObjectFieldSelector,
     fields: &[&str],
@@ -173,7 +173,7 @@ fn is_field_label(label: &str) -> bool {
     )
 }
 
-/// `validateContainerResourceFieldSelector`.
+/// Follows `validateContainerResourceFieldSelector`.
 pub(crate) fn resource_field_ref(
     field: &ResourceFieldSelector,
     in_volume: bool,
@@ -196,7 +196,7 @@ pub(crate) fn resource_field_ref(
     }
 }
 
-/// `validateContainerResourceDivisor`.
+/// Follows `validateContainerResourceDivisor`.
 fn divisor(resource: &str, huge: bool, text: &str, path: &Path<'_>, found: &mut Findings) {
     let path = path.child("divisor");
     let of = match resource {
@@ -223,7 +223,7 @@ fn divisor(resource: &str, huge: bool, text: &str, path: &Path<'_>, found: &mut 
     }
 }
 
-/// `validateConfigMapKeySelector`, `validateSecretKeySelector`.
+/// Follows `validateConfigMapKeySelector` and `validateSecretKeySelector`.
 fn key_ref(name: &str, key: &str, path: &Path<'_>, found: &mut Findings) {
     each(names::dns1123_subdomain(name), name, &path.child("name"), found);
     if key.is_empty() {
@@ -233,7 +233,7 @@ fn key_ref(name: &str, key: &str, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `validateFileKeySelector`.
+/// Follows `validateFileKeySelector`.
 fn file_key_ref(file: &FileKeySelector, path: &Path<'_>, found: &mut Findings) {
     required(&file.key, &path.child("key"), found);
     if !file.key.is_empty() {
@@ -249,7 +249,7 @@ fn file_key_ref(file: &FileKeySelector, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `ValidateEnvFrom`.
+/// Follows `ValidateEnvFrom`.
 pub(crate) fn validate_from(
     sources: &[EnvFromSource],
     opts: &Options,

@@ -13,7 +13,7 @@ use crate::{
     validation::claims,
 };
 
-/// `validateEphemeralVolumeSource`.
+/// Follows `validateEphemeralVolumeSource`.
 pub(crate) fn validate(
     source: &EphemeralVolumeSource,
     opts: &Options,
@@ -31,7 +31,7 @@ pub(crate) fn validate(
     claims::validate_spec(&template.spec, opts.volume_attributes_class, &path.child("spec"), found);
 }
 
-/// `ValidateTemplateObjectMeta`: it allows only labels and annotations.
+/// Follows `ValidateTemplateObjectMeta`, which allows only labels and annotations.
 fn template_metadata(metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
     let annotations = metadata.annotations.as_ref();
     labels::annotations(annotations, &path.child("annotations"), found);

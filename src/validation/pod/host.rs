@@ -17,7 +17,7 @@ use crate::{
 /// The longest hostname that Linux allows.
 const MAX_HOSTNAME: usize = 64;
 
-/// `validateHostUsers`.
+/// Follows `validateHostUsers`.
 pub(crate) fn users(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     const WHY: &str = "when `hostUsers` is false";
     if spec.host_users != Some(false) {
@@ -26,7 +26,7 @@ pub(crate) fn users(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut
     if !opts.host_users_on_host_network && spec.host_network == Some(true) {
         found.forbidden(&path.child("hostNetwork"), WHY);
     }
-    // Upstream's spelling.
+    // The message has upstream's spelling.
     if spec.host_pid == Some(true) {
         found.forbidden(&path.child("HostPID"), WHY);
     }
@@ -42,7 +42,7 @@ pub(crate) fn users(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut
     }
 }
 
-/// `validatePodHostName`.
+/// Follows `validatePodHostName`.
 pub(crate) fn name_override(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let Some(name) = &spec.hostname_override else { return };
     let path = path.child("hostnameOverride");

@@ -93,7 +93,7 @@ fn sub_path(mount: &VolumeMount, at: &Path<'_>, path: &Path<'_>, found: &mut Fin
     }
 }
 
-/// `validateMountPropagation`.
+/// Follows `validateMountPropagation`.
 fn propagation(mount: &VolumeMount, container: &Container, path: &Path<'_>, found: &mut Findings) {
     let Some(mode) = mount.mount_propagation.as_deref() else { return };
     one_of(Some(mode), &["Bidirectional", "HostToContainer", "None"], path, found);
@@ -105,7 +105,7 @@ fn propagation(mount: &VolumeMount, container: &Container, path: &Path<'_>, foun
     }
 }
 
-/// `validateMountRecursiveReadOnly`.
+/// Follows `validateMountRecursiveReadOnly`.
 fn recursive_read_only(mount: &VolumeMount, path: &Path<'_>, found: &mut Findings) {
     match mount.recursive_read_only.as_deref() {
         None | Some("Disabled") => {}
@@ -124,7 +124,7 @@ fn recursive_read_only(mount: &VolumeMount, path: &Path<'_>, found: &mut Finding
     }
 }
 
-/// `ValidateVolumeDevices`.
+/// Follows `ValidateVolumeDevices`.
 pub(crate) fn devices(
     container: &Container,
     volumes: &Volumes<'_>,

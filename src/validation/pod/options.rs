@@ -1,7 +1,7 @@
-//! What feature gates and the old spec allow in a new spec.
+//! The options of validation, which depend on feature gates and the old spec.
 
-/// Kubernetes: `PodValidationOptions` and `GetValidationOptionsFromPodSpecAndMeta` in
-/// `pkg/api/pod/util.go`. Values that are invalid but already stored stay allowed.
+/// The options of validation. Invalid values that are already stored stay allowed. Kubernetes:
+/// `PodValidationOptions` and `GetValidationOptionsFromPodSpecAndMeta` in `pkg/api/pod/util.go`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) invalid_label_value_in_selector: bool,

@@ -22,7 +22,7 @@ pub(crate) fn validate(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `validateLinux`.
+/// Follows `validateLinux`.
 fn linux(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     const WHY: &str = "windows options cannot be set for a linux pod";
     if spec.security_context.as_ref().is_some_and(|c| c.windows_options.is_some()) {
@@ -35,7 +35,7 @@ fn linux(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     });
 }
 
-/// `validateWindows`.
+/// Follows `validateWindows`.
 fn windows(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let pod = [
         ("hostUsers", spec.host_users.is_some()),

@@ -14,7 +14,7 @@ use crate::{
     kubernetes::names,
 };
 
-/// `validateContainerPorts`.
+/// Follows `validateContainerPorts`.
 pub(crate) fn validate(ports: &[ContainerPort], path: &Path<'_>, found: &mut Findings) {
     let mut names_seen = Seen::new();
     for (i, port) in ports.iter().enumerate() {
@@ -46,7 +46,7 @@ fn number(port: i32, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `ValidatePortNumOrName`.
+/// Follows `ValidatePortNumOrName`.
 pub(crate) fn number_or_name(port: &IntOrString, path: &Path<'_>, found: &mut Findings) {
     match port {
         IntOrString::Int(port) => number(*port, path, found),
@@ -54,7 +54,8 @@ pub(crate) fn number_or_name(port: &IntOrString, path: &Path<'_>, found: &mut Fi
     }
 }
 
-/// `AccumulateUniqueHostPorts`, over all these containers together. `path` is that of the list.
+/// Follows `AccumulateUniqueHostPorts`, over all these containers together. `path` is the path of
+/// the list.
 pub(crate) fn host_port_conflicts(containers: &[Container], path: &Path<'_>, found: &mut Findings) {
     let mut seen = Seen::new();
     for (i, container) in containers.iter().enumerate() {
@@ -71,7 +72,7 @@ pub(crate) fn host_port_conflicts(containers: &[Container], path: &Path<'_>, fou
     }
 }
 
-/// `validatePodHostNetworkDeps`, for a template: a host port may be left out.
+/// Follows `validatePodHostNetworkDeps`, for a template: a host port may be left out.
 pub(crate) fn on_host_network(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     if spec.host_network != Some(true) {
         return;

@@ -18,7 +18,7 @@ use crate::{
     kubernetes::names,
 };
 
-/// The three probes of a container.
+/// Validates the three probes of a container.
 pub(crate) fn validate(container: &Container, path: &Path<'_>, found: &mut Findings) {
     if let Some(probe) = &container.liveness_probe {
         let path = path.child("livenessProbe");
@@ -47,7 +47,7 @@ fn success_threshold_is_one(probe: &Probe, path: &Path<'_>, found: &mut Findings
     }
 }
 
-/// `validateProbe`.
+/// Follows `validateProbe`.
 fn probe(probe: &Probe, path: &Path<'_>, found: &mut Findings) {
     let handler = Handler {
         exec: probe.exec.as_ref(),
@@ -69,7 +69,7 @@ fn probe(probe: &Probe, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `validateLifecycle`.
+/// Follows `validateLifecycle`.
 pub(crate) fn lifecycle(
     lifecycle: &Lifecycle,
     cx: &PodContext<'_>,
@@ -107,7 +107,7 @@ struct Handler<'a> {
     sleep: Option<&'a SleepAction>,
 }
 
-/// `validateHandler`: validates the first handler and forbids every further one.
+/// Follows `validateHandler`: validates the first handler and forbids every other one.
 fn handler(
     handler: &Handler<'_>,
     grace_period: Option<i64>,
@@ -156,7 +156,7 @@ fn handler(
     }
 }
 
-/// `validateHTTPGetAction`.
+/// Follows `validateHTTPGetAction`.
 fn http_get(http: &HTTPGetAction, path: &Path<'_>, found: &mut Findings) {
     required(text(&http.path), &path.child("path"), found);
     number_or_name(&http.port, &path.child("port"), found);
@@ -170,7 +170,7 @@ fn http_get(http: &HTTPGetAction, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `validateSleepAction`.
+/// Follows `validateSleepAction`.
 fn sleep(
     seconds: i64,
     grace_period: Option<i64>,
@@ -209,7 +209,7 @@ const LINUX_SIGNALS: &[&str] = &[
     "SIGXFSZ",
 ];
 
-/// `validateStopSignal`.
+/// Follows `validateStopSignal`.
 fn stop_signal(signal: &str, os: Option<&str>, path: &Path<'_>, found: &mut Findings) {
     let supported: &[&str] = match os {
         None => {

@@ -1,7 +1,7 @@
 //! Projected volumes.
 //!
 //! Kubernetes: `validateProjectedVolumeSource` and `validateProjectionSources` in
-//! `pkg/apis/core/validation/validation.go`; signer names in `names.go` beside it.
+//! `pkg/apis/core/validation/validation.go`; signer names in `names.go` next to it.
 
 use k8s_openapi::api::core::v1::{
     ClusterTrustBundleProjection, PodCertificateProjection, PodSpec, ProjectedVolumeSource,
@@ -21,10 +21,10 @@ use crate::{
     kubernetes::{names, selector},
 };
 
-/// The paths that are already taken.
+/// The paths that are already used.
 type UsedPaths<'a> = Seen<&'a str>;
 
-/// Marks a path as taken. If it already is, reports the duplicate at the volume.
+/// Records that a path is used. If it already is, reports the duplicate at the volume.
 fn take<'a>(
     at: &'a str,
     value: &str,
@@ -37,7 +37,7 @@ fn take<'a>(
     }
 }
 
-/// `validateProjectedVolumeSource`.
+/// Follows `validateProjectedVolumeSource`.
 pub(crate) fn validate(
     source: &ProjectedVolumeSource,
     opts: &Options,
@@ -95,7 +95,7 @@ pub(crate) fn validate(
     }
 }
 
-/// The part for tokens. Upstream reports errors in the path of the token at the volume.
+/// Validates tokens. Upstream reports errors in the path of the token at the volume.
 fn token(
     token: &ServiceAccountTokenProjection,
     opts: &Options,
@@ -118,7 +118,7 @@ fn token(
     }
 }
 
-/// `hasNonLocalProjectedTokenPath`.
+/// Follows `hasNonLocalProjectedTokenPath`.
 pub(crate) fn has_non_local_token_path(spec: &PodSpec) -> bool {
     let volumes = list(&spec.volumes).iter().filter_map(|volume| volume.projected.as_ref());
     volumes
@@ -127,7 +127,7 @@ pub(crate) fn has_non_local_token_path(spec: &PodSpec) -> bool {
         .any(|token| !local_path_messages(&token.path).is_empty())
 }
 
-/// The part for cluster trust bundles.
+/// Validates cluster trust bundles.
 fn trust_bundle(
     bundle: &ClusterTrustBundleProjection,
     opts: &Options,
@@ -178,15 +178,15 @@ fn trust_bundle(
     local_path(&bundle.path, &path.child("path"), found);
 }
 
-/// `ValidateClusterTrustBundleName`.
+/// Follows `ValidateClusterTrustBundleName`.
 fn trust_bundle_name(name: &str) -> Vec<&'static str> {
     // Upstream takes the signer's name from the part before the last colon and expects a prefix
-    // made from it, so that part always matches.
+    // made from that name, so that part always matches.
     let name = name.rsplit_once(':').map_or(name, |(_, name)| name);
     names::dns1123_subdomain(name)
 }
 
-/// The part for pod certificates.
+/// Validates pod certificates.
 fn pod_certificate<'a>(
     certificate: &'a PodCertificateProjection,
     taken: &mut UsedPaths<'a>,
@@ -235,7 +235,7 @@ fn pod_certificate<'a>(
     }
 }
 
-/// `ValidateUserAnnotations`.
+/// Follows `ValidateUserAnnotations`.
 fn user_annotations(certificate: &PodCertificateProjection, path: &Path<'_>, found: &mut Findings) {
     let mut size = 0;
     for (key, value) in certificate.user_annotations.iter().flatten() {
@@ -257,7 +257,7 @@ fn user_annotations(certificate: &PodCertificateProjection, path: &Path<'_>, fou
     }
 }
 
-/// `ValidateSignerName`.
+/// Follows `ValidateSignerName`.
 fn signer_name(name: &str, path: &Path<'_>, found: &mut Findings) {
     if name.is_empty() {
         found.required(path, "");

@@ -1,4 +1,4 @@
-//! A pod's resource claims, for devices and the like.
+//! A pod's resource claims, for example for devices.
 //!
 //! Kubernetes: `validatePodResourceClaims` in `pkg/apis/core/validation/validation.go`.
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::util::{Seen, label, subdomain};
 use crate::finding::{Findings, Path, Value};
 
-/// `gatherPodResourceClaimNames`, sorted.
+/// Follows `gatherPodResourceClaimNames`. The names are sorted.
 pub(crate) fn names(claims: &[PodResourceClaim]) -> Vec<&str> {
     let named = claims.iter().map(|claim| claim.name.as_str()).filter(|name| !name.is_empty());
     let mut names: Vec<&str> = named.collect();
@@ -17,7 +17,7 @@ pub(crate) fn names(claims: &[PodResourceClaim]) -> Vec<&str> {
     names
 }
 
-/// `validatePodResourceClaims`.
+/// Follows `validatePodResourceClaims`.
 pub(crate) fn validate(claims: &[PodResourceClaim], path: &Path<'_>, found: &mut Findings) {
     let mut seen = Seen::new();
     for (i, claim) in claims.iter().enumerate() {

@@ -26,14 +26,14 @@ pub(crate) type ResourceList = BTreeMap<String, Text>;
 
 const HUGE_PAGES: &str = "hugepages-";
 
-/// Whose resources they are, which decides which names are valid.
+/// The owner of resources, which determines the valid names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
     Container,
     Pod,
 }
 
-/// `validateResourceRequirements`.
+/// Follows `validateResourceRequirements`.
 pub(crate) fn validate(
     requirements: &ResourceRequirements,
     of: Of,
@@ -93,7 +93,7 @@ pub(crate) fn validate(
     claims(list(&requirements.claims), claim_names, &path.child("claims"), found);
 }
 
-/// `validateOverhead`.
+/// Follows `validateOverhead`.
 pub(crate) fn overhead(
     overhead: &ResourceList,
     opts: &Options,
@@ -111,7 +111,7 @@ pub(crate) fn overhead(
     }
 }
 
-/// The checks that a limit and a request have in common.
+/// Performs the checks that a limit and a request have in common.
 fn resource(
     name: &str,
     value: &Text,
@@ -129,7 +129,7 @@ fn resource(
     }
 }
 
-/// `validateContainerResourceName`, `validatePodResourceName`.
+/// Follows `validateContainerResourceName` and `validatePodResourceName`.
 fn resource_name(name: &str, of: Of, path: &Path<'_>, found: &mut Findings) {
     // Nearly every resource is one of these two.
     if name == "cpu" || name == "memory" {
@@ -166,7 +166,7 @@ fn resource_name(name: &str, of: Of, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `ValidateResourceQuantityValue`.
+/// Follows `ValidateResourceQuantityValue`.
 fn resource_value(name: &str, value: &Quantity<'_>, path: &Path<'_>, found: &mut Findings) {
     if value.is_negative() {
         found.invalid(path, &*value.to_text(), names::NOT_NEGATIVE);
@@ -176,7 +176,7 @@ fn resource_value(name: &str, value: &Quantity<'_>, path: &Path<'_>, found: &mut
     }
 }
 
-/// `validateResourceQuantityHugePageValue`.
+/// Follows `validateResourceQuantityHugePageValue`.
 fn huge_pages(
     name: &str,
     value: &Quantity<'_>,
@@ -191,7 +191,7 @@ fn huge_pages(
     }
 }
 
-/// `IsHugePageResourceValueDivisible`.
+/// Follows `IsHugePageResourceValueDivisible`.
 fn is_divisible(name: &str, value: &Quantity<'_>) -> bool {
     let size = name.strip_prefix(HUGE_PAGES).and_then(Quantity::parse);
     size.is_some_and(|size| {
@@ -199,7 +199,7 @@ fn is_divisible(name: &str, value: &Quantity<'_>) -> bool {
     })
 }
 
-/// `usesIndivisibleHugePagesValues`.
+/// Follows `usesIndivisibleHugePagesValues`.
 pub(crate) fn has_indivisible_huge_pages(spec: &PodSpec) -> bool {
     let bad = |(name, value): (&String, &Text)| {
         is_huge_page(name)
@@ -212,29 +212,29 @@ pub(crate) fn has_indivisible_huge_pages(spec: &PodSpec) -> bool {
         || spec.overhead.iter().flatten().any(bad)
 }
 
-/// `IsHugePageResourceName`.
+/// Follows `IsHugePageResourceName`.
 pub(crate) fn is_huge_page(name: &str) -> bool {
     name.starts_with(HUGE_PAGES)
 }
 
-/// `IsNativeResource`.
+/// Follows `IsNativeResource`.
 fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
-/// `IsOvercommitAllowed`.
+/// Follows `IsOvercommitAllowed`.
 fn is_overcommit_allowed(name: &str) -> bool {
     is_native(name) && !is_huge_page(name)
 }
 
-/// `IsExtendedResourceName`.
+/// Follows `IsExtendedResourceName`.
 fn is_extended(name: &str) -> bool {
     !is_native(name)
         && !name.starts_with("requests.")
         && names::label_key(&format!("requests.{name}")).is_empty()
 }
 
-/// `IsStandardResourceName`.
+/// Follows `IsStandardResourceName`.
 fn is_standard(name: &str) -> bool {
     is_huge_page(name)
         || name.starts_with("requests.hugepages-")
@@ -255,7 +255,7 @@ fn is_standard(name: &str) -> bool {
         )
 }
 
-/// Resources that count objects.
+/// Returns whether a resource counts objects.
 fn is_object_count(name: &str) -> bool {
     matches!(
         name,
@@ -271,12 +271,12 @@ fn is_object_count(name: &str) -> bool {
     )
 }
 
-/// `IsIntegerResourceName`.
+/// Follows `IsIntegerResourceName`.
 fn is_integer_resource(name: &str) -> bool {
     is_object_count(name) || is_extended(name)
 }
 
-/// `validateResourceClaimNames`. The names of the pod's claims are sorted.
+/// Follows `validateResourceClaimNames`. The names of the pod's claims are sorted.
 fn claims(claims: &[ResourceClaim], claim_names: &[&str], path: &Path<'_>, found: &mut Findings) {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for (i, claim) in claims.iter().enumerate() {

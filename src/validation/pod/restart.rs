@@ -14,12 +14,12 @@ use crate::finding::{Findings, Path};
 const MAX_RULES: usize = 20;
 const MAX_EXIT_CODES: usize = 255;
 
-/// `validateRestartPolicy`.
+/// Follows `validateRestartPolicy`.
 pub(crate) fn pod(policy: &str, path: &Path<'_>, found: &mut Findings) {
     required_one_of(policy, &["Always", "OnFailure", "Never"], path, found);
 }
 
-/// `validateContainerRestartPolicy`. `path` is that of the container.
+/// Follows `validateContainerRestartPolicy`. `path` is the path of the container.
 pub(crate) fn container(
     container: &Container,
     opts: &Options,
@@ -72,7 +72,7 @@ fn too_many(path: &Path<'_>, count: usize, max: usize, opts: &Options, found: &m
     }
 }
 
-/// `validateInitContainerRestartPolicy`.
+/// Follows `validateInitContainerRestartPolicy`.
 pub(crate) fn init_container(
     container: &Container,
     opts: &Options,
@@ -99,7 +99,7 @@ pub(crate) fn init_container(
     }
 }
 
-/// `validateResizePolicy`. Most paths lack the index, as they do upstream.
+/// Follows `validateResizePolicy`. Most paths lack the index, as they do upstream.
 pub(crate) fn resize(
     policies: &[ContainerResizePolicy],
     pod_restart_policy: &str,

@@ -1,4 +1,4 @@
-//! What the pod waits for: gates, and the group that it is scheduled with.
+//! The scheduling of the pod: its gates, and the group that it is scheduled with.
 //!
 //! Kubernetes: `validateReadinessGates`, `validateSchedulingGates` and `validateSchedulingGroup` in
 //! `pkg/apis/core/validation/validation.go`.
@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::PodSpec;
 use super::util::{Seen, label_key, list, subdomain};
 use crate::finding::{Findings, Path, Value};
 
-/// `validateSchedulingGroup`.
+/// Follows `validateSchedulingGroup`.
 pub(crate) fn group(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let Some(group) = &spec.scheduling_group else { return };
     let path = path.child("schedulingGroup");
@@ -22,7 +22,7 @@ pub(crate) fn group(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `validateReadinessGates`, `validateSchedulingGates`.
+/// Follows `validateReadinessGates` and `validateSchedulingGates`.
 pub(crate) fn gates(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let at = path.child("readinessGates");
     for (i, gate) in list(&spec.readiness_gates).iter().enumerate() {

@@ -31,7 +31,7 @@ fn unix_id(id: Option<i64>, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `validatePodSpecSecurityContext`.
+/// Follows `validatePodSpecSecurityContext`.
 pub(crate) fn pod(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     let pod_path = path;
     let path = path.child("securityContext");
@@ -65,7 +65,7 @@ pub(crate) fn pod(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut F
     one_of(policy, policies, &path.child("seLinuxChangePolicy"), found);
 }
 
-/// `validateSysctls`.
+/// Follows `validateSysctls`.
 fn sysctls(
     context: &PodSecurityContext,
     spec: &PodSpec,
@@ -99,7 +99,7 @@ fn sysctls(
     }
 }
 
-/// `IsValidSysctlName`.
+/// Follows `IsValidSysctlName`.
 fn is_sysctl(name: &str) -> bool {
     let inside = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     let segment = |segment: &str| {
@@ -203,7 +203,7 @@ pub(crate) fn container(
     app_armor(context.app_armor_profile.as_ref(), &path.child("appArmorProfile"), found);
 }
 
-/// The context as Go prints its internal type.
+/// Returns the context as Go prints its internal type.
 fn as_go(context: &SecurityContext) -> Value<'static> {
     Value::json(&json!({
         "Capabilities": context.capabilities.as_ref()
@@ -234,7 +234,7 @@ fn as_go(context: &SecurityContext) -> Value<'static> {
     }))
 }
 
-/// `validateSeccompProfileField`.
+/// Follows `validateSeccompProfileField`.
 fn seccomp(profile: Option<&SeccompProfile>, path: &Path<'_>, found: &mut Findings) {
     let Some(profile) = profile else { return };
     let at = path.child("type");
@@ -259,7 +259,7 @@ fn seccomp(profile: Option<&SeccompProfile>, path: &Path<'_>, found: &mut Findin
     }
 }
 
-/// `ValidateAppArmorProfileField`.
+/// Follows `ValidateAppArmorProfileField`.
 fn app_armor(profile: Option<&AppArmorProfile>, path: &Path<'_>, found: &mut Findings) {
     const MUST: &str = "must be set when AppArmor type is Localhost";
     let Some(profile) = profile else { return };
@@ -277,7 +277,7 @@ fn app_armor(profile: Option<&AppArmorProfile>, path: &Path<'_>, found: &mut Fin
             }
         }
         ("RuntimeDefault" | "Unconfined", Some(local)) => {
-            // A pointer upstream, hence printed as JSON.
+            // The value is a pointer upstream, and so printed as JSON.
             found.invalid(&at, named(local), "can only be set when AppArmor type is Localhost");
         }
         ("RuntimeDefault" | "Unconfined", None) => {}

@@ -18,7 +18,7 @@ use crate::finding::{Findings, Path};
 const IN_BOTH: &str = "exists in both matchLabelKeys and labelSelector";
 const NO_SELECTOR: &str = "must not be specified when labelSelector is not set";
 
-/// `validateTopologySpreadConstraints`.
+/// Follows `validateTopologySpreadConstraints`.
 pub(crate) fn validate(
     constraints: &[TopologySpreadConstraint],
     opts: &Options,
@@ -79,7 +79,7 @@ fn one(
     }
 }
 
-/// `ValidateMatchLabelKeysAndMismatchLabelKeys`.
+/// Follows `ValidateMatchLabelKeysAndMismatchLabelKeys`.
 pub(crate) fn match_label_keys(
     matching: &[String],
     mismatching: &[String],
@@ -116,7 +116,7 @@ pub(crate) fn match_label_keys(
     }
 }
 
-/// `validateLabelKeys`.
+/// Follows `validateLabelKeys`.
 fn label_keys(
     keys: &[String],
     selector: Option<&LabelSelector>,
@@ -132,7 +132,7 @@ fn label_keys(
     }
 }
 
-/// `ValidateMatchLabelKeysInTopologySpread`.
+/// Follows `ValidateMatchLabelKeysInTopologySpread`.
 fn legacy_match_label_keys(
     keys: &[String],
     selector: Option<&LabelSelector>,
@@ -155,7 +155,7 @@ fn legacy_match_label_keys(
     }
 }
 
-/// `hasInvalidTopologySpreadConstraintLabelSelector`.
+/// Follows `hasInvalidTopologySpreadConstraintLabelSelector`.
 pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
     list(&spec.topology_spread_constraints).iter().any(|constraint| {
         let selector = constraint.label_selector.as_ref();
@@ -170,7 +170,7 @@ pub(crate) fn uses_label_keys(spec: &PodSpec) -> bool {
     constraints.any(|constraint| !list(&constraint.match_label_keys).is_empty())
 }
 
-/// `hasInvalidTopologySpreadConstrainMatchLabelKeys`.
+/// Follows `hasInvalidTopologySpreadConstrainMatchLabelKeys`.
 pub(crate) fn violates_merged(spec: &PodSpec) -> bool {
     list(&spec.topology_spread_constraints).iter().any(|constraint| {
         let keys = list(&constraint.match_label_keys);
@@ -179,7 +179,7 @@ pub(crate) fn violates_merged(spec: &PodSpec) -> bool {
     })
 }
 
-/// `hasLegacyInvalidTopologySpreadConstrainMatchLabelKeys`.
+/// Follows `hasLegacyInvalidTopologySpreadConstrainMatchLabelKeys`.
 pub(crate) fn violates_legacy(spec: &PodSpec) -> bool {
     list(&spec.topology_spread_constraints).iter().any(|constraint| {
         let keys = list(&constraint.match_label_keys);

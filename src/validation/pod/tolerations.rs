@@ -13,7 +13,7 @@ use crate::{
     kubernetes::names,
 };
 
-/// `ValidateTolerations`.
+/// Follows `ValidateTolerations`.
 pub(crate) fn validate(
     tolerations: &[Toleration],
     opts: &Options,
@@ -69,7 +69,7 @@ fn one(toleration: &Toleration, opts: &Options, path: &Path<'_>, found: &mut Fin
     }
 }
 
-/// The error of Go's `strconv.ParseInt` for a string that is not a 64-bit number.
+/// Returns the error of Go's `strconv.ParseInt` for a string that is not a 64-bit number.
 fn int64_error(text: &str) -> Option<String> {
     let error = text.parse::<i64>().err()?;
     let quoted = crate::finding::Value::Str(text);

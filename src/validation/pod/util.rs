@@ -20,11 +20,11 @@ pub(crate) use crate::kubernetes::{
 /// The message for an invalid `defaultMode` or `mode`.
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
-/// How many values [`Seen`] holds without allocating.
+/// The number of values that [`Seen`] holds without allocating.
 const FEW: usize = 8;
 
-/// The values seen so far in a list. The first few are held inline and the rest are hashed, so that
-/// no list takes quadratic time.
+/// The earlier values of a list. The first few are held inline and the rest are hashed, so that no
+/// list takes quadratic time.
 #[derive(Debug)]
 pub(crate) struct Seen<T> {
     few: [Option<T>; FEW],
@@ -56,12 +56,13 @@ impl<T: Copy + Eq + Hash> Seen<T> {
     }
 }
 
-/// A value of one of Go's named string types: the API server prints it as JSON, not as Go text.
+/// Returns a value of one of Go's named string types, which the API server prints as JSON and not
+/// as Go text.
 pub(crate) fn named(value: &str) -> Value<'static> {
     Value::json(&value)
 }
 
-/// Reports every message against a value.
+/// Reports every message about a value.
 pub(crate) fn each(messages: Messages, value: &str, path: &Path<'_>, found: &mut Findings) {
     for message in messages {
         found.invalid(path, value, message);
@@ -78,7 +79,7 @@ pub(crate) fn subdomain(value: &str, path: &Path<'_>, found: &mut Findings) {
     each(names::dns1123_subdomain(value), value, path, found);
 }
 
-/// `ValidateLabelSelector`, for a selector that may be absent.
+/// Follows `ValidateLabelSelector`, for a selector that may be absent.
 pub(crate) fn label_selector(
     selector: Option<&LabelSelector>,
     any_value: bool,
@@ -97,14 +98,14 @@ pub(crate) fn required(value: &str, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `ValidateNonnegativeField`.
+/// Follows `ValidateNonnegativeField`.
 pub(crate) fn non_negative(value: Option<i32>, path: &Path<'_>, found: &mut Findings) {
     if let Some(value) = value.filter(|value| *value < 0) {
         found.invalid(path, value, names::NOT_NEGATIVE);
     }
 }
 
-/// `ValidatePositiveField`.
+/// Follows `ValidatePositiveField`.
 pub(crate) fn positive(value: i32, path: &Path<'_>, found: &mut Findings) {
     if value <= 0 {
         found.invalid(path, value, "must be greater than zero");
@@ -118,7 +119,7 @@ pub(crate) fn file_mode(value: Option<i32>, path: &Path<'_>, found: &mut Finding
     }
 }
 
-/// Validates a value of a named string type with a few supported values; it may be absent.
+/// Validates an optional value of a named string type with a few supported values.
 pub(crate) fn one_of(
     value: Option<&str>,
     supported: &[&str],
@@ -130,7 +131,7 @@ pub(crate) fn one_of(
     }
 }
 
-/// Like [`one_of`], but reports `Required` if the value is empty.
+/// Works like [`one_of`], but reports `Required` if the value is empty.
 pub(crate) fn required_one_of(
     value: &str,
     supported: &[&str],
@@ -144,12 +145,12 @@ pub(crate) fn required_one_of(
     }
 }
 
-/// `ValidateLocalNonReservedPath`.
+/// Follows `ValidateLocalNonReservedPath`.
 pub(crate) fn local_path(value: &str, path: &Path<'_>, found: &mut Findings) {
     each(local_path_messages(value), value, path, found);
 }
 
-/// The messages of [`local_path`].
+/// Returns the messages of [`local_path`].
 pub(crate) fn local_path_messages(value: &str) -> Messages {
     let mut messages = names::local_descending_path(value);
     if value.starts_with("..") && !value.starts_with("../") {
@@ -165,7 +166,7 @@ pub(crate) fn finds_nothing(rule: impl FnOnce(&Path<'_>, &mut Findings)) -> bool
     found.is_empty()
 }
 
-/// `validatePullPolicy`.
+/// Follows `validatePullPolicy`.
 pub(crate) fn pull_policy(policy: &str, path: &Path<'_>, found: &mut Findings) {
     required_one_of(policy, &["Always", "IfNotPresent", "Never"], path, found);
 }

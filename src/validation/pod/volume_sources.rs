@@ -35,7 +35,7 @@ pub(crate) fn all_required(fields: &[(&str, &str)], path: &Path<'_>, found: &mut
     }
 }
 
-/// Disks with a partition: `validateGCEPersistentDiskVolumeSource`,
+/// Validates disks with a partition: `validateGCEPersistentDiskVolumeSource`,
 /// `validateAWSElasticBlockStoreVolumeSource`.
 pub(crate) fn disk(
     id: &str,
@@ -51,14 +51,14 @@ pub(crate) fn disk(
     }
 }
 
-/// Monitors of Ceph: `validateRBDVolumeSource`, `validateCephFSVolumeSource`.
+/// Validates monitors of Ceph: `validateRBDVolumeSource`, `validateCephFSVolumeSource`.
 pub(crate) fn monitors(monitors: &[String], path: &Path<'_>, found: &mut Findings) {
     if monitors.is_empty() {
         found.required(&path.child("monitors"), "");
     }
 }
 
-/// A reference to a secret must name it.
+/// Validates that a reference to a secret names it.
 pub(crate) fn secret_ref(
     secret: Option<&LocalObjectReference>,
     path: &Path<'_>,
@@ -69,7 +69,7 @@ pub(crate) fn secret_ref(
     }
 }
 
-/// `validateHostPathVolumeSource`.
+/// Follows `validateHostPathVolumeSource`.
 pub(crate) fn host_path(source: &HostPathVolumeSource, path: &Path<'_>, found: &mut Findings) {
     const TYPES: &[&str] = &[
         "",
@@ -90,21 +90,21 @@ pub(crate) fn host_path(source: &HostPathVolumeSource, path: &Path<'_>, found: &
     one_of(source.type_.as_deref(), TYPES, &path.child("type"), found);
 }
 
-/// `validateGitRepoVolumeSource`.
+/// Follows `validateGitRepoVolumeSource`.
 pub(crate) fn git_repo(source: &GitRepoVolumeSource, path: &Path<'_>, found: &mut Findings) {
     required(&source.repository, &path.child("repository"), found);
     let directory = text(&source.directory);
     each(names::local_descending_path(directory), directory, &path.child("directory"), found);
 }
 
-/// `validateSecretVolumeSource`.
+/// Follows `validateSecretVolumeSource`.
 pub(crate) fn secret(source: &SecretVolumeSource, path: &Path<'_>, found: &mut Findings) {
     required(text(&source.secret_name), &path.child("secretName"), found);
     file_mode(source.default_mode, &path.child("defaultMode"), found);
     key_paths(list(&source.items), &path.child("items"), found);
 }
 
-/// `validateConfigMapVolumeSource`.
+/// Follows `validateConfigMapVolumeSource`.
 pub(crate) fn config_map(source: &ConfigMapVolumeSource, path: &Path<'_>, found: &mut Findings) {
     required(&source.name, &path.child("name"), found);
     file_mode(source.default_mode, &path.child("defaultMode"), found);
@@ -117,7 +117,7 @@ fn key_paths(items: &[KeyToPath], path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `validateKeyToPath`.
+/// Follows `validateKeyToPath`.
 pub(crate) fn key_path(item: &KeyToPath, path: &Path<'_>, found: &mut Findings) {
     required(&item.key, &path.child("key"), found);
     required(&item.path, &path.child("path"), found);
@@ -125,7 +125,7 @@ pub(crate) fn key_path(item: &KeyToPath, path: &Path<'_>, found: &mut Findings) 
     file_mode(item.mode, &path.child("mode"), found);
 }
 
-/// `validateNFSVolumeSource`.
+/// Follows `validateNFSVolumeSource`.
 pub(crate) fn nfs(source: &NFSVolumeSource, path: &Path<'_>, found: &mut Findings) {
     required(&source.server, &path.child("server"), found);
     required(&source.path, &path.child("path"), found);
@@ -134,7 +134,7 @@ pub(crate) fn nfs(source: &NFSVolumeSource, path: &Path<'_>, found: &mut Finding
     }
 }
 
-/// `validateISCSIVolumeSource`.
+/// Follows `validateISCSIVolumeSource`.
 pub(crate) fn iscsi(source: &ISCSIVolumeSource, path: &Path<'_>, found: &mut Findings) {
     required(&source.target_portal, &path.child("targetPortal"), found);
     if source.iqn.is_empty() {
@@ -177,8 +177,8 @@ fn iscsi_name(name: &str, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Returns whether it ends in `iqn.YYYY-MM.naming-authority:name`: `iscsiInitiatorIqnRegex`, which
-/// is not anchored at its start.
+/// Returns whether the text ends in `iqn.YYYY-MM.naming-authority:name`: `iscsiInitiatorIqnRegex`,
+/// which is not anchored at its start.
 fn is_iqn(text: &str) -> bool {
     let after_date = |rest: &str| {
         let bytes = rest.as_bytes();
@@ -205,7 +205,7 @@ fn is_iqn(text: &str) -> bool {
     })
 }
 
-/// `validateFlockerVolumeSource`.
+/// Follows `validateFlockerVolumeSource`.
 pub(crate) fn flocker(source: &FlockerVolumeSource, path: &Path<'_>, found: &mut Findings) {
     let (name, uuid) = (text(&source.dataset_name), text(&source.dataset_uuid));
     if name.is_empty() && uuid.is_empty() {
@@ -220,7 +220,7 @@ pub(crate) fn flocker(source: &FlockerVolumeSource, path: &Path<'_>, found: &mut
     }
 }
 
-/// `validateQuobyteVolumeSource`.
+/// Follows `validateQuobyteVolumeSource`.
 pub(crate) fn quobyte(source: &QuobyteVolumeSource, path: &Path<'_>, found: &mut Findings) {
     let why = "must be a host:port pair or multiple pairs separated by commas";
     if source.registry.is_empty() {
@@ -236,7 +236,7 @@ pub(crate) fn quobyte(source: &QuobyteVolumeSource, path: &Path<'_>, found: &mut
     required(&source.volume, &path.child("volume"), found);
 }
 
-/// Returns whether Go's `net.SplitHostPort` accepts it.
+/// Returns whether Go's `net.SplitHostPort` accepts the text.
 fn is_host_port(text: &str) -> bool {
     let (host, rest) = match text.strip_prefix('[') {
         Some(inner) => match inner.split_once(']') {
@@ -255,7 +255,7 @@ fn is_host_port(text: &str) -> bool {
         && !host.contains(['[', ']'])
 }
 
-/// `validateDownwardAPIVolumeSource`. The files' paths lack the index, as they do upstream.
+/// Follows `validateDownwardAPIVolumeSource`. The files' paths lack the index, as they do upstream.
 pub(crate) fn downward_api(
     source: &DownwardAPIVolumeSource,
     path: &Path<'_>,
@@ -267,7 +267,7 @@ pub(crate) fn downward_api(
     }
 }
 
-/// `validateDownwardAPIVolumeFile`.
+/// Follows `validateDownwardAPIVolumeFile`.
 pub(crate) fn downward_api_file(
     file: &DownwardAPIVolumeFile,
     path: &Path<'_>,
@@ -293,7 +293,7 @@ pub(crate) fn downward_api_file(
     file_mode(file.mode, &path.child("mode"), found);
 }
 
-/// `validateFCVolumeSource`.
+/// Follows `validateFCVolumeSource`.
 pub(crate) fn fc(source: &FCVolumeSource, path: &Path<'_>, found: &mut Findings) {
     let (targets, wwids) = (list(&source.target_wwns), list(&source.wwids));
     let at = path.child("targetWWNs");
@@ -314,7 +314,7 @@ pub(crate) fn fc(source: &FCVolumeSource, path: &Path<'_>, found: &mut Findings)
     }
 }
 
-/// `validateFlexVolumeSource`.
+/// Follows `validateFlexVolumeSource`.
 pub(crate) fn flex_volume(source: &FlexVolumeSource, path: &Path<'_>, found: &mut Findings) {
     required(&source.driver, &path.child("driver"), found);
     for key in source.options.iter().flatten().map(|(key, _)| key) {
@@ -330,7 +330,7 @@ pub(crate) fn flex_volume(source: &FlexVolumeSource, path: &Path<'_>, found: &mu
     }
 }
 
-/// `validateAzureDisk`.
+/// Follows `validateAzureDisk`.
 pub(crate) fn azure_disk(source: &AzureDiskVolumeSource, path: &Path<'_>, found: &mut Findings) {
     all_required(&[("diskName", &source.disk_name), ("diskURI", &source.disk_uri)], path, found);
     let modes = &["None", "ReadOnly", "ReadWrite"];
@@ -353,7 +353,7 @@ pub(crate) fn azure_disk(source: &AzureDiskVolumeSource, path: &Path<'_>, found:
     }
 }
 
-/// `validateStorageOSVolumeSource`.
+/// Follows `validateStorageOSVolumeSource`.
 pub(crate) fn storage_os(source: &StorageOSVolumeSource, path: &Path<'_>, found: &mut Findings) {
     let (name, namespace) = (text(&source.volume_name), text(&source.volume_namespace));
     if name.is_empty() {
@@ -367,7 +367,7 @@ pub(crate) fn storage_os(source: &StorageOSVolumeSource, path: &Path<'_>, found:
     secret_ref(source.secret_ref.as_ref(), path, found);
 }
 
-/// `validateCSIVolumeSource`, `ValidateCSIDriverName`.
+/// Follows `validateCSIVolumeSource` and `ValidateCSIDriverName`.
 pub(crate) fn csi(source: &CSIVolumeSource, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     let (driver, at) = (source.driver.as_str(), path.child("driver"));
     if driver.is_empty() {
@@ -383,7 +383,7 @@ pub(crate) fn csi(source: &CSIVolumeSource, opts: &Options, path: &Path<'_>, fou
         if secret.name.is_empty() {
             found.required(&path.child("nodePublishSecretRef").child("name"), "");
         } else {
-            // Upstream's path.
+            // The path is upstream's.
             let at = path.child("name");
             each(names::dns1123_subdomain(&secret.name), &secret.name, &at, found);
         }

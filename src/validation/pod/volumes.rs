@@ -1,4 +1,4 @@
-//! Volumes: their names, and that each has one source.
+//! Volumes: their names, and their sources, of which each volume has one.
 //!
 //! Kubernetes: `ValidateVolumes` and `validateVolumeSource` in
 //! `pkg/apis/core/validation/validation.go`.
@@ -17,31 +17,31 @@ use crate::{
     kubernetes::quantity::Quantity,
 };
 
-/// The volumes that mounts and devices may reference: those that are valid.
+/// The valid volumes, which mounts and devices may reference.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes<'a> {
-    /// Sorted by name.
+    /// The volumes, sorted by name.
     known: Vec<Known<'a>>,
 }
 
-/// What the rules for a mount or device need to know about a volume.
+/// The data about a volume that the rules for a mount or device need.
 #[derive(Debug)]
 pub(crate) struct Known<'a> {
     name: &'a str,
-    /// Whether it is backed by a claim.
+    /// Whether the volume is backed by a claim.
     pub(crate) is_claim: bool,
 }
 
 impl Volumes<'_> {
-    /// A volume by its name.
+    /// Returns a volume by its name.
     pub(crate) fn find(&self, name: &str) -> Option<&Known<'_>> {
         let at = self.known.binary_search_by(|known| known.name.cmp(name)).ok()?;
         self.known.get(at)
     }
 }
 
-/// `ValidateVolumes`. A StatefulSet's claim templates come first and replace volumes of the same
-/// name, as in `ValidateStatefulSetSpec` (`pkg/apis/apps/validation`).
+/// Follows `ValidateVolumes`. A StatefulSet's claim templates come first and replace volumes with
+/// an equal name, as in `ValidateStatefulSetSpec` (`pkg/apis/apps/validation`).
 pub(crate) fn validate<'a>(
     volumes: &'a [Volume],
     claims: &[&'a str],
@@ -97,7 +97,7 @@ fn name(name: &str, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `validateVolumeSource`: validates the first source and forbids every further one.
+/// Follows `validateVolumeSource`: validates the first source and forbids every other one.
 fn source(volume: &Volume, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     let mut given = 0;
     if let Some(dir) = &volume.empty_dir {
@@ -108,7 +108,7 @@ fn source(volume: &Volume, opts: &Options, path: &Path<'_>, found: &mut Findings
             found.forbidden(&path.child("emptyDir").child("sizeLimit"), why);
         }
     }
-    // Upstream's paths, misspellings and all.
+    // The paths are upstream's, misspellings included.
     macro_rules! source {
         ($field:ident, $more:literal, $at:literal, |$s:ident, $p:ident| $check:expr) => {
             if let Some($s) = &volume.$field {

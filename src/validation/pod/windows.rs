@@ -15,8 +15,8 @@ const MAX_SPEC_KIB: usize = 64;
 const MAX_DOMAIN: usize = 256;
 const MAX_USER: usize = 104;
 
-/// `validateWindowsSecurityContextOptions`. Its values are pointers upstream, hence printed as
-/// JSON.
+/// Follows `validateWindowsSecurityContextOptions`. The values are pointers upstream, and so
+/// printed as JSON.
 pub(crate) fn options(
     options: Option<&WindowsSecurityContextOptions>,
     path: &Path<'_>,
@@ -81,14 +81,14 @@ fn user_name(name: &str, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// `validNetBiosRegex`.
+/// Follows `validNetBiosRegex`.
 fn is_netbios(domain: &str) -> bool {
     (1..=15).contains(&domain.chars().count())
         && !domain.starts_with('.')
         && !domain.contains(|c: char| "\\/:*?\"<>|".contains(c))
 }
 
-/// `validWindowsUserDomainDNSRegex`.
+/// Follows `validWindowsUserDomainDNSRegex`.
 fn is_dns(domain: &str) -> bool {
     domain.split('.').all(|label| {
         let bytes = label.as_bytes();
@@ -99,7 +99,7 @@ fn is_dns(domain: &str) -> bool {
     })
 }
 
-/// `validateWindowsHostProcessPod`.
+/// Follows `validateWindowsHostProcessPod`.
 pub(crate) fn host_process(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let pod = spec
         .security_context

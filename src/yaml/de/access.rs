@@ -41,7 +41,7 @@ impl<'de> SeqAccess<'de> for Seq<'_, '_> {
     }
 }
 
-/// A type that is read.
+/// A type that is being read.
 #[derive(Clone, Copy)]
 pub(super) struct Struct {
     pub(super) name: &'static str,
@@ -57,7 +57,7 @@ pub(super) struct Map<'r, 'a> {
     pub(super) fields: Option<Struct>,
     /// The entry of the key that was read last.
     pub(super) value: Option<&'r (Key<'a>, Node<'a>)>,
-    /// Required fields that are missing.
+    /// The required fields that are missing.
     pub(super) made_up: Vec<&'static str>,
 }
 
@@ -73,7 +73,7 @@ impl<'r> Map<'r, '_> {
         }
     }
 
-    /// Why this field is unknown, if it is not known.
+    /// Returns the reason why this field is unknown, if it is unknown.
     fn absent(&self, field: &str, of: Struct) -> Option<String> {
         let progress = self.reader.progress;
         if progress.unknown == Unknown::Ignored {
@@ -175,7 +175,7 @@ impl<'de> MapAccess<'de> for Map<'_, '_> {
                 reader.remember(seed.deserialize(reader))
             }
             None => {
-                // A required field that is missing: null, which is read as its zero value.
+                // A required field is missing: null is read as its zero value.
                 let node = Node { value: Value::Null, mark: self.reader.node.mark };
                 let made_up = Reader { node: &node, path: None, progress };
                 seed.deserialize(made_up).map_err(|_| {

@@ -8,7 +8,7 @@ use crate::finding::nearest_of;
 
 #[derive(Debug)]
 pub(super) enum Error {
-    /// The problem is already remembered: read again.
+    /// The problem is already recorded, so the tree must be read again.
     Again,
     /// A required field is missing.
     Missing(&'static str),
@@ -57,7 +57,7 @@ impl de::Error for Error {
     }
 }
 
-/// Readable words for the `expecting` text of types from other crates.
+/// Returns readable words for the `expecting` text of types from other crates.
 fn in_words(expected: &str) -> &str {
     match expected {
         "IntOrString" => "a whole number or text",

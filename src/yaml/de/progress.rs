@@ -1,4 +1,4 @@
-//! The state of reading a tree, over all runs.
+//! The state of reading a tree, across all runs.
 
 use std::{
     cell::{Cell, RefCell},
@@ -8,29 +8,29 @@ use std::{
 use crate::yaml::{node::Node, problem::Problem, to_json::Replacements};
 
 /// Checks a node before it is read as a named newtype, such as `Quantity`. May return a text that
-/// is read instead of the node.
+/// replaces the node.
 pub(crate) type Inspect = fn(&'static str, &Node<'_>) -> Result<Option<String>, String>;
 
-/// What to do with fields that the type does not know.
+/// The treatment of fields that the type does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unknown {
-    /// Each is a problem.
+    /// Each unknown field is a problem.
     Found,
-    /// They are left out.
+    /// Unknown fields are left out.
     Ignored,
 }
 
-/// The fields of types that differ from those of the Rust type.
+/// The differences between the fields of types and those of the Rust types.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'f> {
-    /// Why a field of a type is unknown although the Rust type has it.
+    /// Returns the reason why a field of a type is unknown although the Rust type has it.
     pub(crate) absent: &'f dyn Fn(&str, &str) -> Option<String>,
-    /// The fields of a mapping of texts that the Rust type does not have.
+    /// Returns the fields of a mapping of texts that the Rust type does not have.
     pub(crate) extra: &'f dyn Fn(&str, &str) -> Option<&'static [&'static str]>,
 }
 
 impl Fields<'_> {
-    /// The fields of the Rust types.
+    /// The fields of the Rust types, without differences.
     pub(crate) const OF_TYPES: Fields<'static> =
         Fields { absent: &|_, _| None, extra: &|_, _| None };
 }
@@ -45,7 +45,7 @@ pub(super) struct Progress<'f> {
     pub(super) instead: RefCell<Replacements>,
     /// Nodes that are left out because they do not fit their type, by address.
     pub(super) broken: RefCell<HashMap<usize, Problem>>,
-    /// Missing fields that are made up because their type requires them.
+    /// The missing fields that are made up because their type requires them.
     pub(super) missing: RefCell<Vec<Missing>>,
     pub(super) gave_up: Cell<bool>,
 }
@@ -53,7 +53,7 @@ pub(super) struct Progress<'f> {
 pub(super) struct Missing {
     pub(super) of: usize,
     pub(super) name: &'static str,
-    /// `None` if the node is not a mapping, because then that is the problem.
+    /// The problem; `None` if the node is not a mapping, because that is the problem then.
     pub(super) problem: Option<Problem>,
 }
 

@@ -34,7 +34,7 @@ impl Reader<'_, '_> {
         self.progress.found.borrow_mut().push(problem);
     }
 
-    /// Reports that the node is of another type. Values are not repeated: they may be secrets.
+    /// Reports that the node has the wrong type. Values are not repeated: they may be secrets.
     pub(super) fn mismatch(&self, expected: &str) {
         let (got, help) = match &self.node.value {
             Value::Null => ("nothing", None),
@@ -66,7 +66,7 @@ impl Reader<'_, '_> {
         self.problem(format!("expected {expected}, got {got}"), help.map(str::to_owned));
     }
 
-    /// Replaces the node in the JSON, such as by the zero value of the type.
+    /// Replaces the node in the JSON, for example by the zero value of the type.
     pub(super) fn zero(&self, value: serde_json::Value) {
         self.progress.instead.borrow_mut().insert(self.node.address(), value);
     }
@@ -89,7 +89,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Remembers why this node could not be read, so that the next run can leave it out.
+    /// Records why this node could not be read, so that the next run can leave it out.
     pub(super) fn remember<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         result.map_err(|error| {
             match error {

@@ -11,7 +11,7 @@ impl Scanner<'_> {
         let start = self.cursor;
         self.cursor.advance(1);
         let (mut keep, mut strip, mut digit) = (false, false, None);
-        // The sign and the digit, in any order, each at most once.
+        // The sign and the digit may come in any order, each at most once.
         for _ in 0..2 {
             match self.cursor.peek(0) {
                 c @ (b'+' | b'-') if !keep && !strip => {
@@ -74,8 +74,8 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Reads empty lines, and the indentation of the line after them. If the indentation of the
-    /// scalar is not known yet, that decides it.
+    /// Reads empty lines, and the indentation of the line after them, which is the indentation of
+    /// the scalar if that is not known yet.
     fn empty_lines(
         &mut self,
         indent: &mut Option<usize>,

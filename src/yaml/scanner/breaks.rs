@@ -1,6 +1,6 @@
 //! Line breaks inside a scalar.
 
-/// The line breaks between two parts of a scalar that goes over several lines.
+/// The line breaks between two parts of a scalar with several lines.
 #[derive(Debug, Default)]
 pub(super) struct Breaks {
     pub(super) first: &'static str,
@@ -8,8 +8,8 @@ pub(super) struct Breaks {
 }
 
 impl Breaks {
-    /// Adds what the breaks mean: one is a space, and of several the first has no effect. A break
-    /// that is not a newline stays.
+    /// Adds the meaning of the breaks: one break is a space, and the first of several has no
+    /// effect. A break other than a newline stays.
     pub(super) fn fold_into(&mut self, text: &mut String) {
         if self.first != "\n" {
             text.push_str(self.first);

@@ -1,19 +1,19 @@
-//! What may turn out to be a key.
+//! Tokens that may turn out to be keys.
 
 use crate::yaml::{cursor::Cursor, node::Mark, problem::Problem};
 
-/// A key and its `:` must be this close, in characters.
+/// The maximum distance between a key and its `:`, in characters.
 const MAX_KEY: usize = 1024;
 
 /// A token that is a key if a `:` follows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) is_possible: bool,
-    /// Whether nothing but a key may stand here.
+    /// Whether only a key is valid here.
     pub(super) is_required: bool,
-    /// Whether the queue waits for this candidate to be decided.
+    /// Whether the queue waits for a decision on this candidate.
     pub(super) is_awaited: bool,
-    /// The number of its first token.
+    /// The number of the candidate's first token.
     pub(super) token: usize,
     pub(super) row: usize,
     pub(super) index: usize,
@@ -22,7 +22,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Returns whether a `:` at the cursor would make it a key.
+    /// Returns whether a `:` at the cursor would make the candidate a key.
     pub(super) fn is_still_possible(&mut self, cursor: &Cursor<'_>) -> Result<bool, Problem> {
         if self.is_possible && (self.row < cursor.row() || self.index + MAX_KEY < cursor.index()) {
             if self.is_required {

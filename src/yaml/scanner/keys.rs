@@ -1,9 +1,9 @@
-//! Keys: what may be one, and what is none after all.
+//! Candidates for keys.
 
 use super::{Done, Scanner, candidate::Candidate};
 
 impl Scanner<'_> {
-    /// The candidate that begins here.
+    /// Returns the candidate that begins here.
     pub(super) fn candidate(&self, is_possible: bool, is_required: bool) -> Candidate {
         Candidate {
             is_possible,
@@ -17,7 +17,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// What begins here may be a key.
+    /// Records that a key may begin here.
     pub(super) fn save_candidate(&mut self) -> Done {
         if self.is_key_allowed {
             self.forget_candidate()?;
@@ -30,7 +30,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// The last candidate is no key.
+    /// Records that the last candidate isn't a key.
     pub(super) fn forget_candidate(&mut self) -> Done {
         match self.candidates.last_mut() {
             Some(last) if last.is_possible => {

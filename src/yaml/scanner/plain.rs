@@ -13,7 +13,7 @@ impl<'a> Scanner<'a> {
         let start = self.cursor;
         let indent = self.indent.map_or(0, |indent| indent + 1);
         let is_flow = self.flow > 0;
-        // The lines before the last one, folded; borrowed text needs none.
+        // The earlier lines, folded; `None` for borrowed text.
         let mut folded: Option<String> = None;
         let mut piece = start.at();
         let mut end = start;

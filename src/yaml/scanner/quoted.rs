@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use super::{Done, Kind, Scanner, Style, breaks::Breaks};
 use crate::yaml::{cursor::Cursor, problem::Problem};
 
-/// The value of a scalar under construction: borrowed if the text has it literally.
+/// The value of a scalar under construction, which is borrowed if the text contains it literally.
 struct Pieces {
     before: Option<String>,
-    /// Where the last piece begins, in bytes.
+    /// The beginning of the last piece, in bytes.
     start: usize,
 }
 
@@ -66,7 +66,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Reads up to a space or the last quote. Returns whether the line ends with a `\`.
+    /// Reads up to a space or the closing quote. Returns whether the line ends with a `\`.
     fn line(&mut self, quote: u8, pieces: &mut Pieces) -> Result<bool, Problem> {
         let is_single = quote == b'\'';
         loop {
@@ -100,7 +100,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Reads a `\` and what belongs to it.
+    /// Reads a `\` and the rest of the escape.
     fn escape(&mut self) -> Result<char, Problem> {
         let start = self.cursor;
         let c = match self.cursor.peek(1) {

@@ -3,7 +3,7 @@
 use super::{Done, Kind, Scanner, is_word};
 use crate::yaml::problem::Problem;
 
-/// What `!!` stands for.
+/// The expansion of `!!`.
 const STANDARD: &str = "tag:yaml.org,2002:";
 
 impl Scanner<'_> {

@@ -9,18 +9,18 @@ use crate::yaml::node::Mark;
 pub(crate) struct Token<'a> {
     pub(crate) kind: Kind<'a>,
     pub(crate) mark: Mark,
-    /// How many bytes of the text are before its end.
+    /// The number of bytes of the text before the token's end.
     pub(crate) end: usize,
 }
 
-/// What a token is. A *flow* mapping or list is written in brackets; a *block* is indented.
+/// The kind of a token. A *flow* mapping or list is written in brackets; a *block* is indented.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Kind<'a> {
     /// `---`
     DocumentStart,
     /// `...`
     DocumentEnd,
-    /// A `%` that begins a line, and all after it.
+    /// A line that begins with `%`, and the rest of the text.
     Directive,
     /// The end of the text.
     End,
@@ -56,11 +56,11 @@ pub(crate) enum Kind<'a> {
     Scalar(Cow<'a, str>, Style),
 }
 
-/// How a scalar is written.
+/// The style of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// Without quotes; it may be a number.
+    /// A scalar without quotes, which may be a number.
     Plain,
-    /// In quotes, or as a block. It is text.
+    /// A scalar in quotes, or in a block, which is text.
     Text,
 }

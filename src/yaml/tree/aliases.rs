@@ -1,4 +1,4 @@
-//! Anchors and aliases. What an alias stands for is copied, within limits.
+//! Anchors and aliases. The value of an alias is copied, within limits.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -7,18 +7,18 @@ use crate::yaml::{
     problem::Problem,
 };
 
-/// How much aliases may add to a document, in nodes; 16 bytes of text count as one more node.
-/// Without a limit, a few lines of aliases of aliases would fill any memory.
+/// The maximum number of nodes that aliases may add to a document; 16 bytes of text count as one
+/// more node. Without a limit, a few lines of aliases of aliases would fill any memory.
 const BUDGET: usize = 500_000;
 
 /// The anchors of a document.
 pub(super) struct Aliases<'a> {
-    /// The values by anchor. `None` as long as the value is being read.
+    /// The values by anchor. `None` while the value is being read.
     anchors: HashMap<&'a str, Option<Node<'a>>>,
     budget: usize,
-    /// How many nodes the document has.
+    /// The number of nodes in the document.
     nodes: usize,
-    /// How many of them are copies.
+    /// The number of nodes that are copies.
     copies: usize,
 }
 
@@ -29,17 +29,17 @@ impl Default for Aliases<'_> {
 }
 
 impl<'a> Aliases<'a> {
-    /// A node of the document begins.
+    /// Counts a node of the document.
     pub(super) const fn count(&mut self) {
         self.nodes += 1;
     }
 
-    /// A value with this anchor begins.
+    /// Records that a value with this anchor begins.
     pub(super) fn open(&mut self, name: &'a str) {
         self.anchors.insert(name, None);
     }
 
-    /// A value has been read. If it has an anchor, it is kept.
+    /// Records that a value has been read, and keeps it if it has an anchor.
     pub(super) fn close(
         &mut self,
         name: Option<&'a str>,
@@ -53,7 +53,7 @@ impl<'a> Aliases<'a> {
         Ok(())
     }
 
-    /// The value that an alias at this position stands for.
+    /// Returns the value of an alias at this position.
     pub(super) fn get(
         &mut self,
         name: &str,
@@ -86,13 +86,13 @@ fn pay(budget: &mut usize, cost: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns whether kubectl refuses a document because so many of its nodes are copies. Larger
-/// documents are over the budget. Upstream: `allowedAliasRatio` in go.yaml.in/yaml/v2.
+/// Returns whether kubectl refuses a document because too many of its nodes are copies. Larger
+/// documents exceed the budget. Upstream: `allowedAliasRatio` in go.yaml.in/yaml/v2.
 const fn is_too_much(copies: usize, nodes: usize) -> bool {
     copies > 100 && nodes > 1000 && copies * 100 > nodes * 99
 }
 
-/// A copy of a value. `pay` is told what each of its nodes costs.
+/// Copies a value. `pay` is called with the cost of each of its nodes.
 fn copy<'a>(
     node: &Node<'a>,
     depth: usize,

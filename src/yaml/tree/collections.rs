@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl<'a> Builder<'a> {
-    /// A block list. One that is not indented ends before any other token.
+    /// Reads a block list. A list that is not indented ends before any other token.
     pub(super) fn list(
         &mut self,
         end: &[Kind<'_>],
@@ -96,8 +96,8 @@ impl<'a> Builder<'a> {
         Ok(Node { value: Value::Seq(items), mark })
     }
 
-    /// Takes the end of what the bracket at `mark` opens, if it is next, or the comma before an item
-    /// that is not the first. Returns whether there is an item.
+    /// Takes the closing bracket of the bracket at `mark`, if it is next, or the comma before an
+    /// item that is not the first. Returns whether there is an item.
     fn has_item(
         &mut self,
         mark: Mark,
@@ -112,11 +112,12 @@ impl<'a> Builder<'a> {
         if !self.take(&Kind::FlowEntry)? {
             return Err(Problem::not_yaml(self.mark()?, expected));
         }
-        // A comma may also come before the end.
+        // A comma may also come before the closing bracket.
         self.is_open(mark, end)
     }
 
-    /// Takes the end of what the bracket at `mark` opens, if it is next. Returns whether it is not.
+    /// Takes the closing bracket of the bracket at `mark`, if it is next. Returns whether it is
+    /// not.
     fn is_open(&mut self, mark: Mark, end: &Kind<'_>) -> Result<bool, Problem> {
         if self.is(&Kind::End)? {
             return Err(Problem::not_yaml(mark, "this bracket is never closed"));
@@ -124,7 +125,7 @@ impl<'a> Builder<'a> {
         Ok(!self.take(end)?)
     }
 
-    /// A mapping of one entry, without braces, in a list in brackets.
+    /// Reads a mapping of one entry, without braces, in a list in brackets.
     fn pair(&mut self, path: Option<&Path<'_>>, depth: usize) -> Result<Node<'a>, Problem> {
         let mark = self.tokens.take()?.mark;
         if depth > MAX_DEPTH {
