@@ -22,7 +22,7 @@ pub static CONTROL_PLANE_INJECTION: Meta = Meta {
 This is not a fault: it reports what will be stored. A DaemonSet with the label
 setguard.io/control-plane: \"true\", or in a namespace with that label, requests the tolerations of the control
 plane. The webhook adds the missing ones to its template when it is created and when it is changed.
-`setguard check` evaluates such a DaemonSet with these tolerations. A tool that compares the stored object with
+`setguard check` checks such a DaemonSet with these tolerations. A tool that compares the stored object with
 the applied one, such as a GitOps controller, sees the difference: write the tolerations into the template, or
 configure the tool to ignore them.
 

@@ -411,7 +411,7 @@ fn a_file_that_cannot_be_written_is_an_error_before_anything_is_judged() {
         (&["--output", "sarif"], "expected FORMAT=FILE"),
         (&["--output", "sarf=a"], "\"sarf\" is not a format: use text, json, sarif"),
         (&["--output", "sarif="], "the name of the file is missing"),
-        (&["--output", "sarif=-"], "--format sets what standard output has"),
+        (&["--output", "sarif=-"], "--format sets the format on standard output"),
         (&["--output", "sarif=a", "--output", "json=a"], "a is named twice"),
     ] {
         let ran = folder.run(&[&["check", "deploy"], args].concat());
