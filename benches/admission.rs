@@ -1,5 +1,5 @@
-//! What one review costs without HTTP: read, judge, answer. `cargo bench --bench admission [WORD]…` measures
-//! what has one of these words in its name.
+//! The cost of one review without HTTP: read, evaluate, answer. `cargo bench --bench admission
+//! [WORD]…` measures the parts with one of these words in their names.
 
 #![allow(
     missing_docs,
@@ -36,7 +36,7 @@ const SAMPLES: usize = 101;
 /// How long one sample takes, at least.
 const SAMPLE: Duration = Duration::from_millis(20);
 
-/// Prints how long `work` takes: the least, the median and the most of the samples.
+/// Prints the time of `work`: the minimum, the median and the maximum of the samples.
 fn measure(name: &str, bytes: usize, mut work: impl FnMut()) {
     // Cargo adds --bench.
     let words: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with('-')).collect();

@@ -1,5 +1,5 @@
-//! What a review costs with a large view of the cluster, compared with an empty one, and what the
-//! view takes in memory: `cargo bench --bench view`.
+//! The cost of a review with a large view of the cluster, compared with an empty one, and the
+//! memory of the view: `cargo bench --bench view`.
 
 #![allow(
     clippy::expect_used,
@@ -32,7 +32,7 @@ const DEPLOYMENTS: usize = 20_000;
 const SERVICES: usize = 10_000;
 const NODES: usize = 5_000;
 const NAMESPACES: usize = 300;
-/// How often each review is answered.
+/// The number of times that each review is answered.
 const ROUNDS: usize = 20_000;
 
 fn main() {

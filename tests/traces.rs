@@ -1,4 +1,4 @@
-//! Traces: what the real controllers did, to compare with what `setguard plan` says.
+//! Traces: the steps of the real controllers, to compare with the output of `setguard plan`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a controller did with a change.
+/// The steps of a controller after a change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Trace {
@@ -26,16 +26,16 @@ pub(crate) struct Trace {
     pub(crate) claims_deleted: BTreeSet<String>,
 }
 
-/// What a controller did before it waited again.
+/// The steps of a controller until it waited again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Round {
-    /// What it had waited for.
+    /// The event that it had waited for.
     pub(crate) after: After,
     pub(crate) events: BTreeSet<Event>,
 }
 
-/// What a controller waits for.
+/// The events that a controller waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum After {
@@ -62,8 +62,8 @@ pub(crate) struct Event {
 }
 
 impl Trace {
-    /// The waves: what was done without waiting for anything but the end of a pod that is replaced.
-    /// With `Recreate`, each pod waits for the end of all of them.
+    /// Returns the waves: the steps that were taken without waiting for anything except the end of
+    /// a pod that is replaced. With `Recreate`, each pod waits for the end of all of them.
     pub(crate) fn waves(&self) -> Vec<Vec<Event>> {
         let recreates = self.new["spec"]["updateStrategy"]["type"] == "Recreate";
         let mut waves: Vec<Vec<Event>> = Vec::new();
@@ -106,7 +106,7 @@ impl Trace {
             .unwrap_or_else(|error| panic!("{}: {error}: {output:?}", self.name))
     }
 
-    /// How a plan differs from what happened; empty if it does not.
+    /// Returns the differences between a plan and the trace; empty if there are none.
     pub(crate) fn differences(&self, plan: &Value) -> Vec<String> {
         let object = &plan["objects"][0];
         let mut planned: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
@@ -170,7 +170,7 @@ impl Trace {
 }
 
 impl Trace {
-    /// For a course that depends on chance: what is done in all waves together.
+    /// Compares a course that depends on chance: the steps of all waves together.
     fn differences_by_chance(&self, planned: &[Vec<&Value>], seen: &[Vec<Event>]) -> Vec<String> {
         let count = |action: &str| {
             let steps = planned.iter().flatten().filter(|step| step["action"] == action);

@@ -1,4 +1,4 @@
-//! What an attacker does. Each attack goes on until its end and says what it has sent.
+//! The attacks. Each attack runs until its end and reports what it has sent.
 
 use std::{
     future::Future,
@@ -22,7 +22,7 @@ type Running = Pin<Box<dyn Future<Output = String> + Send>>;
 /// One attack.
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
-    /// Whether somebody reads the log of the server meanwhile.
+    /// Whether the log of the server is read meanwhile.
     pub(crate) reads_log: bool,
     /// The size of the good reviews meanwhile, in environment variables.
     pub(crate) good: usize,

@@ -1,4 +1,5 @@
-//! Whom an attack may hurt: an API server with usual reviews, and a kubelet with its probes.
+//! The parties that an attack may hurt: an API server with usual reviews, and a kubelet with its
+//! probes.
 
 use std::{
     io::{Read as _, Write as _},
@@ -17,12 +18,12 @@ use crate::{
 /// The time between two reviews, and between two probes.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What became of the reviews.
+/// The results of the reviews.
 #[derive(Default)]
 pub(crate) struct Good {
     /// Of those that were answered.
     pub(crate) latencies: Latencies,
-    /// How many were not.
+    /// The number of reviews that were not answered.
     pub(crate) failed: usize,
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn reviews(target: &Target, variables: usize, length: Duration) -> Go
     good
 }
 
-/// How long the slowest answer to `/livez` took.
+/// Returns the time of the slowest answer to `/livez`.
 pub(crate) fn longest_probe(target: &Target, length: Duration) -> String {
     let start = Instant::now();
     let mut longest = Duration::ZERO;

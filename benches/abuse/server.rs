@@ -28,13 +28,13 @@ pub(crate) struct Target {
 pub(crate) struct Server {
     child: Child,
     pub(crate) target: Target,
-    /// Its log, if nobody reads it.
+    /// The server's log, if it is not read.
     _log: Option<BufReader<ChildStderr>>,
     _folder: TempDir,
 }
 
 impl Server {
-    /// Starts a server, of which somebody reads the log or nobody does.
+    /// Starts a server, whose log is read or not.
     pub(crate) fn start(program: &Path, reads_log: bool) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let [certificate, key] = ["tls.crt", "tls.key"].map(|name| folder.path().join(name));
@@ -77,7 +77,7 @@ impl Server {
         Server { child, target, _log: log, _folder: folder }
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }

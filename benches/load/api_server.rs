@@ -1,7 +1,7 @@
-//! What the webhooks add to a dry-run write at a real API server.
+//! The time that the webhooks add to a dry-run write at a real API server.
 //!
-//! Each state has a namespace of its own, and the states take turns from write to write: the speed of
-//! the machine changes more in a second than what is measured.
+//! Each state has its own namespace, and the states take turns from write to write: the speed of
+//! the machine changes more in a second than the differences that are measured.
 
 use std::{
     env,
@@ -26,7 +26,7 @@ use crate::{
     throughput::{bare_args, certificate, setguard},
 };
 
-/// Of each kind of write in a round.
+/// The number of requests for each kind of write in a round.
 const REQUESTS: usize = 200;
 const KINDS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
@@ -47,31 +47,32 @@ const WRITES: [Write; 4] = [
 
 const KEPT: &str = "kept";
 
-/// What is registered for a namespace, and how to see that the API server calls it.
+/// The registration for a namespace, and the evidence that the API server calls it.
 struct State {
     name: &'static str,
     namespace: String,
-    /// Of [`KINDS`].
+    /// The configurations, in the order of [`KINDS`].
     configurations: Vec<Value>,
     calls: Calls,
-    /// Of [`WRITES`], as they go over the wire, and how long they took.
+    /// The requests for [`WRITES`], as they go over the wire, and their times.
     requests: [Vec<u8>; WRITES.len()],
     latencies: [Latencies; WRITES.len()],
 }
 
-/// Which webhooks are called in a state.
+/// The webhooks that are called in a state.
 #[derive(Clone, Copy, PartialEq)]
 enum Calls {
-    /// setguard's: whether it mutates, and whether it validates.
+    /// setguard's webhooks: whether the mutating one, and whether the validating one.
     Setguard(bool, bool),
-    /// One that has no effect.
+    /// A webhook that has no effect.
     Empty,
-    /// Another program's, one of whose rules denies the DaemonSet with the name `bad` too.
+    /// A webhook of another program, one of whose rules also denies the DaemonSet with the name
+    /// `bad`.
     External,
 }
 
-/// The median latencies of the writes in a state, in milliseconds, and what they add to those of no
-/// webhook.
+/// The median latencies of the writes in a state, in milliseconds, and the difference from the
+/// state without a webhook.
 #[derive(Debug)]
 pub(crate) struct Figure {
     pub(crate) name: &'static str,
@@ -133,9 +134,9 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figure> {
     states.into_iter().map(figure).collect()
 }
 
-/// Which state writes at this turn of a round. In twice as many rounds as there are states, each
-/// follows each other one equally often (a Williams design): what a write leaves to the API server to
-/// clean up is paid for by the next one.
+/// Returns the state that writes at this turn of a round. In twice as many rounds as there are
+/// states, each state follows each other state equally often (a Williams design): the next write
+/// pays for the cleanup that a write leaves to the API server.
 fn whose_turn(round: usize, turn: usize, states: usize) -> usize {
     let reversed = (round / states) % 2 == 1;
     let turn = if reversed { states - 1 - turn } else { turn };
@@ -165,7 +166,7 @@ fn states(
     let mut states = vec![
         ("none", Vec::new(), Calls::Setguard(false, false)),
         ("validating", vec![validating.clone()], Calls::Setguard(false, true)),
-        // What differs between these two is chance.
+        // The difference between these two is chance.
         ("validating, once more", vec![validating], Calls::Setguard(false, true)),
         ("mutating and validating", both, Calls::Setguard(true, true)),
         ("an empty validating webhook", vec![empty.clone()], Calls::Empty),
@@ -268,7 +269,7 @@ impl Api {
         latency
     }
 
-    /// Whether exactly the wanted webhooks are called, as their effects show.
+    /// Checks that exactly the expected webhooks are called, as their effects show.
     fn has_taken_up(&mut self, control_plane: &ControlPlane, state: &State) -> Result<(), String> {
         let before = self.empty_calls;
         let (status, body) = self.send(&create("asks", &state.namespace));
@@ -300,7 +301,7 @@ fn empty_calls(control_plane: &ControlPlane) -> f64 {
     lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
 }
 
-/// A write that changes nothing and of which setguard has nothing to say.
+/// Returns a write that changes nothing and about which setguard reports nothing.
 fn ordinary(write: &Write, namespace: &str) -> Vec<u8> {
     let updates = write.method == "PUT";
     let mut set = object(write.kind, if updates { KEPT } else { "agent" }, namespace);

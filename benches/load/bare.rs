@@ -1,5 +1,5 @@
-//! The same stack as `setguard serve`, down to how it accepts connections, but of a review it reads
-//! only the uid, which the answer has to repeat.
+//! A server like `setguard serve`, down to the way in which it accepts connections, that reads only
+//! the uid of a review, which the answer has to repeat.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -35,7 +35,7 @@ async fn accept(address: &str, tls: Arc<Tls>, app: Arc<App>) {
 
 fn allow(review: &[u8]) -> Vec<u8> {
     const KEY: &[u8] = br#""uid":""#;
-    // It is the first one: what comes before it is short.
+    // The first uid is the right one: the text before it is short.
     let start = review.windows(KEY.len()).position(|window| window == KEY).map(|at| at + KEY.len());
     let rest = start.map_or(&[][..], |start| &review[start..]);
     let uid = rest.split(|byte| *byte == b'"').next().unwrap_or_default();

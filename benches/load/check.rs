@@ -10,7 +10,7 @@ use crate::{
     throughput::setguard,
 };
 
-/// Measures and prints the results. Returns those of 10,000 files.
+/// Measures and prints the results. Returns the results for 10,000 files.
 pub(crate) fn measure() -> Cost {
     println!("\nsetguard check on a folder of manifests, one object per file");
     let [_, many] = [1_000, 10_000].map(|count| {

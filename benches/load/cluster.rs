@@ -1,5 +1,5 @@
-//! A large cluster as an API server would list, stream and watch it. Its objects are made as they
-//! are sent, so that they take no memory here.
+//! A large cluster as an API server would list, stream and watch it. Its objects are created as
+//! they are sent, so that they take no memory here.
 
 use std::{
     collections::BTreeMap,
@@ -16,24 +16,25 @@ use serde_json::{Value, json};
 
 use crate::reviews;
 
-/// How many namespaces the objects are spread over.
+/// The number of namespaces that the objects are spread over.
 const NAMESPACES: usize = 200;
-/// How many sets of each kind the pods belong to: so many that owner and pod are in one namespace.
+/// The number of sets of each kind that the pods belong to: so many that owner and pod are in one
+/// namespace.
 const OWNERS: usize = 12 * NAMESPACES;
 
-/// What the API server of a cluster sends.
+/// The objects and answers of a cluster.
 #[derive(Clone)]
 pub(crate) struct Cluster {
     minor: &'static str,
     kinds: Vec<Kind>,
-    /// How many bytes were sent in lists, by kind.
+    /// The number of bytes that were sent in lists, by kind.
     sent: Arc<Mutex<BTreeMap<&'static str, usize>>>,
 }
 
 #[derive(Clone)]
 struct Kind {
     plural: &'static str,
-    /// One in so many objects is not healthy; 0 if all are.
+    /// One in this many objects is unhealthy; 0 if all are healthy.
     unhealthy: usize,
     /// An object in which `@NAME@` and `@NAMESPACE@` are to be replaced.
     template: String,
@@ -72,7 +73,7 @@ impl Cluster {
         }
     }
 
-    /// The same without objects of a kind.
+    /// Returns the cluster without objects of a kind.
     pub(crate) fn without(mut self, plural: &str) -> Self {
         for kind in self.kinds.iter_mut().filter(|kind| kind.plural == plural) {
             kind.count = 0;
@@ -80,8 +81,9 @@ impl Cluster {
         self
     }
 
-    /// The same with what only an audit reads: 150,000 pods, 15,000 revisions and 5,000 service
-    /// accounts. One in so many sets waits for a pod, by its status; none if that is 0.
+    /// Returns a cluster with the objects that only an audit reads: 150,000 pods, 15,000 revisions
+    /// and 5,000 service accounts. By its status, one in this many sets waits for a pod; none if
+    /// this is 0.
     pub(crate) fn audited(unhealthy: usize) -> Self {
         let mut cluster = Cluster::new("36", true);
         for kind in cluster.kinds.iter_mut().filter(|kind| kind.plural.ends_with("sets")) {

@@ -1,8 +1,8 @@
-//! setguard beside what it could be measured by, in one run, as one table.
+//! Compares setguard with similar programs, in one run, as one table.
 
 use crate::{Arguments, api_server, check, throughput::Figures};
 
-/// Measures at the API server and `check`, and prints all as a table, with what was measured under
+/// Measures at the API server and `check`, and prints all results as a table, with those under
 /// load.
 pub(crate) fn measure(arguments: &Arguments, throughput: &[Figures]) {
     let figures = api_server::measure(arguments);

@@ -1,4 +1,4 @@
-//! What a command costs.
+//! The cost of a command.
 
 use std::{
     process::ExitStatus,
@@ -11,13 +11,13 @@ use crate::{
     numbers::{memory, processor_seconds},
 };
 
-/// What a process took from start to end.
+/// The resources that a process used from start to end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     pub(crate) seconds: f64,
     /// Seconds of processor time.
     pub(crate) processor: f64,
-    /// At most, in MiB.
+    /// The maximum memory, in MiB.
     pub(crate) memory: f64,
 }
 

@@ -1,17 +1,17 @@
 //! Other admission webhooks to compare with, such as Gatekeeper and Kyverno, if there are any.
 //!
-//! They need custom resources and rules of their own, which differ from release to release. So the
-//! environment variables [`VARIABLES`] name a program for each; those of this repository are
-//! `benches/load/*/start`. It is started twice: with the argument `install`, to build what it needs;
-//! and without one, to prepare the cluster, with the four rules of [`faults`], to register itself,
-//! and to become the webhook by `exec`, so that the memory and the processor time of this process are
-//! those of the webhook. It must not register itself again then: the benchmark takes the registration
-//! away and brings it back. For all that it gets these environment variables:
+//! They need their own custom resources and rules, which differ from release to release. So the
+//! environment variables [`VARIABLES`] name a program for each; this repository's are
+//! `benches/load/*/start`. A program is started twice: with the argument `install`, to build what
+//! it needs; and without an argument, to prepare the cluster, with the four rules of [`faults`], to
+//! register itself, and to become the webhook by `exec`, so that the memory and the processor time
+//! of this process are the webhook's. It must not register itself again after that: the benchmark
+//! removes the registration and restores it. The program gets these environment variables:
 //!
 //! - `KUBECONFIG`, with all rights; and `KUBECTL`, a program.
-//! - `PORT`: where to listen on 127.0.0.1.
-//! - `CERTIFICATE` and `KEY`: files in PEM, for 127.0.0.1. It may use others: the benchmark trusts the
-//!   CA of the registration.
+//! - `PORT`: the port to listen on, on 127.0.0.1.
+//! - `CERTIFICATE` and `KEY`: files in PEM, for 127.0.0.1. The program may use others: the
+//!   benchmark trusts the CA of the registration.
 
 use std::{
     env,
@@ -40,19 +40,19 @@ use crate::{
 const VARIABLES: [(&str, &str); 2] = [("Gatekeeper", "GATEKEEPER"), ("Kyverno", "KYVERNO")];
 const KIND: &str = "validatingwebhookconfigurations";
 
-/// A running webhook of somebody else, which is not registered.
+/// A running webhook of another program, which is not registered.
 pub(crate) struct External {
     pub(crate) name: &'static str,
-    /// The validating webhook configurations with which it was registered.
+    /// The validating webhook configurations of its original registration.
     pub(crate) configurations: Vec<Value>,
     pub(crate) process: Process,
     pub(crate) address: SocketAddr,
     pub(crate) tls: Arc<ClientConfig>,
-    /// A review of 7 KB that it accepts.
+    /// A review of 7 KB that the webhook accepts.
     pub(crate) request: Vec<u8>,
 }
 
-/// Those that the environment names, installed.
+/// Returns the programs that the environment names, installed.
 pub(crate) fn named() -> Vec<(&'static str, OsString)> {
     let named = VARIABLES.iter().filter_map(|(name, variable)| {
         let program = env::var_os(variable);
@@ -119,7 +119,7 @@ impl External {
     }
 }
 
-/// Where a configuration sends DaemonSets, and the CA of the server there.
+/// Returns the endpoint to which a configuration sends DaemonSets, and the CA of the server there.
 fn endpoint(
     configuration: &Value,
     folder: &Path,
@@ -138,7 +138,7 @@ fn endpoint(
     Some((authority.parse().ok()?, format!("/{path}"), client::trust(&ca)))
 }
 
-/// What a webhook says of a review. `None` if it does not answer.
+/// Returns whether a webhook allows a review. `None` if it does not answer.
 fn allows(address: SocketAddr, tls: &Arc<ClientConfig>, request: &[u8]) -> Option<bool> {
     let mut connection = Connection::open(address, tls).ok()?;
     let (status, body) = connection.send(request).ok()?;

@@ -1,8 +1,8 @@
-//! How the cost of a review and of `setguard check` grows with its input, as tables and plots.
+//! The cost of a review and of `setguard check` as their input grows, as tables and plots.
 //!
-//! Processor time, not time: of this thread for a review without HTTP, of this process for `check`,
-//! and of the server for connections. Each point is the least of several measurements in turn, since
-//! whatever else runs on the machine only adds to it.
+//! The measurements are processor time: of this thread for a review without HTTP, of this process
+//! for `check`, and of the server for connections. Each point is the minimum of several
+//! measurements in turn, since other programs on the machine only add to it.
 
 use std::{
     fmt::Write as _,
@@ -29,9 +29,9 @@ use crate::{
     throughput::{Side, certificate, setguard_args},
 };
 
-/// How often each point is measured.
+/// The number of measurements of each point.
 const TURNS: usize = 7;
-/// How long one measurement of a review takes at least, in seconds.
+/// The minimum time for one measurement of a review, in seconds.
 const BATCH: f64 = 0.01;
 
 /// Measures and prints the tables. Writes the plots into `--plots`.
@@ -62,17 +62,17 @@ pub(crate) fn measure(arguments: &Arguments) {
     show(arguments, "check", "setguard check over the objects", axes, &lines);
 }
 
-/// Environment variables. With more the object would be too heavy to be judged.
+/// The numbers of environment variables. With more, the object would be too heavy to be evaluated.
 const OBJECTS: [usize; 6] = [5, 20, 80, 320, 1_240, 2_500];
-/// Bytes of text.
+/// The lengths of texts, in bytes.
 const TEXTS: [usize; 5] = [1, 10_000, 100_000, 500_000, 1_500_000];
-/// Eighths of the rules.
+/// The parts of the rules, in eighths.
 const RULES: [usize; 4] = [1, 2, 4, 8];
 const EXCEPTIONS: [usize; 5] = [1, 10, 100, 1_000, 10_000];
 const CONNECTIONS: [usize; 5] = [1, 8, 64, 256, 500];
 const DOCUMENTS: [u32; 4] = [500, 2_000, 8_000, 32_000];
 
-/// A review, and the policy that it is judged by.
+/// A review, and the policy that applies to it.
 struct Point {
     x: f64,
     body: Vec<u8>,
@@ -159,7 +159,7 @@ fn seconds(clock: ClockId) -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-/// The same requests over more and more connections.
+/// Measures a fixed number of requests over more and more connections.
 fn of_connections(arguments: &Arguments) -> Line {
     let folder = tempfile::tempdir().expect("a folder");
     let [certificate, key] = certificate(folder.path());
@@ -223,7 +223,7 @@ fn show(arguments: &Arguments, file: &str, title: &str, [x, y]: [&str; 2], lines
         println!("\n| {x} ({}) | {y} | for each | growth |\n|---|---|---|---|", line.name);
         let mut before: Option<(f64, f64)> = None;
         for &(x, y) in &line.points {
-            // The power of x with which y has grown since the line before: 1 is proportional.
+            // The power of x with which y has grown since the previous line: 1 is proportional.
             let power = before.map(|(x0, y0)| (y / y0).ln() / (x / x0).ln());
             let power = power.map(|power| format!("{power:.2}")).unwrap_or_default();
             println!("| {x:.0} | {y:.1} | {:.4} | {power} |", y / x);

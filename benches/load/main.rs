@@ -39,7 +39,7 @@ use std::{
 
 use clap::{Parser, ValueEnum};
 
-/// The core for the server that is measured, and the one for the client that measures it.
+/// The core for the measured server, and the core for the client that measures it.
 const SERVER_CORE: &str = "0";
 const CLIENT_CORE: &str = "1";
 const PINNED: &str = "SETGUARD_LOAD_PINNED";

@@ -59,7 +59,7 @@ pub(crate) fn certificate(folder: &Path) -> [PathBuf; 2] {
     paths
 }
 
-/// What a server did, as medians of the rounds.
+/// The medians of a server's rounds.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Figures {
     pub(crate) name: String,
@@ -67,11 +67,12 @@ pub(crate) struct Figures {
     pub(crate) per_second: f64,
     /// Processor time a request, in microseconds.
     pub(crate) processor: f64,
-    /// After its requests, in MiB; of setguard after [`MANY`].
+    /// The memory after its requests, in MiB; for setguard after [`MANY`].
     pub(crate) memory: f64,
 }
 
-/// Measures and prints the results: of setguard, the bare server and what else the environment names.
+/// Measures and prints the results of setguard, the bare server and the servers that the
+/// environment names.
 pub(crate) fn measure(arguments: &Arguments) -> Vec<Figures> {
     let folder = tempfile::tempdir().expect("a folder");
     let [certificate, key] = certificate(folder.path());
@@ -153,7 +154,7 @@ pub(crate) fn setguard_args(port: u16, certificate: &Path, key: &Path) -> (PathB
     (setguard(), args)
 }
 
-/// The program that is measured: that of this build, or another one that `SETGUARD` names.
+/// Returns the program to measure: the binary of this build, or the one that `SETGUARD` selects.
 pub(crate) fn setguard() -> PathBuf {
     env::var_os("SETGUARD").map_or_else(|| env!("CARGO_BIN_EXE_setguard").into(), PathBuf::from)
 }

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_patch_is_no_patch() {
+    fn an_empty_patch_is_left_out() {
         let mut response = Response::allow("u");
         response.patch(&[]).unwrap();
         let text = String::from_utf8(response.to_bytes().unwrap()).unwrap();

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_review_is_not_shortened() {
+    fn other_json_is_not_shortened() {
         for text in ["", "{", "{}", "null", "[1]", r#"{"request":{"kind":"#, r#"{"request" :{}}"#] {
             assert!(Shortened::of(text).is_none(), "{text}");
         }

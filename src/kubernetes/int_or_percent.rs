@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentages_round_as_asked() {
+    fn percentages_round_in_the_given_direction() {
         let percent = |text: &str| IntOrString::String(text.to_owned());
         assert_eq!(scaled(&percent("30%"), 3, false), Some(0));
         assert_eq!(scaled(&percent("30%"), 3, true), Some(1));

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_values_of_labels_are_told_apart() {
+    fn keys_and_values_of_labels_are_distinguished() {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
         labels(Some(&map("Example.com/a", "b c")), &Path::new("labels"), &mut found);
         let messages: Vec<_> = found.into_vec().into_iter().map(|f| f.message).collect();

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_with_dots_is_told_so() {
+    fn a_label_with_dots_gets_its_own_message() {
         assert_eq!(dns1123_label("a.b"), ["must not contain dots"]);
         assert_eq!(dns1123_label(&"a".repeat(64)), ["must be no more than 63 characters"]);
         let both = dns1123_label(&format!("{}.b", "a".repeat(63)));

@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_from_text() {
+    fn times_are_distinguished_from_text() {
         for right in ["2027-03-31T12:00:00Z", "2027-03-31T12:00:00.123456789+01:00"] {
             assert!(is_rfc3339(right), "{right}");
         }

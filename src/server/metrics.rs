@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn every_metric_of_an_answer_is_told() {
+    fn every_metric_of_an_answer_is_counted() {
         let metrics = Metrics::default();
         let in_flight = metrics.enter();
         metrics.answered(Endpoint::Mutate, &record(), Duration::from_millis(1));

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_system_that_hangs_is_told_and_does_not_block() {
+    fn a_file_system_that_hangs_is_reported_and_does_not_block() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("policy.yaml");
         std::fs::write(&file, "apiVersion: setguard.io/v1alpha1\nkind: Policy\n").unwrap();

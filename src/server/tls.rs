@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_said_with_its_name() {
+    fn a_fault_in_a_file_is_reported_with_its_name() {
         let metrics = Metrics::default();
         let dir = tempfile::tempdir().unwrap();
         let (one, other) = (made(), made());

@@ -49,7 +49,7 @@ pub(crate) struct Kubelet {
     folder: TempDir,
 }
 
-/// What the tests read from the kubelet.
+/// The data that the tests read from the kubelet.
 #[derive(Debug, Default)]
 struct Seen {
     ready: Vec<SocketAddr>,

@@ -1,4 +1,4 @@
-//! What all cases share: one control plane, and one `setguard serve` registered with it.
+//! The environment of all cases: one control plane, and one `setguard serve` registered with it.
 
 use std::{collections::BTreeSet, path::Path};
 

@@ -1,6 +1,6 @@
-//! A stand-in for the API server: lists in pages, streams lists, watches, and fails as it is told to.
+//! A stand-in for the API server: lists in pages, streams lists, watches, and fails on demand.
 //!
-//! It speaks plain HTTP/1.1, one request for each connection, each on a thread of its own.
+//! The server speaks plain HTTP/1.1, with one request for each connection, and a thread for each.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,7 +28,7 @@ const BUILT_IN: [&str; 6] = [
 /// Before the names of OpenKruise's resources, whose objects have their type in lists too.
 const KRUISE: &str = "kruise:";
 
-/// How the server treats a list that a watch is to begin with.
+/// The behavior for a list that a watch starts with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Streams {
     Complete,
@@ -44,17 +44,17 @@ pub enum Streams {
     Unreadable,
 }
 
-/// What the server has and does.
+/// The objects of the server, and its faults.
 #[derive(Debug)]
 pub struct World {
     /// By resource, namespace and name.
     objects: BTreeMap<(String, String, String), Value>,
-    /// What happened: at which version, to which resource, and the line of a watch.
+    /// The events: the version, the resource, and the line of a watch.
     events: Vec<(u64, String, Value)>,
     version: u64,
     pub streams: Streams,
     pub minor: &'static str,
-    /// Resources that nobody may read.
+    /// Resources that no client may read.
     pub forbidden: BTreeSet<&'static str>,
     /// Watches from before this version fail, because it is gone.
     pub compacted: u64,
@@ -70,19 +70,20 @@ pub struct World {
     pub without_bookmarks: bool,
     /// Connections break, and are not answered.
     pub cut: bool,
-    /// The list of this resource always has another page, with the same token if so told.
+    /// The list of this resource never ends; with the same token each time if the flag is set.
     pub endless: Option<(&'static str, bool)>,
     /// No list is answered as long as this is set.
     pub hold_lists: bool,
-    /// What is sent instead of any list or watch.
+    /// The text that is sent instead of any list or watch.
     pub garbage: Option<String>,
     /// The content of `/metrics`, which is forbidden without.
     pub metrics: Option<String>,
     /// Groups, with their versions and resources, of which there may be objects.
     pub custom: BTreeMap<&'static str, &'static str>,
-    /// How many requests are answered with 429 before any other.
+    /// The number of requests that are answered with 429 before any other.
     pub busy: usize,
-    /// How many pages after the first are answered with 410, and whether a token comes with it.
+    /// The number of pages after the first that are answered with 410, and whether a token comes
+    /// with it.
     pub gone: (usize, bool),
     /// All requests, with their queries.
     pub requests: Vec<String>,
@@ -164,7 +165,7 @@ impl ApiServer {
         self.shared.0.lock().unwrap()
     }
 
-    /// Changes the world, and wakes whoever waits for that.
+    /// Changes the world, and wakes the threads that wait for that.
     pub fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
         let changed = change(&mut self.world());
         self.shared.1.notify_all();
@@ -186,7 +187,7 @@ impl ApiServer {
         self.change(|world| world.delete(resource, namespace, name));
     }
 
-    /// How many requests contained this text.
+    /// Returns the number of requests that contained this text.
     pub fn asked(&self, part: &str) -> usize {
         self.world().requests.iter().filter(|request| request.contains(part)).count()
     }
@@ -227,7 +228,7 @@ impl World {
         all.map(|(_, object)| object).collect()
     }
 
-    /// As after a restore from a backup: the versions that clients know are in the future.
+    /// Simulates a restore from a backup: the versions that clients know are in the future.
     pub fn go_back(&mut self) {
         self.version = 1;
         self.events.clear();
@@ -242,7 +243,7 @@ struct Connection {
     shared: Arc<(Mutex<World>, Condvar)>,
 }
 
-/// What was asked for.
+/// A parsed request.
 struct Question {
     resource: String,
     namespace: Option<String>,
@@ -295,7 +296,7 @@ impl Connection {
             return;
         }
         if self.world().silent {
-            // The client is left alone with an open connection.
+            // The client waits on an open connection.
             drop(self.wait_while(|_| true));
             return;
         }

@@ -1,5 +1,5 @@
-//! DaemonSets with the control-plane label, their own or their Namespace's: `check` judges them as
-//! they are after injection, and `inject` prints the result.
+//! DaemonSets with the control-plane label, their own or their Namespace's: `check` evaluates them
+//! as they are after injection, and `inject` prints the result.
 
 use std::{
     fs,
@@ -56,7 +56,7 @@ fn note(rule: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn check_judges_a_labelled_daemon_set_as_it_is_after_injection() {
+fn check_evaluates_a_labelled_daemon_set_as_it_is_after_injection() {
     let folder = tempfile::tempdir().unwrap();
     let found = |text: &str| found(folder.path(), &["-"], text);
     assert_eq!(found(&daemon_set("")), note("control-plane-not-tolerated"));

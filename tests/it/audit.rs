@@ -150,7 +150,7 @@ fn unhealthy(namespace: &str, name: &str) -> Value {
 const COVERED: &[(&str, &str)] =
     &[("partition-covers-all", "deny"), ("history-limit-zero", "warn")];
 
-/// A cluster with something of everything.
+/// A cluster with objects of every kind.
 fn mixed() -> Cluster {
     let cluster = Cluster::new().rules(COVERED, "");
     let mut careless = stored("DaemonSet", "shop", "agent");
@@ -175,7 +175,7 @@ fn the_worst_comes_first_and_what_is_healthy_is_one_line() {
 #[test]
 fn a_cluster_without_faults_is_exit_code_0() {
     let cluster = Cluster::new();
-    // Every rule, as it is by default.
+    // The policy leaves every rule at its default.
     cluster.folder.write(".quiet.yaml", b"apiVersion: setguard.io/v1alpha1\nkind: Policy\n");
     cluster
         .has("daemonsets", &stored("DaemonSet", "shop", "agent"))
@@ -222,7 +222,7 @@ fn every_format_has_a_place_for_an_object() {
 }
 
 #[test]
-fn objects_are_judged_together() {
+fn objects_are_evaluated_together() {
     let cluster = Cluster::new();
     let mut other = stored("DaemonSet", "shop", "other");
     other["spec"]["selector"] = json!({"matchLabels": {"app": "agent"}});
@@ -292,7 +292,7 @@ fn exceptions_and_annotations_count_as_in_check() {
 }
 
 #[test]
-fn it_judges_by_the_release_and_the_feature_gates_of_the_cluster() {
+fn the_release_and_the_feature_gates_of_the_cluster_apply() {
     let ignored = [("max-unavailable-ignored", "warn")];
     let cluster = Cluster::new().rules(&ignored, "");
     let mut set = stored("StatefulSet", "shop", "db");
@@ -304,7 +304,7 @@ fn it_judges_by_the_release_and_the_feature_gates_of_the_cluster() {
         process_cpu_seconds_total 1\n";
     cluster.api_server.change(|world| world.metrics = Some(gate.to_owned()));
     assert_eq!(cluster.findings(0, &[]), [""; 0]);
-    // Who names the release knows better.
+    // A release that the user names takes precedence.
     assert_eq!(cluster.findings(0, &["--kube-version", "1.36"]).len(), 1);
 }
 
@@ -406,7 +406,7 @@ fn a_list_goes_on_when_its_version_is_gone() {
         }
         cluster.api_server.change(|world| world.gone = (1, with_token));
         assert_eq!(cluster.findings(1, &[]).len(), 600);
-        // From where it was, or from the beginning.
+        // The watch starts from the previous version, or from the beginning.
         assert_eq!(
             cluster.api_server.asked("/apps/v1/statefulsets?"),
             if with_token { 3 } else { 4 }
@@ -469,7 +469,7 @@ fn claims_are_read_only_where_they_decide() {
 }
 
 #[test]
-fn sets_of_openkruise_are_judged_where_there_are_any() {
+fn sets_of_openkruise_are_evaluated_where_there_are_any() {
     let cluster = Cluster::new().rules(COVERED, "");
     let mut set = covered("shop", "cache");
     set["apiVersion"] = json!("apps.kruise.io/v1beta1");

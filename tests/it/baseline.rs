@@ -167,7 +167,7 @@ fn old_files_come_from_git() {
     assert!(rules(&report).contains(&"immutable-field"), "{report}");
     assert!(!rules(&report).contains(&"on-delete-ignores-rolling-update"), "{report}");
     assert_eq!(report["summary"]["notNew"], 2, "{report}");
-    // The same in a folder below, as hooks run it, and at the top.
+    // The hook runs in a folder below, and at the top.
     let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
     let args = ["check", ".", "--against-ref", "HEAD", "--new-only"];
     let ran = command

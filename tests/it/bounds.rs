@@ -1,5 +1,5 @@
-//! Objects that are too large to judge: they are not read, and nobody who enforces the rule is
-//! evaded by size.
+//! Objects that are too large to evaluate: they are not read, and size is no way around a rule that
+//! is enforced.
 
 use std::{
     cell::Cell,
@@ -81,7 +81,7 @@ fn warnings(response: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_too_large_is_allowed_with_a_warning_and_not_judged() {
+fn an_object_that_is_too_large_is_allowed_with_a_warning() {
     let policy = Policy::default();
     let judged = response(Endpoint::Validate, &daemon_set(1_000), None, &policy);
     assert_eq!(judged["allowed"], false, "1,000 volumes are judged");
@@ -111,7 +111,7 @@ fn a_policy_can_deny_what_is_too_large() {
     let ratcheted = validate(Some(&large));
     assert_eq!(ratcheted["allowed"], true);
     assert_eq!(warnings(&ratcheted).len(), 1);
-    // What becomes smaller is judged, although the old object is not read.
+    // An object that becomes smaller is evaluated, although the old object is not read.
     let smaller = response(Endpoint::Validate, &small, Some(&large), &policy);
     assert_eq!(smaller["auditAnnotations"]["denied"], "api-validation");
 }
@@ -128,7 +128,7 @@ fn nothing_is_injected_into_what_is_too_large() {
     assert!(warnings(&warned)[0].starts_with("too-large-to-judge: spec.tolerations: "));
     let why = "the object is too large to evaluate";
     assert_eq!(warned["auditAnnotations"]["not-injected"], why);
-    // Pods have no validating webhook; sets do, and that one denies them.
+    // Pods have no validating webhook; sets do, and it denies them.
     assert_eq!(response(Endpoint::Mutate, &large, None, &enforcing())["allowed"], false);
     for endpoint in [Endpoint::Mutate, Endpoint::MutateControlPlane] {
         let set = response(endpoint, &daemon_set(2_000), None, &enforcing());
@@ -138,7 +138,7 @@ fn nothing_is_injected_into_what_is_too_large() {
 }
 
 #[test]
-fn judging_ends_in_time_with_what_was_found_so_far() {
+fn evaluation_ends_in_time_with_what_was_found_so_far() {
     let set = daemon_set(1);
     let validate = |looks: usize, policy: &Policy| {
         let looked = Cell::new(0);

@@ -1,7 +1,7 @@
-//! What changes an object: compared with a real kube-apiserver and a real kubectl.
+//! Changes of an object, compared with a real kube-apiserver and a real kubectl.
 //!
-//! The pairs of `tests/conformance/generation` and the cases of `tests/conformance/apply.jsonl` were
-//! recorded with both in release 1.36.2; see `tests/conformance/README.md`.
+//! The pairs of `tests/conformance/generation` and the cases of `tests/conformance/apply.jsonl`
+//! were recorded with both in release 1.36.2; see `tests/conformance/README.md`.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -40,7 +40,7 @@ fn agree(mismatches: &[String], cases: usize) {
     assert!(mismatches.is_empty(), "{agreed} of {cases} agree\n{}", shown.join("\n"));
 }
 
-/// Whether the specs without their templates mean the same.
+/// Returns whether the specs without their templates are equal to the API server.
 fn same_spec(one: &Object<'_>, other: &Object<'_>) -> bool {
     match (&one.workload, &other.workload) {
         (Workload::DaemonSet(one), Workload::DaemonSet(other)) => {
@@ -61,7 +61,7 @@ fn cluster() -> Cluster {
     Cluster::new("1.36".parse().unwrap(), BTreeMap::new())
 }
 
-/// What the API server refuses in an update.
+/// Returns the errors of the API server for an update.
 fn refusals(subject: &Subject<'_>) -> Vec<String> {
     let mut found = Findings::of(&API_VALIDATION);
     api_validation::validate(subject, &cluster(), &mut found);
@@ -78,11 +78,11 @@ struct Pair {
     old: Option<Value>,
     #[serde(default, deserialize_with = "present")]
     new: Option<Value>,
-    /// What the server did: `refused`, or what it found changed, if anything.
+    /// The result of the server: `refused`, or the change that it found, if any.
     verdict: String,
 }
 
-/// Null is a value; only an absent field is none.
+/// Deserializes a value that may be null: only an absent field has no value.
 fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
 }
@@ -181,7 +181,7 @@ struct Applied {
 }
 
 impl Applied {
-    /// What setguard makes of the case: a mismatch, if it differs from what the server made.
+    /// Compares setguard's result with the server's. Returns a mismatch, if there is one.
     fn compare(&self, old: &Value) -> Option<String> {
         let resource = resource(old);
         let verb = match self.verb.as_str() {

@@ -194,7 +194,7 @@ fn each_registration_in_the_code_is_in_the_webhook_configurations() {
     assert_eq!(system["rules"], json!([rules(updates), rules(creations)].concat()));
     assert_eq!(webhooks.len(), registrations().len() + 1);
 
-    // Which webhooks are called in which namespace.
+    // The webhooks that are called in a namespace.
     let asked = |namespace: &str| -> Vec<&str> {
         let labels = json!({"kubernetes.io/metadata.name": namespace});
         let asked = webhooks.iter().filter(|w| selects(&w["namespaceSelector"], &labels));
@@ -330,7 +330,8 @@ fn roles_name_their_objects_and_have_no_wildcards() {
     });
 }
 
-/// Helm deletes the Secret of managed certificates when the mode changes; nobody else may own it.
+/// Helm deletes the Secret of managed certificates when the mode changes; no other object may own
+/// it.
 #[test]
 fn each_mode_has_a_secret_of_its_own() {
     let Some(helm) = helm::find() else { return };

@@ -134,7 +134,7 @@ fn check(text: &str) -> Ran {
     Folder::new([]).feed(&["check", "-"], text.as_bytes())
 }
 
-/// The same for a text without a DaemonSet or StatefulSet.
+/// Feeds `check -` one text without a DaemonSet or StatefulSet.
 fn check_others(text: &str) -> Ran {
     Folder::new([]).feed(&["check", "-", "--allow-empty"], text.as_bytes())
 }
@@ -190,7 +190,7 @@ fn wrong_usage_is_exit_code_2() {
 }
 
 #[test]
-fn unreadable_input_is_exit_code_2_and_the_rest_is_judged() {
+fn unreadable_input_is_exit_code_2_and_the_rest_is_checked() {
     let folder = Folder::new([("a.yaml", MISSPELT), ("c.yaml", "a: [\n---\nb: {{ .Values.b }}\n")]);
     folder.write("b.yaml", b"ok: 1\ntext: \xff\xfe\n");
     let ran = folder.run(&["check", "."]);
@@ -426,7 +426,7 @@ fn a_near_miss_is_an_error_with_a_suggestion() {
 }
 
 #[test]
-fn what_is_no_object_is_not_readable() {
+fn a_document_that_is_not_an_object_is_not_readable() {
     for (text, message) in [
         ("plain text\n", "this isn't a Kubernetes object but only text"),
         ("Error: chart not found\n", "this isn't a Kubernetes object: it has no kind"),
@@ -446,7 +446,7 @@ fn what_is_no_object_is_not_readable() {
 }
 
 #[test]
-fn a_folder_may_have_files_that_are_no_manifests() {
+fn a_folder_may_have_files_that_are_not_manifests() {
     let folder = Folder::new([
         ("tool.yaml", "apiVersion: v2\nname: agent\nversion: 1.0.0\n"),
         ("values.yaml", "kind: DaemonSet\nimage: {tag: 1}\n"),

@@ -1,4 +1,4 @@
-//! Compares setguard's verdicts with those of a real kube-apiserver (`tests/conformance`).
+//! Compares setguard's verdicts with the verdicts of a real kube-apiserver (`tests/conformance`).
 //!
 //! `schema.rs` compares the objects that the server could not decode.
 
@@ -21,7 +21,8 @@ use crate::corpus::{Bases, Case, Cause, bases, cases, cases_of};
 /// How many mismatches of each kind are shown.
 const SHOWN: usize = 12;
 
-/// Our cause with the same words, if there is one: 1.33 prints values in Go's syntax, some as addresses.
+/// Returns our cause with the same words, if there is one: 1.33 prints values in Go's syntax, some
+/// as addresses.
 fn in_same_words(theirs: &Cause, ours: &BTreeSet<Cause>) -> Option<Cause> {
     if ours.contains(theirs) {
         return None;
@@ -171,7 +172,7 @@ fn cluster() -> Cluster {
     Cluster::new("1.36".parse().unwrap(), BTreeMap::new())
 }
 
-/// What setguard finds in a case.
+/// Returns setguard's causes for a case.
 fn judge(bases: &Bases, case: &Case, cluster: &Cluster) -> BTreeSet<Cause> {
     let json = case.object(bases).unwrap().to_string();
     let object = Object::parse(resource(&bases[&case.base]), &json)

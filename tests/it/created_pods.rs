@@ -24,7 +24,7 @@ struct Case {
     id: String,
     base: String,
     patch: json_patch::Patch,
-    /// What the controller's event said. Without it, the pod was created.
+    /// The text of the controller's event. Without one, the pod was created.
     refused: Option<String>,
 }
 
@@ -35,7 +35,7 @@ fn cases() -> Vec<Case> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What the rules find in an object that an API server of this release accepted.
+/// Returns the findings in an object that an API server of this release accepted.
 fn judge(object: &Value, release: &str) -> Vec<Finding> {
     let of = |key: &str| object[key].as_str().unwrap();
     let resource = Resource::of(of("apiVersion"), of("kind")).unwrap();
@@ -51,9 +51,9 @@ fn judge(object: &Value, release: &str) -> Vec<Finding> {
     found.into_vec()
 }
 
-/// Whether the findings are those that the controller was told of: by the right rule, and each in
-/// words that the API server used. It names only the first refusal of an admission plugin, and an
-/// event ends after 1,024 characters.
+/// Returns whether the findings match the controller's event: by the right rule, and each in words
+/// that the API server used. The event has only the first refusal of an admission plugin, and ends
+/// after 1,024 characters.
 fn agree(refused: Option<&str>, found: &[Finding]) -> bool {
     let Some(said) = refused else { return found.is_empty() };
     let of_claim = said.starts_with("Create Claim");

@@ -1,4 +1,4 @@
-//! What `check` finds only by comparing the objects of its input.
+//! The findings of `check` that need several objects of its input.
 
 use std::{fs, process::Command};
 
@@ -64,7 +64,7 @@ impl Folder {
 }
 
 #[test]
-fn it_is_told_after_the_last_document_with_its_place() {
+fn a_finding_comes_after_the_last_document_with_its_place() {
     let folder = Folder::new([
         ("deploy/a.yaml", format!("{}---\n{}", agent("one", ""), agent("two", ""))),
         ("deploy/b.yaml", format!("# the third\n{}", agent("three", "  x: 1\n"))),
@@ -178,7 +178,7 @@ fn policy_annotation_and_flags_apply() {
     assert_eq!(severities(&["a.yaml", "--policy", "expired.yml"]), is(0, "warning"));
     assert_eq!(severities(&["let-off.yaml"]), is(0, "note"));
     assert_eq!(severities(&["let-off.yaml", "--policy", "deny.yml"]), is(1, "error"));
-    // A finding that the old objects had too stays a warning.
+    // A finding in the old objects too stays a warning.
     let before = ["a.yaml", "--policy", "deny.yml", "--against", "a.yaml"];
     assert_eq!(severities(&before), is(0, "warning"));
     let (_, report) = folder.json(&["a.yaml", "--policy", "expired.yml"]);

@@ -1,4 +1,4 @@
-//! Clients that hold connections keep nobody else out.
+//! Clients that hold connections do not keep other clients out.
 
 use std::{
     io::{Read as _, Write as _},
@@ -38,7 +38,7 @@ fn idle_connections_give_way_to_new_ones_and_busy_ones_do_not() {
     let last = crowd.last_mut().unwrap();
     assert_eq!(post(last, "/validate", &review).status, 200);
 
-    // Whoever waited longest without a request is gone.
+    // The connection that waited longest without a request is closed.
     let mut rest = Vec::new();
     assert!(idle.read_to_end(&mut rest).is_err() && rest.is_empty());
     let _ = silent.read_to_end(&mut rest);
@@ -49,7 +49,7 @@ fn idle_connections_give_way_to_new_ones_and_busy_ones_do_not() {
 }
 
 #[test]
-fn probes_are_answered_while_somebody_holds_connections_to_the_admin_port() {
+fn probes_are_answered_while_a_client_holds_connections_to_the_admin_port() {
     let dir = tempfile::tempdir().unwrap();
     let (daemon, _) = daemon(dir.path(), &[]);
     let crowd: Vec<_> = (0..CROWD).map(|_| TcpStream::connect(daemon.admin).unwrap()).collect();

@@ -1,11 +1,10 @@
-//! What `check` finds without being told: the policy of a repository, and whether there is anything
-//! to check.
+//! The defaults of `check`: the policy of a repository, and whether there is anything to check.
 
 use std::{fs, path::Path};
 
 use crate::cli::{Folder, GOOD, Ran, policy, setguard};
 
-/// Denied by a policy that denies it, and warned about by the default policy.
+/// A manifest that this policy denies, and that the default policy warns about.
 const COVERED: &str = "\
 apiVersion: apps/v1
 kind: StatefulSet
@@ -46,7 +45,7 @@ fn the_policy_of_the_repository_counts() {
         assert_eq!(ran.code, 1, "{}", ran.stderr);
         let whole = fs::canonicalize(root).unwrap().join(name);
         assert_eq!(ran.stderr, format!("policy: {}\n", whole.display()));
-        // What the user says counts more.
+        // The user's flag takes precedence.
         let ran = check_in(root, &["a.yaml", "--no-config"]);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
         let ran = check_in(root, &["a.yaml", "--policy", ".quiet.yaml"]);
@@ -81,7 +80,7 @@ fn no_policy_is_taken_from_outside_the_repository() {
 
 #[cfg(unix)]
 #[test]
-fn no_policy_is_taken_from_a_folder_that_everybody_shares() {
+fn no_policy_is_taken_from_a_shared_folder() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new([("a.yaml", COVERED)]);
     folder.write("setguard.yaml", denying().as_bytes());
@@ -103,7 +102,7 @@ fn a_policy_that_is_found_must_be_valid() {
 }
 
 #[test]
-fn a_policy_among_the_manifests_is_no_manifest() {
+fn a_policy_among_the_manifests_is_not_a_manifest() {
     let folder = Folder::new([("a.yaml", GOOD)]);
     folder.write("setguard.yaml", quiet().as_bytes());
     let ran = check_in(folder.0.path(), &["."]);
@@ -128,7 +127,7 @@ fn nothing_to_check_is_a_failure() {
         let ran = folder.run(&["check", path, "--allow-empty"]);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{path}");
     }
-    // What cannot be read might have been a set, and is an error of its own.
+    // A document that cannot be read might have been a set, and is a separate error.
     folder.write("c.yaml", b"a: [\n");
     for args in [&["check", "c.yaml"][..], &["check", "nowhere.yaml"]] {
         let ran = folder.run(args);

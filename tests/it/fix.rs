@@ -6,7 +6,7 @@ use proptest::{prelude::*, test_runner::Config};
 
 use crate::folder::{Folder, on_delete, rules};
 
-/// What becomes of a line.
+/// The fate of a line.
 #[derive(Clone, Debug, PartialEq)]
 enum Fate {
     Stays,
@@ -369,7 +369,7 @@ fn a_change_that_is_not_safe_is_only_shown() {
 }
 
 #[test]
-fn json_is_mended_as_text() {
+fn json_is_fixed_as_text() {
     let text = r#"{
   "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a", "namespace": "ops"},
   "spec": {
@@ -401,7 +401,7 @@ fn json_is_mended_as_text() {
 }
 
 #[test]
-fn what_is_shared_or_beside_something_else_is_left() {
+fn values_that_are_shared_or_on_one_line_are_left() {
     let spec = on_delete("agent", "").split_once("spec:\n").unwrap().1.replace('\n', "\n  ");
     let list = format!(
         "apiVersion: v1\nkind: List\nitems:\n- apiVersion: apps/v1\n  kind: DaemonSet\n  metadata: {{name: a, namespace: ops}}\n  \
@@ -485,7 +485,7 @@ fn all_files_are_fixed_or_none() {
     assert_eq!(outside.read("b.yaml"), faulty);
     let mode = fs::metadata(folder.path("a.yaml")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    // Whoever names a link means the file.
+    // A link that the user names stands for its file.
     let ran = folder.check("b.yaml b.yaml --fix");
     assert_eq!(ran.stderr.matches("fixed:").count(), 1, "{ran:?}");
     assert!(!outside.read("b.yaml").contains("rollingUpdate"));

@@ -1,11 +1,11 @@
-//! `--against-ref` in repositories that a pull request, or somebody before it, prepared. git must run
-//! no program that one of their files names.
+//! `--against-ref` in repositories that the author of a pull request prepared. git must not run any
+//! program that one of their files names.
 
 use std::fs;
 
 use crate::folder::{Folder, Ran, on_delete};
 
-/// A repository whose work tree is what a pull request contains.
+/// A repository whose work tree has the content of a pull request.
 fn repository() -> Folder {
     let folder = Folder::new([("deploy/a.yaml", on_delete("agent", "").as_str())]);
     folder.commit();
@@ -22,8 +22,8 @@ fn against(folder: &Folder, at: &str, reference: &str) -> Ran {
 /// A commit that no repository has.
 const MISSING: &str = "1234567812345678123456781234567812345678";
 
-/// A configuration in which everything that names a program names one that leaves a file `ran`. Commits
-/// that are missing are promised by a remote at this address.
+/// A configuration in which every setting that names a program names one that leaves a file `ran`.
+/// A remote at this address promises the missing commits.
 fn hostile(folder: &Folder, url: &str) -> String {
     let touch = format!("touch {}", folder.path("ran").display());
     format!(
@@ -52,7 +52,7 @@ fn urls(folder: &Folder) -> [String; 4] {
     ]
 }
 
-/// Writes what a bare repository consists of.
+/// Writes the parts of a bare repository.
 fn plant(folder: &Folder, at: &str, config: &str) {
     folder.write(&format!("{at}/HEAD"), "ref: refs/heads/main\n");
     folder.write(&format!("{at}/config"), config);
@@ -64,13 +64,13 @@ fn plant(folder: &Folder, at: &str, config: &str) {
 }
 
 #[test]
-fn a_folder_that_looks_like_a_bare_repository_is_no_repository() {
+fn a_folder_that_looks_like_a_bare_repository_is_not_one() {
     for bare in ["bare = true", "bare = false\n\tworktree = ."] {
         let folder = repository();
         for url in urls(&folder) {
             let config = hostile(&folder, &url).replace("[core]", &format!("[core]\n\t{bare}"));
             plant(&folder, "deploy", &config);
-            // `main` is a commit of the real repository, and the other one is nobody's.
+            // `main` is a commit of the real repository, and the other commit exists nowhere.
             for (reference, code) in [("main", 0), (MISSING, 2)] {
                 let ran = against(&folder, "deploy", reference);
                 assert!(!folder.path("ran").exists(), "{url}: {ran:?}");

@@ -1,9 +1,9 @@
-//! How the cost of each rule grows with its input: no rule may be slower than n log n.
+//! The growth of each rule's cost with its input: no rule may be slower than n log n.
 //!
 //! Every list and every map of an object that has one of each is made eight times as long, alone
 //! and all of them together. Between the two lengths, n log n grows tenfold and n² sixty-four
-//! times, so the bound in the middle leaves a wide margin on both sides. What is compared is the
-//! processor time of this thread, and what seems slow is measured again.
+//! times, so the bound in the middle leaves a wide margin on both sides. The tests compare the
+//! processor time of this thread, and measure parts that seem slow again.
 
 use std::{fs, path::Path};
 
@@ -39,16 +39,16 @@ const CONFIRMATIONS: usize = 4;
 /// A rule that takes less than this for the long input is not slow, whatever the short one takes.
 const NEGLIGIBLE_NS: u64 = 1_000_000;
 
-/// How the elements of a long list differ.
+/// The differences between the elements of a long list.
 #[derive(Clone, Copy, Debug)]
 pub enum Elements {
-    /// Not at all, and they are as short as JSON can be.
+    /// No differences, and the elements are as short as JSON can be.
     Empty,
-    /// Not at all.
+    /// No differences.
     Same,
     /// Every text and number in one is different from that in the others.
     Distinct,
-    /// That too, and operators and effects take turns.
+    /// The differences of `Distinct`, and operators and effects take turns.
     Mixed,
 }
 
@@ -128,7 +128,7 @@ fn changed(value: &Value, i: usize, elements: Elements) -> Value {
                 let item = match (elements, key.as_str()) {
                     (Elements::Mixed, "operator") => pick(&["In", "NotIn", "Exists", "Equal", ""]),
                     (Elements::Mixed, "effect") => pick(&["NoExecute", "NoSchedule", ""]),
-                    // One key for all: what is asked of it adds up.
+                    // One key for all of them, so that the requirements on it add up.
                     (Elements::Mixed, "key" | "topologyKey") => item.clone(),
                     _ => changed(item, i, elements),
                 };
@@ -140,7 +140,7 @@ fn changed(value: &Value, i: usize, elements: Elements) -> Value {
     }
 }
 
-/// The processor time that something takes.
+/// Returns the processor time of `work`.
 fn nanoseconds(work: &dyn Fn()) -> u64 {
     let now = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);
@@ -151,7 +151,7 @@ fn nanoseconds(work: &dyn Fn()) -> u64 {
     now() - start
 }
 
-/// The processor time that something takes, at the best of a few times.
+/// Returns the minimum processor time of `work` in a few attempts.
 fn at_best(work: &dyn Fn()) -> u64 {
     let first = nanoseconds(work);
     // What is very slow once is slow.
@@ -161,7 +161,7 @@ fn at_best(work: &dyn Fn()) -> u64 {
     first.min(nanoseconds(work)).min(nanoseconds(work))
 }
 
-/// An object, read and ready to be judged.
+/// An object, read and ready to be evaluated.
 struct Review<'a> {
     create: Subject<'a>,
     update: Subject<'a>,
@@ -172,7 +172,7 @@ struct Review<'a> {
     view: View,
 }
 
-/// A part of what is done with an object, by its name.
+/// A part of the work for an object, with its name.
 type Part = (String, Box<dyn Fn(&Review<'_>)>);
 
 fn parts() -> Vec<Part> {
@@ -249,8 +249,8 @@ fn parts() -> Vec<Part> {
     parts
 }
 
-/// An object as JSON, and what goes with it. They are made of one text, since writing and reading
-/// them takes most of the time of these tests.
+/// An object as JSON, and the texts that belong to it. They are made of one text, since writing and
+/// reading them takes most of the time of these tests.
 struct Texts {
     resource: &'static Resource,
     object: String,
@@ -385,7 +385,7 @@ fn slow_cases(object: &Value) -> Vec<String> {
                 }
                 Texts::of(object)
             };
-            // Both are shorter if the object would be too large to judge.
+            // Both are shorter if the object would be too large to evaluate.
             let judged = |shorter: usize| {
                 let long = with(LONG / shorter);
                 let is_judged = weight::too_heavy(&long.object).unwrap().is_none();

@@ -1,12 +1,12 @@
 //! Names and values that try to act: on a terminal, on the log of a pipeline, or as Markdown. One
-//! generator, thrown at every format.
+//! generator tests every format.
 
 use proptest::{prelude::*, test_runner::Config};
 use serde_json::{Value, json};
 
 use crate::folder::{Folder, Ran};
 
-/// Pieces that mean something to somebody who reads a name.
+/// Pieces that have a meaning for a reader of the output.
 const PIECES: &[&str] = &[
     "\n",
     "\r\n",

@@ -1,6 +1,7 @@
-//! The rooms of the source, which are its top-level modules: which may import which.
+//! The rooms of the source, which are its top-level modules, and the imports between them.
 //!
-//! The map in `src/lib.rs` lists the rooms from top to bottom. These tests compare it with the code.
+//! The map in `src/lib.rs` lists the rooms from top to bottom. These tests compare it with the
+//! code.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

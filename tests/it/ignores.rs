@@ -141,7 +141,7 @@ fn what_is_wrong_with_a_comment_is_said() {
             "{remarks:?}"
         );
     }
-    // In a document that is not judged, nobody is asked to remove anything.
+    // In a document that is not evaluated, there is no remark that asks to remove the comment.
     let folder =
         Folder::new([("a.yaml", "# setguard: ignore[x]\napiVersion: v1\nkind: ConfigMap\n")]);
     assert_eq!(folder.check("a.yaml").stdout.matches("note").count(), 0);

@@ -1,4 +1,5 @@
-//! What injection must never do: let a pod run on more nodes than before, or patch it twice.
+//! The limits of injection: it must never let a pod run on more nodes than before, or patch it
+//! twice.
 
 use crate::support;
 use json_patch::Patch;
@@ -183,8 +184,8 @@ fn toleration() -> impl Strategy<Value = Value> {
     )
 }
 
-/// How long a pod may stay on a node with a taint: `None` is not at all, `Some(None)` is forever.
-/// The first toleration that matches the taint decides.
+/// Returns the time that a pod may stay on a node with a taint: `None` is not at all, `Some(None)`
+/// is forever. The first toleration that matches the taint decides.
 fn stays(pod: &Value, key: &str, effect: &str) -> Option<Option<i64>> {
     let list = pod["spec"]["tolerations"].as_array()?;
     let tolerates = |t: &&Value| {

@@ -1,5 +1,5 @@
-//! OpenKruise's sets: fields that the built-in sets have too are judged alike, and fields that only
-//! OpenKruise has are left to it.
+//! OpenKruise's sets: fields that the built-in sets have too are evaluated alike, and fields that
+//! only OpenKruise has are left to it.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ fn pairs() -> impl Iterator<Item = (&'static Resource, &'static Resource)> {
 }
 
 #[test]
-fn shared_fields_are_judged_alike() {
+fn shared_fields_are_evaluated_alike() {
     let mut seen = 0;
     for (built_in, own) in pairs() {
         assert_eq!(found(&good(own), None), [], "{own:?}");

@@ -1,4 +1,4 @@
-//! What `kubectl diff` calls.
+//! `setguard diff`, as `kubectl diff` calls it.
 
 use std::fs;
 

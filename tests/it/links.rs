@@ -62,7 +62,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     anchors
 }
 
-/// What stands in the round brackets of links and pictures.
+/// Returns the targets of links and pictures, between the round brackets.
 fn links(prose: &str) -> impl Iterator<Item = &str> {
     prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link)
 }
@@ -111,7 +111,7 @@ fn links_lead_to_files_and_headings_that_exist() {
     assert!(count > 100, "{count}");
 }
 
-/// Nobody finds a page that is missing there.
+/// A reader would not find a page that is missing there.
 #[test]
 fn the_summary_of_the_site_has_every_page() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");

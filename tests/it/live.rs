@@ -1,7 +1,8 @@
-//! `serve --inventory`: what is asked of the API server, what is known when it fails, and for how long.
+//! `serve --inventory`: the requests to the API server, and the state of the view when it fails,
+//! over time.
 //!
-//! All times of the view are divided by 60: a watch lasts a second, and what was not confirmed for a
-//! second and a half is stale.
+//! All times of the view are divided by 60: a watch lasts a second, and a kind that was not
+//! confirmed for a second and a half is stale.
 
 mod faults;
 
@@ -250,7 +251,7 @@ fn a_dead_connection_is_noticed_and_the_view_grows_old() {
     viewer.answers();
     let (before, warning) = viewer.daemon.logs_until("cannot follow the API server; trying again");
     assert_eq!(warning["level"], "WARN", "{before:?}");
-    // What is too old counts for nothing.
+    // Objects that are too old count for nothing.
     viewer.daemon.measured("setguard_inventory_synced{kind=\"DaemonSet\"} 0");
     assert!(viewer.metric("stale_seconds", "DaemonSet").is_some_and(|seconds| seconds >= 10));
     viewer.answers();
@@ -260,7 +261,7 @@ fn a_dead_connection_is_noticed_and_the_view_grows_old() {
 }
 
 #[test]
-fn a_forbidden_kind_is_said_once_and_read_when_it_may_be() {
+fn a_forbidden_kind_is_reported_once_and_read_when_allowed() {
     let api_server = ApiServer::start("36");
     daemon_sets(&api_server, 2);
     api_server.change(|world| world.forbidden.insert("services"));
@@ -334,7 +335,7 @@ fn release(version: &str, source: &str) -> String {
 }
 
 #[test]
-fn objects_are_judged_by_the_release_of_the_cluster_unless_the_policy_names_one() {
+fn objects_are_checked_against_the_release_of_the_cluster_unless_the_policy_names_one() {
     let api_server = ApiServer::start("34+");
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("policy.yaml");
@@ -391,7 +392,8 @@ fn feature_gates_are_read_where_they_may_be() {
     eventually("the gate to be off", || ignored(&viewer).then_some(()));
 }
 
-/// Whether a review says that another DaemonSet has the same selector, and since when it is not sure.
+/// Returns whether a review reports that another DaemonSet has the same selector, and whether it is
+/// sure.
 fn overlap(viewer: &Viewer, namespace: &str) -> Option<bool> {
     let mut twin = daemon_set(namespace, "twin");
     twin["spec"]["selector"]["matchLabels"] = json!({"app": "agent"});
@@ -402,7 +404,7 @@ fn overlap(viewer: &Viewer, namespace: &str) -> Option<bool> {
 }
 
 #[test]
-fn a_review_is_judged_by_what_is_known_and_by_how_old_that_is() {
+fn a_review_depends_on_what_is_known_and_on_how_old_that_is() {
     let api_server = ApiServer::start("36");
     for namespace in ["shop", "db"] {
         api_server.apply("daemonsets", &daemon_set(namespace, "agent"));

@@ -19,13 +19,13 @@ const MAX_KIB: u64 = 32 << 10;
 /// The longest body that the server accepts.
 const MAX_BODY: usize = 8 << 20;
 
-/// What the server may have in reserve from the review before.
+/// The memory that the server may hold in reserve after the previous review.
 const RESERVE_KIB: u64 = 2 << 10;
 
 struct Server {
     daemon: Daemon,
     stream: Tls,
-    /// What it has in memory after one small review, in KiB.
+    /// The memory of the server after one small review, in KiB.
     idle: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Objects with random changes: whatever can be decoded is judged without a panic.
+//! Objects with random changes: every object that can be decoded is evaluated without a panic.
 
 use std::{cell::Cell, collections::BTreeMap};
 

@@ -13,7 +13,8 @@ use setguard::{
 
 use crate::support::{self, Found};
 
-/// Whether both must report a finding: some rules apply to only one of them, or less strictly.
+/// Returns whether both `check` and the webhook must report a finding: some rules apply to only one
+/// of them, or less strictly.
 fn is_of_both_doors(found: &Found) -> bool {
     found.rule != "pod-template-validation" && !support::is_before_phase(&found.rule)
 }

@@ -1,4 +1,4 @@
-//! Pictures of a terminal, drawn from what the program really prints: `docs/pictures/`.
+//! Pictures of a terminal, drawn from the real output of the program: `docs/pictures/`.
 
 use std::{fmt::Write as _, path::Path, process::Command};
 
@@ -9,14 +9,14 @@ use crate::folder::Ran;
 #[cfg(feature = "server")]
 use crate::{api_server::ApiServer, support};
 
-/// Where a terminal breaks a line.
+/// The column at which a terminal breaks a line.
 const COLUMNS: usize = 100;
 /// The size of a character, in pixels.
 const WIDTH: f64 = 7.8;
 const HEIGHT: f64 = 18.0;
 const MARGIN: f64 = 16.0;
 
-/// What a terminal does with the text that follows.
+/// The style that a terminal gives to the following text.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Style {
     bold: bool,
@@ -122,7 +122,7 @@ fn svg(title: &str, rows: &[Row]) -> String {
     out + "</svg>\n"
 }
 
-/// Runs a command in a folder, as somebody at a terminal, and draws it.
+/// Runs a command in a folder, like a user at a terminal, and draws its output.
 fn picture(folder: &Path, command: &str, more: &[(&str, &Path)]) -> String {
     let mut words = command.split(' ');
     assert_eq!(words.next(), Some("setguard"));
@@ -136,7 +136,7 @@ fn picture(folder: &Path, command: &str, more: &[(&str, &Path)]) -> String {
     svg(command, &all)
 }
 
-/// The same in a folder of the examples.
+/// Runs a command in a folder of the examples, and draws its output.
 fn of_examples(folder: &str, command: &str) -> String {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     picture(&examples.join(folder), command, &[])

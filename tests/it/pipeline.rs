@@ -52,7 +52,7 @@ fn a_repository_goes_through_its_pipeline() {
         assert_eq!(report["findings"][0]["object"]["name"], "new");
     }
 
-    // It is mended, with all that was known; then the baseline is pruned.
+    // The finding is fixed, with all known ones; then the baseline is pruned.
     assert_eq!(folder.check(". --deny-warnings --fix").code, 0);
     assert_eq!(folder.check(". --baseline setguard-baseline").code, 1);
     assert_eq!(folder.check(". --baseline setguard-baseline --prune-baseline").code, 0);
@@ -68,7 +68,8 @@ fn the_versions_in_files_for_pipelines_are_this_one() {
     assert!(ours("examples/ci/pre-commit-config.yaml").contains(&format!("rev: v{version}\n")));
 }
 
-/// What the action runs, with a release that is a folder. The program in it runs the real one.
+/// The script that the action runs, with a folder as the release. The program in it runs the real
+/// one.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod action {
     use super::*;

@@ -1,4 +1,4 @@
-//! `setguard plan` as people see it. Whether plans are right is in tests/it/rollouts.rs.
+//! The output of `setguard plan` for people. tests/it/rollouts.rs checks whether plans are right.
 
 use std::path::Path;
 
@@ -170,7 +170,7 @@ fn colours_and_symbols_are_for_terminals() {
     }
 }
 
-/// What a manifest contains cannot steer the terminal.
+/// The content of a manifest cannot steer the terminal.
 #[test]
 fn an_escape_in_a_value_stays_visible() {
     let of = |image: &str| stateful_set("db", 1, image, "");

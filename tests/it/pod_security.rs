@@ -1,7 +1,8 @@
-//! Whether `pods-refused-by-pod-security` refuses what a real API server refuses.
+//! Checks that `pods-refused-by-pod-security` refuses the pods that a real API server refuses.
 //!
-//! `tests/conformance/pod-security.jsonl` has pod templates, and for some levels and versions what
-//! kube-apiserver 1.36.2 refused in the pod, when it was created in a namespace with these labels.
+//! `tests/conformance/pod-security.jsonl` has pod templates, and for some levels and versions the
+//! refusals of kube-apiserver 1.36.2 for the pod, when it was created in a namespace with these
+//! labels.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -15,7 +16,7 @@ use setguard::{
 
 use crate::{support, view::view};
 
-/// What a message says is refused, without the names of containers and volumes.
+/// Returns the refusals in a message, without the names of containers and volumes.
 fn refused(message: Option<&str>) -> Vec<String> {
     let list = message.and_then(|text| text.split_once("which refuses all pods: "));
     let Some((_, list)) = list else { return Vec::new() };

@@ -30,7 +30,7 @@ fn files(path: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The number of words to avoid, wherever they are: prose, comments, strings and names.
+/// The number of words to avoid in prose, comments, strings and names.
 fn count(text: &str) -> usize {
     let text = text.to_lowercase().replace(KEPT, "");
     let words: Vec<&str> =

@@ -6,17 +6,17 @@ use setguard::yaml;
 /// How many mismatches are shown.
 const SHOWN: usize = 12;
 
-/// A text, and what kubectl reads.
+/// A text, and kubectl's reading of it.
 #[derive(serde::Deserialize)]
 struct Case {
     text: String,
     /// The documents up to the first that kubectl refuses.
     read: Vec<Value>,
-    /// Why it reads no more.
+    /// The reason why kubectl stops there.
     error: Option<String>,
 }
 
-/// What setguard reads.
+/// setguard's reading of a text.
 #[derive(Debug, Default)]
 struct Reading {
     /// The documents up to the first that setguard refuses.

@@ -1,4 +1,4 @@
-//! What a release consists of, and where it is: the same in every text that names it.
+//! The parts of a release and its address, which are equal in every text that names them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

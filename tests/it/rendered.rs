@@ -22,14 +22,14 @@ fn the_templates_of_a_chart_are_not_read() {
     let note = "note: ./chart is a Helm chart, whose templates are not read; check what it renders to: \
                 helm template ./chart | setguard check -\n";
     assert_eq!(ran.stderr, note);
-    // What the user names is read.
+    // A file that the user names is read.
     let ran = folder.check("chart/templates/ds.yaml");
     assert_eq!(ran.code, 2);
     assert!(ran.stdout.contains("helm template"), "{ran:?}");
 }
 
 #[test]
-fn the_parts_of_a_kustomization_are_not_judged_alone() {
+fn the_parts_of_a_kustomization_are_not_checked_alone() {
     let patch = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec: {minReadySeconds: 5}\n";
     let kustomization = "\
 resources: [../base]

@@ -1,4 +1,4 @@
-//! The formats of `check`, each read by something that is not ours.
+//! The formats of `check`, each read by a program that is not ours.
 
 use std::{collections::BTreeSet, fs, process::Command};
 
@@ -227,7 +227,7 @@ fn without_policy(text: &str) -> String {
     others.concat().replace("\n\n\n", "\n\n")
 }
 
-/// What the runner makes of a log: the commands in it, with the escapes undone.
+/// Returns the commands that the runner finds in a log, with the escapes undone.
 ///
 /// See `TryParseV2` and `TryParse` of `ActionCommand.cs` in github.com/actions/runner.
 fn commands(log: &str) -> Vec<(String, String)> {
@@ -378,7 +378,7 @@ fn findings_that_need_all_objects_are_sorted_among_the_others() {
 }
 
 #[test]
-fn files_are_written_beside_the_terminal() {
+fn files_are_written_in_addition_to_the_terminal() {
     let folder = three();
     folder.write("old.json", b"old");
     let plain = folder.run(&["check", "deploy"]);
@@ -403,7 +403,7 @@ fn files_are_written_beside_the_terminal() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_an_error_before_anything_is_judged() {
+fn a_file_that_cannot_be_written_is_an_error_before_any_evaluation() {
     let folder = three();
     for (args, part) in [
         (&["--output", "sarif=no/such/a.sarif"][..], "there is no folder no/such"),
@@ -434,7 +434,7 @@ fn a_run_that_fails_leaves_the_older_report() {
 
 #[cfg(unix)]
 #[test]
-fn a_report_can_go_to_what_is_no_file() {
+fn a_report_can_go_to_a_pipe() {
     let folder = three();
     let ran =
         folder.run(&["check", "deploy", "--format", "json", "--output", "gitlab=/dev/stderr"]);

@@ -1,4 +1,4 @@
-//! Compares the schema pass with what a real API server refused to decode.
+//! Compares the schema pass with the objects that a real API server refused to decode.
 
 use serde_json::{Value, json};
 use setguard::{
@@ -73,9 +73,9 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The engine can read whatever passes the schema, with any value at any place.
+/// The engine can read every object that passes the schema, with any value at any place.
 #[test]
-fn what_passes_the_schema_can_be_judged() {
+fn an_object_that_passes_the_schema_can_be_evaluated() {
     let odd = [
         json!(null),
         json!(true),

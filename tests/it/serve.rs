@@ -1,4 +1,4 @@
-//! `setguard serve` as a process: what it prints and logs, how it starts, reloads and ends.
+//! `setguard serve` as a process: its output and logs, its start, reloads and end.
 
 use std::{
     fs,
@@ -28,7 +28,8 @@ pub fn daemon(dir: &Path, args: &[&str]) -> (Daemon, Client) {
 #[test]
 fn without_flags_it_prints_webhooks_with_a_working_ca_bundle() {
     let mut daemon = Daemon::start(&["--tls-san", "localhost"]);
-    // It closes its standard output and keeps running: `| kubectl apply -f -` waits for that.
+    // The server closes its standard output and keeps running: `| kubectl apply -f -` waits for
+    // that.
     let documents: Vec<Value> = support::to_json(&daemon.stdout())
         .iter()
         .map(|json| serde_json::from_str(json).unwrap())
@@ -53,7 +54,7 @@ fn without_flags_it_prints_webhooks_with_a_working_ca_bundle() {
 }
 
 #[test]
-fn it_serves_without_anybody_who_reads_its_log() {
+fn it_serves_although_its_log_is_not_read() {
     let dir = tempfile::tempdir().unwrap();
     let made = certificate_in(dir.path());
     let client = Client::trusting(&[&made.ca]);
@@ -71,7 +72,7 @@ fn it_serves_without_anybody_who_reads_its_log() {
         let dropped = metrics.lines().find_map(|line| {
             line.strip_prefix("setguard_log_lines_dropped_total ")?.parse::<u64>().ok()
         });
-        // To a closed pipe nothing waits: each line fails at once, and nothing else does.
+        // No request waits for a closed pipe: each line fails immediately, and nothing else does.
         assert_eq!(dropped.is_some_and(|dropped| dropped > 0), keep, "{dropped:?}");
         daemon.signal("TERM");
         assert!(daemon.wait().success());
@@ -239,7 +240,7 @@ fn clients_cannot_fill_the_log_with_warnings_of_the_tls_library() {
     assert!(!before.iter().any(|line| line.contains("WARN")), "{before:#?}");
 }
 
-/// Whoever registers it by hand has nobody else to say whether that has worked.
+/// An administrator who registers it manually has no other sign that the registration works.
 #[test]
 fn it_says_once_that_it_is_called_and_once_that_it_is_not() {
     let dir = tempfile::tempdir().unwrap();
@@ -247,7 +248,7 @@ fn it_says_once_that_it_is_called_and_once_that_it_is_not() {
     waiting.logged("no API server has called setguard since it started");
     let first = "an API server has called setguard for the first time";
     let mut stream = client.connect(waiting.webhook).unwrap();
-    // A probe is nobody's call.
+    // A probe does not count as a call.
     let mut probe: Value = serde_json::from_str(&review("validate/daemonset-create")).unwrap();
     probe["request"]["namespace"] = "setguard-probe".into();
     post(&mut stream, "/validate", &probe.to_string());
@@ -323,7 +324,7 @@ fn a_changed_policy_is_loaded_and_a_wrong_one_is_not() {
     daemon.measured("setguard_policy_last_reload_successful 1");
 }
 
-/// Issue 33: somebody edits the ConfigMap, and every pod that starts afterwards would be lost.
+/// Issue 33: a user edits the ConfigMap, and every pod that starts afterwards would be lost.
 #[test]
 fn an_invalid_policy_at_the_start_only_warns_if_asked_to() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,4 @@
-//! The rules about status: the words of what they find, and clusters that look like trouble and are
-//! none.
+//! The rules about status: the texts of their findings, and clusters that look faulty and are not.
 
 use std::fmt::Write as _;
 
@@ -21,7 +20,8 @@ fn the_words_of_the_findings() {
     insta::assert_snapshot!(out);
 }
 
-/// The first line of a fixture says when it was seen, and the second what is found.
+/// The first line of a fixture is the time of the observation, and the second the expected
+/// findings.
 #[test]
 fn each_cluster_has_the_findings_that_it_names() {
     let (mut out, mut wrong) = (String::new(), Vec::new());
@@ -43,7 +43,8 @@ fn each_cluster_has_the_findings_that_it_names() {
     insta::assert_snapshot!(out);
 }
 
-/// A cluster in which as much as possible is wrong, with so many pods, claims, volumes and nodes.
+/// Returns the findings in a cluster with as many faults as possible, and with this many pods,
+/// claims, volumes and nodes.
 fn in_trouble(count: usize) -> Vec<String> {
     let since = "2026-11-22T11:00:00Z";
     let owner = |kind: &str, name: &str| json!([{"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": true}]);

@@ -67,18 +67,18 @@ pub fn to_json(text: &str) -> Vec<String> {
     yaml::parse(text).into_iter().map(|document| document.unwrap().root.to_json()).collect()
 }
 
-/// The resource of an object, if setguard judges it.
+/// The resource of an object, if setguard evaluates it.
 pub fn resource(json: &str) -> Option<&'static Resource> {
     let object: Value = serde_json::from_str(json).unwrap();
     Resource::of(object["apiVersion"].as_str()?, object["kind"].as_str()?)
 }
 
-/// What the engine finds in a JSON object that is created, or that replaces an old one.
+/// Returns the engine's findings in a JSON object that is created, or that replaces an old one.
 pub fn judge(json: &str, old: Option<&str>) -> Vec<Found> {
     judge_in(json, old, &Cluster::default(), &Storage::default())
 }
 
-/// What `check` judges by under this policy, on a fixed day.
+/// The context in which `check` evaluates under this policy, on a fixed day.
 fn context(policy: &Policy) -> Context<'_> {
     Context {
         policy,
@@ -121,7 +121,7 @@ fn flat(judged: &Judged) -> Found {
     }
 }
 
-/// What the engine finds by comparing JSON objects with each other.
+/// Returns the engine's findings from comparing JSON objects with each other.
 pub fn judge_together(objects: &[String], policy: &Policy) -> Vec<Found> {
     let mut inventory = Inventory::default();
     for json in objects {
@@ -161,12 +161,12 @@ pub fn is_before_phase(rule: &str) -> bool {
     TRAPS.iter().any(|trap| trap.meta.id == rule && matches!(trap.phase, Phase::Before { .. }))
 }
 
-/// What `check` finds in a stream of new objects.
+/// Returns the findings of `check` in a stream of new objects.
 pub fn check(text: &str) -> Vec<Found> {
     fixture(Path::new(""), text)
 }
 
-/// What `check` finds in a fixture, against its old object if it has one.
+/// Returns the findings of `check` in a fixture, against its old object if it has one.
 pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
     let (old, text) = (old_of(path), &expanded(text));
     let mut storage = Storage::default();
@@ -185,15 +185,15 @@ pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
     found
 }
 
-/// What the rules about status find in a running cluster, whose objects are the documents of a stream.
-/// Its first line says when it was seen.
+/// Returns the findings of the rules about status in a running cluster, whose objects are the
+/// documents of a stream. The first line is the time of the observation.
 pub fn status(text: &str) -> Vec<Found> {
     let now = text.lines().find_map(|line| line.strip_prefix("# Seen at "));
     let now = now.expect("a line `# Seen at TIME`").parse().unwrap();
     judge_status(&observe(&to_json(text)), now)
 }
 
-/// The same of a cluster that was seen at this time.
+/// Returns the findings in a cluster that was observed at this time.
 pub fn judge_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
     let policy = Policy::default();
     let cx = context(&policy);
@@ -241,8 +241,8 @@ pub fn may_accompany(found: &Found, id: &str) -> bool {
     id == "immutable-field" && found.rule == API_VALIDATION.id
 }
 
-/// What `check` finds in an example of a rule. If two documents are the same object, the first is
-/// the old one and the second its update.
+/// Returns the findings of `check` in an example of a rule. If two documents are the same object,
+/// the first is the old one and the second its update.
 pub fn example(text: &str) -> Vec<Found> {
     let text = &expanded(text);
     let id = |json: &String| {
@@ -284,7 +284,7 @@ pub fn is_cross_object(rule: &str) -> bool {
     cross_object::RULES.iter().any(|it| it.meta.id == rule)
 }
 
-/// What the schema pass finds in a document, if setguard judges its kind.
+/// Returns the findings of the schema pass in a document, if setguard evaluates its kind.
 fn schema(document: &yaml::Document<'_>) -> Vec<Found> {
     let json = document.root.to_json();
     let Some(resource) = resource(&json) else { return Vec::new() };

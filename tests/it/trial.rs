@@ -1,4 +1,4 @@
-//! `setguard try`: the webhook over HTTPS, with the API server's part played for it.
+//! `setguard try`: the webhook over HTTPS, with a simulated API server.
 
 use std::process::{Command, Output, Stdio};
 
@@ -10,7 +10,7 @@ fn tried(text: &str, flags: &[&str]) -> Output {
     support::feed(command.args(["try", "-"]).args(flags), text.as_bytes())
 }
 
-/// What it printed, with the times and the port replaced.
+/// Returns its output, with the times and the port replaced.
 fn printed(output: &Output) -> String {
     let text = without_times(&String::from_utf8(output.stdout.clone()).unwrap());
     let (before, after) = text.split_once("127.0.0.1:").expect("the address");
@@ -35,7 +35,7 @@ fn the_examples_are_answered_as_kubectl_would_show_it() {
         .unwrap();
     assert_eq!(output.status.code(), Some(1), "some are refused");
     let text = printed(&output);
-    // What README shows is a part of it.
+    // README shows a part of it.
     let readme = include_str!("../../README.md");
     let (_, excerpt) = readme.split_once("```text\n").unwrap();
     let (excerpt, _) = excerpt.split_once("```").unwrap();

@@ -1,4 +1,4 @@
-//! How releases and feature gates change what is found in the same object.
+//! The effect of releases and feature gates on the findings in an object.
 #![allow(clippy::needless_pass_by_value, reason = "a json! in place reads better without &")]
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::support;
 
 const RELEASES: [&str; 5] = ["1.33", "1.34", "1.35", "1.36", "1.37"];
 
-/// The page says what the promise of `--kube-version` rests on.
+/// The page documents the basis of `--kube-version`.
 #[test]
 fn each_release_has_a_row_in_the_support_table() {
     let page = include_str!("../../docs/support.md");

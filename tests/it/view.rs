@@ -1,4 +1,4 @@
-//! What the webhook finds by comparing an object with those of its cluster.
+//! The webhook's findings from comparing an object with those of its cluster.
 
 use jiff::{Timestamp, civil::date};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ pub fn view<'a>(objects: impl IntoIterator<Item = &'a Value>) -> View {
     view_of_json(&json)
 }
 
-/// The same of objects in JSON.
+/// Returns a view of a cluster that has these objects in JSON.
 pub fn view_of_json(objects: &[String]) -> View {
     let mut view = View::default();
     for object in objects {
@@ -80,7 +80,7 @@ fn changed(object: &Value, view: &View) -> Vec<String> {
     warnings(&response).into_iter().map(str::to_owned).collect()
 }
 
-/// Whether an object is one to which the webhook is asked.
+/// Returns whether an object is a DaemonSet or StatefulSet, for which the webhook is called.
 fn is_set(object: &Value) -> bool {
     matches!(object["kind"].as_str(), Some("DaemonSet" | "StatefulSet"))
 }
@@ -120,7 +120,7 @@ fn the_examples_are_found_whichever_object_is_there_first() {
             let others = all.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
             let cluster = view(others);
             let found = if rule.evidence == Evidence::AbsentNeighbor {
-                // What is applied together with it may follow.
+                // Objects that are applied together with it may follow.
                 assert_eq!(created(object, &cluster), Vec::<String>::new(), "{}", rule.meta.id);
                 changed(object, &cluster)
             } else {
@@ -174,7 +174,7 @@ fn a_claim_without_a_class_needs_a_default_one() {
         claim(&mut by_hand, key, value);
         silent(&by_hand, &all);
     }
-    // Without any class, volumes are made by hand.
+    // Without any class, an administrator creates volumes manually.
     silent(&set, &[]);
     for annotation in [
         "storageclass.kubernetes.io/is-default-class",
@@ -221,7 +221,7 @@ fn both_directions_of_an_overlap_are_found() {
 }
 
 #[test]
-fn what_is_not_known_is_not_judged_and_what_is_old_is_dated() {
+fn unknown_kinds_are_ignored_and_old_ones_are_dated() {
     let (agent, other) = (objects(AGENT).remove(0), other());
     let mut cluster = view([&other]);
     let mut policy = Policy::default();

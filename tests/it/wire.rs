@@ -1,4 +1,4 @@
-//! What the router sends over the wire: exact answers, and errors for what it refuses.
+//! The router's responses over the wire: exact answers, and errors for rejected requests.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -376,7 +376,7 @@ async fn clients_that_fill_the_memory_keep_others_out_for_a_fifth_of_a_second() 
     let start = tokio::time::Instant::now();
     assert_eq!(post(&app, "/validate", large()).await.status, 200);
     assert!(start.elapsed().as_millis() <= 220, "{:?}", start.elapsed());
-    // One of them made room. Nobody needs that of the others.
+    // One of them made room. The room of the others is not needed.
     assert_eq!(stalled.iter().filter(|request| request.is_finished()).count(), 1);
     for request in stalled {
         assert_eq!(request.await.unwrap(), 408);
@@ -384,7 +384,7 @@ async fn clients_that_fill_the_memory_keep_others_out_for_a_fifth_of_a_second() 
     assert_eq!(start.elapsed().as_secs(), 10);
 }
 
-/// Issue 29: six of forty got 504, because bodies waited first come first served for those that
+/// Issue 29: six of forty got 504, because bodies waited in order of arrival for bodies that
 /// stalled for a second each.
 #[tokio::test(start_paused = true)]
 async fn a_body_that_arrives_does_not_wait_for_those_that_do_not() {
@@ -403,7 +403,7 @@ async fn a_body_that_arrives_does_not_wait_for_those_that_do_not() {
     assert!(start.elapsed().as_millis() <= 500, "{:?}", start.elapsed());
 }
 
-/// Those that are not let in do not stall.
+/// Bodies that are not let in do not stall.
 #[tokio::test(start_paused = true)]
 async fn a_burst_of_large_bodies_is_answered_one_after_the_other() {
     let app = app();

@@ -1,4 +1,4 @@
-//! What GitHub does with this repository: text that nothing runs here.
+//! The workflows of GitHub: text that nothing runs here.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -60,7 +60,7 @@ fn advisories_are_looked_up_every_week() {
     assert_eq!(of, ["cargo", "github-actions", "docker"]);
 }
 
-/// Who asks for the latest release must not get a candidate.
+/// A user who asks for the latest release must not get a candidate.
 #[test]
 fn a_candidate_for_a_release_is_a_pre_release() {
     let release = github("workflows/release.yaml");

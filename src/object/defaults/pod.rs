@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_is_no_number_for_a_probe() {
+    fn zero_counts_as_absent_in_a_probe() {
         let spec = defaulted(&serde_json::json!({"containers": [{"name": "a",
             "ports": [{"containerPort": 80}],
             "livenessProbe": {"periodSeconds": 0, "failureThreshold": 7, "httpGet": {"port": 80}},

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_api_server_adds_is_no_difference() {
+    fn defaults_of_the_api_server_are_not_a_difference() {
         let text = r#"{"validate.setguard.io": [{"resources": ["daemonsets"]}]}"#;
         let stored = json!([{ "resources": ["daemonsets"], "scope": "*" }]);
         assert_eq!(patch(&configuration(text, &stored)).unwrap(), None);

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_without_its_key_is_no_authority() {
+    fn a_certificate_without_its_key_is_not_an_authority() {
         let (ours, other) =
             (Authority::make(NOW, DAY).unwrap(), Authority::make(NOW, DAY).unwrap());
         let certs = bundle(&[other.clone(), ours.clone()]);

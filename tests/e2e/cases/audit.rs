@@ -1,4 +1,4 @@
-//! `setguard audit` of a real cluster: what is stored, what may be read, and the reports.
+//! `setguard audit` of a real cluster: stored objects, rights, and reports.
 
 use std::{
     env, fs,
@@ -21,17 +21,17 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 /// The environment variable that names a file with the CRDs of OpenReports, for a run with the real
-/// ones. Without it a CRD that takes anything stands for them.
+/// CRDs. Without it, a CRD that accepts anything replaces them.
 const CRDS: &str = "SETGUARD_REPORT_CRDS";
 
-/// Runs it in this namespace.
+/// Runs the audit in this namespace.
 fn audit(namespace: &Namespace<'_>, kubeconfig: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
     command.args(["audit", "-n", namespace.name]).args(args).env("KUBECONFIG", kubeconfig);
     command.output().unwrap()
 }
 
-/// What it finds in this namespace, as the administrator.
+/// Returns the findings in this namespace, as the administrator.
 fn findings(namespace: &Namespace<'_>, args: &[&str]) -> Vec<String> {
     let kubeconfig = &namespace.control_plane.kubectl.kubeconfig;
     let output = audit(namespace, kubeconfig, &[&["--format=json"], args].concat());
@@ -80,7 +80,8 @@ fn reports(namespace: &Namespace<'_>) {
     assert_eq!(findings(namespace, &auto), both);
     assert_eq!(stored(), first, "nothing has changed");
 
-    // As nobody collects garbage here, the audit itself removes the report of what is gone.
+    // Garbage collection does not run here, so the audit itself removes the report of a deleted
+    // object.
     namespace.kubectl(&["delete", "statefulset", "cache"], "").accepted();
     assert_eq!(findings(namespace, &auto), [""; 0]);
     assert_eq!(stored(), []);
@@ -111,7 +112,8 @@ fn install_crds(namespace: &Namespace<'_>) {
     });
 }
 
-/// A user with no right but those that docs/audit.md asks for is told of nothing that it may not read.
+/// A user with only the rights that docs/audit.md lists gets no note about objects that it may not
+/// read.
 fn rights(namespace: &Namespace<'_>) {
     namespace.apply(&set("db")).accepted();
     let kubeconfig = auditor(namespace);

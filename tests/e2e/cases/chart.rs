@@ -110,18 +110,18 @@ fn chart(shared: &Namespace<'_>) {
     // `helm test` sends a faulty object the whole way.
     values["test"] = json!({ "namespace": "shop" });
     install(&site, &release, &values);
-    judges(&site);
+    validates(&site);
     release.run("test", &Value::Null);
 
     let load = Load::start(&site);
     reload(&site, &release, &mut values);
     roll(&site, &release, &mut values);
     rotate(&site);
-    load.assert_all_judged();
+    load.assert_all_decided();
     arming::by_hand(&site, &release, &values);
     switch::both_ways(&site, &release, &mut values);
 
-    // From now on nothing validates the writes, but nothing may block them either.
+    // From now on setguard does not validate the writes, but it must not block them either.
     let load = Load::start(&site);
     release.run("uninstall", &Value::Null);
     load.assert_none_failed();
@@ -176,7 +176,7 @@ fn assert_spread(site: &Site<'_>) {
 }
 
 /// Checks which objects are validated, and which are not.
-fn judges(site: &Site<'_>) {
+fn validates(site: &Site<'_>) {
     let mut surge = daemon_set("agent");
     load::spoil(&mut surge);
     site.shop.apply(&surge).refused(&[load::REFUSED]);
@@ -282,8 +282,8 @@ impl<'a> Site<'a> {
         assert_eq!(self.kubelet.complaints(), [""; 0]);
     }
 
-    /// What setguard has written to the configurations, with what surrounds it, and the generation:
-    /// it also tells of a change that setguard has undone.
+    /// Returns the parts of the configurations that setguard has written, with their context, and
+    /// the generation, which also shows a change that setguard has undone.
     fn written(&self) -> [Value; 2] {
         KINDS.map(|kind| {
             let stored = self.own.read(&format!("{kind}/{NAME}"));
@@ -304,7 +304,7 @@ impl<'a> Site<'a> {
         self.own.kubectl(&["patch", KINDS[0], NAME, "--patch", patch], "").accepted();
     }
 
-    /// What that patch changes.
+    /// Returns the fields that this patch changes.
     fn policy(&self) -> Value {
         let webhooks = self.own.read(&format!("{}/{NAME}", KINDS[0]))["webhooks"].take();
         let [update, create] = [0, 1].map(|i| webhooks[i]["failurePolicy"].clone());

@@ -1,5 +1,5 @@
-//! The condition under which a DaemonSet or StatefulSet is sent to `/mutate`: whatever is not sent
-//! would have got no warning and no patch there.
+//! The condition under which a DaemonSet or StatefulSet is sent to `/mutate`: an object that is not
+//! sent would have got no warning and no patch there.
 
 use http::{Method, Request};
 use kube::{Client, client::Body};
@@ -16,14 +16,14 @@ use crate::{
 pub(super) const CASES: &[Case] =
     &[Case::new("what-is-not-sent-to-mutate-needs-nothing-from-it", nothing_is_lost)];
 
-/// In this namespace another webhook sends everything to `/mutate`. Its name is as long as that of the
-/// case, since warnings are cut off at a length.
+/// In this namespace another webhook sends everything to `/mutate`. The name is as long as the
+/// case's, since warnings are cut off at a length.
 const ASKED: &str = "what-is-all-sent-to-mutate-needs-nothing-from-it";
 const CONDITIONAL: &str = "workloads.mutate.setguard.io";
 const LABELLED: &str = "labelled.mutate.setguard.io";
 const UNCONDITIONAL: &str = "unconditional.setguard.io";
 
-/// Sends the recorded requests to two namespaces, of which one sends everything to `/mutate`, and
+/// Sends the recorded requests to two namespaces, one of which sends everything to `/mutate`, and
 /// compares the answers.
 fn nothing_is_lost(namespace: &Namespace<'_>) {
     let control_plane = namespace.control_plane;
@@ -81,7 +81,7 @@ fn ask_about_everything(asked: &Namespace<'_>) {
     });
 }
 
-/// How many of what were compared.
+/// The numbers of comparisons, by kind.
 #[derive(Debug, Default)]
 struct Tally {
     creates: usize,
@@ -91,7 +91,8 @@ struct Tally {
     immutable: usize,
 }
 
-/// What is added to a recorded object, in turn, so that there is something to inject or to drop.
+/// The changes that are applied to recorded objects, in turn, so that there is something to inject
+/// or to drop.
 const VARIANTS: [fn(&mut Value); 4] = [
     |_| {},
     |object| label(object, "true"),
@@ -144,7 +145,7 @@ fn name_is_generated(object: &Value) -> bool {
     object["metadata"]["name"].as_str().is_none_or(str::is_empty)
 }
 
-/// What the API server says of a write.
+/// The API server's answer to a write.
 #[derive(Debug, PartialEq)]
 struct Answer {
     status: u16,

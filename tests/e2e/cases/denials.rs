@@ -1,4 +1,4 @@
-//! What is rejected, by whom, and with which messages.
+//! The rejected objects, the party that rejects each, and the messages.
 
 use serde_json::{Value, json};
 

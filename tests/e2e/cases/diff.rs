@@ -14,7 +14,7 @@ use crate::{manifests, namespace::Namespace};
 pub(super) const CASES: &[Case] = &[Case {
     // Later the webhook itself would refuse what is denied here.
     before: Some(kubectl_diff),
-    ..Case::new("kubectl-diff-shows-and-judges", with_webhook)
+    ..Case::new("kubectl-diff-shows-and-checks", with_webhook)
 }];
 
 fn kubectl_diff(namespace: &Namespace<'_>) {

@@ -1,4 +1,4 @@
-//! What is injected, and for whom, as seen in the stored objects.
+//! The injections into stored objects, and the users that get them.
 
 use serde_json::{Value, json};
 

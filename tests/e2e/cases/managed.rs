@@ -67,8 +67,8 @@ fn rotation(site: &Site<'_>) {
     assert_eq!(site.bundle(0), site.bundle(1));
 }
 
-/// A Secret that is deleted or damaged is restored. Without the right to create it, the replicas say
-/// what is missing and go on, until somebody creates it, empty.
+/// A Secret that is deleted or damaged is restored. Without the right to create it, the replicas
+/// report what is missing and continue, until an administrator creates an empty Secret.
 fn secret(site: &Site<'_>, replicas: &[Process; 2]) {
     let nonsense = json!({ "data": { "ca.crt": BASE64.encode("nonsense") } }).to_string();
     for args in [&["delete", "secret", SECRET][..], &["patch", "secret", SECRET, "-p", &nonsense]] {
@@ -145,15 +145,16 @@ fn authority(name: &str) -> String {
     params.self_signed(&rcgen::KeyPair::generate().expect("a key")).expect("a CA").pem()
 }
 
-/// If the Secret is lost and no replica runs, nobody vouches for the CA that is published: the next
-/// one replaces it.
+/// If the Secret is lost and no replica runs, nothing vouches for the published CA: the next
+/// replica replaces it.
 fn lost(site: &Site<'_>, replicas: &mut [Process; 2]) {
     for replica in replicas.iter_mut() {
         replica.kill();
         eventually("the end", || replica.ended().ok_or("it runs"));
     }
     site.namespace.kubectl(&["delete", "secret", SECRET], "").accepted();
-    // With the right, which whoever runs setguard without the chart may grant, it creates the Secret.
+    // With the right to create the Secret, which an installation without the chart may grant,
+    // setguard creates it.
     allow_to_create(site.namespace);
     let old = site.bundle(0);
     for (i, replica) in replicas.iter_mut().enumerate() {

@@ -52,7 +52,7 @@ fn example_controller(namespace: &Namespace<'_>) {
 }
 
 /// Runs the controller as the administrator, who is not a paired controller in the policy, so
-/// setguard does not pin its pods. It must notice that.
+/// setguard does not pin its pods. The controller must notice that.
 fn without_pairing(namespace: &Namespace<'_>) {
     let kubectl = &namespace.control_plane.kubectl;
     let folder = namespace.control_plane.folder();

@@ -79,12 +79,13 @@ const CONTROLLERS: &[&str] = &[
     "statefulset-controller",
 ];
 
-/// How many changes are made at the same time.
+/// The number of changes that are made at the same time.
 const AT_ONCE: usize = 40;
 
-/// The environment variable that names a folder for what was seen, to make fixtures of.
+/// The environment variable that names a folder for the recorded traces, from which fixtures are
+/// made.
 const RECORD: &str = "SETGUARD_RECORD_TRACES";
-/// The environment variable with another seed than that of the fixtures.
+/// The environment variable with a seed that differs from the fixtures' seed.
 const SEED: &str = "SETGUARD_TRACE_SEED";
 
 /// Makes changes, and compares what the controllers do with what was planned. A case's number makes its

@@ -42,7 +42,7 @@ const CONTROLLERS: &[&str] = &[
 /// The node that goes down.
 const DOWN: &str = "down";
 
-/// What is found: the rule and the object, and what the message says about it.
+/// The expected findings: the rule and the object, and a part of the message.
 const EXPECTED: [(&str, &str, &str); 11] = [
     ("claim-pending", "StatefulSet/claim", "claim data-claim-0 is Pending since"),
     ("creation-refused", "DaemonSet/host", "host namespaces (hostNetwork=true)"),
@@ -74,9 +74,9 @@ fn named_and_repaired(shared: &Namespace<'_>) {
     let found = cluster.names(&EXPECTED);
 
     for ((rule, object), message) in &found {
-        // What must not be advised to everybody is decided here.
+        // A decision for which no general advice exists is made here.
         let command = match rule.as_str() {
-            // Nothing tells which of two overlapping sets has to go.
+            // Nothing determines which of two overlapping sets has to go.
             "selector-overlap" => "kubectl delete -n shop daemonset/twin --ignore-not-found",
             "claim-pending" => {
                 "kubectl annotate storageclass disk storageclass.kubernetes.io/is-default-class=true"
@@ -109,7 +109,7 @@ fn set_the_stage(cluster: &Cluster<'_>) {
         let metadata = json!({ "name": name, "labels": labels });
         cluster.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }));
     }
-    // Nobody makes volumes of this class, but one exists.
+    // No provisioner creates volumes of this class, but one exists.
     cluster.apply(&json!({
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
@@ -140,7 +140,7 @@ fn set_the_stage(cluster: &Cluster<'_>) {
     daemon_set(cluster, "secure", "host", "main", &host);
 }
 
-/// Things go wrong.
+/// Causes the problems.
 fn break_things(cluster: &Cluster<'_>) {
     let gpu = json!({ "tolerations": [{ "key": "dedicated", "operator": "Exists" }] });
     let mut twin = daemon_set_of("twin", "main", &gpu);

@@ -57,7 +57,7 @@ fn warns(namespace: &Namespace<'_>, expected: bool) -> String {
     })
 }
 
-/// What the issue began with: each object alone is fine.
+/// The example from the issue: each object alone is fine.
 fn names(namespace: &Namespace<'_>) {
     viewer::allow(namespace, SETGUARD, &[]);
     let viewer = Viewer::start(namespace, &namespace.control_plane.setguard_kubeconfig());
@@ -248,8 +248,8 @@ fn large(shared: &Namespace<'_>) {
     assert!(!after.log().contains("asking for pages"), "{}", after.log());
     warns(&shop, true);
 
-    // Without an API server nobody asks, and the view grows old. It is followed again from where
-    // it was, by an API server that does not stream lists.
+    // Without an API server there are no requests, and the view grows old. An API server that does
+    // not stream lists then continues the watch.
     control_plane.stop_api_server();
     for state in ["stale", "unknown"] {
         for viewer in [&before, &after] {

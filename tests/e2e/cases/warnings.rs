@@ -1,4 +1,4 @@
-//! What is allowed, with or without a warning.
+//! The objects that are allowed, with or without a warning.
 
 use serde_json::json;
 

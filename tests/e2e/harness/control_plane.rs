@@ -56,12 +56,14 @@ impl ControlPlane {
         Self::start_with(assets, &[])
     }
 
-    /// The same, with these feature gates, such as `A=true`.
+    /// Starts a control plane like [`start`](Self::start), with these feature gates, such as
+    /// `A=true`.
     pub(crate) fn start_with_gates(assets: &Path, gates: &[&str]) -> Self {
         Self::start_with(assets, &[&format!("--feature-gates={}", gates.join(","))])
     }
 
-    /// The same, with these additional flags of kube-apiserver.
+    /// Starts a control plane like [`start`](Self::start), with these additional flags of
+    /// kube-apiserver.
     pub(crate) fn start_with(assets: &Path, more: &[&str]) -> Self {
         let folder = tempfile::Builder::new().prefix("setguard-e2e-").tempdir().expect("a folder");
         let [etcd_port, peer_port, port] = free_ports();
@@ -118,7 +120,7 @@ impl ControlPlane {
         write_kubeconfig(self.folder.path(), SETGUARD, SETGUARD, self.port)
     }
 
-    /// The same, for a way to the API server through another port.
+    /// Returns a kubeconfig for [`SETGUARD`] that reaches the API server through another port.
     pub(crate) fn setguard_kubeconfig_through(&self, port: u16) -> PathBuf {
         write_kubeconfig(self.folder.path(), &format!("{SETGUARD}-{port}"), SETGUARD, port)
     }
@@ -138,7 +140,7 @@ impl ControlPlane {
         self.start_controllers_with_gates(controllers, &[]);
     }
 
-    /// The same, with these feature gates.
+    /// Starts kube-controller-manager with these controllers and feature gates.
     pub(crate) fn start_controllers_with_gates(&self, controllers: &[&str], gates: &[&str]) {
         self.start_program(
             CONTROLLER_MANAGER,

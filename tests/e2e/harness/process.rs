@@ -35,7 +35,7 @@ impl Process {
         Self::spawn(command.args(args), program, logs, None)
     }
 
-    /// The same as [`Process::start`], but with standard output in a pipe.
+    /// Works like [`Process::start`], but with standard output in a pipe.
     pub(crate) fn start_piped(program: &Path, args: &[&str], logs: &Path) -> (Self, ChildStdout) {
         let mut command = leashed(program);
         let mut process = Self::spawn(command.args(args), program, logs, Some(Stdio::piped()));
@@ -43,7 +43,7 @@ impl Process {
         (process, stdout)
     }
 
-    /// The same as [`Process::start`], with these environment variables.
+    /// Works like [`Process::start`], with these environment variables.
     pub(crate) fn start_with(
         program: &Path,
         args: &[&str],

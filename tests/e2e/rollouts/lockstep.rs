@@ -32,7 +32,7 @@ use crate::{
 const QUIET: Duration = Duration::from_millis(1500);
 /// How long it may take to do what the plan says that it will do.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The same after pods became ready: most controllers then do nothing yet.
+/// The same limit after pods became ready: most controllers then do nothing yet.
 const LITTLE_PATIENCE: Duration = Duration::from_secs(4);
 /// Since when available pods have been ready: longer than any `minReadySeconds`.
 const LONG_AGO: &str = "1900-01-01T00:00:00Z";
@@ -173,7 +173,7 @@ impl<'a> Lockstep<'a> {
         }
     }
 
-    /// Lets the set become what it should be, with all pods available.
+    /// Waits until the set is complete, with all pods available.
     async fn settle(&mut self) {
         let start = Instant::now();
         while !self.is_settled().await {

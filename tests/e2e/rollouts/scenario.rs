@@ -110,7 +110,7 @@ fn stateful_set(dice: &mut Dice, name: String) -> Scenario {
     Scenario { name, old, new, between, never_ready }
 }
 
-/// The same changes, but pods have to be ready for 63 years to be available.
+/// Changes the scenarios so that pods have to be ready for 63 years to be available.
 pub(crate) fn slowly(mut scenarios: Vec<Scenario>) -> Vec<Scenario> {
     for scenario in &mut scenarios {
         let between = scenario.between.as_mut().map(|between| &mut between.object);
@@ -121,7 +121,8 @@ pub(crate) fn slowly(mut scenarios: Vec<Scenario>) -> Vec<Scenario> {
     scenarios
 }
 
-/// The same changes with the update strategy `Recreate`. Every third is made over another such change.
+/// Changes the scenarios to the update strategy `Recreate`. Every third change is made over another
+/// such change.
 pub(crate) fn recreating(mut scenarios: Vec<Scenario>) -> Vec<Scenario> {
     let strategy = json!({"type": "Recreate"});
     for (i, scenario) in scenarios.iter_mut().enumerate() {

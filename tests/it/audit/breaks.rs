@@ -1,4 +1,4 @@
-//! Audits that do not come to their end, and what somebody who waits sees of them.
+//! Audits that do not complete, and what a waiting user sees of them.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{Cluster, mixed};
 
 #[test]
-fn an_api_server_that_goes_away_is_told_once_and_what_was_found_is_reported() {
+fn an_api_server_that_goes_away_is_reported_once_with_what_was_found() {
     let cluster = mixed();
     cluster.api_server.change(|world| world.dies_at = Some("services"));
     let ran = cluster.run(&["--format=json", "--output", "text=report.txt"]);
@@ -28,14 +28,14 @@ fn an_api_server_that_goes_away_is_told_once_and_what_was_found_is_reported() {
     assert!(text.contains("\nnot everything could be read, so this is not all\n"), "{text}");
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["failures"], json!([line.strip_prefix("error: ").unwrap()]));
-    // Three tries of the list, and perhaps of the one beside it.
+    // There are three attempts at the list, and perhaps some at the list that is read in parallel.
     let requests = &cluster.api_server.world().requests;
     let first = requests.iter().position(|it| it.contains("/services")).unwrap();
     assert!(requests.len() - first <= 6, "{requests:#?}");
 }
 
 #[test]
-fn a_set_that_vanished_with_its_list_is_no_reason_for_advice_about_rights() {
+fn a_set_that_vanished_with_its_list_causes_no_advice_about_rights() {
     let cluster = mixed();
     cluster.api_server.change(|world| world.dies_at = Some("sets"));
     let ran = cluster.run(&[]);
@@ -52,7 +52,7 @@ fn a_set_that_vanished_with_its_list_is_no_reason_for_advice_about_rights() {
 }
 
 #[test]
-fn a_context_that_does_not_exist_is_told_with_those_that_do() {
+fn a_context_that_does_not_exist_is_reported_with_those_that_do() {
     let cluster = Cluster::new();
     let ran = cluster.run(&["--context", "other"]);
     let why = "error: no usable kubeconfig: it has no context \"other\"; its contexts are: test\n";
@@ -68,7 +68,7 @@ fn a_context_that_does_not_exist_is_told_with_those_that_do() {
 }
 
 #[test]
-fn all_namespaces_can_be_said_as_to_kubectl() {
+fn all_namespaces_have_the_flags_of_kubectl() {
     let cluster = mixed();
     assert_eq!(cluster.json(1, &["-A"])["summary"]["objects"], 5);
     assert_eq!(cluster.run(&["-A", "-n", "shop"]).code, 2, "both cannot be meant");

@@ -1,4 +1,4 @@
-//! Whether setguard's own webhook configurations guard anything.
+//! Checks whether setguard's own webhook configurations guard anything.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rcgen::{CertificateParams, KeyPair};
@@ -40,7 +40,7 @@ fn slice(of: &str, ready: bool) -> Value {
     })
 }
 
-/// A cluster in which nothing is wrong, but perhaps with setguard.
+/// A cluster without faults, except perhaps in setguard's registration.
 fn cluster(configuration: &Value, slice: &Value) -> Cluster {
     let cluster = Cluster::new().rules(COVERED, "");
     cluster.has("daemonsets", &stored("DaemonSet", "shop", "agent"));
@@ -49,7 +49,7 @@ fn cluster(configuration: &Value, slice: &Value) -> Cluster {
     cluster
 }
 
-/// What is said about a guard that is not what it seems to be; the audit then ends with 1.
+/// Returns the notes about a registration that does not guard; the audit then ends with 1.
 fn said(configuration: &Value, slice: &Value) -> String {
     let cluster = cluster(configuration, slice);
     let report = cluster.json(1, &["--policy", ".quiet.yaml"]);
@@ -114,7 +114,7 @@ fn a_guard_that_may_not_be_seen_is_not_taken_for_one_that_works() {
     assert_eq!(cluster.run(&["--policy", ".quiet.yaml", "--strict"]).code, 2);
 }
 
-/// Whoever registers by hand has no annotation and no label, and the webhooks have the same names.
+/// A manual registration has no annotation and no label, but its webhooks have the usual names.
 #[test]
 fn what_serve_prints_is_recognized() {
     let printed = webhooks::yaml("127.0.0.1", 8443, "PEM").unwrap();

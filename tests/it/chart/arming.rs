@@ -1,4 +1,4 @@
-//! Who writes the rules of the webhooks, and when.
+//! The author of the webhooks' rules, and the time at which they are written.
 
 use std::collections::BTreeSet;
 
@@ -125,7 +125,7 @@ fn the_object_of_the_rehearsal_holds_nothing() {
     assert!(!at_once.iter().any(|it| it["metadata"]["name"] == "setguard-rehearsal"));
 }
 
-/// Nobody would write the rules of a setguard without replicas.
+/// Without replicas, no setguard would write the rules.
 #[test]
 fn without_replicas_the_rules_are_in_the_chart() {
     let Some(helm) = helm::find() else { return };

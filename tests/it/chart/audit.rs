@@ -40,7 +40,7 @@ fn one_audit_runs_at_a_time_with_rights_of_its_own() {
     assert!(accounts.iter().any(|it| it["metadata"]["name"] == "setguard-audit"));
 }
 
-/// What may be read, and where something may be written.
+/// Returns what the audit may read, and where it may write.
 fn rights(flags: &[&str]) -> (Vec<String>, Vec<String>) {
     let Some(helm) = helm::find() else { unreachable!("the caller asked") };
     let all = objects(&render(&helm, &[&ON[..], flags].concat()));

@@ -1,5 +1,5 @@
-//! The values files for platforms. Like those in `ci/`, they go through the other tests of the chart;
-//! here is what each is for.
+//! The values files for platforms. Like the files in `ci/`, they pass the other tests of the chart;
+//! these tests check the purpose of each.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! The dashboard: what Grafana would show wrongly without a word.
+//! The dashboard: faults that Grafana would not report.
 
 use std::{collections::BTreeSet, env, fs, path::Path};
 
@@ -87,7 +87,7 @@ fn validate(schema: &Value, definition: &str, value: &Value, what: &str) {
     assert_valid(value, schema, what);
 }
 
-/// Lets a panel leave out what Grafana has a default for.
+/// Makes fields optional for which Grafana has a default.
 fn all_optional(schema: &mut Value) {
     for definition in schema["definitions"].as_object_mut().unwrap().values_mut() {
         definition.as_object_mut().unwrap().remove("required");

@@ -1,4 +1,4 @@
-//! What is off by default.
+//! The features that are off by default.
 
 use serde_json::{Value, json};
 
@@ -64,8 +64,8 @@ fn alerts_have_the_labels_of_users_and_a_page() {
     }
 }
 
-/// Where another policy denies everything, the pods of the hooks reach what they call, and setguard
-/// lets in the pod of the test.
+/// Where another policy denies all traffic, the pods of the hooks reach the servers that they call,
+/// and setguard accepts the pod of the test.
 #[test]
 fn hooks_work_where_everything_else_is_denied() {
     let Some(helm) = helm::find() else { return };

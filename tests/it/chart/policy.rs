@@ -1,5 +1,5 @@
-//! A policy in the values of the chart: what the chart accepts, the program accepts. Otherwise no pod
-//! would start, and the webhooks' failurePolicy would refuse every write.
+//! A policy in the values of the chart: the program accepts every policy that the chart accepts.
+//! Otherwise no pod would start, and the webhooks' failurePolicy would block every write.
 
 use serde_json::{Value, json};
 use setguard::policy::Policy;

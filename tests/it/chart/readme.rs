@@ -37,7 +37,7 @@ struct Row {
     comment: String,
 }
 
-/// Values that belong together, and what is said about all of them.
+/// Values that belong together, and the text about all of them.
 struct Section {
     key: String,
     comment: String,

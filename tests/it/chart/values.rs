@@ -1,4 +1,4 @@
-//! Values that once led to objects which nobody meant.
+//! Values that once led to unintended objects.
 
 use std::{fs, process::Command};
 

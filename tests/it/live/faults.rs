@@ -61,7 +61,7 @@ fn a_watch_that_answers_and_fails_confirms_nothing() {
         daemon_sets(&api_server, 2);
         let viewer = Viewer::of_workloads(&api_server);
         viewer.holds("DaemonSet", 2);
-        // Each watch gets an answer. What confirms a kind is only what comes in it.
+        // Each watch gets an answer, but only its content confirms a kind.
         api_server.change(|world| {
             world.watch_line = Some(bad.to_owned());
             world.streams = Streams::Refused;

@@ -12,7 +12,7 @@ fn watches_that_are_cut_and_a_server_that_is_away_are_survived() {
     waiting.says("progress", "1 of 3 updated");
     cluster.api_server.change(|world| world.cut = true);
     waiting.says("note", "cannot follow the cluster, trying again: ");
-    // What changes meanwhile is not lost.
+    // A change in the meantime is not lost.
     cluster.has("statefulsets", &set("db", 3, 2));
     cluster.api_server.change(|world| world.cut = false);
     waiting.says("note", "the cluster can be followed again");

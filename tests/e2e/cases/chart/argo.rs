@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{KINDS, NAME, Site, arming, everything, judges, load::Load, values};
+use super::{KINDS, NAME, Site, arming, everything, load::Load, validates, values};
 use crate::{
     harness::{
         control_plane::ControlPlane,
@@ -25,12 +25,13 @@ use crate::{
 /// The example agent of gitops-engine.
 pub(super) const AGENT: &str = "gitops-agent";
 
-/// As in docs/gitops.md: by server-side apply, and with the webhook configurations in a second wave.
+/// The mode that docs/gitops.md describes: server-side apply, and the webhook configurations in a
+/// second wave.
 pub(super) fn documented(shared: &Namespace<'_>) {
     from_install_to_prune(shared, true);
 }
 
-/// As Argo CD does by default: by client-side apply, and in one wave.
+/// The default mode of Argo CD: client-side apply, in one wave.
 pub(super) fn by_default(shared: &Namespace<'_>) {
     from_install_to_prune(shared, false);
 }
@@ -60,7 +61,7 @@ fn from_install_to_prune(shared: &Namespace<'_>, documented: bool) {
     agent.wait_for_syncs(1);
     arming::wait(&site.shop);
     load.assert_none_failed();
-    judges(&site);
+    validates(&site);
     let installed = everything(&site.own);
     for hook in ["guard-setguard-cleanup", "guard-setguard-test"] {
         assert!(!installed.iter().any(|it| it.ends_with(hook)), "{hook}: {installed:?}");

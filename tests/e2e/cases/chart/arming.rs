@@ -43,7 +43,7 @@ fn wait_for_rules(own: &Namespace<'_>) {
     }
 }
 
-/// What an administrator does by hand stays, and what setguard has to write it writes again.
+/// Changes that an administrator makes manually stay, and setguard restores its own changes.
 pub(super) fn by_hand(site: &Site<'_>, release: &Release<'_>, values: &Value) {
     site.patch_policy();
     let patch = r#"--patch=[{"op": "remove", "path": "/webhooks/0/rules"}]"#;
@@ -52,7 +52,7 @@ pub(super) fn by_hand(site: &Site<'_>, release: &Release<'_>, values: &Value) {
     assert_eq!(site.policy(), "Ignore");
     release.take_back(values);
 
-    // Deleted is deleted, also after some rounds of setguard.
+    // A deleted configuration stays deleted, even after some rounds of setguard.
     site.own.kubectl(&["delete", KINDS[0], NAME], "").accepted();
     site.own.kubectl(&["delete", KINDS[1], NAME], "").accepted();
     for pod in site.kubelet.ready() {
@@ -86,7 +86,8 @@ fn wait_for_metric(pod: SocketAddr, armed: u8) {
 pub(super) fn namespace(shared: &Namespace<'_>) {
     let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
     control_plane.stop_api_server();
-    // As OpenShift's: only those may set an owner who may delete the object.
+    // OpenShift's API server has this plugin: only a client that may delete the object may set an
+    // owner.
     let strict = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement";
     // On by default since 1.37, as in the other cases.
     let gate = "--feature-gates=ExcludeAdmissionWebhookVirtualResources=false";

@@ -1,4 +1,4 @@
-//! What the chart renders for each platform, in a dry run.
+//! The output of the chart for each platform, in a dry run.
 
 use std::{fs, path::Path};
 

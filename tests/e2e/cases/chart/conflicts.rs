@@ -1,7 +1,7 @@
-//! Upgrades while somebody else has written to the chart's objects.
+//! Upgrades after another client has written to the chart's objects.
 //!
-//! Helm 4 applies on the server's side, so a field that somebody else has changed is a conflict. Helm 3
-//! writes over it.
+//! Helm 4 uses server-side apply, so a field that another client has changed is a conflict. Helm 3
+//! overwrites the field.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::namespace::Namespace;
 const CONFIGURATION: &str = "validatingwebhookconfiguration/taken-setguard";
 const DEPLOYMENT: &str = "deployment/taken-setguard";
 
-/// What somebody else does to an object, and where its trace is.
+/// The change that another client makes to an object, and the field that shows it.
 struct Foreign {
     what: &'static str,
     command: &'static [&'static str],
@@ -84,7 +84,7 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
         helm("upgrade", &[], &values);
     }
 
-    // What setguard writes itself is no conflict, and stays.
+    // The fields that setguard writes are not a conflict, and stay.
     arm(namespace, CONFIGURATION);
     helm("upgrade", &[], &values);
     assert_armed(namespace, CONFIGURATION);
@@ -95,8 +95,9 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
     let stored = namespace.read(CONFIGURATION);
     assert_eq!(stored["metadata"]["labels"]["admissions.enforcer/disabled"], "true");
 
-    // Neither is the number of replicas that an autoscaler sets, if the chart leaves it out. Helm 3
-    // removes the field when it is left out for the first time, and 1 is the default.
+    // The number of replicas that an autoscaler sets is not a conflict either, if the chart leaves
+    // it out. Helm 3 removes the field when it is left out for the first time, and 1 is the
+    // default.
     values["replicaCount"] = Value::Null;
     let scale = || namespace.kubectl(&["scale", DEPLOYMENT, "--replicas=3"], "").accepted();
     let replicas = || namespace.read(DEPLOYMENT)["spec"]["replicas"].clone();
@@ -110,7 +111,7 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
     applied(namespace, &release, &values);
 }
 
-/// Writes what setguard writes into a configuration.
+/// Writes to a configuration as setguard does.
 fn arm(namespace: &Namespace<'_>, configuration: &str) {
     let rules =
         namespace.read(configuration)["metadata"]["annotations"]["setguard.io/rules"].take();
@@ -131,10 +132,10 @@ fn assert_armed(namespace: &Namespace<'_>, configuration: &str) {
     assert!(webhook["rules"].as_array().is_some_and(|rules| rules.len() > 3), "{webhook:#}");
 }
 
-/// The same for tools that render the chart and apply the result, on the client's or the server's
-/// side.
+/// Checks the tools that render the chart and apply the result, with client-side or server-side
+/// apply.
 fn applied(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) {
-    // A helm that somebody has built may think of an old release.
+    // A custom build of Helm may assume an old release.
     let flags = ["--kube-version=1.36", "--show-only=templates/validating-webhook.yaml"];
     let (success, text) = release.output("template", &flags, values);
     assert!(success, "{text}");

@@ -1,6 +1,6 @@
 //! The chart, installed by Flux's helm-controller.
 //!
-//! source-controller, which packages charts, is played by the test: the package is at a URL, and the
+//! The test replaces source-controller, which packages charts: the package is at a URL, and the
 //! status of a HelmChart names it.
 
 use std::{
@@ -16,7 +16,7 @@ use std::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{Site, arming, everything, judges, load::Load, values};
+use super::{Site, arming, everything, load::Load, validates, values};
 use crate::{
     harness::{
         control_plane::ControlPlane,
@@ -31,7 +31,7 @@ pub(super) const CONTROLLER: &str = "helm-controller";
 /// A file with Flux's CRDs: that of HelmReleases and those of all sources.
 pub(super) const CRDS: &str = "flux-crds.yaml";
 
-/// What the controller logs when it sees drift.
+/// The message that the controller logs when it sees drift.
 const DRIFT: &str = "detected changes in cluster state";
 
 const RELEASE: &str = "helmrelease/guard";
@@ -54,9 +54,9 @@ pub(super) fn flux(shared: &Namespace<'_>) {
     wait(own, &controller);
     arming::wait(&site.shop);
     load.assert_none_failed();
-    judges(&site);
+    validates(&site);
 
-    // What setguard has written is no drift, in several rounds.
+    // Fields that setguard has written are not drift, in several rounds.
     let stored = site.written();
     for kind in &stored {
         assert!(kind["owners"].is_array(), "Helm installed it, so the namespace owns it: {kind}");
@@ -215,7 +215,7 @@ fn wait(own: &Namespace<'_>, controller: &Process) {
     });
 }
 
-/// What `flux reconcile` does.
+/// Requests a reconciliation like `flux reconcile`.
 fn reconcile(own: &Namespace<'_>, token: &str) {
     let request = format!("reconcile.fluxcd.io/requestedAt={token}");
     own.kubectl(&["annotate", RELEASE, "--overwrite", &request], "").accepted();

@@ -56,10 +56,10 @@ pub(super) struct Tally {
     /// Good writes that were rejected, and bad writes that were rejected with another message.
     failed: Vec<String>,
     /// Writes that were allowed as if setguard had not been called.
-    unjudged: Vec<String>,
+    undecided: Vec<String>,
 }
 
-/// What the API server and setguard have counted.
+/// The calls that the API server and setguard have counted.
 #[derive(Debug)]
 struct Calls {
     /// Calls of setguard that the API server counted, by type.
@@ -91,16 +91,16 @@ impl<'a> Load<'a> {
 
     /// Asserts that no write failed and that none was allowed without a decision, according to the
     /// writers, the API server's metrics and setguard's logs.
-    pub(super) fn assert_all_judged(self) {
+    pub(super) fn assert_all_decided(self) {
         let (site, before) = (self.site, &self.before);
         self.stop.store(true, Ordering::Relaxed);
         let tally = self.thread.join().expect("the writers go on whatever happens");
         tally.assert_none_failed();
-        assert_eq!(tally.unjudged, [""; 0]);
+        assert_eq!(tally.undecided, [""; 0]);
         let expected = BTreeMap::from([
             ("/validate DaemonSet CREATE", tally.created + tally.refused),
             ("/validate DaemonSet UPDATE", tally.updated),
-            // Those that are refused ask for nothing that it could inject.
+            // The rejected objects request no injection.
             ("/mutate DaemonSet CREATE", tally.created),
             ("/mutate DaemonSet UPDATE", tally.updated),
             ("/mutate Pod CREATE", tally.pods),
@@ -190,7 +190,7 @@ async fn write_all(kubeconfig: &Path, namespace: &str, stopped: &AtomicBool) -> 
         all.refused += one.refused;
         all.pods += one.pods;
         all.failed.extend(one.failed);
-        all.unjudged.extend(one.unjudged);
+        all.undecided.extend(one.undecided);
         all
     })
 }
@@ -251,7 +251,7 @@ impl Writer {
             }
             Err(error) => self.tally.failed.push(format!("create of a bad DaemonSet: {error}")),
             Ok(_) => {
-                self.tally.unjudged.push("a bad DaemonSet".to_owned());
+                self.tally.undecided.push("a bad DaemonSet".to_owned());
                 let _ = self.sets.delete(&name, &DeleteParams::background()).await;
             }
         }
@@ -278,7 +278,7 @@ impl Writer {
         let tolerations = tolerations.unwrap_or_default();
         let has = |key| tolerations.iter().any(|it| it.key.as_deref() == Some(key));
         if !CONTROL_PLANE_TAINTS.into_iter().all(has) {
-            self.tally.unjudged.push(format!("a {of} with {tolerations:?}"));
+            self.tally.undecided.push(format!("a {of} with {tolerations:?}"));
         }
     }
 }

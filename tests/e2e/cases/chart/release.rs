@@ -26,8 +26,8 @@ impl<'a> Release<'a> {
         assert!(output.0, "helm {command}: {}", output.1);
     }
 
-    /// Upgrades with these values, and takes back what somebody else has written. Waits until it is
-    /// done.
+    /// Upgrades with these values, and takes back fields that another client has written. Waits
+    /// until it is done.
     #[track_caller]
     pub(super) fn take_back(&self, values: &Value) {
         let flags = ["--wait", "--force-conflicts"];

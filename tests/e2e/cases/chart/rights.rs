@@ -1,5 +1,5 @@
-//! What the account of the chart may do, and above all what not: the steps of somebody who has one of
-//! its pods.
+//! The rights of the chart's account, and above all its limits: the steps of an attacker who
+//! controls one of its pods.
 
 use serde_json::{Value, json};
 
@@ -88,8 +88,9 @@ fn secret() -> Vec<Value> {
     ]
 }
 
-/// Somebody lets the garbage collector delete the Secret and makes it again as another account's
-/// token. Without the policy the first step succeeds; RBAC alone has to refuse the second.
+/// An attacker lets the garbage collector delete the Secret and creates it again as another
+/// account's token. Without the policy the first step succeeds; RBAC alone has to refuse the
+/// second.
 fn collected(account: &Account<'_>, own: &Namespace<'_>) {
     own.kubectl(&["create", "serviceaccount", "victim"], "").accepted();
     own.kubectl(&["delete", "secret", SECRET], "").accepted();

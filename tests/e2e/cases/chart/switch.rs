@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
 
-use super::{KINDS, Site, judges, load::Load, release::Release};
+use super::{KINDS, Site, load::Load, release::Release, validates};
 use crate::harness::process::eventually;
 
 /// The steps of "Switching the mode", both ways.
@@ -51,5 +51,5 @@ fn switch(site: &Site<'_>, release: &Release<'_>, values: &mut Value, to: &Value
         let ready = site.kubelet.ready();
         if ready.len() == 2 { Ok(()) } else { Err(format!("{ready:?}")) }
     });
-    judges(site);
+    validates(site);
 }

@@ -1,4 +1,4 @@
-//! States that are seldom seen, each brought about with a trick, which its function names.
+//! States that are rare, each caused by a trick that its function explains.
 
 use jiff::{Span, Timestamp};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use crate::{
 /// The user that deletes the pods of DaemonSets.
 const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
 
-/// What is found: the rule and the object, and what the message says about it.
+/// The expected findings: the rule and the object, and a part of the message.
 const EXPECTED: [(&str, &str, &str); 12] = [
     ("claim-size-differs", "StatefulSet/bigger", "data-bigger-0 asks for less than the template"),
     ("claim-size-differs", "StatefulSet/grown", "data-grown-0 asks for more than the template"),
@@ -61,7 +61,7 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
 
     for ((rule, object), message) in &found {
         if rule == "pdb-without-scale" {
-            // What the StatefulSet beside it says repairs this too.
+            // The remedy for the other StatefulSet also repairs this one.
             continue;
         }
         let command = message.split('`').nth(1).expect("a command");
@@ -173,7 +173,7 @@ fn surge_without_end(cluster: &Cluster<'_>) {
     );
 }
 
-/// Somebody makes a claim larger; and somebody creates a set again, with larger claims.
+/// A user enlarges a claim; and a user recreates a set with larger claims.
 fn claims(cluster: &Cluster<'_>) {
     let larger =
         json!({ "spec": { "resources": { "requests": { "storage": "2Gi" } } } }).to_string();
