@@ -22,6 +22,10 @@ const LATEST: i64 = 150;
 /// Why a pod that is not ready keeps a rollout from its end.
 pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
     let since = pod.ready.1;
+    // A pod on a node that is down does not end, whatever its grace period is.
+    if let Some(obstacle) = of_node(view, pod) {
+        return obstacle;
+    }
     if let Some(end) = pod.deleted {
         let why = pod.finalizers.as_ref().map(|it| format!(" (finalizers: {it})"));
         let text = format!("{} is being deleted{}", pod.name, why.unwrap_or_default());
@@ -29,9 +33,6 @@ pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
         let mut obstacle = Obstacle::new("deleted", hold, text).of_pod(&pod.name, end);
         // The end of its grace period may be to come.
         obstacle.since = obstacle.since.filter(|end| *end <= view.now.as_second());
-        return obstacle;
-    }
-    if let Some(obstacle) = of_node(view, pod) {
         return obstacle;
     }
     let (group, hold) = of_status(view, set, pod);
@@ -54,7 +55,8 @@ fn of_node(view: &View<'_>, pod: &Pod) -> Option<Obstacle> {
     let (hold, text, since) = match view.observed.node(name).map(|node| node.not_ready) {
         Some(None) => return None,
         Some(Some(since)) => {
-            let text = format!("{} is not ready: its node {name} is not ready", pod.name);
+            let state = if pod.deleted.is_some() { "does not end" } else { "is not ready" };
+            let text = format!("{} {state}: its node {name} is not ready", pod.name);
             (Hold::TransientSince(since), text, since)
         }
         None => {

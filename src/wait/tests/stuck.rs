@@ -241,11 +241,12 @@ fn a_dead_node_eats_the_budget() {
         let pods = [
             pod("db-a", 1, Some("n0")),
             pod("db-b", 1, Some("n1")),
-            deleted(slow(pod("db-c", 1, Some("n2"))), since),
+            // Deleted a moment ago, by the rollout.
+            deleted(slow(pod("db-c", 1, Some("n2"))), 30),
         ];
         of_daemon_set(set, nodes, pods)
     };
-    gives_up(&world(1, -600), FACT, "db-c");
+    gives_up(&world(1, -600), FACT, "db-c does not end: its node n2 is not ready");
     gives_up(&world(1, -100), TRANSIENT - 100, "db-c");
 }
 

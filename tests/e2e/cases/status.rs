@@ -3,6 +3,7 @@
 
 mod cluster;
 mod seldom;
+mod wait;
 
 use std::{thread, time::Duration};
 
@@ -28,6 +29,12 @@ pub(super) const CASES: &[Case] = &[
         needs: &[CONTROLLER_MANAGER, SCHEDULER],
         ..Case::new("what-is-seldom-seen-is-named-and-repaired", seldom::named_and_repaired)
     },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER],
+        ..Case::new("a-wait-tells-what-is-stuck-and-passes-the-rest", wait::told_and_passed)
+    },
+    Case::new("a-wait-survives-a-restart", wait::restarts),
+    Case::new("a-wait-needs-the-documented-rights", wait::rights),
 ];
 
 const CONTROLLERS: &[&str] = &[

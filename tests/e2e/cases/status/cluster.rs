@@ -185,7 +185,9 @@ fn started(image: &str) -> Value {
     let now = Timestamp::now().to_string();
     let is_bad = image.contains("bad");
     let state = if is_bad {
-        let message = format!("Back-off pulling image \"{image}\"");
+        // As kubelets say it since 1.31.
+        let message =
+            format!("Back-off pulling image \"{image}\": ErrImagePull: {image}: not found");
         json!({ "waiting": { "reason": "ImagePullBackOff", "message": message } })
     } else {
         json!({ "running": { "startedAt": now } })

@@ -1,0 +1,443 @@
+//! `setguard wait` on a real control plane: each stuck rollout is told, and no healthy one is given up.
+
+use std::{
+    fs::File,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use jiff::{Span, Timestamp};
+use serde_json::{Value, json};
+
+use super::{
+    CONTROLLERS,
+    cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of},
+};
+use crate::{
+    harness::{
+        control_plane::{ADMIN_TOKEN, ControlPlane},
+        process::eventually,
+    },
+    namespace::Namespace,
+};
+
+/// The node that is down.
+const DOWN: &str = "down";
+/// A node whose kubelet removes no pods.
+const HELD: &str = "held";
+const SECURE: &str = "secure";
+const POOR: &str = "poor";
+
+/// Rollouts that cannot succeed: the set, its namespace, its patience, and the words about it. The first
+/// ones are facts, for which the usual patience does.
+const STUCK: [(&str, &str, &str, &str); 14] = [
+    ("statefulset/image", SHOP, "5m", "image-1 is not ready: ImagePullBackOff"),
+    ("statefulset/mended", SHOP, "5m", "mended-1 is not ready: ImagePullBackOff"),
+    ("statefulset/claim", SHOP, "5m", "no class is the default"),
+    ("statefulset/classless", SHOP, "5m", "the storage class nope does not exist"),
+    ("statefulset/crash", SHOP, "5m", "restarted 7 times"),
+    ("statefulset/priority", SHOP, "5m", "no PriorityClass with name nope was found"),
+    ("statefulset/policy", SHOP, "5m", "denied request: not here"),
+    ("statefulset/quota", POOR, "5m", "exceeded quota: small"),
+    ("daemonset/host", SECURE, "5m", "violates PodSecurity"),
+    ("daemonset/nowhere", SHOP, "5m", "lack the label pool=nowhere"),
+    ("daemonset/dead", SHOP, "5m", "does not end: its node down is not ready"),
+    ("statefulset/config", SHOP, "2s", "CreateContainerConfigError"),
+    ("statefulset/place", SHOP, "2s", "0/4 nodes are available"),
+    ("statefulset/held", SHOP, "2s", "held-0 is being deleted (finalizers: example.com/hold)"),
+];
+
+/// Rollouts that succeed, and as what.
+const HEALTHY: [(&str, &str); 7] = [
+    ("statefulset/rolling", "rolled-out"),
+    ("statefulset/parallel", "rolled-out"),
+    ("statefulset/canary", "partitioned"),
+    ("statefulset/manual", "on-delete"),
+    ("statefulset/empty", "empty"),
+    ("daemonset/rolls", "rolled-out"),
+    ("daemonset/by-hand", "on-delete"),
+];
+
+/// A wait under way, with its lines in a file.
+struct Wait {
+    what: String,
+    child: Child,
+    file: tempfile::NamedTempFile,
+}
+
+impl Wait {
+    fn begin(kubeconfig: &Path, what: &str, namespace: &str, more: &[&str]) -> Self {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let out = File::create(file.path()).expect("a file");
+        let errors = out.try_clone().expect("a file");
+        let child = Command::new(env!("CARGO_BIN_EXE_setguard"))
+            .args(["wait", "--format", "json", "-n", namespace])
+            .args(what.split(' '))
+            .args(more)
+            .env("KUBECONFIG", kubeconfig)
+            .stdout(out)
+            .stderr(errors)
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("setguard");
+        Wait { what: what.to_owned(), child, file }
+    }
+
+    fn said(&self) -> String {
+        std::fs::read_to_string(self.file.path()).expect("its output")
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("a child").is_some()
+    }
+
+    /// The last event of this type, of a wait that has ended with this code.
+    #[track_caller]
+    fn ended(&mut self, code: i32, type_: &str) -> Value {
+        let (said, what) = (self.said(), &self.what);
+        assert_eq!(self.child.wait().expect("an end").code(), Some(code), "{what}\n{said}");
+        let events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let last = events.filter(|event| event["type"] == type_).last();
+        last.unwrap_or_else(|| panic!("{what}: no {type_}\n{said}"))
+    }
+}
+
+pub(super) fn told_and_passed(shared: &Namespace<'_>) {
+    let plane = ControlPlane::start(&shared.control_plane.assets);
+    plane.start_controllers(&[CONTROLLERS, &["resourcequota-controller"]].concat());
+    plane.start_scheduler();
+    let cluster = Cluster { plane: &plane, down: &[DOWN, HELD] };
+    set_the_stage(&cluster);
+    eventually("all pods to run", || cluster.run_pods(&[], PODS));
+    break_things(&cluster);
+    let kubeconfig = &plane.kubectl.kubeconfig;
+    let mut stuck = STUCK.map(|(what, namespace, patience, _)| {
+        Wait::begin(kubeconfig, what, namespace, &["--patience", patience])
+    });
+    let slow = ["--patience", "1s", "--timeout", "12s"];
+    let mut slow = Wait::begin(kubeconfig, "statefulset/slow", SHOP, &slow);
+    roll(&cluster);
+    let mut healthy =
+        HEALTHY.map(|(what, _)| Wait::begin(kubeconfig, what, SHOP, &["--patience", "30s"]));
+    eventually("all waits to end", || {
+        let _ = cluster.run_pods(cluster.down, 0);
+        let all = stuck.iter_mut().chain(&mut healthy).chain([&mut slow]);
+        let open: Vec<_> = all
+            .filter_map(|it| (!it.has_ended()).then(|| format!("{}\n{}", it.what, it.said())))
+            .collect();
+        if open.is_empty() { Ok(()) } else { Err(open.join("\n")) }
+    });
+    for (wait, (what, _, _, why)) in stuck.iter_mut().zip(&STUCK) {
+        let event = wait.ended(1, "stuck");
+        let message = event["message"].as_str().unwrap_or_default();
+        assert!(message.contains(why), "{what}: {event:#}");
+    }
+    for (wait, (what, outcome)) in healthy.iter_mut().zip(&HEALTHY) {
+        assert_eq!(wait.ended(0, "done")["outcome"], *outcome, "{what}");
+    }
+    let end = slow.ended(3, "end");
+    assert!(end["message"].as_str().is_some_and(|it| it.starts_with("timed out")), "{end}");
+    repairs(&cluster);
+}
+
+/// How many pods run at first: of nine StatefulSets, of the held one, of two DaemonSets on two nodes, and
+/// of one on all four.
+const PODS: usize = 18 + 1 + 4 + 4;
+
+fn set_the_stage(cluster: &Cluster<'_>) {
+    for (name, pool) in [("n0", "main"), ("n1", "main"), (DOWN, "edge"), (HELD, HELD)] {
+        cluster.node(name, pool, None);
+    }
+    for (name, labels) in [
+        (SHOP, json!({})),
+        (POOR, json!({})),
+        (SECURE, json!({ "pod-security.kubernetes.io/enforce": "baseline" })),
+    ] {
+        let metadata = json!({ "name": name, "labels": labels });
+        cluster.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }));
+    }
+    for name in
+        ["image", "mended", "crash", "config", "slow", "rolling", "parallel", "canary", "manual"]
+    {
+        apply(cluster, set(name, "good:1"));
+    }
+    let mut held = stateful_set_of("held", HELD, 1, "good:1");
+    held["spec"]["template"]["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    apply(cluster, held);
+    for name in ["rolls", "by-hand"] {
+        apply(cluster, daemons(name, "main", "good:1"));
+    }
+    let mut dead = daemons("dead", "main", "good:1");
+    dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
+    apply(cluster, dead);
+}
+
+/// A StatefulSet of two pods.
+fn set(name: &str, image: &str) -> Value {
+    let mut set = stateful_set_of(name, "main", 2, image);
+    match name {
+        "parallel" => set["spec"]["podManagementPolicy"] = json!("Parallel"),
+        "canary" => {
+            set["spec"]["updateStrategy"] =
+                json!({ "type": "RollingUpdate", "rollingUpdate": { "partition": 1 } });
+        }
+        "manual" => set["spec"]["updateStrategy"] = json!({ "type": "OnDelete" }),
+        _ => {}
+    }
+    set
+}
+
+fn daemons(name: &str, pool: &str, image: &str) -> Value {
+    let mut set = daemon_set_of(name, pool, &json!({}));
+    set["metadata"]["namespace"] = json!(SHOP);
+    set["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
+    if name == "by-hand" {
+        set["spec"]["updateStrategy"] = json!({ "type": "OnDelete" });
+    }
+    set
+}
+
+fn apply(cluster: &Cluster<'_>, set: Value) {
+    cluster.apply(&set);
+}
+
+/// Changes that cannot be rolled out.
+fn break_things(cluster: &Cluster<'_>) {
+    for name in ["image", "mended"] {
+        apply(cluster, set(name, "bad:2"));
+    }
+    eventually("the bad images not to be pulled", || {
+        let _ = cluster.run_pods(&[], 0);
+        let args = ["get", "pods", "image-1", "mended-1", "-n", SHOP, "-o", "json"];
+        let pods = cluster.kubectl(&args, "");
+        if pods.stdout.matches("Back-off pulling").count() == 2 { Ok(()) } else { Err(pods) }
+    });
+    apply(cluster, set("mended", "good:3"));
+    for (class, name) in [(None, "claim"), (Some("nope"), "classless")] {
+        let mut it = set(name, "good:1");
+        it["spec"]["volumeClaimTemplates"] = json!([{
+            "metadata": { "name": "data" },
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": class,
+                "resources": { "requests": { "storage": "1Gi" } },
+            },
+        }]);
+        apply(cluster, it);
+    }
+    let mut priority = set("priority", "good:1");
+    priority["spec"]["template"]["spec"]["priorityClassName"] = json!("nope");
+    apply(cluster, priority);
+    policy(cluster);
+    apply(cluster, set("policy", "good:1"));
+    cluster.apply(&json!({
+        "apiVersion": "v1", "kind": "ResourceQuota",
+        "metadata": { "name": "small", "namespace": POOR }, "spec": { "hard": { "pods": "1" } },
+    }));
+    let mut quota = set("quota", "good:1");
+    quota["metadata"]["namespace"] = json!(POOR);
+    apply(cluster, quota);
+    let mut host = daemon_set_of("host", "main", &json!({ "hostNetwork": true }));
+    host["metadata"]["namespace"] = json!(SECURE);
+    apply(cluster, host);
+    apply(cluster, daemons("nowhere", "nowhere", "good:1"));
+    let mut place = set("place", "good:1");
+    place["spec"]["template"]["spec"]["nodeSelector"] = json!({ "pool": "nowhere" });
+    apply(cluster, place);
+    let waits = |reason: &str, restarts: u8| {
+        json!({
+            "conditions": [{ "type": "Ready", "status": "False" }],
+            "containerStatuses": [{
+                "name": "main", "image": "good:1", "imageID": "", "ready": false,
+                "restartCount": restarts, "state": { "waiting": { "reason": reason } },
+                "lastState": if restarts == 0 { json!({}) } else {
+                    json!({ "terminated": { "exitCode": 1, "reason": "Error" } })
+                },
+            }],
+        })
+    };
+    cluster.patch_status("pod/crash-1", SHOP, &waits("CrashLoopBackOff", 7));
+    cluster.patch_status("pod/config-1", SHOP, &waits("CreateContainerConfigError", 0));
+    let unready = json!({ "conditions": [{ "type": "Ready", "status": "False" }] });
+    cluster.patch_status("pod/slow-1", SHOP, &unready);
+    let delete = ["delete", "pod", "held-0", "-n", SHOP, "--wait=false", "--grace-period=1"];
+    cluster.kubectl(&delete, "").accepted();
+    node_goes_down(cluster);
+    let mut dead = daemons("dead", "main", "good:2");
+    dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
+    apply(cluster, dead);
+}
+
+/// A policy that refuses the pods of a set.
+fn policy(cluster: &Cluster<'_>) {
+    let api = "admissionregistration.k8s.io/v1";
+    let rule = json!({
+        "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"],
+    });
+    cluster.apply(&json!({
+        "apiVersion": api, "kind": "ValidatingAdmissionPolicy", "metadata": { "name": "not" },
+        "spec": {
+            "matchConstraints": { "resourceRules": [rule] },
+            "validations": [{
+                "expression": "!object.metadata.name.startsWith('policy-')", "message": "not here",
+            }],
+        },
+    }));
+    cluster.apply(&json!({
+        "apiVersion": api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": { "name": "not" },
+        "spec": { "policyName": "not", "validationActions": ["Deny"] },
+    }));
+    eventually("the policy to refuse pods", || {
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "policy-x", "namespace": SHOP },
+            "spec": { "containers": [{ "name": "a", "image": "a" }] },
+        });
+        let created = cluster.kubectl(&["create", "--dry-run=server", "-f", "-"], &pod.to_string());
+        if created.success { Err(created) } else { Ok(()) }
+    });
+}
+
+/// A node has been down for ten minutes, with the taints of the node lifecycle controller.
+fn node_goes_down(cluster: &Cluster<'_>) {
+    let then = Timestamp::now().checked_sub(Span::new().minutes(10)).expect("a time").to_string();
+    let down = json!({ "type": "Ready", "status": "Unknown", "lastTransitionTime": then });
+    cluster.patch_status("node/down", "default", &json!({ "conditions": [down] }));
+    let taints = ["NoSchedule", "NoExecute"].map(|effect| {
+        json!({ "key": "node.kubernetes.io/unreachable", "effect": effect, "timeAdded": then })
+    });
+    let taints = json!({ "spec": { "taints": taints } }).to_string();
+    cluster.kubectl(&["patch", "node", DOWN, "--type=merge", "-p", &taints], "").accepted();
+    let unready = json!({ "conditions": [{
+        "type": "Ready", "status": "False", "lastTransitionTime": then,
+    }] });
+    let args = ["get", "pods", "-n", SHOP, "--field-selector", "spec.nodeName=down", "-o", "name"];
+    let names = cluster.kubectl(&args, "").accepted().stdout;
+    assert_eq!(names.lines().count(), 1, "{names}");
+    for pod in names.lines() {
+        cluster.patch_status(pod, SHOP, &unready);
+        let delete = ["delete", pod, "-n", SHOP, "--wait=false", "--grace-period=1"];
+        cluster.kubectl(&delete, "").accepted();
+    }
+}
+
+/// Changes that are rolled out.
+fn roll(cluster: &Cluster<'_>) {
+    for name in ["rolling", "parallel", "canary", "manual"] {
+        apply(cluster, set(name, "good:2"));
+    }
+    let mut empty = set("empty", "good:1");
+    empty["spec"]["replicas"] = json!(0);
+    apply(cluster, empty);
+    for name in ["rolls", "by-hand"] {
+        apply(cluster, daemons(name, "main", "good:2"));
+    }
+}
+
+/// With `--repair` the forced rollback goes on, and so does a controller that waits.
+fn repairs(cluster: &Cluster<'_>) {
+    let raised = json!({ "spec": { "hard": { "pods": "9" } } }).to_string();
+    let quota = ["patch", "resourcequota", "small", "-n", POOR, "--type=merge", "-p", &raised];
+    cluster.kubectl(&quota, "").accepted();
+    let kubeconfig = &cluster.plane.kubectl.kubeconfig;
+    let mut waits = [("statefulset/mended", SHOP), ("statefulset/quota", POOR)]
+        .map(|(what, namespace)| Wait::begin(kubeconfig, what, namespace, &["--repair"]));
+    eventually("the repairs", || {
+        let _ = cluster.run_pods(cluster.down, 0);
+        let open = waits.iter_mut().find_map(|it| (!it.has_ended()).then(|| it.said()));
+        open.map_or(Ok(()), Err)
+    });
+    let [mended, quota] = &mut waits;
+    assert_eq!(
+        mended.ended(0, "repair")["message"],
+        "repair: deleted pod mended-1, which held up the new revision"
+    );
+    assert_eq!(quota.ended(0, "done")["outcome"], "rolled-out");
+}
+
+/// A wait survives an API server that restarts, and a set that no controller sees has no end.
+pub(super) fn restarts(shared: &Namespace<'_>) {
+    let mut plane = ControlPlane::start(&shared.control_plane.assets);
+    let apply = |plane: &ControlPlane, object: &Value| {
+        plane.kubectl.run(&["apply", "-f", "-"], &object.to_string()).accepted();
+    };
+    apply(
+        &plane,
+        &json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": SHOP } }),
+    );
+    for name in ["db", "unseen"] {
+        apply(&plane, &stateful_set_of(name, "main", 1, "good:1"));
+    }
+    let kubeconfig = plane.kubectl.kubeconfig.clone();
+    let mut unseen = Wait::begin(&kubeconfig, "sts/unseen", SHOP, &["--patience", "1s"]);
+    eventually("the unseen set to be given up", || {
+        if unseen.has_ended() { Ok(()) } else { Err(unseen.said()) }
+    });
+    let why = unseen.ended(1, "stuck");
+    assert!(
+        why["message"].as_str().unwrap_or_default().contains("no controller has seen"),
+        "{why}"
+    );
+
+    let mut wait = Wait::begin(&kubeconfig, "sts/db", SHOP, &["--patience", "1h"]);
+    let says = |wait: &mut Wait, text: &str| {
+        eventually(text, || if wait.said().contains(text) { Ok(()) } else { Err(wait.said()) });
+    };
+    says(&mut wait, "has not seen generation 1 yet");
+    plane.stop_api_server();
+    says(&mut wait, "cannot follow the cluster, trying again: ");
+    plane.start_api_server(&[]);
+    says(&mut wait, "the cluster can be followed again");
+    // The controller's part.
+    let status = json!({ "status": {
+        "observedGeneration": 1, "replicas": 1, "readyReplicas": 1, "availableReplicas": 1,
+        "updatedReplicas": 1, "currentRevision": "db-1", "updateRevision": "db-1",
+    }});
+    let patch = ["patch", "sts", "db", "-n", SHOP, "--subresource=status", "--type=merge", "-p"];
+    plane.kubectl.run(&[&patch, [&*status.to_string()].as_slice()].concat(), "").accepted();
+    eventually("the wait to end", || if wait.has_ended() { Ok(()) } else { Err(wait.said()) });
+    assert_eq!(wait.ended(0, "done")["outcome"], "rolled-out");
+}
+
+/// A user with only the rights that docs/wait.md asks for reads all, and may repair.
+pub(super) fn rights(namespace: &Namespace<'_>) {
+    let docs = include_str!("../../../../docs/wait.md");
+    let (_, rules) = docs.split_once("```yaml\n").expect("an example");
+    let (rules, _) = rules.split_once("```").expect("its end");
+    let kubectl = &namespace.control_plane.kubectl;
+    kubectl.run(&["apply", "-f", "-"], rules).accepted();
+    let api = "rbac.authorization.k8s.io";
+    let binding = json!({
+        "apiVersion": format!("{api}/v1"), "kind": "ClusterRoleBinding",
+        "metadata": { "name": namespace.name },
+        "roleRef": { "apiGroup": api, "kind": "ClusterRole", "name": "setguard-wait" },
+        "subjects": [{ "apiGroup": api, "kind": "User", "name": "waiter" }],
+    });
+    namespace.apply(&binding).accepted();
+    let mut set = crate::manifests::stateful_set("db");
+    set["spec"]["volumeClaimTemplates"] = json!([{
+        "metadata": { "name": "data" },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": { "requests": { "storage": "1Gi" } },
+        },
+    }]);
+    namespace.apply(&set).accepted();
+    let kubeconfig = namespace.control_plane.kubeconfig("impersonator", ADMIN_TOKEN);
+    let text = std::fs::read_to_string(&kubeconfig).expect("a kubeconfig");
+    let mut config: Value = serde_json::from_str(&text).expect("JSON");
+    config["users"][0]["user"]["as"] = json!("waiter");
+    std::fs::write(&kubeconfig, config.to_string()).expect("a kubeconfig");
+    let run = |more: &[&str]| {
+        let mut wait = Wait::begin(&kubeconfig, "sts/db", namespace.name, more);
+        eventually("a wait to end", || if wait.has_ended() { Ok(()) } else { Err(wait.said()) });
+        wait
+    };
+    // No controller is here that would see the set.
+    let mut wait = run(&["--timeout", "2s"]);
+    wait.ended(3, "unfinished");
+    assert!(!wait.said().contains("\"note\""), "{}", wait.said());
+    for (verb, resource) in [("patch", "statefulsets.apps"), ("delete", "pods")] {
+        let can = ["auth", "can-i", verb, resource, "--as", "waiter"];
+        assert_eq!(namespace.kubectl(&can, "").stdout.trim(), "yes", "{verb} {resource}");
+    }
+}
