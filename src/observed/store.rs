@@ -43,9 +43,16 @@ pub struct Observed {
     budgets: BTreeMap<Box<str>, Vec<Budget>>,
     /// By kind and namespace; `None` stands for all namespaces.
     forbidden: BTreeSet<(Box<str>, Option<Box<str>>)>,
+    /// Whether the pods and revisions of healthy sets are kept too.
+    keeps_all: bool,
 }
 
 impl Observed {
+    /// An empty cluster that keeps the pods and revisions of healthy sets too.
+    pub fn keeping_all() -> Self {
+        Observed { keeps_all: true, ..Observed::default() }
+    }
+
     /// Adds an object of any kind; kinds that no rule needs are ignored. Needed are, in any order but
     /// the sets first:
     /// - `DaemonSet` and `StatefulSet` (`apps/v1`) and `Node`, always and whole, before the namespaces
@@ -123,7 +130,7 @@ impl Observed {
 
     /// Whether what belongs to a set is needed.
     fn may_matter(&self, owner: &Owner) -> bool {
-        self.sets.get(owner).is_none_or(|set| !set.is_healthy())
+        self.keeps_all || self.sets.get(owner).is_none_or(|set| !set.is_healthy())
     }
 
     fn put_event(&mut self, about: About, event: Event) {

@@ -156,7 +156,7 @@ impl World {
     /// # Errors
     /// When an object cannot be read.
     pub(crate) fn observe(&self) -> Result<Observed, String> {
-        let mut observed = Observed::default();
+        let mut observed = Observed::keeping_all();
         for source in &self.sources {
             let Collection { api_version, kind, .. } = source.collection;
             if matches!(source.state, State::Forbidden(_)) {

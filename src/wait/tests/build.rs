@@ -29,7 +29,7 @@ pub(super) fn at(seconds: i64) -> String {
 
 /// The decision so many seconds after the wait has begun.
 pub(super) fn look(world: &World, seconds: i64, allow_none: bool, memory: &mut Memory) -> Decision {
-    let mut observed = Observed::default();
+    let mut observed = Observed::keeping_all();
     for (api_version, kind, object) in world {
         observed.add(api_version, kind, &object.to_string()).unwrap();
     }

@@ -275,6 +275,15 @@ fn sets_that_no_controller_sees_and_sets_that_go() {
     gives_up(&World::new(), FACT, "it does not exist any more");
 }
 
+/// The status counts a pod that is being deleted as ready, but not as updated.
+#[test]
+fn a_pod_that_does_not_end_is_named_although_the_status_is_healthy() {
+    let mut set = stateful_set(1, 1, 0);
+    set["status"]["currentRevision"] = json!("db-2");
+    let world = of_stateful_set(set, [deleted(pod("db-0", 2, None), 0)]);
+    gives_up(&world, TRANSIENT, "db-0 is being deleted");
+}
+
 #[test]
 fn nothing_goes_on_and_nothing_says_why() {
     let pods = ["db-0", "db-1", "db-2"].map(|name| pod(name, 1, None));
