@@ -96,8 +96,8 @@ impl Wait {
     fn ended(&mut self, code: i32, type_: &str) -> Value {
         let (said, what) = (self.said(), &self.what);
         assert_eq!(self.child.wait().expect("an end").code(), Some(code), "{what}\n{said}");
-        let events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let last = events.filter(|event| event["type"] == type_).last();
+        let mut events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let last = events.rfind(|event| event["type"] == type_);
         last.unwrap_or_else(|| panic!("{what}: no {type_}\n{said}"))
     }
 }
@@ -159,17 +159,17 @@ fn set_the_stage(cluster: &Cluster<'_>) {
     for name in
         ["image", "mended", "crash", "config", "slow", "rolling", "parallel", "canary", "manual"]
     {
-        apply(cluster, set(name, "good:1"));
+        cluster.apply(&set(name, "good:1"));
     }
     let mut held = stateful_set_of("held", HELD, 1, "good:1");
     held["spec"]["template"]["metadata"]["finalizers"] = json!(["example.com/hold"]);
-    apply(cluster, held);
+    cluster.apply(&held);
     for name in ["rolls", "by-hand"] {
-        apply(cluster, daemons(name, "main", "good:1"));
+        cluster.apply(&daemons(name, "main", "good:1"));
     }
     let mut dead = daemons("dead", "main", "good:1");
     dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
-    apply(cluster, dead);
+    cluster.apply(&dead);
 }
 
 /// A StatefulSet of two pods.
@@ -197,14 +197,10 @@ fn daemons(name: &str, pool: &str, image: &str) -> Value {
     set
 }
 
-fn apply(cluster: &Cluster<'_>, set: Value) {
-    cluster.apply(&set);
-}
-
 /// Changes that cannot be rolled out.
 fn break_things(cluster: &Cluster<'_>) {
     for name in ["image", "mended"] {
-        apply(cluster, set(name, "bad:2"));
+        cluster.apply(&set(name, "bad:2"));
     }
     eventually("the bad images not to be pulled", || {
         let _ = cluster.run_pods(&[], 0);
@@ -212,7 +208,7 @@ fn break_things(cluster: &Cluster<'_>) {
         let pods = cluster.kubectl(&args, "");
         if pods.stdout.matches("Back-off pulling").count() == 2 { Ok(()) } else { Err(pods) }
     });
-    apply(cluster, set("mended", "good:3"));
+    cluster.apply(&set("mended", "good:3"));
     for (class, name) in [(None, "claim"), (Some("nope"), "classless")] {
         let mut it = set(name, "good:1");
         it["spec"]["volumeClaimTemplates"] = json!([{
@@ -223,27 +219,27 @@ fn break_things(cluster: &Cluster<'_>) {
                 "resources": { "requests": { "storage": "1Gi" } },
             },
         }]);
-        apply(cluster, it);
+        cluster.apply(&it);
     }
     let mut priority = set("priority", "good:1");
     priority["spec"]["template"]["spec"]["priorityClassName"] = json!("nope");
-    apply(cluster, priority);
+    cluster.apply(&priority);
     policy(cluster);
-    apply(cluster, set("policy", "good:1"));
+    cluster.apply(&set("policy", "good:1"));
     cluster.apply(&json!({
         "apiVersion": "v1", "kind": "ResourceQuota",
         "metadata": { "name": "small", "namespace": POOR }, "spec": { "hard": { "pods": "1" } },
     }));
     let mut quota = set("quota", "good:1");
     quota["metadata"]["namespace"] = json!(POOR);
-    apply(cluster, quota);
+    cluster.apply(&quota);
     let mut host = daemon_set_of("host", "main", &json!({ "hostNetwork": true }));
     host["metadata"]["namespace"] = json!(SECURE);
-    apply(cluster, host);
-    apply(cluster, daemons("nowhere", "nowhere", "good:1"));
+    cluster.apply(&host);
+    cluster.apply(&daemons("nowhere", "nowhere", "good:1"));
     let mut place = set("place", "good:1");
     place["spec"]["template"]["spec"]["nodeSelector"] = json!({ "pool": "nowhere" });
-    apply(cluster, place);
+    cluster.apply(&place);
     let waits = |reason: &str, restarts: u8| {
         json!({
             "conditions": [{ "type": "Ready", "status": "False" }],
@@ -265,7 +261,7 @@ fn break_things(cluster: &Cluster<'_>) {
     node_goes_down(cluster);
     let mut dead = daemons("dead", "main", "good:2");
     dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
-    apply(cluster, dead);
+    cluster.apply(&dead);
 }
 
 /// A policy that refuses the pods of a set.
@@ -323,13 +319,13 @@ fn node_goes_down(cluster: &Cluster<'_>) {
 /// Changes that are rolled out.
 fn roll(cluster: &Cluster<'_>) {
     for name in ["rolling", "parallel", "canary", "manual"] {
-        apply(cluster, set(name, "good:2"));
+        cluster.apply(&set(name, "good:2"));
     }
     let mut empty = set("empty", "good:1");
     empty["spec"]["replicas"] = json!(0);
-    apply(cluster, empty);
+    cluster.apply(&empty);
     for name in ["rolls", "by-hand"] {
-        apply(cluster, daemons(name, "main", "good:2"));
+        cluster.apply(&daemons(name, "main", "good:2"));
     }
 }
 
