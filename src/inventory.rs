@@ -8,7 +8,7 @@
 mod file;
 mod index;
 pub mod item;
-pub(crate) mod judged;
+pub(crate) mod details;
 pub mod kind;
 pub(crate) mod labels;
 pub(crate) mod nodes;

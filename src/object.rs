@@ -252,7 +252,7 @@ impl<'a> Subject<'a> {
 
     /// Adds the claims and volumes that are known.
     #[must_use]
-    pub const fn beside(mut self, storage: &'a Storage) -> Self {
+    pub const fn with_storage(mut self, storage: &'a Storage) -> Self {
         self.storage = Some(storage);
         self
     }

@@ -159,7 +159,7 @@ impl Applier<'_> {
             Some(old) => Subject::update(object, old),
             None => Subject::create(object),
         }
-        .beside(self.storage);
+        .with_storage(self.storage);
         let verdict = engine::evaluate(&subject, &self.context);
         then(Stored { subject, old, verdict, of_injection })
     }

@@ -89,7 +89,7 @@ impl<'a> Judge<'a> {
                 let item = Item::of(&object).with_refusals(object.template());
                 let mut subject = Subject::create(object);
                 if let Some(storage) = storage {
-                    subject = subject.beside(storage);
+                    subject = subject.with_storage(storage);
                 }
                 let verdict = engine::evaluate(&subject, &cx);
                 (verdict, Some(item), subject.lacks_storage())

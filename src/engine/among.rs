@@ -101,7 +101,7 @@ pub fn evaluate_cross_object(
     cx: &Context<'_>,
 ) -> BTreeMap<usize, Verdict> {
     let mut verdicts: BTreeMap<usize, Verdict> = BTreeMap::new();
-    let judged = || inventory.items().filter(|(_, item)| item.is_judged());
+    let judged = || inventory.items().filter(|(_, item)| item.is_evaluated());
     for rule in RULES.iter().filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
         let run = |inventory, index| {
             let mut found = Found::of(&rule.meta);

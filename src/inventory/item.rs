@@ -8,7 +8,7 @@ use k8s_openapi::{
 };
 
 use super::{
-    judged::Judged,
+    details::Details,
     kind::Kind,
     labels::{ALLOCATION, Labels, Selector},
     nodes::{Claim, Nodes},
@@ -91,7 +91,7 @@ pub(crate) struct Controller {
     /// The ports of the node that the pods of a DaemonSet claim, if they claim any.
     pub(crate) ports: Option<Box<Ports>>,
     /// More data of a DaemonSet or StatefulSet that is evaluated.
-    pub(crate) judged: Option<Box<Judged>>,
+    pub(crate) details: Option<Box<Details>>,
 }
 
 /// The ports of the node that the pods of a DaemonSet claim, and the nodes.
@@ -155,39 +155,39 @@ impl Item {
 
     /// Returns the value of the annotation `setguard.io/ignore`.
     pub fn ignore(&self) -> Option<&str> {
-        self.judged()?.ignore.as_deref()
+        self.details()?.ignore.as_deref()
     }
 
     /// Returns the fields that findings can be about, always in the same order.
     pub fn fields(&self) -> Vec<Field> {
-        let (Some(controller), Some(judged)) = (self.controller(), self.judged()) else {
+        let (Some(controller), Some(details)) = (self.controller(), self.details()) else {
             return Vec::new();
         };
         let mut fields = vec![TEMPLATE_LABELS.to_field(), POD_SPEC.to_field()];
         let mut add = |has: bool, field: Path<'_>| fields.extend(has.then(|| field.to_field()));
         add(controller.selector.is_some(), SELECTOR);
         add(self.kind == Kind::StatefulSet, SPEC.child("replicas"));
-        add(judged.service_name.is_some(), SPEC.child("serviceName"));
-        add(judged.service_account.is_some(), POD_SPEC.child("serviceAccountName"));
-        add(judged.priority_class.is_some(), POD_SPEC.child("priorityClassName"));
-        if let Some((field, _)) = &judged.nodes {
+        add(details.service_name.is_some(), SPEC.child("serviceName"));
+        add(details.service_account.is_some(), POD_SPEC.child("serviceAccountName"));
+        add(details.priority_class.is_some(), POD_SPEC.child("priorityClassName"));
+        if let Some((field, _)) = &details.nodes {
             add(true, POD_SPEC.child(field));
         }
         add(self.kind == Kind::DaemonSet, POD_SPEC.child("tolerations"));
         for claim in controller.claims() {
             claim.at(|path| fields.push(path.to_field()));
         }
-        let named = judged.storage_classes.iter().map(|(template, _)| template);
-        let templates = named.chain(&judged.default_classes);
-        fields.extend(templates.map(|template| Judged::storage_class_field(*template)));
+        let named = details.storage_classes.iter().map(|(template, _)| template);
+        let templates = named.chain(&details.default_classes);
+        fields.extend(templates.map(|template| Details::storage_class_field(*template)));
         fields
     }
 
     /// Adds what the Pod Security Standards refuse in the pods, for when the template will be gone.
     #[must_use]
     pub fn with_refusals(mut self, template: &PodTemplateSpec) -> Self {
-        if let Role::Controller(Controller { judged: Some(judged), .. }) = &mut self.role {
-            judged.refusals = Refusal::all(template).into();
+        if let Role::Controller(Controller { details: Some(details), .. }) = &mut self.role {
+            details.refusals = Refusal::all(template).into();
         }
         self
     }
@@ -205,12 +205,12 @@ impl Item {
     }
 
     /// Returns whether findings can be about this item.
-    pub fn is_judged(&self) -> bool {
-        self.judged().is_some()
+    pub fn is_evaluated(&self) -> bool {
+        self.details().is_some()
     }
 
-    pub(crate) fn judged(&self) -> Option<&Judged> {
-        self.controller()?.judged.as_deref()
+    pub(crate) fn details(&self) -> Option<&Details> {
+        self.controller()?.details.as_deref()
     }
 
     pub(crate) const fn pod_security(&self) -> Option<&PodSecurity> {

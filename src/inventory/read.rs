@@ -9,7 +9,7 @@ use serde::Deserialize;
 use self::shapes::Metadata;
 use super::{
     item::{Controller, Item, Ports, Role, Weight},
-    judged::Judged,
+    details::Details,
     kind::Kind,
     labels::{Labels, Selector},
     nodes::{Claim, Nodes},
@@ -88,7 +88,7 @@ fn object(object: &Object<'_>) -> Item {
         }
         Workload::StatefulSet(_) => Kind::StatefulSet,
     };
-    controller.judged = Some(Box::new(Judged::of(object)));
+    controller.details = Some(Box::new(Details::of(object)));
     Item {
         kind,
         sets_namespace: metadata.namespace.as_deref().is_some_and(|it| !it.is_empty()),

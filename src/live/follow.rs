@@ -12,7 +12,7 @@ use super::{
     reader::{List, Reader},
 };
 
-/// How long a watch lasts, in seconds. A connection that dies without a sign is found by then.
+/// The duration of a watch, in seconds, after which a dead connection is detected.
 const WATCH: u32 = 30;
 /// After this time a watch that was not ended is dead.
 const DEAD: Duration = Duration::from_secs(35);
@@ -31,7 +31,7 @@ pub(crate) enum News<'a> {
     Applied(&'a str),
     /// An object that is gone.
     Gone {
-        /// Empty for one that is in no namespace.
+        /// The namespace; empty for a cluster-scoped object.
         namespace: &'a str,
         name: &'a str,
     },

@@ -49,7 +49,7 @@ pub(crate) struct Diagnostic {
     pub(crate) commands: Vec<Command>,
     /// The change that removes the fault, if a program can make it.
     pub(crate) fix: Option<Fix>,
-    /// Why it is less severe than its rule's mode.
+    /// The reason why the finding is less severe than its rule's mode.
     pub(crate) downgrade: Option<String>,
     /// The number of earlier findings of the run with the same rule, object and field.
     pub(crate) occurrence: usize,

@@ -12,7 +12,7 @@ pub(crate) struct PolicyUse {
     file: String,
     /// The ids of the rules whose modes are below their defaults.
     weakened: Vec<&'static str>,
-    /// How many exceptions it has, expired or not.
+    /// The number of exceptions, including expired ones.
     exceptions: usize,
 }
 

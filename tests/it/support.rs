@@ -100,7 +100,7 @@ pub fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster, storage: &Stor
                 Some(old) => Subject::update(object, old),
                 None => Subject::create(object),
             };
-            engine::evaluate(&subject.beside(storage), &cx)
+            engine::evaluate(&subject.with_storage(storage), &cx)
         }
         (Err(DecodeError::TooHeavy(weight)), old) => {
             engine::evaluate_too_heavy(&weight, "default", "", old, &cx)

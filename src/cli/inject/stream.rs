@@ -105,7 +105,7 @@ impl<'a> Preview<'a> {
                 pod => pod.ok()?,
             };
             let injection = inject::pod(&pod, &self.user, settings);
-            return Some(self.judge(injection, Identity::from(&pod), pod.name()));
+            return Some(self.evaluate(injection, Identity::from(&pod), pod.name()));
         }
         let resource = Resource::of(object.api_version(), object.kind())?;
         let object = match object::Object::parse(resource, &json) {
@@ -114,7 +114,7 @@ impl<'a> Preview<'a> {
         };
         let asks = self.namespaces.contains(object.metadata.namespace());
         let injection = inject::template(&object, asks, settings);
-        Some(self.judge(injection, Identity::from(&object), object.name()))
+        Some(self.evaluate(injection, Identity::from(&object), object.name()))
     }
 
     /// Reports an object that is too large, which stays unchanged.
@@ -125,7 +125,7 @@ impl<'a> Preview<'a> {
         Change { injection: Injection::default(), verdict, name: id.name }
     }
 
-    fn judge(&self, injection: Injection, object: Identity<'_>, name: &str) -> Change {
+    fn evaluate(&self, injection: Injection, object: Identity<'_>, name: &str) -> Change {
         let verdict = engine::evaluate_injection(&injection, object, &self.context);
         Change { injection, verdict, name: name.to_owned() }
     }

@@ -43,7 +43,7 @@ Kubernetes: `RequiredNodeAffinity.Match`, component-helpers scheduling/corev1/no
 };
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(judged) = asked.item.judged() else { return };
+    let Some(judged) = asked.item.details() else { return };
     let is_daemon_set = asked.item.kind() == Kind::DaemonSet;
     // `node-not-wanted` names the nodes of a DaemonSet that the cluster has.
     let heeds_taints = is_daemon_set && !asked.is_stored();

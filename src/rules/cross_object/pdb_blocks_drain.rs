@@ -14,7 +14,7 @@ pub(super) static RULE: Rule =
     Rule { meta: drains::META, kinds: &["StatefulSet"], evidence: Evidence::Presence, check };
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(judged) = asked.item.judged().filter(|_| asked.item.kind() == Kind::StatefulSet)
+    let Some(judged) = asked.item.details().filter(|_| asked.item.kind() == Kind::StatefulSet)
     else {
         return;
     };

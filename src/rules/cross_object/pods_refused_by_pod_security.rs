@@ -46,7 +46,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     let (level, version) = (labels.level.as_deref(), labels.version.as_deref());
     let minor = asked.cluster.version.minor();
     let Some(standard) = Standard::of(level, version, minor) else { return };
-    let refusals = match (asked.template, asked.item.judged()) {
+    let refusals = match (asked.template, asked.item.details()) {
         (Some(template), _) => Refusal::by(standard, template),
         (None, Some(judged)) => {
             judged.refusals.iter().filter(|refusal| refusal.is_by(standard)).cloned().collect()

@@ -38,7 +38,7 @@ pkg/apis/scheduling/v1/helpers.go.",
 const BUILT_IN: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
-    let named = asked.item.judged().and_then(|judged| judged.priority_class.as_deref());
+    let named = asked.item.details().and_then(|judged| judged.priority_class.as_deref());
     let Some(name) = named.filter(|name| !BUILT_IN.contains(name)) else { return };
     if is_missing(asked, Kind::PriorityClass, name) {
         found.report(

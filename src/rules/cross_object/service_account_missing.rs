@@ -37,7 +37,7 @@ Kubernetes: `Admit`, plugin/pkg/admission/serviceaccount/admission.go.",
 };
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
-    let named = asked.item.judged().and_then(|judged| judged.service_account.as_deref());
+    let named = asked.item.details().and_then(|judged| judged.service_account.as_deref());
     let Some(name) = named.filter(|name| *name != "default") else { return };
     if is_missing(asked, Kind::ServiceAccount, name) {
         let namespace = asked.item.namespace();

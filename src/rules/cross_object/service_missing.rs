@@ -43,7 +43,7 @@ endpointslice util/controller_utils.go.",
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
     let Some(it) = Governed::of(asked) else { return };
-    let uses_names = it.set.judged().is_some_and(|judged| judged.uses_names);
+    let uses_names = it.set.details().is_some_and(|judged| judged.uses_names);
     if uses_names && it.services.is_empty() && !it.may_be_another {
         let message = format!(
             "{} Services of namespace {}, but no {}, so the pods get no DNS names",

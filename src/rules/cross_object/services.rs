@@ -24,7 +24,7 @@ impl<'a> Governed<'a> {
     pub(super) fn of(asked: &Asked<'a>) -> Option<Self> {
         let (set, inventory) = (asked.item, asked.inventory());
         let controller = set.controller()?;
-        let name = set.judged()?.service_name.as_deref()?;
+        let name = set.details()?.service_name.as_deref()?;
         if !asked.knows(Kind::Service, set.namespace()) {
             return None;
         }

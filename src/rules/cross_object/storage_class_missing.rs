@@ -44,7 +44,7 @@ Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_contro
 };
 
 fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(judged) = asked.item.judged() else { return };
+    let Some(judged) = asked.item.details() else { return };
     let inventory = asked.inventory();
     let lacks_default = asked.knows_all(Kind::StorageClass)
         && inventory.has_any(Kind::StorageClass, "")

@@ -14,7 +14,7 @@ use crate::{
 
 /// The data of a DaemonSet or StatefulSet that rules need only to report findings about it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Judged {
+pub(crate) struct Details {
     /// The value of the annotation that exempts the set from warnings.
     pub(crate) ignore: Option<Box<str>>,
     /// The number of pods of a StatefulSet.
@@ -39,19 +39,19 @@ pub(crate) struct Judged {
     pub(crate) nodes: Option<(&'static str, Nodes)>,
 }
 
-impl Judged {
+impl Details {
     pub(super) fn of(object: &Object<'_>) -> Self {
-        let mut judged = match &object.workload {
-            Workload::DaemonSet(_) => Judged::default(),
-            Workload::StatefulSet(spec) => Judged::of_stateful_set(spec, object.name()),
+        let mut details = match &object.workload {
+            Workload::DaemonSet(_) => Details::default(),
+            Workload::StatefulSet(spec) => Details::of_stateful_set(spec, object.name()),
         };
-        judged.ignore = object.metadata.annotation(IGNORE_ANNOTATION).map(Into::into);
+        details.ignore = object.metadata.annotation(IGNORE_ANNOTATION).map(Into::into);
         if let Some(pod) = &object.template().spec {
-            judged.service_account = text(pod.service_account_name.as_ref());
+            details.service_account = text(pod.service_account_name.as_ref());
             if matches!(object.workload, Workload::DaemonSet(_)) {
-                judged.tolerations = pod.tolerations.clone().unwrap_or_default().into();
+                details.tolerations = pod.tolerations.clone().unwrap_or_default().into();
             }
-            judged.priority_class = text(pod.priority_class_name.as_ref());
+            details.priority_class = text(pod.priority_class_name.as_ref());
             let field = if pod.node_selector.as_ref().is_some_and(|selector| !selector.is_empty()) {
                 "nodeSelector"
             } else if pod.affinity.is_some() {
@@ -60,9 +60,9 @@ impl Judged {
                 "nodeName"
             };
             let nodes = Some(Nodes::of(pod)).filter(|nodes| *nodes != Nodes::default());
-            judged.nodes = nodes.map(|nodes| (field, nodes));
+            details.nodes = nodes.map(|nodes| (field, nodes));
         }
-        judged
+        details
     }
 
     fn of_stateful_set(spec: &StatefulSetSpec, name: &str) -> Self {
@@ -77,13 +77,13 @@ impl Judged {
             Some((i, text(class)?))
         });
         let default_classes = claims.filter(|(_, claim)| gets_default_class(claim));
-        Judged {
+        Details {
             replicas: spec.replicas.unwrap_or(1),
             service_name,
             uses_names,
             storage_classes: storage_classes.collect(),
             default_classes: default_classes.map(|(i, _)| i).collect(),
-            ..Judged::default()
+            ..Details::default()
         }
     }
 
