@@ -5,10 +5,10 @@
 //! a clone of it is a snapshot that costs next to nothing. A [`view::View`] is the inventory of a
 //! running cluster.
 
+pub(crate) mod details;
 mod file;
 mod index;
 pub mod item;
-pub(crate) mod details;
 pub mod kind;
 pub(crate) mod labels;
 pub(crate) mod nodes;

@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use self::shapes::Metadata;
 use super::{
-    item::{Controller, Item, Ports, Role, Weight},
     details::Details,
+    item::{Controller, Item, Ports, Role, Weight},
     kind::Kind,
     labels::{Labels, Selector},
     nodes::{Claim, Nodes},
