@@ -77,7 +77,10 @@ impl Layout {
             })
             .collect();
         if charts.len() > MAX_NAMED {
-            notes.push(format!("so are {} other folders", charts.len() - MAX_NAMED));
+            notes.push(match charts.len() - MAX_NAMED {
+                1 => "1 other folder is a Helm chart too".to_owned(),
+                others => format!("{others} other folders are Helm charts too"),
+            });
         }
         if let Some(first) = self.kustomizations.first() {
             let first = if first.as_os_str().is_empty() { Path::new(".") } else { first };

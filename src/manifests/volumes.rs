@@ -14,16 +14,16 @@ pub fn add(storage: &mut Storage, text: &str) {
     let documents = yaml::documents(text).flatten();
     for object in documents.flat_map(|document| ManifestObject::all(document.root)) {
         let (metadata, spec) = (object.node.get("metadata"), object.node.get("spec"));
-        let said = |node: Option<&Node<'_>>, key| {
+        let text_of = |node: Option<&Node<'_>>, key| {
             let text = node.and_then(|node| node.get(key)).and_then(Node::as_str);
             text.filter(|text| !text.is_empty()).map(str::to_owned)
         };
         match (object.api_version(), object.kind()) {
             ("v1", "PersistentVolumeClaim") if is_shareable(spec) => {
-                let name = said(metadata, "name").unwrap_or_default();
-                storage.add_shareable_claim(said(metadata, "namespace").as_deref(), &name);
+                let name = text_of(metadata, "name").unwrap_or_default();
+                storage.add_shareable_claim(text_of(metadata, "namespace").as_deref(), &name);
             }
-            ("v1", "PersistentVolume") if said(spec, "storageClassName").is_none() => {
+            ("v1", "PersistentVolume") if text_of(spec, "storageClassName").is_none() => {
                 storage.add_volume_without_class();
             }
             _ => {}

@@ -83,7 +83,7 @@ impl<'a> Scanner<'a> {
             self.is_ready = true;
         }
         let mark = self.cursor.mark();
-        self.queue.front().ok_or_else(|| Problem::not_yaml(mark, "the text ends too early"))
+        self.queue.front().ok_or_else(|| Problem::not_yaml(mark, "the text ends unexpectedly"))
     }
 
     /// Takes the next token.
@@ -92,7 +92,7 @@ impl<'a> Scanner<'a> {
         self.is_ready = false;
         self.taken += 1;
         let mark = self.cursor.mark();
-        self.queue.pop_front().ok_or_else(|| Problem::not_yaml(mark, "the text ends too early"))
+        self.queue.pop_front().ok_or_else(|| Problem::not_yaml(mark, "the text ends unexpectedly"))
     }
 
     /// Returns the kept comments so far.
@@ -220,7 +220,7 @@ impl<'a> Scanner<'a> {
         if is_known {
             self.document_marker(Kind::Directive, rest.len())
         } else {
-            Err(self.error("a line that begins with % is a directive; quote text"))
+            Err(self.error("a line that begins with % is a directive; quote the text"))
         }
     }
 
@@ -296,7 +296,7 @@ impl<'a> Scanner<'a> {
         } else {
             if self.flow == 0 {
                 if !self.is_key_allowed {
-                    let mut problem = self.error("a key and a value cannot stand here");
+                    let mut problem = self.error("a key and a value are not allowed here");
                     let help = "quote text that contains \": \", and start all keys of a mapping \
                                 in one column";
                     problem.help = Some(help.to_owned());
@@ -321,7 +321,7 @@ impl<'a> Scanner<'a> {
         let ends = self.cursor.is_space_or_end(0)
             || matches!(self.cursor.peek(0), b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`');
         if length == 0 || !ends {
-            let message = "the name of an anchor has only letters, digits, - and _";
+            let message = "the name of an anchor can have only letters, digits, - and _";
             return Err(Problem::not_yaml(self.cursor.since(&start), message));
         }
         let name = self.cursor.text_since(start.at() + 1);

@@ -115,7 +115,7 @@ impl<'a> Documents<'a> {
             }
             Some(Err(Stop::NotJson)) => Problem::at(
                 json.reader.mark(),
-                "not JSON, as the documents before; kubectl reads only JSON here",
+                "not JSON, unlike the previous documents; kubectl reads only JSON here",
             ),
             Some(Err(Stop::Wrong(problem))) => problem,
         };
@@ -137,14 +137,15 @@ impl<'a> Documents<'a> {
             Chunk::Text(text) => text,
             Chunk::BadSeparator => {
                 let mark = Mark { line: line + 1, column: 4, width: 0 };
-                let message = "only a comment may follow --- in its line; kubectl refuses the rest";
+                let message =
+                    "only a comment may follow --- on its line; kubectl rejects other text";
                 return Some(Err(Problem::at(mark, message)));
             }
         };
         Some(tree::read(text, line).map(|(mut document, rest)| {
             self.ignored = rest.map(|mark| {
                 let mut problem = Problem::at(mark, "kubectl ignores the text from here on");
-                problem.help = Some("write --- in a line before the next document".to_owned());
+                problem.help = Some("write --- on a line before the next document".to_owned());
                 problem
             });
             document.comments.splice(0..0, self.header.drain(..));

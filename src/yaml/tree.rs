@@ -187,10 +187,11 @@ impl<'a> Builder<'a> {
                 value.map(|value| Node { value, mark }).map_err(|wrong| Problem::at(mark, wrong))
             }
             Kind::Directive => {
-                let message = "kubectl takes no directive, a line that begins with %; remove it";
+                let message =
+                    "kubectl does not accept a directive, a line that begins with %; remove it";
                 Err(Problem::at(Mark { width: 0, ..mark }, message))
             }
-            _ => Err(Problem::not_yaml(mark, "a value was expected here")),
+            _ => Err(Problem::not_yaml(mark, "expected a value here")),
         }
     }
 
@@ -198,7 +199,7 @@ impl<'a> Builder<'a> {
         let Token { kind, mark, .. } = self.tokens.take()?;
         match kind {
             Kind::Scalar(text, style) => Ok((text, style)),
-            _ => Err(Problem::not_yaml(mark, "a value was expected here")),
+            _ => Err(Problem::not_yaml(mark, "expected a value here")),
         }
     }
 

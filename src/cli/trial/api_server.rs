@@ -73,9 +73,7 @@ impl By {
             By::Decoder => "by the API server, which cannot read it",
             By::ApiServer => "by the API server, so the validating webhook is not called",
             By::Setguard => "by setguard",
-            By::FailurePolicy => {
-                "by the API server, because the webhook does not answer as it must"
-            }
+            By::FailurePolicy => "by the API server, because the webhook gives no valid answer",
         }
     }
 }

@@ -19,7 +19,7 @@ impl Scanner<'_> {
                     self.cursor.advance(1);
                 }
                 b'0' if digit.is_none() => {
-                    let message = "the indentation after | or > is 1 to 9";
+                    let message = "the indentation after | or > must be 1 to 9";
                     return Err(Problem::not_yaml(start.mark(), message));
                 }
                 c @ b'1'..=b'9' if digit.is_none() => {
@@ -33,7 +33,7 @@ impl Scanner<'_> {
         self.comment();
         let header = self.cursor.since(&start);
         if !self.cursor.is_break_or_end(0) {
-            let message = "after | or >, the text begins in a new line";
+            let message = "the text after | or > must start on a new line";
             return Err(Problem::not_yaml(self.cursor.mark(), message));
         }
         if self.cursor.is_break(0) {

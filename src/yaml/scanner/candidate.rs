@@ -34,9 +34,8 @@ impl Candidate {
     }
 
     pub(super) fn no_key(&self) -> Problem {
-        let mut problem =
-            Problem::not_yaml(self.mark, "a key must stand here, with \": \" after it");
-        problem.help = Some("a value that goes on in a new line is indented".to_owned());
+        let mut problem = Problem::not_yaml(self.mark, "expected a key here, followed by \": \"");
+        problem.help = Some("indent a value that continues on the next line".to_owned());
         problem
     }
 }

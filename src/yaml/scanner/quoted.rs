@@ -123,7 +123,7 @@ impl Scanner<'_> {
             b'U' => return self.code(8),
             other => {
                 let what = match self.cursor.rest().chars().nth(1) {
-                    Some(c) if other != 0 => format!("\\{c} means nothing in double quotes"),
+                    Some(c) if other != 0 => format!("\\{c} is not an escape in double quotes"),
                     _ => "this quote is never closed".to_owned(),
                 };
                 let mut problem = Problem::not_yaml(start.mark(), &what);

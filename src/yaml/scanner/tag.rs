@@ -15,7 +15,7 @@ impl Scanner<'_> {
             self.cursor.advance(1);
             let uri = self.uri()?;
             if self.cursor.peek(0) != b'>' || uri.is_empty() {
-                return Err(Problem::not_yaml(start.mark(), "a tag in <> is not complete"));
+                return Err(Problem::not_yaml(start.mark(), "a tag in <> is incomplete"));
             }
             self.cursor.advance(1);
             uri
@@ -27,10 +27,7 @@ impl Scanner<'_> {
                 self.cursor.advance(1);
                 let uri = self.uri()?;
                 if !name.is_empty() || uri.is_empty() {
-                    return Err(Problem::not_yaml(
-                        self.cursor.since(&start),
-                        "a tag that is not known",
-                    ));
+                    return Err(Problem::not_yaml(self.cursor.since(&start), "unknown tag"));
                 }
                 format!("{STANDARD}{uri}")
             } else {

@@ -39,7 +39,7 @@ impl<'a> Builder<'a> {
         if let [end] = end
             && !self.take(end)?
         {
-            let message = "a list item was expected here, with a - before it";
+            let message = "expected a list item here, with a - before it";
             return Err(Problem::not_yaml(self.mark()?, message));
         }
         Ok(Node { value: Value::Seq(items), mark })
@@ -59,7 +59,7 @@ impl<'a> Builder<'a> {
         while !self.take(&Kind::BlockEnd)? {
             let begin = self.mark()?;
             if !self.take(&Kind::Key)? && !self.is(&Kind::Value)? {
-                return Err(Problem::not_yaml(begin, "a key was expected here"));
+                return Err(Problem::not_yaml(begin, "expected a key here"));
             }
             if is_end(self.peek()?) {
                 return Err(no_key(begin));
@@ -84,7 +84,7 @@ impl<'a> Builder<'a> {
         self.tokens.take()?;
         let mut items = Vec::new();
         let end = Kind::FlowListEnd;
-        while self.has_item(mark, items.is_empty(), &end, ", or ] was expected here")? {
+        while self.has_item(mark, items.is_empty(), &end, "expected , or ] here")? {
             let here = path.map(|path| path.index(items.len()));
             let item = if self.is(&Kind::Key)? {
                 self.pair(here.as_ref(), depth + 1)?
@@ -156,7 +156,7 @@ impl<'a> Builder<'a> {
         let mut is_first = true;
         let is_end = |kind: &Kind<'_>| matches!(kind, Kind::FlowEntry | Kind::FlowMappingEnd);
         let end = Kind::FlowMappingEnd;
-        while self.has_item(mark, is_first, &end, ", or } was expected here")? {
+        while self.has_item(mark, is_first, &end, "expected , or } here")? {
             is_first = false;
             let begin = self.mark()?;
             let may_have_value = self.take(&Kind::Key)?;
