@@ -21,7 +21,7 @@ use setguard::{
     inventory::{
         Inventory,
         item::Item,
-        kind::Kind,
+        kind::KINDS,
         view::{Freshness, View},
     },
     policy::Policy,
@@ -39,7 +39,7 @@ fn main() {
     let large = large();
     println!("{} bytes by the view's own estimate", large.inventory.bytes());
     let mut empty = View::default();
-    Kind::ALL.into_iter().for_each(|kind| empty.set_freshness(kind, Freshness::Fresh));
+    KINDS.into_iter().for_each(|kind| empty.set_freshness(kind, Freshness::Fresh));
     let daemon_set = reviews::daemon_set_update(reviews::SMALL);
     let mut stateful_set: Value = serde_json::from_slice(&daemon_set).expect("a review");
     stateful_set["request"]["kind"]["kind"] = json!("StatefulSet");
@@ -130,7 +130,7 @@ fn large() -> View {
     for i in 0..NODES {
         add(&mut view.inventory, &node(i));
     }
-    for kind in Kind::ALL {
+    for kind in KINDS {
         view.set_freshness(kind, Freshness::Fresh);
     }
     println!(

@@ -43,7 +43,7 @@ use crate::{
         self, args::OutputArgs, diagnostic::Summary, fingerprint::Occurrences, progress::Progress,
         reports::Reports,
     },
-    rules::status::rule::Audit,
+    rules::rule::status::Audit,
 };
 
 /// How often the bar moves while nothing comes.

@@ -10,6 +10,7 @@ use std::{
 use crate::{
     finding::{Meta, nearest_of},
     inject,
+    kubernetes::kind::Kind,
     rules::{api_validation, bounds, cross_object, policy, status, traps::TRAPS},
 };
 
@@ -22,10 +23,16 @@ pub struct Rule {
     /// Its description.
     pub meta: &'static Meta,
     /// The kinds of objects that it looks at.
-    pub kinds: Vec<&'static str>,
+    pub kinds: Vec<Kind>,
 }
 
 impl Rule {
+    /// The names of the kinds, separated by commas.
+    pub fn kinds(&self) -> String {
+        let names: Vec<_> = self.kinds.iter().map(|kind| kind.as_str()).collect();
+        names.join(", ")
+    }
+
     /// The address of its documentation.
     pub fn url(&self) -> String {
         format!("{HOME}/rules#{}", self.meta.id)
@@ -37,13 +44,13 @@ pub fn all() -> &'static [Rule] {
     static ALL: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         let api = api_validation::meta::METAS.map(|meta| (meta, api_validation::meta::KINDS));
         let traps = TRAPS.iter().map(|trap| (&trap.meta, trap.kinds()));
-        let cross_object = cross_object::RULES.iter().map(|rule| (&rule.meta, rule.kinds));
-        let status = status::RULES.iter().map(|rule| (&rule.meta, rule.kinds));
+        let cross_object = cross_object::RULES.iter().map(|rule| (&rule.meta, rule.kinds()));
+        let status = status::RULES.iter().map(|rule| (&rule.meta, rule.kinds()));
         let bounds = [(&bounds::TOO_LARGE_TO_JUDGE, bounds::KINDS)];
         let policy = [(&policy::POLICY_WEAKENED, policy::KINDS)];
         let inject = inject::meta::KINDS.iter().copied();
         // A rule can belong to both the traps and injection.
-        let mut kinds: BTreeMap<&'static Meta, Vec<&'static str>> = BTreeMap::new();
+        let mut kinds: BTreeMap<&'static Meta, Vec<Kind>> = BTreeMap::new();
         let ours = traps.chain(bounds).chain(policy).chain(cross_object).chain(status);
         for (meta, of) in api.into_iter().chain(ours).chain(inject) {
             kinds.entry(meta).or_default().extend(of);

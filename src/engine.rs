@@ -32,7 +32,7 @@ use crate::{
     rules::{
         api_validation::{self, meta::API_VALIDATION},
         bounds::{self, TOO_LARGE_TO_JUDGE},
-        trap::Phase,
+        rule::Phase,
         traps::TRAPS,
     },
 };
@@ -48,7 +48,7 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut findings = Findings::of(&API_VALIDATION);
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     let tolerated = api_validation::validate(subject, &cluster, &mut findings);
-    let can_see = |phase| cx.door != Door::Serve || phase == Phase::After;
+    let can_see = |phase| cx.door != Door::Serve || phase == Some(Phase::After);
     let mut too_late = run_traps(subject, cx, can_see, &mut findings);
     judge_all(findings, subject, cx, &mut verdict);
     if let Some(view) = cx.view.filter(|view| view.covers(subject.object.metadata.namespace())) {
@@ -74,7 +74,7 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
     }
     let mut findings = Findings::of(&API_VALIDATION);
     let too_late =
-        run_traps(subject, cx, |phase| matches!(phase, Phase::Before { .. }), &mut findings);
+        run_traps(subject, cx, |phase| matches!(phase, Some(Phase::Before { .. })), &mut findings);
     judge_all(findings, subject, cx, &mut verdict);
     judge_too_late(too_late, subject, cx, &mut verdict);
     verdict.at_most(Mode::Warn);
@@ -119,12 +119,14 @@ pub fn evaluate_injection<'a>(
 fn run_traps(
     subject: &Subject<'_>,
     cx: &Context<'_>,
-    can_see: impl Fn(Phase) -> bool,
+    can_see: impl Fn(Option<Phase>) -> bool,
     findings: &mut Findings,
 ) -> usize {
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     let traps = TRAPS.iter().filter(|trap| {
-        can_see(trap.phase) && trap.applies_to(&subject.object) && cx.mode(&trap.meta) != Mode::Off
+        can_see(trap.phase())
+            && trap.applies_to(&subject.object)
+            && cx.mode(&trap.meta) != Mode::Off
     });
     let mut too_late = 0;
     for trap in traps {
@@ -156,12 +158,7 @@ fn judge_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdic
         judge(finding, &object, |finding| before.had(finding.rule), cx, verdict);
     }
     for (rule, count) in left_out {
-        // They are judged like those of the same rule that were kept.
-        let kept = verdict.judged.iter().rfind(|judged| judged.finding.rule == rule);
-        if let Some(mode) = kept.map(|judged| judged.mode) {
-            verdict.left_out.push((rule, mode, count));
-            verdict.remarks.push(format!("{}: and {count} more like these", rule.id));
-        }
+        verdict.leave_out(rule, count);
     }
 }
 

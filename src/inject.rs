@@ -22,7 +22,7 @@ use crate::{
         Finding, Findings, Path, Reason,
         paths::{ANNOTATIONS, POD_SPEC, SPEC, TOLERATIONS},
     },
-    kubernetes::{resource::Kind, tolerations::of_daemons},
+    kubernetes::{resource::WorkloadKind, tolerations::of_daemons},
     object::{
         Object, User,
         marks::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
@@ -79,7 +79,7 @@ pub fn pod(pod: &Pod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
     }
     let mut injection = Injection::default();
     let spec = &pod.spec;
-    let mut found = Findings::of(&toleration_seconds_loop::TRAP.meta);
+    let mut found = Findings::of(&toleration_seconds_loop::RULE.meta);
     let mut list = tolerations::List::new(spec.tolerations.as_deref().unwrap_or_default());
     let tolerations_path = SPEC.child("tolerations");
     injection.add_control_plane(&mut list, settings, &tolerations_path, &mut found);
@@ -109,7 +109,7 @@ pub fn pod(pod: &Pod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
 /// requests it.
 pub fn template(object: &Object<'_>, by_namespace: bool, settings: &Settings) -> Injection {
     let asks = object.metadata.label(CONTROL_PLANE_LABEL) == Some("true");
-    if object.kind() != Kind::DaemonSet || !(asks || by_namespace) {
+    if object.kind() != WorkloadKind::DaemonSet || !(asks || by_namespace) {
         return Injection::none("not requested");
     }
     if object.metadata.deletion_timestamp.is_some() {
@@ -119,7 +119,7 @@ pub fn template(object: &Object<'_>, by_namespace: bool, settings: &Settings) ->
     let spec = object.template().spec.as_ref();
     let existing = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
     let mut list = tolerations::List::new(existing);
-    let mut found = Findings::of(&toleration_seconds_loop::TRAP.meta);
+    let mut found = Findings::of(&toleration_seconds_loop::RULE.meta);
     injection.add_control_plane(&mut list, settings, &TOLERATIONS, &mut found);
     let keys = list.added_keys().join(" and ");
     list.patch(&POD_SPEC, &mut injection.patch);

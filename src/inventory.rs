@@ -25,7 +25,8 @@ pub use self::store::Inventory;
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{item::Item, kind::Kind, relist::Relist, *};
+    use super::{item::Item, relist::Relist, *};
+    use crate::kubernetes::kind::Kind;
 
     fn service(namespace: &str, name: &str, cluster_ip: &str) -> Item {
         read(&json!({"apiVersion": "v1", "kind": "Service",

@@ -6,6 +6,7 @@ pub(crate) mod allowed;
 pub mod cluster;
 pub mod containers;
 pub mod int_or_percent;
+pub mod kind;
 pub mod labels;
 pub(crate) mod managed_labels;
 pub mod names;

@@ -20,7 +20,7 @@ pub mod weight;
 
 use crate::kubernetes::{
     cluster::Cluster,
-    resource::{Kind, Resource},
+    resource::{Resource, WorkloadKind},
     semantic,
 };
 use std::cell::{Cell, OnceCell};
@@ -92,11 +92,11 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
     fn parse_as(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
         let kind = resource.kind.as_str();
         match resource.kind {
-            Kind::DaemonSet => {
+            WorkloadKind::DaemonSet => {
                 let raw = decode(kind, json)?;
                 Self::of_daemon_set(resource, raw, kruise(resource, json)?)
             }
-            Kind::StatefulSet => {
+            WorkloadKind::StatefulSet => {
                 let raw = decode(kind, json)?;
                 Self::of_stateful_set(resource, raw, kruise(resource, json)?)
             }
@@ -157,7 +157,7 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
 
 impl<T> Object<'_, T> {
     /// Returns the object's kind.
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> WorkloadKind {
         self.resource.kind
     }
 

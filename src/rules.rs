@@ -6,7 +6,7 @@ mod command;
 pub mod cross_object;
 mod drains;
 pub mod policy;
+pub mod rule;
 pub mod status;
-pub mod trap;
 pub mod traps;
 mod waiting;

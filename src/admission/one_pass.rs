@@ -12,7 +12,7 @@ use super::{
     shortened::{Parts, Shortened},
 };
 use crate::{
-    kubernetes::resource::{Kind, Resource},
+    kubernetes::resource::{Resource, WorkloadKind},
     object::{
         DaemonSetSpec, DecodeError, KruiseSpec, Object, Raw, StatefulSetSpec, Subject, Unread,
         weight,
@@ -32,13 +32,13 @@ pub(super) fn read<'a>(review: &'a Shortened<'a>) -> Option<(Request<'a>, Subjec
     let kind = review.kind.strip_prefix(r#"{"group":"apps","version":"v1","kind":""#)?;
     let resource = Resource::of_gvk("apps", "v1", kind.strip_suffix("\"}")?)?;
     match resource.kind {
-        Kind::DaemonSet => read_as::<Box<DaemonSetSpec>, Box<DaemonSetSpec<_>>>(
+        WorkloadKind::DaemonSet => read_as::<Box<DaemonSetSpec>, Box<DaemonSetSpec<_>>>(
             review,
             resource,
             Object::of_daemon_set,
             Object::of_daemon_set,
         ),
-        Kind::StatefulSet => read_as::<Box<StatefulSetSpec>, Box<StatefulSetSpec<_>>>(
+        WorkloadKind::StatefulSet => read_as::<Box<StatefulSetSpec>, Box<StatefulSetSpec<_>>>(
             review,
             resource,
             Object::of_stateful_set,

@@ -8,7 +8,7 @@ use crate::{
     inventory::view::View,
     manifests::id::ObjectId,
     report::diagnostic::{Diagnostic, Healthy, ObjectReport, Severity, Strictness},
-    rules::status::rule::{Audit, ObjectName},
+    rules::rule::status::{Audit, ObjectName},
     yaml::Mark,
 };
 

@@ -12,7 +12,7 @@ use crate::{
     kubernetes::resource::Resource,
     object::{DecodeError, Object, Subject, storage::Storage},
     policy::Policy,
-    rules::status::rule::ObjectName,
+    rules::rule::status::ObjectName,
 };
 
 /// Everything that a judgement depends on besides the objects.

@@ -18,7 +18,7 @@ use super::{
     judge::Judge,
 };
 use crate::{
-    inventory::{item::Item, kind::Kind, view::Freshness},
+    inventory::{item::Item, kind, view::Freshness},
     live::{
         call::Problem,
         reader::{AT_ONCE, Reader},
@@ -225,7 +225,7 @@ impl Seen {
             ("v1", "PersistentVolumeClaim") => self.storage.add_claim(json).map_err(wrong)?,
             ("v1", "PersistentVolume") => self.storage.add_volume(json).map_err(wrong)?,
             _ => {
-                let kind = Kind::of(api_version, kind);
+                let kind = kind::of(api_version, kind);
                 let item = kind.and_then(|kind| Item::read(kind, json));
                 item.map(|item| self.found.view.inventory.put(item));
             }
@@ -264,7 +264,7 @@ impl Seen {
         self.missing.is_incomplete = !self.missing.failures.is_empty();
         let read = SETS.iter().chain(&AROUND).chain([&NAMESPACES]);
         let read = read.filter(|collection| !self.missing.kinds.contains(collection.kind));
-        for kind in read.filter_map(|it| Kind::of(it.api_version, it.kind)) {
+        for kind in read.filter_map(|it| kind::of(it.api_version, it.kind)) {
             self.found.view.set_freshness(kind, Freshness::Fresh);
         }
         let named = (!namespaces.is_empty()).then(|| namespaces.iter().cloned().collect());

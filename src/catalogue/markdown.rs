@@ -16,7 +16,8 @@ pub fn rules_markdown() -> String {
          | rule | default | kinds | what it finds |\n\
          |---|---|---|---|\n",
     );
-    for Rule { meta, kinds } in rules {
+    for rule in rules {
+        let meta = rule.meta;
         let fixed = if meta.adjustable { "" } else { " *fixed*" };
         // Writing to a String cannot fail.
         let _ = writeln!(
@@ -24,7 +25,7 @@ pub fn rules_markdown() -> String {
             "| [`{id}`](#{id}) | {mode}{fixed} | {kinds} | {summary} |",
             id = meta.id,
             mode = meta.mode,
-            kinds = kinds.join(", "),
+            kinds = rule.kinds(),
             summary = meta.summary,
         );
     }
@@ -34,7 +35,8 @@ pub fn rules_markdown() -> String {
     out
 }
 
-fn section(out: &mut String, Rule { meta, kinds }: &Rule) {
+fn section(out: &mut String, rule: &Rule) {
+    let meta = rule.meta;
     let _ = write!(
         out,
         "\n## {id}\n\n{summary}. Default: `{mode}`; kinds: {kinds}.\n\n{why}\n\n\
@@ -42,7 +44,7 @@ fn section(out: &mut String, Rule { meta, kinds }: &Rule) {
         id = meta.id,
         summary = capitalised(meta.summary),
         mode = meta.mode,
-        kinds = kinds.join(", "),
+        kinds = rule.kinds(),
         why = meta.why.trim_end(),
         bad = meta.bad.trim_end(),
         good = meta.good.trim_end(),

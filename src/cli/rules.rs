@@ -53,10 +53,10 @@ fn table(rules: &[Rule], out: &mut impl Write) -> io::Result<()> {
         rules.iter().map(of).max().unwrap_or(0).max(head.len())
     };
     let id = width(|rule| rule.meta.id.len(), "RULE");
-    let kinds = width(|rule| rule.kinds.join(", ").len(), "KINDS");
+    let kinds = width(|rule| rule.kinds().len(), "KINDS");
     writeln!(out, "{:id$}  {:5}  {:kinds$}  SUMMARY", "RULE", "MODE", "KINDS")?;
     for rule in rules {
-        let (meta, list) = (rule.meta, rule.kinds.join(", "));
+        let (meta, list) = (rule.meta, rule.kinds());
         let mode = meta.mode;
         writeln!(out, "{:id$}  {mode:5}  {list:kinds$}  {}", meta.id, meta.summary)?;
     }
@@ -68,7 +68,7 @@ fn to_json(rule: &Rule) -> serde_json::Value {
     serde_json::json!({
         "id": meta.id,
         "mode": meta.mode,
-        "kinds": rule.kinds,
+        "kinds": rule.kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>(),
         "summary": meta.summary,
         "adjustable": meta.adjustable,
     })
@@ -87,7 +87,7 @@ pub(super) fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let adjustable = if meta.adjustable { "" } else { " (a policy cannot change this)" };
     writeln!(out, "{}: {}\n", meta.id, meta.summary)?;
     writeln!(out, "Mode:   {}{adjustable}", meta.mode)?;
-    writeln!(out, "Kinds:  {}", rule.kinds.join(", "))?;
+    writeln!(out, "Kinds:  {}", rule.kinds())?;
     for (title, text) in [("Why", meta.why), ("Bad", meta.bad), ("Good", meta.good)] {
         if !text.trim().is_empty() {
             writeln!(out, "\n{title}:\n")?;

@@ -14,9 +14,9 @@ use crate::{
         view::{Freshness, View},
     },
     object::{Object, Subject},
-    rules::cross_object::{
-        RULES,
-        rule::{Asked, Evidence, Found},
+    rules::{
+        cross_object::RULES,
+        rule::inventory::{Evidence, InventoryFindings, Query},
     },
 };
 
@@ -29,11 +29,11 @@ pub(super) fn in_cluster(
     verdict: &mut Verdict,
 ) -> usize {
     let own = Item::of(&subject.object);
-    let kind = own.kind().as_str();
+    let kind = own.kind();
     let old = OnceCell::new();
     let rules = RULES.iter().filter(|rule| {
-        let is_too_early = rule.evidence == Evidence::AbsentNeighbor && !subject.is_update;
-        rule.kinds.contains(&kind) && !is_too_early
+        let is_too_early = rule.evidence() == Some(Evidence::AbsentNeighbor) && !subject.is_update;
+        rule.kinds().contains(&kind) && !is_too_early
     });
     let mut too_late = 0;
     for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
@@ -42,17 +42,14 @@ pub(super) fn in_cluster(
             continue;
         }
         let run = |item: &Item, object: &Object<'_>| {
-            let mut found = Found::of(&rule.meta);
-            (rule.check)(
-                &Asked::in_cluster(view, item, object.template(), &cx.policy.cluster),
-                &mut found,
-            );
-            found
+            rule.run_among(&Query::in_cluster(view, item, object.template(), &cx.policy.cluster))
         };
-        for (through, mut finding) in run(&own, &subject.object).into_vec() {
-            let mut most = match rule.evidence {
-                Evidence::Presence => Mode::Deny,
-                Evidence::Absence | Evidence::AbsentNeighbor => Mode::Warn,
+        let found = run(&own, &subject.object);
+        let left_out = found.left_out();
+        for (through, mut finding) in found.into_vec() {
+            let mut most = match rule.evidence() {
+                Some(Evidence::Absence | Evidence::AbsentNeighbor) => Mode::Warn,
+                Some(Evidence::Presence) | None => Mode::Deny,
             };
             if let Freshness::Stale { as_of } = view.freshness(through) {
                 most = most.min(Mode::Warn);
@@ -73,6 +70,7 @@ pub(super) fn in_cluster(
                 judged.mode = judged.mode.min(most);
             }
         }
+        verdict.leave_out(&rule.meta, left_out);
     }
     too_late
 }
@@ -81,14 +79,15 @@ pub(super) fn in_cluster(
 /// completed after the object was read: what it does not have is then missing.
 pub fn evaluate_stored(item: &Item, view: &View, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
-    let kind = item.kind().as_str();
-    let rules = RULES.iter().filter(|rule| rule.kinds.contains(&kind));
+    let kind = item.kind();
+    let rules = RULES.iter().filter(|rule| rule.kinds().contains(&kind));
     for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
-        let mut found = Found::of(&rule.meta);
-        (rule.check)(&Asked::stored(view, item, &cx.policy.cluster), &mut found);
+        let found = rule.run_among(&Query::stored(view, item, &cx.policy.cluster));
+        let left_out = found.left_out();
         for (_, finding) in found.into_vec() {
             judge(finding, &item.into(), |_| false, cx, &mut verdict);
         }
+        verdict.leave_out(&rule.meta, left_out);
     }
     verdict
 }
@@ -103,19 +102,23 @@ pub fn evaluate_cross_object(
     let mut verdicts: BTreeMap<usize, Verdict> = BTreeMap::new();
     let judged = || inventory.items().filter(|(_, item)| item.is_evaluated());
     for rule in RULES.iter().filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
-        let run = |inventory, index| {
-            let mut found = Found::of(&rule.meta);
-            if let Some(asked) = Asked::in_input(inventory, index, &cx.policy.cluster) {
-                (rule.check)(&asked, &mut found);
-            }
-            found
+        let run = |inventory, index| match Query::in_input(inventory, index, &cx.policy.cluster) {
+            Some(query) => rule.run_among(&query),
+            None => InventoryFindings::of(&rule.meta),
         };
         for (index, item) in judged() {
-            for (_, finding) in run(inventory, index).into_vec() {
+            let found = run(inventory, index);
+            if found.is_empty() {
+                continue;
+            }
+            let verdict = verdicts.entry(index).or_default();
+            let left_out = found.left_out();
+            for (_, finding) in found.into_vec() {
                 let had_before =
                     |_: &Finding| before.same_as(item).any(|old| !run(before, old).is_empty());
-                judge(finding, &item.into(), had_before, cx, verdicts.entry(index).or_default());
+                judge(finding, &item.into(), had_before, cx, verdict);
             }
+            verdict.leave_out(&rule.meta, left_out);
         }
     }
     verdicts

@@ -8,9 +8,12 @@ use super::{
 };
 use crate::{
     finding::Mode,
-    rules::status::{
-        RULES,
-        rule::{Asked, Audit, Check, Found, ObjectName, Rule, StatusFinding},
+    rules::{
+        rule::{
+            Rule, Scope, StatusCheck,
+            status::{Audit, ObjectName, StatusFinding, StatusFindings, StatusQuery},
+        },
+        status::RULES,
     },
 };
 
@@ -27,13 +30,15 @@ pub struct StatusVerdict {
 /// Judges a running cluster by the rules about status. Only objects with findings are in the answer.
 pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectName, StatusVerdict> {
     let mut verdicts = BTreeMap::new();
-    let is_last = |rule: &&&Rule| matches!(rule.check, Check::IfSilent(_));
+    let is_last =
+        |rule: &&&Rule| matches!(rule.scope, Scope::Status { check: StatusCheck::IfSilent(_), .. });
     let (last, first): (Vec<_>, Vec<_>) = RULES.iter().partition(is_last);
     let on = |rule: &&Rule| cx.mode(&rule.meta) != Mode::Off;
     for rule in first.into_iter().chain(last).copied().filter(on) {
-        match rule.check {
-            Check::Others(check) => {
-                let mut found = Found::of(&rule.meta);
+        let Scope::Status { kinds, check } = rule.scope else { continue };
+        match check {
+            StatusCheck::Others(check) => {
+                let mut found = StatusFindings::of(&rule.meta);
                 check(audit, &mut found);
                 for finding in found.into_vec() {
                     if let Some(about) = finding.about.clone() {
@@ -41,15 +46,15 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
                     }
                 }
             }
-            Check::Set(check) | Check::IfSilent(check) => {
-                let needs_silence = matches!(rule.check, Check::IfSilent(_));
+            StatusCheck::Set(run) | StatusCheck::IfSilent(run) => {
+                let needs_silence = matches!(check, StatusCheck::IfSilent(_));
                 let sets = audit.observed.sets().filter(|set| set.is_current());
-                for set in sets.filter(|set| rule.kinds.contains(&set.kind().as_str())) {
+                for set in sets.filter(|set| kinds.contains(&set.kind().into())) {
                     if needs_silence && is_explained(&set.into(), &verdicts) {
                         continue;
                     }
-                    let mut found = Found::of(&rule.meta);
-                    check(&Asked { set, audit }, &mut found);
+                    let mut found = StatusFindings::of(&rule.meta);
+                    run(&StatusQuery { set, audit }, &mut found);
                     let left_out = found.left_out();
                     for finding in found.into_vec() {
                         let about = finding.about.clone().unwrap_or_else(|| set.into());

@@ -45,6 +45,16 @@ impl Verdict {
         self.denials().next().is_none()
     }
 
+    /// Counts findings of a rule that there was no room for. Their mode is the mode of the last one
+    /// that was kept.
+    pub(super) fn leave_out(&mut self, rule: &'static Meta, count: usize) {
+        let kept = self.judged.iter().rfind(|judged| judged.finding.rule == rule);
+        if let Some(mode) = kept.map(|judged| judged.mode).filter(|_| count > 0) {
+            self.left_out.push((rule, mode, count));
+            self.remarks.push(format!("{}: and {count} more like these", rule.id));
+        }
+    }
+
     /// Makes every finding at most as strict as this.
     pub(crate) fn at_most(&mut self, mode: Mode) {
         for judged in &mut self.judged {

@@ -75,6 +75,11 @@ pub struct Findings {
 pub struct Reported<'f>(Option<&'f mut Finding>);
 
 impl Reported<'_> {
+    /// Returns whether there was room for it.
+    pub const fn is_kept(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Says which change removes the fault.
     pub fn fixed_by(self, fix: Fix) {
         if let Some(finding) = self.0 {

@@ -2,16 +2,17 @@
 
 use crate::{
     finding::{Meta, Mode},
+    kubernetes::kind::Kind,
     rules::traps::toleration_seconds_loop,
 };
 
 /// The rules of injection, and the kinds of object that they check.
-pub static KINDS: &[(&Meta, &[&str])] = &[
-    (&CONTROL_PLANE_INJECTION, &["DaemonSet"]),
-    (&NODE_PIN_CONFLICT, &["Pod"]),
-    (&UNPAIRED_NODE_ANNOTATION, &["Pod"]),
+pub static KINDS: &[(&Meta, &[Kind])] = &[
+    (&CONTROL_PLANE_INJECTION, &[Kind::DaemonSet]),
+    (&NODE_PIN_CONFLICT, &[Kind::Pod]),
+    (&UNPAIRED_NODE_ANNOTATION, &[Kind::Pod]),
     // A trap that checks templates. For pods, injection itself reports it.
-    (&toleration_seconds_loop::TRAP.meta, &["Pod"]),
+    (&toleration_seconds_loop::RULE.meta, &[Kind::Pod]),
 ];
 
 /// The rule that reports tolerations that are injected into the template of a DaemonSet.

@@ -6,10 +6,10 @@
 use std::{hash::BuildHasher as _, hash::RandomState, slice, sync::Arc};
 
 use super::{
-    kind::Kind,
     labels::Bucket,
     shards::{Shards, grow_little},
 };
+use crate::kubernetes::kind::Kind;
 
 /// The keys under which objects are filed.
 #[derive(Clone, Copy, Debug, Hash)]

@@ -9,7 +9,6 @@ use k8s_openapi::{
 
 use super::{
     details::Details,
-    kind::Kind,
     labels::{ALLOCATION, Labels, Selector},
     nodes::{Claim, Nodes},
 };
@@ -18,7 +17,7 @@ use crate::{
         Field, Path,
         paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
     },
-    kubernetes::{pod_security::Refusal, tolerations},
+    kubernetes::{kind::Kind, pod_security::Refusal, tolerations},
 };
 
 /// A position in a file.

@@ -4,11 +4,11 @@ use super::{
     file::{MOST_PINS, looks_at, rarest},
     index::{Key, Selecting},
     item::{Controller, Item, Node, Role},
-    kind::Kind,
     labels::{Labels, Selector},
     nodes::{Claim, Nodes, Wanted},
     store::Inventory,
 };
+use crate::kubernetes::kind::Kind;
 
 /// The maximum number of nodes that are compared with the nodes of one object.
 const MOST_COMPARED: usize = 50_000;

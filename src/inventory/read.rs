@@ -10,11 +10,14 @@ use self::shapes::Metadata;
 use super::{
     details::Details,
     item::{Controller, Item, Ports, Role, Weight},
-    kind::Kind,
     labels::{Labels, Selector},
     nodes::{Claim, Nodes},
 };
-use crate::object::{Object, Workload, namespace_or_default};
+use crate::{
+    inventory::kind,
+    kubernetes::kind::Kind,
+    object::{Object, Workload, namespace_or_default},
+};
 
 impl Item {
     /// Creates the item of a DaemonSet or StatefulSet that is evaluated.
@@ -26,7 +29,7 @@ impl Item {
     /// if it cannot be read.
     pub fn of_json(json: &str) -> Option<Item> {
         let Head { api_version, kind } = serde_json::from_str(json).ok()?;
-        Item::read(Kind::of(&api_version, &kind)?, json)
+        Item::read(kind::of(&api_version, &kind)?, json)
     }
 
     /// Reads an object of this kind from JSON; `None` if it cannot be read.
@@ -40,7 +43,7 @@ impl Item {
 
     /// Returns whether rules need objects of a kind that is neither DaemonSet nor StatefulSet.
     pub fn is_of_interest(api_version: &str, kind: &str) -> bool {
-        let kind = Kind::of(api_version, kind);
+        let kind = kind::of(api_version, kind);
         kind.is_some_and(|kind| !matches!(kind, Kind::DaemonSet | Kind::StatefulSet))
     }
 }

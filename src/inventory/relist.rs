@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{item::Item, kind::Kind, store::Inventory};
+use super::{item::Item, store::Inventory};
+use crate::kubernetes::kind::Kind;
 
 /// The objects of a kind that a new list has not contained yet. If the list ends early, drop this
 /// value: the inventory then keeps its objects.

@@ -6,10 +6,10 @@ use super::{
     file,
     index::{Index, Key},
     item::{Item, Role, Weight},
-    kind::Kind,
     labels::{Bucket, Label, split},
     shards::Shards,
 };
+use crate::kubernetes::kind::Kind;
 
 /// Objects, in the order in which they were added, with indexes.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{kind::Kind, store::Inventory};
+use super::store::Inventory;
+use crate::kubernetes::kind::Kind;
 
 /// The freshness of the objects of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub struct View {
     pub inventory: Inventory,
     /// The namespaces whose objects are known, unless all are.
     pub namespaces: Option<Arc<[String]>>,
-    freshness: [Freshness; Kind::ALL.len()],
+    freshness: [Freshness; Kind::COUNT],
 }
 
 impl View {

@@ -1,6 +1,6 @@
 //! The labels that the controllers set on each pod, whatever its template contains.
 
-use super::resource::Kind;
+use super::resource::WorkloadKind;
 
 /// The labels that the DaemonSet controller sets on its pods.
 ///
@@ -23,10 +23,10 @@ pub(crate) const REVISION: &str = "controller-revision-hash";
 pub(crate) const GENERATION: &str = "pod-template-generation";
 
 /// Returns the labels that the controller of this kind sets on its pods.
-pub(crate) const fn of(kind: Kind) -> &'static [&'static str] {
+pub(crate) const fn of(kind: WorkloadKind) -> &'static [&'static str] {
     match kind {
-        Kind::DaemonSet => OF_DAEMON_SETS,
-        Kind::StatefulSet => OF_STATEFUL_SETS,
+        WorkloadKind::DaemonSet => OF_DAEMON_SETS,
+        WorkloadKind::StatefulSet => OF_STATEFUL_SETS,
     }
 }
 
@@ -44,15 +44,15 @@ pub(crate) fn ordinal(set: &str, label: &str, value: &str) -> Option<i64> {
 }
 
 /// Returns whether the controller of a DaemonSet or StatefulSet can set a label to this value.
-pub(crate) fn is_possible(kind: Kind, set: &str, label: &str, value: &str) -> bool {
+pub(crate) fn is_possible(kind: WorkloadKind, set: &str, label: &str, value: &str) -> bool {
     match (kind, label) {
-        (Kind::StatefulSet, REVISION) => {
+        (WorkloadKind::StatefulSet, REVISION) => {
             value.strip_prefix(set).and_then(|rest| rest.strip_prefix('-')).is_some_and(is_hash)
         }
-        (Kind::DaemonSet, REVISION) => is_hash(value),
-        (Kind::DaemonSet, GENERATION) => value.parse().is_ok_and(|number: i64| number > 0),
-        (Kind::StatefulSet, _) => ordinal(set, label, value).is_some(),
-        (Kind::DaemonSet, _) => true,
+        (WorkloadKind::DaemonSet, REVISION) => is_hash(value),
+        (WorkloadKind::DaemonSet, GENERATION) => value.parse().is_ok_and(|number: i64| number > 0),
+        (WorkloadKind::StatefulSet, _) => ordinal(set, label, value).is_some(),
+        (WorkloadKind::DaemonSet, _) => true,
     }
 }
 

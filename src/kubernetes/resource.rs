@@ -4,32 +4,32 @@ use std::fmt;
 
 /// The two kinds of workload that setguard validates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum WorkloadKind {
     /// One pod per node.
     DaemonSet,
     /// Pods that each have an identity.
     StatefulSet,
 }
 
-impl Kind {
+impl WorkloadKind {
     /// Returns the name as in the field `kind`.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Kind::DaemonSet => "DaemonSet",
-            Kind::StatefulSet => "StatefulSet",
+            WorkloadKind::DaemonSet => "DaemonSet",
+            WorkloadKind::StatefulSet => "StatefulSet",
         }
     }
 
     /// Returns the name that the API server writes in some of its messages: `daemonset`.
     pub const fn lower(self) -> &'static str {
         match self {
-            Kind::DaemonSet => "daemonset",
-            Kind::StatefulSet => "statefulset",
+            WorkloadKind::DaemonSet => "daemonset",
+            WorkloadKind::StatefulSet => "statefulset",
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for WorkloadKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -45,16 +45,36 @@ pub struct Resource {
     /// Plural name, as in the URL.
     pub plural: &'static str,
     /// The kind whose rules apply to the resource; its name is also the resource's `kind`.
-    pub kind: Kind,
+    pub kind: WorkloadKind,
 }
 
 /// Every resource that setguard validates.
 pub const RESOURCES: &[Resource] = &[
-    Resource { group: "apps", version: "v1", plural: "daemonsets", kind: Kind::DaemonSet },
-    Resource { group: "apps", version: "v1", plural: "statefulsets", kind: Kind::StatefulSet },
-    Resource { group: KRUISE, version: "v1alpha1", plural: "daemonsets", kind: Kind::DaemonSet },
-    Resource { group: KRUISE, version: "v1beta1", plural: "daemonsets", kind: Kind::DaemonSet },
-    Resource { group: KRUISE, version: "v1beta1", plural: "statefulsets", kind: Kind::StatefulSet },
+    Resource { group: "apps", version: "v1", plural: "daemonsets", kind: WorkloadKind::DaemonSet },
+    Resource {
+        group: "apps",
+        version: "v1",
+        plural: "statefulsets",
+        kind: WorkloadKind::StatefulSet,
+    },
+    Resource {
+        group: KRUISE,
+        version: "v1alpha1",
+        plural: "daemonsets",
+        kind: WorkloadKind::DaemonSet,
+    },
+    Resource {
+        group: KRUISE,
+        version: "v1beta1",
+        plural: "daemonsets",
+        kind: WorkloadKind::DaemonSet,
+    },
+    Resource {
+        group: KRUISE,
+        version: "v1beta1",
+        plural: "statefulsets",
+        kind: WorkloadKind::StatefulSet,
+    },
 ];
 
 /// The API group of OpenKruise's sets. The rules for the built-in sets apply to them wherever the

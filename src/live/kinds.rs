@@ -2,7 +2,7 @@
 //! are too many of them, or their content is private.
 
 use super::args::Mode;
-use crate::inventory::kind::Kind;
+use crate::kubernetes::kind::Kind;
 
 /// A kind, and its path on the API server.
 #[derive(Debug)]

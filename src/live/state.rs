@@ -22,10 +22,10 @@ use super::{
 use crate::inventory::{
     Inventory,
     item::Item,
-    kind::Kind,
     relist::Relist,
     view::{Freshness, View},
 };
+use crate::kubernetes::kind::Kind;
 
 /// The current state of the cluster.
 #[derive(Debug)]

@@ -23,7 +23,7 @@ use crate::{
     finding::Path,
     kubernetes::{
         quantity::Quantity,
-        resource::{Kind, Resource},
+        resource::{Resource, WorkloadKind},
         version::Version,
     },
     yaml::{
@@ -75,17 +75,17 @@ pub fn read(node: &Node<'_>, resource: &'static Resource) -> Reading {
 /// Checks a document against the schema that the resource that it declares has in this release.
 pub fn read_for(node: &Node<'_>, resource: &'static Resource, release: Version) -> Reading {
     match (resource.kind, resource.is_kruise()) {
-        (Kind::DaemonSet, false) => {
+        (WorkloadKind::DaemonSet, false) => {
             let mut reading =
                 read_as::<DaemonSetSpec, DaemonSetStatus>(node, Unknown::Found, release);
             reading.problems.extend(template_generation(node));
             reading
         }
-        (Kind::StatefulSet, false) => {
+        (WorkloadKind::StatefulSet, false) => {
             read_as::<StatefulSetSpec, StatefulSetStatus>(node, Unknown::Found, release)
         }
-        (Kind::DaemonSet, true) => read_kruise::<DaemonSetSpec>(node),
-        (Kind::StatefulSet, true) => read_kruise::<StatefulSetSpec>(node),
+        (WorkloadKind::DaemonSet, true) => read_kruise::<DaemonSetSpec>(node),
+        (WorkloadKind::StatefulSet, true) => read_kruise::<StatefulSetSpec>(node),
     }
 }
 

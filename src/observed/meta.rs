@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Deserialize;
 
-use crate::{kubernetes::resource::Kind, object::namespace_or_default};
+use crate::{kubernetes::resource::WorkloadKind, object::namespace_or_default};
 
 /// The metadata of an object, with labels of this type.
 #[derive(Default, Deserialize)]
@@ -64,7 +64,7 @@ pub struct Owner {
     /// The namespace of both.
     pub namespace: Box<str>,
     /// The kind of the set.
-    pub kind: Kind,
+    pub kind: WorkloadKind,
     /// The name of the set.
     pub name: Box<str>,
 }
@@ -109,7 +109,7 @@ impl<L> Metadata<'_, L> {
     pub(super) fn owner(&self) -> Option<Owner> {
         let mut owners = self.owner_references.iter().flatten();
         let owner = owners.find(|owner| owner.controller == Some(true))?;
-        let kind = [Kind::DaemonSet, Kind::StatefulSet];
+        let kind = [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet];
         let kind = kind.into_iter().find(|kind| kind.as_str() == owner.kind)?;
         let (namespace, name) = (self.namespace().into(), owner.name.as_ref().into());
         (owner.api_version == "apps/v1").then_some(Owner { namespace, kind, name })

@@ -15,7 +15,7 @@ use crate::{
     kubernetes::{
         cluster::Version,
         pod_security::{Refusal, Standard},
-        resource::Kind,
+        resource::WorkloadKind,
     },
     object::{DaemonSetSpec, StatefulSetSpec, defaults, marks::IGNORE_ANNOTATION},
     rollout::node::Placing,
@@ -169,10 +169,10 @@ impl Set {
     }
 
     /// `DaemonSet` or `StatefulSet`.
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> WorkloadKind {
         match self.state {
-            State::DaemonSet(_) => Kind::DaemonSet,
-            State::StatefulSet(_) => Kind::StatefulSet,
+            State::DaemonSet(_) => WorkloadKind::DaemonSet,
+            State::StatefulSet(_) => WorkloadKind::StatefulSet,
         }
     }
 

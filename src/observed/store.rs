@@ -13,7 +13,7 @@ use super::{
     set::{Set, State},
 };
 use crate::{
-    kubernetes::resource::Kind,
+    kubernetes::resource::WorkloadKind,
     rollout::node::{Placement, placements},
 };
 
@@ -93,7 +93,7 @@ impl Observed {
             ("v1", "Pod") => {
                 // The status of a DaemonSet may be older than its nodes.
                 if let (Some(owner), pod) = Pod::read(json)?
-                    && (owner.kind == Kind::DaemonSet || self.may_matter(&owner))
+                    && (owner.kind == WorkloadKind::DaemonSet || self.may_matter(&owner))
                 {
                     self.pods.entry(owner).or_default().push(pod);
                 }

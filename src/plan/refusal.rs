@@ -22,6 +22,6 @@ pub(super) fn of(verdict: &Verdict) -> impl Iterator<Item = Refusal> {
 /// How its author can make a change that the API server refuses because the field is immutable.
 pub(super) fn remedies(verdict: &Verdict) -> Vec<String> {
     let changes = verdict.judged.iter().map(|judged| &judged.finding);
-    let changes = changes.filter(|finding| *finding.rule == immutable_field::TRAP.meta);
+    let changes = changes.filter(|finding| *finding.rule == immutable_field::RULE.meta);
     changes.filter_map(|finding| finding.help.as_ref().map(ToString::to_string)).collect()
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    kubernetes::{resource::Kind, semantic},
+    kubernetes::{resource::WorkloadKind, semantic},
     object::defaults,
     observed::{Claim, Node, Owner, Pod, Revision},
     rollout::node::Node as Place,
@@ -94,7 +94,7 @@ impl World {
     }
 
     /// The pods of a set; `None` if nothing is known about pods.
-    pub(super) fn pods(&self, namespace: &str, kind: Kind, name: &str) -> Option<&[Pod]> {
+    pub(super) fn pods(&self, namespace: &str, kind: WorkloadKind, name: &str) -> Option<&[Pod]> {
         let pods = self.pods.as_ref()?;
         let owner = Owner { namespace: namespace.into(), kind, name: name.into() };
         Some(pods.get(&owner).map(Vec::as_slice).unwrap_or_default())
@@ -104,7 +104,7 @@ impl World {
     pub(super) fn revision(
         &self,
         namespace: &str,
-        kind: Kind,
+        kind: WorkloadKind,
         name: &str,
         template: &PodTemplateSpec,
     ) -> Option<&str> {

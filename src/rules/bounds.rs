@@ -2,12 +2,12 @@
 
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
-    kubernetes::resource::Kind,
+    kubernetes::kind::Kind,
     object::weight::{self, Weight},
 };
 
 /// The kinds of object that can be too large.
-pub static KINDS: &[&str] = &[Kind::DaemonSet.as_str(), Kind::StatefulSet.as_str(), "Pod"];
+pub static KINDS: &[Kind] = &[Kind::DaemonSet, Kind::StatefulSet, Kind::Pod];
 
 /// The rule for objects that are too large to judge.
 pub static TOO_LARGE_TO_JUDGE: Meta = Meta {

@@ -12,7 +12,6 @@ mod pdb_overlap;
 mod pdb_without_scale;
 mod pods_refused_by_pod_security;
 mod priority_class_missing;
-pub mod rule;
 mod selector_overlap;
 mod service_account_missing;
 mod service_missing;
@@ -21,7 +20,7 @@ mod service_selects_nothing;
 mod services;
 mod storage_class_missing;
 
-use crate::rules::cross_object::rule::Rule;
+use super::rule::Rule;
 
 /// Every rule about several objects, in alphabetical order.
 pub static RULES: &[&Rule] = &[

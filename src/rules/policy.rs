@@ -1,9 +1,12 @@
 //! The rule that reports a policy file that became weaker.
 
-use crate::finding::{Meta, Mode};
+use crate::{
+    finding::{Meta, Mode},
+    kubernetes::kind::Kind,
+};
 
 /// The kind that the rule looks at: the policy file.
-pub static KINDS: &[&str] = &["Policy"];
+pub static KINDS: &[Kind] = &[Kind::Policy];
 
 /// The rule that compares the policy file with the one at `--against-ref` or `--policy-from-ref`.
 pub static POLICY_WEAKENED: Meta = Meta {

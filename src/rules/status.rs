@@ -25,13 +25,12 @@ mod revision_left_behind;
 mod revision_orphan;
 mod rollout_budget_eaten;
 mod rollout_stuck_at_ordinal;
-pub mod rule;
 mod toleration;
 mod two_pods_on_node;
 mod volume_elsewhere;
 mod volumes;
 
-use self::rule::Rule;
+use super::rule::Rule;
 
 /// Every rule about status, in alphabetical order.
 pub static RULES: &[&Rule] = &[

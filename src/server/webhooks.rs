@@ -18,10 +18,10 @@ use serde::Serialize;
 
 use crate::{
     admission::Endpoint,
-    kubernetes::resource::{Kind, RESOURCES, Resource},
+    kubernetes::resource::{RESOURCES, Resource, WorkloadKind},
     object::marks::CONTROL_PLANE_LABEL,
     rules::{
-        trap::{OpenKruise, Phase, Trap},
+        rule::{Operation, Phase, Rule},
         traps::TRAPS,
     },
 };
@@ -43,10 +43,10 @@ const ANY: &[&str] = &["CREATE", "UPDATE"];
 
 /// Returns the traps that see an object in `/mutate`, each with the operations that it checks and
 /// the condition under which it can find something.
-fn traps_before() -> impl Iterator<Item = (&'static Trap, &'static [&'static str], &'static str)> {
-    TRAPS.iter().filter_map(|trap| match trap.phase {
-        Phase::Before { operations, sent_if } => Some((*trap, operations, sent_if)),
-        Phase::After => None,
+fn traps_before() -> impl Iterator<Item = (&'static Rule, &'static [Operation], &'static str)> {
+    TRAPS.iter().filter_map(|trap| match trap.phase() {
+        Some(Phase::Before { operations, sent_if }) => Some((*trap, operations, sent_if)),
+        Some(Phase::After) | None => None,
     })
 }
 
@@ -70,11 +70,11 @@ fn looked_at_before() -> Vec<RuleWithOperations> {
     let rule_of = |r: &Resource| {
         let is_built_in = r.group == "apps";
         let traps = traps_before().filter(|(trap, ..)| {
-            let applies = is_built_in || trap.openkruise != OpenKruise::DoesNotApply;
-            applies && trap.kinds().contains(&r.kind.as_str())
+            let applies = is_built_in || trap.covers_openkruise();
+            applies && trap.kinds().contains(&r.kind.into())
         });
         let operations: BTreeSet<&str> =
-            traps.flat_map(|(_, operations, _)| operations).copied().collect();
+            traps.flat_map(|(_, operations, _)| operations).map(|it| it.as_str()).collect();
         let operations: Vec<&str> = operations.into_iter().collect();
         (!operations.is_empty()).then(|| rule(r.group, r.version, r.plural, &operations))
     };
@@ -135,7 +135,7 @@ pub fn registrations() -> [Registration; 6] {
     let daemons = condition("daemon-pods", DAEMON_PODS);
     let pods = vec![rule("", "v1", "pods", CREATE)];
     let workloads = |operations| RESOURCES.iter().map(|r| workload(r, operations)).collect();
-    let daemon_sets = RESOURCES.iter().filter(|r| r.kind == Kind::DaemonSet);
+    let daemon_sets = RESOURCES.iter().filter(|r| r.kind == WorkloadKind::DaemonSet);
     let daemon_sets: Vec<_> = daemon_sets.map(|r| workload(r, ANY)).collect();
     let label = BTreeMap::from([(CONTROL_PLANE_LABEL, "true")]);
     [

@@ -17,7 +17,7 @@ use crate::{
     kubernetes::{
         cluster::{Cluster, since},
         labels, names,
-        resource::Kind,
+        resource::WorkloadKind,
     },
     object::{Metadata, Str},
 };
@@ -36,16 +36,16 @@ const UNQUALIFIED: &str = "name is neither a standard finalizer name nor is it f
 
 /// Validates the metadata of a new object: `ValidateObjectMeta`.
 pub(crate) fn validate_create(
-    kind: Kind,
+    kind: WorkloadKind,
     metadata: &Metadata<'_>,
     cluster: &Cluster,
     found: &mut Findings,
 ) {
     let path = &METADATA;
     let check = match kind {
-        Kind::DaemonSet => names::dns1123_subdomain,
+        WorkloadKind::DaemonSet => names::dns1123_subdomain,
         // `ValidateStatefulSetName`: the hostname of each pod contains it.
-        Kind::StatefulSet => names::dns1123_label,
+        WorkloadKind::StatefulSet => names::dns1123_label,
     };
     let name = metadata.name.as_deref().unwrap_or_default();
     let prefix = metadata.generate_name.as_deref().unwrap_or_default();
@@ -92,7 +92,7 @@ fn generate_name(
 /// Validates the metadata of an object that replaces another: `ValidateObjectMetaUpdate`. The name
 /// is not validated again by the rule of its kind.
 pub(crate) fn validate_update(
-    kind: Kind,
+    kind: WorkloadKind,
     metadata: &Metadata<'_>,
     old: Option<&Metadata<'_>>,
     cluster: &Cluster,
@@ -103,7 +103,7 @@ pub(crate) fn validate_update(
     for message in names::path_segment_prefix(prefix) {
         found.invalid(&path.child("generateName"), prefix, message);
     }
-    if kind == Kind::DaemonSet && !cluster.has(since::DAEMON_SET_PREFIX_EASED) {
+    if kind == WorkloadKind::DaemonSet && !cluster.has(since::DAEMON_SET_PREFIX_EASED) {
         generate_name(prefix, names::dns1123_subdomain, path, found);
     }
     validate_common(metadata, path, cluster, found);
@@ -246,7 +246,7 @@ mod tests {
     fn cluster() -> Cluster {
         Cluster::new("1.36".parse().unwrap(), std::collections::BTreeMap::new())
     }
-    fn created(kind: Kind, json: &str) -> Vec<String> {
+    fn created(kind: WorkloadKind, json: &str) -> Vec<String> {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
         validate_create(kind, &parsed(json), &cluster(), &mut found);
         texts(found)
@@ -254,7 +254,7 @@ mod tests {
     fn updated(json: &str, old: &str) -> Vec<String> {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
         let (new, old) = (parsed(json), parsed(old));
-        validate_update(Kind::DaemonSet, &new, Some(&old), &cluster(), &mut found);
+        validate_update(WorkloadKind::DaemonSet, &new, Some(&old), &cluster(), &mut found);
         texts(found)
     }
 
@@ -265,9 +265,9 @@ mod tests {
         let other = owner.replace(r#""name": "a""#, r#""name": "b""#);
         let owners = |owners: &[&str]| owners.join(", ");
         let json = |owners: String| format!(r#"{{"name": "a", "ownerReferences": [{owners}]}}"#);
-        let twice = created(Kind::DaemonSet, &json(owners(&[owner, owner])));
-        assert_eq!(twice, created(Kind::DaemonSet, &json(owners(&[owner]))));
-        let different = created(Kind::DaemonSet, &json(owners(&[owner, &other])));
+        let twice = created(WorkloadKind::DaemonSet, &json(owners(&[owner, owner])));
+        assert_eq!(twice, created(WorkloadKind::DaemonSet, &json(owners(&[owner]))));
+        let different = created(WorkloadKind::DaemonSet, &json(owners(&[owner, &other])));
         assert!(different.iter().any(|text| text.contains("Only one reference")), "{different:?}");
 
         let metadata = json(owners(&[owner, owner, &other]));
@@ -282,45 +282,45 @@ mod tests {
     #[test]
     fn a_name_is_a_subdomain_or_a_label() {
         let dotted = r#"{"name": "a.b"}"#;
-        assert!(created(Kind::DaemonSet, dotted).is_empty());
+        assert!(created(WorkloadKind::DaemonSet, dotted).is_empty());
         assert_eq!(
-            created(Kind::StatefulSet, dotted),
+            created(WorkloadKind::StatefulSet, dotted),
             [r#"metadata.name: Invalid value: "a.b": must not contain dots"#]
         );
         for nameless in ["{}", r#"{"name": "", "generateName": ""}"#, r#"{"name": null}"#] {
-            assert_eq!(created(Kind::DaemonSet, nameless).len(), 1, "{nameless}");
+            assert_eq!(created(WorkloadKind::DaemonSet, nameless).len(), 1, "{nameless}");
         }
     }
 
     #[test]
     fn a_prefix_may_end_with_a_dash_and_is_cut() {
-        assert!(created(Kind::StatefulSet, r#"{"generateName": "web-"}"#).is_empty());
-        assert!(created(Kind::StatefulSet, r#"{"generateName": "-"}"#).len() == 2);
-        assert_eq!(created(Kind::StatefulSet, r#"{"generateName": "Web-"}"#).len(), 2);
+        assert!(created(WorkloadKind::StatefulSet, r#"{"generateName": "web-"}"#).is_empty());
+        assert!(created(WorkloadKind::StatefulSet, r#"{"generateName": "-"}"#).len() == 2);
+        assert_eq!(created(WorkloadKind::StatefulSet, r#"{"generateName": "Web-"}"#).len(), 2);
         let long = format!(r#"{{"generateName": "{}"}}"#, "é".repeat(300));
-        assert!(created(Kind::DaemonSet, &long).len() >= 2);
+        assert!(created(WorkloadKind::DaemonSet, &long).len() >= 2);
         let long = format!(r#"{{"generateName": "{}-"}}"#, "a".repeat(63));
-        assert!(created(Kind::StatefulSet, &long).is_empty(), "the mask shortens by one");
+        assert!(created(WorkloadKind::StatefulSet, &long).is_empty(), "the mask shortens by one");
     }
 
     #[test]
     fn owners() {
         let owner = |text: &str| format!(r#"{{"name": "a", "ownerReferences": [{text}]}}"#);
         let good = r#"{"apiVersion": "apps/v1", "kind": "A", "name": "a", "uid": "1"}"#;
-        assert!(created(Kind::DaemonSet, &owner(good)).is_empty());
+        assert!(created(WorkloadKind::DaemonSet, &owner(good)).is_empty());
         for (from, to) in [("apps/v1", ""), ("apps/v1", "a/"), ("apps/v1", "a/b/c")] {
-            let texts = created(Kind::DaemonSet, &owner(&good.replace(from, to)));
+            let texts = created(WorkloadKind::DaemonSet, &owner(&good.replace(from, to)));
             assert!(texts[0].contains("version must not be empty"), "{to}: {texts:?}");
         }
         let event = r#"{"apiVersion": "v1", "kind": "Event", "name": "a", "uid": "1"}"#;
-        let texts = created(Kind::DaemonSet, &owner(event));
-        assert!(texts[0].ends_with("/v1, Kind=Event is disallowed from being an owner"));
+        let texts = created(WorkloadKind::DaemonSet, &owner(event));
+        assert!(texts[0].ends_with("/v1, WorkloadKind=Event is disallowed from being an owner"));
     }
 
     #[test]
     fn finalizers_are_standard_or_qualified() {
         let with = |all: &str| {
-            created(Kind::DaemonSet, &format!(r#"{{"name": "a", "finalizers": {all}}}"#))
+            created(WorkloadKind::DaemonSet, &format!(r#"{{"name": "a", "finalizers": {all}}}"#))
         };
         assert!(with(r#"["example.com/f", "kubernetes", "orphan"]"#).is_empty());
         assert_eq!(

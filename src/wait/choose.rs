@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     audit::collections::{Collection, SETS},
-    kubernetes::resource::Kind,
+    kubernetes::resource::WorkloadKind,
     live::{
         call::Problem,
         reader::{List, Reader},
@@ -61,7 +61,7 @@ struct Spec {
 }
 
 impl Read {
-    fn target(self, kind: Kind, namespace: &str) -> Target {
+    fn target(self, kind: WorkloadKind, namespace: &str) -> Target {
         let Read { metadata, spec } = self;
         let namespace = match metadata.namespace.as_str() {
             "" => namespace.to_owned(),
@@ -168,7 +168,9 @@ async fn select(
     selector: Option<&str>,
 ) -> Result<Vec<(Target, Annotations)>, Problem> {
     let mut sets = Vec::new();
-    for (kind, collection) in [Kind::DaemonSet, Kind::StatefulSet].into_iter().zip(&SETS) {
+    for (kind, collection) in
+        [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet].into_iter().zip(&SETS)
+    {
         let mut wrong = None;
         let list = List {
             labels: selector.map(|it| it.to_owned().into()),

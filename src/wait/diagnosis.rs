@@ -11,7 +11,7 @@ use crate::{
     observed::Set,
     policy::Policy,
     report::diagnostic::{Diagnostic, Severity, Strictness},
-    rules::status::rule::{Audit, ObjectName},
+    rules::rule::status::{Audit, ObjectName},
     yaml::Mark,
 };
 

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use crate::kubernetes::resource::Kind;
+use crate::kubernetes::resource::WorkloadKind;
 
 /// A set that is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Target {
     pub(crate) namespace: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: WorkloadKind,
     pub(crate) name: String,
     /// Whether each of its pods has claims of its own.
     pub(crate) has_claims: bool,
@@ -24,7 +24,7 @@ impl fmt::Display for Target {
 /// A set as the user names it: `statefulset/db`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
-    pub(crate) kind: Kind,
+    pub(crate) kind: WorkloadKind,
     pub(crate) name: String,
 }
 
@@ -35,8 +35,8 @@ pub(crate) struct Named {
 pub(crate) fn named(text: &str) -> Result<Named, String> {
     let (kind, name) = text.split_once('/').ok_or("not KIND/NAME, such as statefulset/db")?;
     let kind = match kind.to_ascii_lowercase().trim_end_matches(".apps") {
-        "statefulset" | "statefulsets" | "sts" => Kind::StatefulSet,
-        "daemonset" | "daemonsets" | "ds" => Kind::DaemonSet,
+        "statefulset" | "statefulsets" | "sts" => WorkloadKind::StatefulSet,
+        "daemonset" | "daemonsets" | "ds" => WorkloadKind::DaemonSet,
         _ => return Err("the kind must be statefulset or daemonset".to_owned()),
     };
     let is_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-.".contains(&c);
@@ -53,10 +53,10 @@ mod tests {
     #[test]
     fn kinds_have_the_names_of_kubectl() {
         for text in ["statefulset/db", "sts/db", "StatefulSets.apps/db", "statefulsets/db"] {
-            let wanted = Named { kind: Kind::StatefulSet, name: "db".to_owned() };
+            let wanted = Named { kind: WorkloadKind::StatefulSet, name: "db".to_owned() };
             assert_eq!(named(text), Ok(wanted), "{text}");
         }
-        assert_eq!(named("ds/a.b").map(|it| it.kind), Ok(Kind::DaemonSet));
+        assert_eq!(named("ds/a.b").map(|it| it.kind), Ok(WorkloadKind::DaemonSet));
         for text in ["db", "deployment/db", "sts/", "sts/a/b", "sts/../x", "sts/A"] {
             assert!(named(text).is_err(), "{text}");
         }

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     exit::Exit,
-    kubernetes::resource::Kind,
+    kubernetes::resource::WorkloadKind,
     live::reader::Reader,
     observed::{Observed, Set},
     policy::Policy,
@@ -118,7 +118,7 @@ impl Vigil<'_> {
         if !std::mem::replace(&mut self.has_said_what_is_hidden, true) {
             let mut hidden = Vec::new();
             for (source, why) in world.forbidden() {
-                if [Kind::DaemonSet, Kind::StatefulSet]
+                if [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet]
                     .iter()
                     .any(|it| it.as_str() == source.collection.kind)
                 {

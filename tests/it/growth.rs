@@ -14,16 +14,14 @@ use setguard::{
     engine::{self, Context, Door, deadline::Deadline},
     finding::Findings,
     inject::{self, pod::Pod},
-    inventory::{item::Item, kind::Kind, view::View},
-    kubernetes::{cluster::Cluster, resource::Resource},
+    inventory::{item::Item, view::View},
+    kubernetes::{cluster::Cluster, kind::Kind, resource::Resource},
     object::{Object, Str, Subject, User, weight},
     policy::Policy,
     rules::{
         api_validation::{self, meta::API_VALIDATION},
-        cross_object::{
-            RULES,
-            rule::{Asked, Found},
-        },
+        cross_object::RULES,
+        rule::inventory::Query,
         traps::TRAPS,
     },
 };
@@ -227,8 +225,8 @@ fn parts() -> Vec<Part> {
             &format!("{} in a cluster", rule.meta.id),
             Box::new(move |review| {
                 let template = review.create.object.template();
-                let asked = Asked::in_cluster(&review.view, &review.item, template, &own);
-                (rule.check)(&asked, &mut Found::of(&rule.meta));
+                let query = Query::in_cluster(&review.view, &review.item, template, &own);
+                drop(rule.run_among(&query));
             }),
         );
     }

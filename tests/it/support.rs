@@ -27,8 +27,8 @@ use setguard::{
     rules::{
         api_validation::meta::{API_VALIDATION, SCHEMA},
         cross_object,
-        status::rule::Audit,
-        trap::Phase,
+        rule::Phase,
+        rule::status::Audit,
         traps::TRAPS,
     },
     yaml,
@@ -158,7 +158,9 @@ pub fn decodes(json: &str) -> bool {
 
 /// Whether only `/mutate` and `check` can evaluate a rule.
 pub fn is_before_phase(rule: &str) -> bool {
-    TRAPS.iter().any(|trap| trap.meta.id == rule && matches!(trap.phase, Phase::Before { .. }))
+    TRAPS
+        .iter()
+        .any(|trap| trap.meta.id == rule && matches!(trap.phase(), Some(Phase::Before { .. })))
 }
 
 /// Returns the findings of `check` in a stream of new objects.

@@ -8,11 +8,12 @@ use setguard::{
     finding::Mode,
     inventory::{
         item::Item,
-        kind::Kind,
+        kind::KINDS,
         view::{Freshness, View},
     },
+    kubernetes::kind::Kind,
     policy::Policy,
-    rules::cross_object::{RULES, rule::Evidence},
+    rules::{cross_object::RULES, rule::inventory::Evidence},
 };
 
 use crate::support;
@@ -30,7 +31,7 @@ pub fn view_of_json(objects: &[String]) -> View {
         let item = Item::of_json(object);
         view.inventory.put(item.unwrap_or_else(|| panic!("{object:.300}")));
     }
-    for kind in Kind::ALL {
+    for kind in KINDS {
         view.set_freshness(kind, Freshness::Fresh);
     }
     view
@@ -119,7 +120,7 @@ fn the_examples_are_found_whichever_object_is_there_first() {
         for (i, object) in all.iter().enumerate().filter(|(_, object)| is_set(object)) {
             let others = all.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
             let cluster = view(others);
-            let found = if rule.evidence == Evidence::AbsentNeighbor {
+            let found = if rule.evidence() == Some(Evidence::AbsentNeighbor) {
                 // Objects that are applied together with it may follow.
                 assert_eq!(created(object, &cluster), Vec::<String>::new(), "{}", rule.meta.id);
                 changed(object, &cluster)
@@ -127,7 +128,8 @@ fn the_examples_are_found_whichever_object_is_there_first() {
                 created(object, &cluster)
             };
             let found: Vec<_> = found.iter().filter_map(|text| text.split(':').next()).collect();
-            if rule.kinds.contains(&object["kind"].as_str().unwrap()) && !found.is_empty() {
+            let kind = object["kind"].as_str().unwrap();
+            if rule.kinds().iter().any(|it| it.as_str() == kind) && !found.is_empty() {
                 assert_eq!(found, [rule.meta.id], "{object}");
                 seen += 1;
             }
@@ -255,7 +257,7 @@ fn presence_can_deny_and_absence_cannot() {
                 review(set, None, &view(others), &policy)
             });
         let denied = answers.filter(|answer| answer["allowed"] == false).count();
-        assert_eq!(denied == 0, rule.evidence != Evidence::Presence, "{}", rule.meta.id);
+        assert_eq!(denied == 0, rule.evidence() != Some(Evidence::Presence), "{}", rule.meta.id);
     }
 }
 

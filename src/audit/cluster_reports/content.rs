@@ -13,7 +13,7 @@ use crate::{
         diagnostic::{Diagnostic, Severity},
         fingerprint::hexadecimal,
     },
-    rules::status::rule::ObjectName,
+    rules::rule::status::ObjectName,
 };
 
 /// The label of our reports.

@@ -15,7 +15,7 @@ use crate::{
     admission::Endpoint,
     engine::{self, Context, Door},
     inject::pod::Pod,
-    kubernetes::resource::{Kind, Resource},
+    kubernetes::resource::{Resource, WorkloadKind},
     manifests::namespaces::Namespaces,
     object::{DecodeError, Object, Subject},
     policy::Policy,
@@ -122,7 +122,7 @@ impl ApiServer {
         outcome: &mut Outcome,
     ) -> anyhow::Result<()> {
         let asking = Asking { resource: Some(resource), user: "kubernetes-admin" };
-        let is_daemon = resource.kind == Kind::DaemonSet;
+        let is_daemon = resource.kind == WorkloadKind::DaemonSet;
         let endpoints = [
             Some(Endpoint::Mutate),
             (is_daemon && self.namespaces.contains(namespace))

@@ -11,11 +11,13 @@ use serde::{Deserialize, de::DeserializeOwned};
 use crate::{
     inventory::{
         item::{Budget, Controller, Node, PodSecurity, Ports, Role, Service},
-        kind::Kind,
         labels::{Labels, Selector},
         nodes::{Claim, Nodes},
     },
-    kubernetes::pod_security::{ENFORCE_LABEL, VERSION_LABEL},
+    kubernetes::{
+        kind::Kind,
+        pod_security::{ENFORCE_LABEL, VERSION_LABEL},
+    },
     object::storage::DEFAULT_CLASS_ANNOTATIONS,
 };
 
@@ -193,6 +195,8 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
             let is_default = DEFAULT_CLASS_ANNOTATIONS.iter().any(is);
             Some((metadata(json)?, if is_default { Role::DefaultClass } else { Role::Named }))
         }
+        // An inventory has none of these.
+        Kind::ControllerRevision | Kind::PersistentVolumeClaim | Kind::Pod | Kind::Policy => None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Forecast, Forecaster};
 use crate::{
-    kubernetes::resource::Kind,
+    kubernetes::resource::WorkloadKind,
     object::DaemonSetSpec,
     observed::Pod,
     rollout::{
@@ -35,10 +35,14 @@ impl Forecaster<'_> {
         let before = old.map(|old| placements(&Placing::of(&old.template), nodes));
         let before = before.unwrap_or_default();
         let id = forecast.id.clone();
-        let pods = self.input.world.pods(&id.namespace, Kind::DaemonSet, &id.name);
+        let pods = self.input.world.pods(&id.namespace, WorkloadKind::DaemonSet, &id.name);
         let pods = pods.filter(|_| old.is_some());
-        let known =
-            self.input.world.revision(&id.namespace, Kind::DaemonSet, &id.name, &spec.template);
+        let known = self.input.world.revision(
+            &id.namespace,
+            WorkloadKind::DaemonSet,
+            &id.name,
+            &spec.template,
+        );
         let all_new = self.never_ready.iter().any(|pod| pod == "new");
         let mut live: HashMap<&str, OnNode<'_>> = HashMap::new();
         for pod in pods.unwrap_or_default() {

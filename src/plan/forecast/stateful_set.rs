@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
 use super::{Change, Forecast, Forecaster};
 use crate::{
-    kubernetes::{cluster::STATEFUL_SET_RECREATE_STRATEGY, resource::Kind},
+    kubernetes::{cluster::STATEFUL_SET_RECREATE_STRATEGY, resource::WorkloadKind},
     manifests::id::ObjectId,
     object::{Object, StatefulSetSpec, Workload},
     rollout::{
@@ -84,8 +84,11 @@ impl Forecaster<'_> {
         state: &mut State,
     ) {
         let world = &self.input.world;
-        let Some(pods) = world.pods(&id.namespace, Kind::StatefulSet, &id.name) else { return };
-        let known = world.revision(&id.namespace, Kind::StatefulSet, &id.name, &spec.template);
+        let Some(pods) = world.pods(&id.namespace, WorkloadKind::StatefulSet, &id.name) else {
+            return;
+        };
+        let known =
+            world.revision(&id.namespace, WorkloadKind::StatefulSet, &id.name, &spec.template);
         let update = match known {
             Some(revision) if template_changes => Some(revision.to_owned()),
             _ if template_changes => None,

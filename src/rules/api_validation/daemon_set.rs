@@ -21,7 +21,7 @@ use crate::{
         Findings, Path, Value,
         paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
     },
-    kubernetes::{cluster::Cluster, int_or_percent, resource::Kind, selector, semantic},
+    kubernetes::{cluster::Cluster, int_or_percent, resource::WorkloadKind, selector, semantic},
     object::{DaemonSetSpec, Unread},
     validation::{object_meta, pod::util::non_negative, pod_template},
 };
@@ -70,7 +70,7 @@ pub(super) fn validate(
         found.set_rule(&API_VALIDATION);
     }
     template::no_ephemeral_containers(&spec.template, &TEMPLATE, found);
-    template::restrictions(Kind::DaemonSet, &spec.template, &TEMPLATE, found);
+    template::restrictions(WorkloadKind::DaemonSet, &spec.template, &TEMPLATE, found);
 
     non_negative(spec.min_ready_seconds, &SPEC.child("minReadySeconds"), found);
     if let Some(strategy) = &spec.update_strategy {

@@ -2,11 +2,11 @@
 
 use crate::{
     finding::{Meta, Mode},
-    kubernetes::resource::Kind,
+    kubernetes::kind::Kind,
 };
 
 /// The kinds of object that these rules validate.
-pub static KINDS: &[&str] = &[Kind::DaemonSet.as_str(), Kind::StatefulSet.as_str()];
+pub static KINDS: &[Kind] = &[Kind::DaemonSet, Kind::StatefulSet];
 
 /// All rules of this family.
 pub static METAS: [&Meta; 3] = [&API_VALIDATION, &POD_TEMPLATE_VALIDATION, &SCHEMA];

@@ -30,7 +30,7 @@ use crate::{
     kubernetes::{
         cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET, STATEFUL_SET_RECREATE_STRATEGY, since},
         int_or_percent, names,
-        resource::Kind,
+        resource::WorkloadKind,
         selector, semantic,
     },
     object::{Metadata, Object, StatefulSetSpec, Unread},
@@ -167,7 +167,7 @@ impl Validator<'_> {
             }
             template::metadata(template, &|| self.old_template(), &TEMPLATE, found);
         }
-        template::restrictions(Kind::StatefulSet, template, &TEMPLATE, found);
+        template::restrictions(WorkloadKind::StatefulSet, template, &TEMPLATE, found);
     }
 
     fn old_template(&self) -> Option<&PodTemplateSpec> {

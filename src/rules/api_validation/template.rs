@@ -9,7 +9,7 @@ use crate::{
     kubernetes::{
         labels::{self, MIRROR_ANNOTATION},
         names,
-        resource::Kind,
+        resource::WorkloadKind,
         selector,
     },
 };
@@ -130,7 +130,7 @@ fn has_container(spec: &PodSpec, name: &str) -> bool {
 ///
 /// Kubernetes: the ends of `ValidateDaemonSetSpec` and `ValidateStatefulSetSpec`.
 pub(super) fn restrictions(
-    kind: Kind,
+    kind: WorkloadKind,
     template: &PodTemplateSpec,
     path: &Path<'_>,
     found: &mut Findings,

@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::rule::{Asked, Evidence, Found, Rule};
 use crate::{
     finding::{Meta, Mode, Reason},
     inventory::{
         item::{Controller, Item, Ports},
         nodes::Claimed,
+    },
+    kubernetes::kind::Kind,
+    rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
     },
 };
 
@@ -36,14 +40,12 @@ framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet"],
-    evidence: Evidence::Presence,
-    check,
+    scope: Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(ports) = ports(asked.item) else { return };
-    let Some(its) = first_conflict(asked, ports).and_then(|id| asked.other(id)) else { return };
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(ports) = ports(query.item) else { return };
+    let Some(its) = first_conflict(query, ports).and_then(|id| query.other(id)) else { return };
     let theirs = Claimed::of(its.controller().map(Controller::claims).unwrap_or_default());
     let shared: Vec<_> = ports.claims.iter().filter(|claim| theirs.collides(claim)).collect();
     let Some(first) = shared.first() else { return };
@@ -51,7 +53,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         shared.iter().map(|it| format!("{}/{}", it.port, it.protocol)).collect();
     numbers.dedup();
     let (noun, verb) = if numbers.len() == 1 { ("port", "is") } else { ("ports", "are") };
-    let elsewhere = if asked.item.namespace() == its.namespace() {
+    let elsewhere = if query.item.namespace() == its.namespace() {
         String::new()
     } else {
         format!(" in namespace {}", its.namespace())
@@ -73,17 +75,17 @@ fn ports(item: &Item) -> Option<&Ports> {
 
 /// The first other DaemonSet that claims a port which this one claims too, if this is the one to
 /// report.
-fn first_conflict(asked: &Asked<'_>, own: &Ports) -> Option<u32> {
+fn first_conflict(query: &Query<'_>, own: &Ports) -> Option<u32> {
     let claimed = Claimed::of(&own.claims);
     let mut first: Option<u32> = None;
     // The same one is found by each port that both claim.
     let mut known: HashMap<u32, bool> = HashMap::new();
     for claim in claimed.ports() {
-        for list in asked.inventory().claimants(claim, &own.nodes) {
+        for list in query.inventory().claimants(claim, &own.nodes) {
             let mut earlier = list.take_while(|id| first.is_none_or(|known| *id < known));
             let hit = earlier.find(|id| {
                 *known.entry(*id).or_insert_with(|| {
-                    let other = asked.other(*id).filter(|other| asked.answers_for(*id, other));
+                    let other = query.other(*id).filter(|other| query.answers_for(*id, other));
                     other.and_then(ports).is_some_and(|theirs| {
                         theirs.claims.iter().any(|it| claimed.collides(it))
                             && own.nodes.can_share(&theirs.nodes)
@@ -166,8 +168,8 @@ mod tests {
             }
             let cluster = crate::kubernetes::cluster::Cluster::default();
             let found = inventory.items().filter_map(|(index, item)| {
-                let asked = Asked::in_input(&inventory, index, &cluster)?;
-                Some((index, first_conflict(&asked, ports(item)?)? as usize))
+                let query = Query::in_input(&inventory, index, &cluster)?;
+                Some((index, first_conflict(&query, ports(item)?)? as usize))
             });
             prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), brute_force(&inventory));
         }

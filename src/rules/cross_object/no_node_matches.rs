@@ -2,10 +2,14 @@
 
 use k8s_openapi::api::core::v1::Taint;
 
-use super::rule::{Asked, Evidence, Found, Rule};
 use crate::{
     finding::{Meta, Mode, Reason, paths::POD_SPEC},
-    inventory::{item::Node, kind::Kind, nodes::Nodes},
+    inventory::{item::Node, nodes::Nodes},
+    kubernetes::kind::Kind,
+    rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -37,23 +41,21 @@ Kubernetes: `RequiredNodeAffinity.Match`, component-helpers scheduling/corev1/no
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet", "StatefulSet"],
-    evidence: Evidence::Absence,
-    check,
+    scope: Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Absence, check },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(judged) = asked.item.details() else { return };
-    let is_daemon_set = asked.item.kind() == Kind::DaemonSet;
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(judged) = query.item.details() else { return };
+    let is_daemon_set = query.item.kind() == Kind::DaemonSet;
     // `node-not-wanted` names the nodes of a DaemonSet that the cluster has.
-    let heeds_taints = is_daemon_set && !asked.is_stored();
+    let heeds_taints = is_daemon_set && !query.is_stored();
     let (field, nodes) = match &judged.nodes {
         Some((field, nodes)) => (field, nodes),
         None if heeds_taints => (&"tolerations", &Nodes::default()),
         None => return,
     };
-    let count = asked.inventory().count(Kind::Node);
-    if count == 0 || !asked.knows(Kind::Node, "") {
+    let count = query.inventory().count(Kind::Node);
+    if count == 0 || !query.knows(Kind::Node, "") {
         return;
     }
     let mut tainted = None;
@@ -64,7 +66,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         }
         against.is_none()
     };
-    if asked.inventory().has_node(nodes, accepts) {
+    if query.inventory().has_node(nodes, accepts) {
         return;
     }
     if let Some((node, taint)) = tainted {
@@ -80,7 +82,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         );
         return;
     }
-    let outcome = match asked.item.kind() {
+    let outcome = match query.item.kind() {
         Kind::DaemonSet => "it gets no pods, and its rollout counts as complete",
         _ => "its pods stay Pending",
     };

@@ -1,20 +1,26 @@
 //! A StatefulSet whose PodDisruptionBudget never allows an eviction.
 
-use super::{
-    budgets::Protection,
-    rule::{Asked, Evidence, Found, Rule},
-};
+use super::budgets::Protection;
 use crate::{
     finding::{Reason, paths::SPEC},
-    inventory::{item::Budget, kind::Kind},
-    rules::drains,
+    inventory::item::Budget,
+    kubernetes::kind::Kind,
+    rules::{
+        drains,
+        rule::{
+            Rule, Scope,
+            inventory::{Evidence, InventoryFindings, Query},
+        },
+    },
 };
 
-pub(super) static RULE: Rule =
-    Rule { meta: drains::META, kinds: &["StatefulSet"], evidence: Evidence::Presence, check };
+pub(super) static RULE: Rule = Rule {
+    meta: drains::META,
+    scope: Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check },
+};
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(judged) = asked.item.details().filter(|_| asked.item.kind() == Kind::StatefulSet)
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(judged) = query.item.details().filter(|_| query.item.kind() == Kind::StatefulSet)
     else {
         return;
     };
@@ -22,10 +28,10 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     if replicas < 1 {
         return;
     }
-    let all = Protection::all(asked).into_iter();
+    let all = Protection::all(query).into_iter();
     let mut all = all.filter(|Protection { budget, .. }| !budget.is_owned);
     let first = all.find_map(|Protection { item, budget }| {
-        Some((item, blocks(budget, replicas, || selects_others(asked, budget))?))
+        Some((item, blocks(budget, replicas, || selects_others(query, budget))?))
     });
     if let Some((item, wanted)) = first {
         found.report(
@@ -49,8 +55,8 @@ fn blocks(budget: &Budget, replicas: i64, shared: impl Fn() -> bool) -> Option<S
 }
 
 /// Whether it is known to select the pods of another controller too, which then may be spared.
-fn selects_others(asked: &Asked<'_>, budget: &Budget) -> bool {
+fn selects_others(query: &Query<'_>, budget: &Budget) -> bool {
     let Some(selector) = &budget.selector else { return false };
-    let mut selected = asked.inventory().selected_by(asked.item.namespace(), selector);
-    selected.any(|other| asked.counts(other) && !asked.item.is_same(other))
+    let mut selected = query.inventory().selected_by(query.item.namespace(), selector);
+    selected.any(|other| query.counts(other) && !query.item.is_same(other))
 }

@@ -1,12 +1,13 @@
 //! Pods that two PodDisruptionBudgets select.
 
-use super::{
-    budgets::Protection,
-    rule::{Asked, Evidence, Found, Rule},
-};
+use super::budgets::Protection;
 use crate::{
     finding::{Meta, Mode, Reason, paths::TEMPLATE_LABELS},
-    inventory::kind::Kind,
+    kubernetes::kind::Kind,
+    rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -27,13 +28,11 @@ Kubernetes: `EvictionREST.Create`, pkg/registry/core/pod/storage/eviction.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet", "StatefulSet"],
-    evidence: Evidence::Presence,
-    check,
+    scope: Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Presence, check },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    if let [one, other, ..] = &Protection::all(asked)[..] {
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    if let [one, other, ..] = &Protection::all(query)[..] {
         let (one, other) = (one.item, other.item);
         found.report(
             Kind::PodDisruptionBudget,

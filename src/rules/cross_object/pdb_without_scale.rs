@@ -1,13 +1,14 @@
 //! A DaemonSet whose PodDisruptionBudget needs a scale, which a DaemonSet does not have.
 
-use super::{
-    budgets::Protection,
-    rule::{Asked, Evidence, Found, Rule},
-};
+use super::budgets::Protection;
 use crate::{
     finding::{Meta, Mode, Reason, paths::TEMPLATE_LABELS},
-    inventory::{item::Budget, kind::Kind},
-    kubernetes::int_or_percent,
+    inventory::item::Budget,
+    kubernetes::{int_or_percent, kind::Kind},
+    rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -32,16 +33,14 @@ Kubernetes: `getExpectedScale`, pkg/controller/disruption/disruption.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet"],
-    evidence: Evidence::Presence,
-    check,
+    scope: Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    if asked.item.kind() != Kind::DaemonSet {
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    if query.item.kind() != Kind::DaemonSet {
         return;
     }
-    let mut all = Protection::all(asked).into_iter();
+    let mut all = Protection::all(query).into_iter();
     let first = all.find_map(|Protection { item, budget }| Some((item, needs_scale(budget)?)));
     if let Some((item, field)) = first {
         let message = format!(

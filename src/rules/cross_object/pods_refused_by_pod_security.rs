@@ -1,10 +1,13 @@
 //! Pods that their namespace refuses.
 
-use super::rule::{Asked, Evidence, Found, Rule};
 use crate::{
     finding::{Meta, Mode, Reason, paths::POD_SPEC},
-    inventory::kind::Kind,
+    kubernetes::kind::Kind,
     kubernetes::pod_security::{Refusal, Standard},
+    rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -31,22 +34,20 @@ Kubernetes: `ValidatePodController`, k8s.io/pod-security-admission admission/adm
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet", "StatefulSet"],
-    evidence: Evidence::Presence,
-    check,
+    scope: Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Presence, check },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let namespace = asked.item.namespace();
-    let mut namespaces = asked.inventory().named(Kind::Namespace, "", namespace);
-    let Some(labels) = namespaces.find(|item| asked.counts(item)).and_then(|it| it.pod_security())
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let namespace = query.item.namespace();
+    let mut namespaces = query.inventory().named(Kind::Namespace, "", namespace);
+    let Some(labels) = namespaces.find(|item| query.counts(item)).and_then(|it| it.pod_security())
     else {
         return;
     };
     let (level, version) = (labels.level.as_deref(), labels.version.as_deref());
-    let minor = asked.cluster.version.minor();
+    let minor = query.cluster.version.minor();
     let Some(standard) = Standard::of(level, version, minor) else { return };
-    let refusals = match (asked.template, asked.item.details()) {
+    let refusals = match (query.template, query.item.details()) {
         (Some(template), _) => Refusal::by(standard, template),
         (None, Some(judged)) => {
             judged.refusals.iter().filter(|refusal| refusal.is_by(standard)).cloned().collect()

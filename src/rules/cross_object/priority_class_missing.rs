@@ -1,12 +1,13 @@
 //! A template that names a PriorityClass that does not exist.
 
-use super::{
-    missing::is_missing,
-    rule::{Asked, Evidence, Found, Rule},
-};
+use super::missing::is_missing;
 use crate::{
     finding::{Meta, Mode, Reason, paths::POD_SPEC},
-    inventory::kind::Kind,
+    kubernetes::kind::Kind,
+    rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -30,22 +31,20 @@ pkg/apis/scheduling/v1/helpers.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet", "StatefulSet"],
-    evidence: Evidence::AbsentNeighbor,
-    check,
+    scope: Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check },
 };
 
 const BUILT_IN: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let named = asked.item.details().and_then(|judged| judged.priority_class.as_deref());
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let named = query.item.details().and_then(|judged| judged.priority_class.as_deref());
     let Some(name) = named.filter(|name| !BUILT_IN.contains(name)) else { return };
-    if is_missing(asked, Kind::PriorityClass, name) {
+    if is_missing(query, Kind::PriorityClass, name) {
         found.report(
             Kind::PriorityClass,
             &POD_SPEC.child("priorityClassName"),
             Reason::NotFound,
-            format!("{} no PriorityClass {name}: no pod is created without it", asked.who_has()),
+            format!("{} no PriorityClass {name}: no pod is created without it", query.who_has()),
             "add this PriorityClass, or name one that exists",
         );
     }

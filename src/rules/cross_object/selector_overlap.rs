@@ -5,8 +5,14 @@ mod overlap;
 mod tests;
 
 use self::overlap::Overlap;
-use super::rule::{Asked, Evidence, Found, Rule};
-use crate::finding::{Meta, Mode, Reason, paths::SELECTOR};
+use crate::{
+    finding::{Meta, Mode, Reason, paths::SELECTOR},
+    kubernetes::kind::Kind,
+    rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
@@ -36,14 +42,12 @@ pkg/controller/podautoscaler/replica_calculator.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet", "StatefulSet"],
-    evidence: Evidence::Presence,
-    check,
+    scope: Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Presence, check },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some((other, overlap)) = first_overlap(asked) else { return };
-    let Some(other) = asked.other(other) else { return };
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some((other, overlap)) = first_overlap(query) else { return };
+    let Some(other) = query.other(other) else { return };
     found.report(
         other.kind(),
         &SELECTOR,
@@ -55,19 +59,19 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
 }
 
 /// The first other controller that shares pods with this one, if this is the one to report.
-fn first_overlap<'a>(asked: &Asked<'a>) -> Option<(u32, Overlap<'a>)> {
-    let own = asked.item.controller()?;
+fn first_overlap<'a>(query: &Query<'a>) -> Option<(u32, Overlap<'a>)> {
+    let own = query.item.controller()?;
     let mut first: Option<(u32, Overlap<'a>)> = None;
-    for list in asked.inventory().near(asked.item, own) {
+    for list in query.inventory().near(query.item, own) {
         for id in list.iter().copied() {
             if first.as_ref().is_some_and(|(known, _)| *known <= id) {
                 break;
             }
             let overlap = || {
-                let other = asked.other(id).filter(|other| asked.answers_for(id, other))?;
+                let other = query.other(id).filter(|other| query.answers_for(id, other))?;
                 // Two objects of different namespaces can have the same key.
                 let theirs =
-                    other.controller().filter(|_| other.namespace() == asked.item.namespace())?;
+                    other.controller().filter(|_| other.namespace() == query.item.namespace())?;
                 Overlap::of(own, theirs)
             };
             if let Some(overlap) = overlap() {

@@ -1,12 +1,13 @@
 //! A template that names a ServiceAccount that does not exist.
 
-use super::{
-    missing::is_missing,
-    rule::{Asked, Evidence, Found, Rule},
-};
+use super::missing::is_missing;
 use crate::{
     finding::{Meta, Mode, Reason, paths::POD_SPEC},
-    inventory::kind::Kind,
+    kubernetes::kind::Kind,
+    rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -31,19 +32,17 @@ Kubernetes: `Admit`, plugin/pkg/admission/serviceaccount/admission.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet", "StatefulSet"],
-    evidence: Evidence::AbsentNeighbor,
-    check,
+    scope: Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let named = asked.item.details().and_then(|judged| judged.service_account.as_deref());
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let named = query.item.details().and_then(|judged| judged.service_account.as_deref());
     let Some(name) = named.filter(|name| *name != "default") else { return };
-    if is_missing(asked, Kind::ServiceAccount, name) {
-        let namespace = asked.item.namespace();
+    if is_missing(query, Kind::ServiceAccount, name) {
+        let namespace = query.item.namespace();
         let message = format!(
             "{} ServiceAccounts of namespace {namespace}, but no {name}: no pod is created without it",
-            asked.who_has()
+            query.who_has()
         );
         found.report(
             Kind::ServiceAccount,

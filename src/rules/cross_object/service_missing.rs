@@ -1,12 +1,13 @@
 //! A StatefulSet whose Service does not exist.
 
-use super::{
-    rule::{Asked, Evidence, Found, Rule},
-    services::Governed,
-};
+use super::services::Governed;
 use crate::{
     finding::{Meta, Mode, Reason, paths::SPEC},
-    inventory::kind::Kind,
+    kubernetes::kind::Kind,
+    rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -36,18 +37,16 @@ endpointslice util/controller_utils.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["StatefulSet"],
-    evidence: Evidence::AbsentNeighbor,
-    check,
+    scope: Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(it) = Governed::of(asked) else { return };
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(it) = Governed::of(query) else { return };
     let uses_names = it.set.details().is_some_and(|judged| judged.uses_names);
     if uses_names && it.services.is_empty() && !it.may_be_another {
         let message = format!(
             "{} Services of namespace {}, but no {}, so the pods get no DNS names",
-            asked.who_has(),
+            query.who_has(),
             it.set.namespace(),
             it.name
         );

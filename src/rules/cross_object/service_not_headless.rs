@@ -1,12 +1,13 @@
 //! A StatefulSet whose Service has a cluster IP.
 
-use super::{
-    rule::{Asked, Evidence, Found, Rule},
-    services::Governed,
-};
+use super::services::Governed;
 use crate::{
     finding::{Meta, Mode, Reason, paths::SPEC},
-    inventory::kind::Kind,
+    kubernetes::kind::Kind,
+    rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -33,13 +34,11 @@ pkg/apis/core/validation/validation.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["StatefulSet"],
-    evidence: Evidence::Presence,
-    check,
+    scope: Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(it) = Governed::of(asked) else { return };
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(it) = Governed::of(query) else { return };
     if let Some((first, _)) = it.first_unless_any(|service| service.is_headless) {
         found.report(
             Kind::Service,

@@ -1,16 +1,14 @@
 //! A StatefulSet whose Service does not select its pods.
 
-use super::{
-    rule::{Asked, Evidence, Found, Rule},
-    services::Governed,
-};
+use super::services::Governed;
 use crate::{
     finding::{Meta, Mode, Reason, paths::SPEC},
-    inventory::{
-        self,
-        item::{Controller, Item, Service},
+    inventory::item::{Controller, Item, Service},
+    kubernetes::{kind::Kind, managed_labels, resource::WorkloadKind},
+    rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
     },
-    kubernetes::{managed_labels, resource::Kind},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -36,13 +34,11 @@ endpointslice util/controller_utils.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["StatefulSet"],
-    evidence: Evidence::Presence,
-    check,
+    scope: Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(it) = Governed::of(asked) else { return };
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(it) = Governed::of(query) else { return };
     let leads = |service: &Service| leads_to(service, it.set, it.controller);
     let Some((first, service)) = it.first_unless_any(leads) else { return };
     let message = match missing(service, it.set, it.controller) {
@@ -53,7 +49,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         None => format!("its {first} has no selector, so the pods get no DNS names"),
     };
     found.report(
-        inventory::kind::Kind::Service,
+        Kind::Service,
         &SPEC.child("serviceName"),
         Reason::Invalid,
         message,
@@ -74,9 +70,9 @@ fn missing<'s>(
     controller: &Controller,
 ) -> Option<(&'s str, &'s str)> {
     let has = |key: &str, value: &str| {
-        if managed_labels::of(Kind::StatefulSet).contains(&key) {
+        if managed_labels::of(WorkloadKind::StatefulSet).contains(&key) {
             set.is_generated
-                || managed_labels::is_possible(Kind::StatefulSet, set.name(), key, value)
+                || managed_labels::is_possible(WorkloadKind::StatefulSet, set.name(), key, value)
         } else {
             controller.labels.get(key) == Some(value)
         }

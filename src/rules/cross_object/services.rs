@@ -1,9 +1,10 @@
 //! StatefulSets and the Services that they name.
 
-use super::{missing::may_be_elsewhere, rule::Asked};
-use crate::inventory::{
-    item::{Controller, Item, Service},
-    kind::Kind,
+use super::missing::may_be_elsewhere;
+use crate::{
+    inventory::item::{Controller, Item, Service},
+    kubernetes::kind::Kind,
+    rules::rule::inventory::Query,
 };
 
 /// A StatefulSet that names a Service, and the Services of that name: none, one, or several
@@ -21,16 +22,16 @@ pub(super) struct Governed<'a> {
 impl<'a> Governed<'a> {
     /// `None` if the object is no StatefulSet that names a Service, or if the Services of its
     /// namespace are not known.
-    pub(super) fn of(asked: &Asked<'a>) -> Option<Self> {
-        let (set, inventory) = (asked.item, asked.inventory());
+    pub(super) fn of(query: &Query<'a>) -> Option<Self> {
+        let (set, inventory) = (query.item, query.inventory());
         let controller = set.controller()?;
         let name = set.details()?.service_name.as_deref()?;
-        if !asked.knows(Kind::Service, set.namespace()) {
+        if !query.knows(Kind::Service, set.namespace()) {
             return None;
         }
         let services = inventory.named(Kind::Service, set.namespace(), name);
         let services = services.filter_map(|item| Some((item, item.service()?))).collect();
-        let may_be_another = may_be_elsewhere(asked, Kind::Service, name);
+        let may_be_another = may_be_elsewhere(query, Kind::Service, name);
         Some(Governed { set, controller, name, services, may_be_another })
     }
 

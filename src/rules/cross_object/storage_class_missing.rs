@@ -1,12 +1,13 @@
 //! A claim template that names a StorageClass that does not exist.
 
-use super::{
-    missing::is_missing,
-    rule::{Asked, Evidence, Found, Rule},
-};
+use super::missing::is_missing;
 use crate::{
     finding::{Meta, Mode, Reason, paths::CLAIM_TEMPLATES},
-    inventory::kind::Kind,
+    kubernetes::kind::Kind,
+    rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -38,15 +39,13 @@ Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_contro
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["StatefulSet"],
-    evidence: Evidence::AbsentNeighbor,
-    check,
+    scope: Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(judged) = asked.item.details() else { return };
-    let inventory = asked.inventory();
-    let lacks_default = asked.knows_all(Kind::StorageClass)
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(judged) = query.item.details() else { return };
+    let inventory = query.inventory();
+    let lacks_default = query.knows_all(Kind::StorageClass)
         && inventory.has_any(Kind::StorageClass, "")
         && !inventory.has_default_class();
     for template in judged.default_classes.iter().filter(|_| lacks_default) {
@@ -60,7 +59,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         );
     }
     for (template, name) in &judged.storage_classes {
-        if is_missing(asked, Kind::StorageClass, name) {
+        if is_missing(query, Kind::StorageClass, name) {
             found.report(
                 Kind::StorageClass,
                 &CLAIM_TEMPLATES.index(*template).child("spec").child("storageClassName"),
@@ -68,7 +67,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
                 format!(
                     "{} no StorageClass {name}: the claims stay Pending, unless PersistentVolumes \
                      of this class are made by hand",
-                    asked.who_has()
+                    query.who_has()
                 ),
                 "add this StorageClass, or name one that exists",
             );

@@ -1,10 +1,10 @@
 //! Which pods hold up the update of a DaemonSet.
 
-use super::{daemons::Daemons, rule::Asked};
+use super::daemons::Daemons;
 use crate::{
     observed::{Node, Pod},
     rollout::node::Placement,
-    rules::waiting::Budget,
+    rules::{rule::status::StatusQuery, waiting::Budget},
 };
 
 /// The pods that keep an update of a DaemonSet from going on.
@@ -23,7 +23,7 @@ pub(super) struct Eaten<'a> {
 /// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go: a node with a new pod that is not
 /// available counts, and so does one of which all pods are being deleted, also if it should no longer
 /// have one: the status leaves such a node out.
-pub(super) fn eats_budget<'a>(asked: &Asked<'a>, daemons: &Daemons<'a>) -> Option<Eaten<'a>> {
+pub(super) fn eats_budget<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) -> Option<Eaten<'a>> {
     let (spec, status) = (&daemons.set.spec, &daemons.set.status);
     let budget = Budget::of(spec, status)?;
     if status.updated_number_scheduled.unwrap_or_default() >= budget.desired {
@@ -41,17 +41,17 @@ pub(super) fn eats_budget<'a>(asked: &Asked<'a>, daemons: &Daemons<'a>) -> Optio
                 (None, Some(pod)) => *pod,
                 (None, None) => continue,
             };
-            let is_available = counted.is_available(min_ready, asked.audit.now);
+            let is_available = counted.is_available(min_ready, query.audit.now);
             nodes += 1;
             if counted.deleted.is_none() && (is_available || !daemons.is_updated(counted)) {
                 waiting += i32::from(is_available && !daemons.is_updated(counted));
                 continue;
             }
             match node.not_ready {
-                Some(since) if asked.audit.is_long_ago(since) => dead.push((*node, counted)),
+                Some(since) if query.audit.is_long_ago(since) => dead.push((*node, counted)),
                 None if counted.deleted.is_none()
                     && !counted.ready.0
-                    && asked.audit.is_long_ago(counted.ready.1) =>
+                    && query.audit.is_long_ago(counted.ready.1) =>
                 {
                     broken.push(counted);
                 }

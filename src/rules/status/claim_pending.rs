@@ -6,9 +6,15 @@ use super::{
     claims::{Unbound, WhyUnbound, unbound},
     read::{names, since},
     replicas::Replicas,
-    rule::{Asked, Check, Found, Report, Rule},
 };
-use crate::finding::{Help, Meta, Mode, paths::CLAIM_TEMPLATES};
+use crate::{
+    finding::{Help, Meta, Mode, paths::CLAIM_TEMPLATES},
+    kubernetes::kind::Kind,
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
@@ -33,21 +39,20 @@ Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_contro
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["StatefulSet"],
-    check: Check::Set(check),
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(replicas) = Replicas::of(asked) else { return };
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let Some(replicas) = Replicas::of(query) else { return };
     let mut groups: BTreeMap<WhyUnbound<'_>, Vec<Unbound<'_>>> = BTreeMap::new();
-    for claim in replicas.pods.keys().flat_map(|ordinal| unbound(asked, &replicas, *ordinal)) {
+    for claim in replicas.pods.keys().flat_map(|ordinal| unbound(query, &replicas, *ordinal)) {
         groups.entry(claim.why.clone()).or_default().push(claim);
     }
     for (why, claims) in groups {
         let Some(first) = claims.iter().map(|it| it.claim.created).min() else { continue };
         let list = names(claims.iter().map(|it| it.name.as_str()));
         let (noun, is) = if claims.len() == 1 { ("claim", "is") } else { ("claims", "are") };
-        let (reason, help, instead_of) = describe(asked, &why, &claims);
+        let (reason, help, instead_of) = describe(query, &why, &claims);
         let message = match why {
             WhyUnbound::Lost => format!("{noun} {list} {is} Lost: {reason}"),
             _ => format!("{noun} {list} {is} Pending {}: {reason}", since(first)),
@@ -58,14 +63,14 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
 
 /// Why claims are not bound, what to do, and which rule of another family finds the same.
 fn describe(
-    asked: &Asked<'_>,
+    query: &StatusQuery<'_>,
     why: &WhyUnbound<'_>,
     claims: &[Unbound<'_>],
 ) -> (String, Help, Option<&'static str>) {
-    let observed = asked.audit.observed;
-    let classes = asked.audit.kubectl_anywhere().looks("get storageclasses", &[]);
+    let observed = query.audit.observed;
+    let classes = query.audit.kubectl_anywhere().looks("get storageclasses", &[]);
     let first = claims.first().map(|it| it.name.as_str()).unwrap_or_default();
-    let look = asked.kubectl().looks("describe pvc", &[first]);
+    let look = query.kubectl().looks("describe pvc", &[first]);
     match why {
         WhyUnbound::Lost => {
             let restore = Help::say(

@@ -2,15 +2,16 @@
 
 use std::cmp::Ordering;
 
-use super::{
-    read::names,
-    rule::{Asked, Check, Found, Report, Rule},
-};
+use super::read::names;
 use crate::{
     finding::{Effect, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
-    kubernetes::quantity::Quantity,
+    kubernetes::{kind::Kind, quantity::Quantity},
     observed::{Claim, State},
     rollout::stateful_set::Settings,
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -36,14 +37,13 @@ pkg/apis/apps/validation/validation.go.",
         mode: Mode::Audit,
         adjustable: true,
     },
-    kinds: &["StatefulSet"],
-    check: Check::Set(check),
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let State::StatefulSet(set) = &asked.set.state else { return };
-    let observed = asked.audit.observed;
-    let Some(settings) = Settings::of(asked.set.name(), &set.spec, asked.audit.cluster) else {
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let State::StatefulSet(set) = &query.set.state else { return };
+    let observed = query.audit.observed;
+    let Some(settings) = Settings::of(query.set.name(), &set.spec, query.audit.cluster) else {
         return;
     };
     for (index, template) in set.spec.volume_claim_templates.iter().flatten().enumerate() {
@@ -52,8 +52,8 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         let requests = resources.and_then(|it| it.requests.as_ref());
         let Some(size) = requests.and_then(|it| it.get("storage")) else { continue };
         let Some(wanted) = Quantity::parse_resource(&size.0) else { continue };
-        let prefix = format!("{name}-{}-", asked.set.name());
-        let claims = observed.claims(asked.set.namespace(), &prefix);
+        let prefix = format!("{name}-{}-", query.set.name());
+        let claims = observed.claims(query.set.namespace(), &prefix);
         // Those that are not bound cannot be resized, and have rules of their own.
         let claims = claims.filter(|(_, it)| &*it.phase == "Bound").filter_map(|(claim, it)| {
             let ordinal = claim.strip_prefix(&prefix)?.parse().ok()?;
@@ -79,11 +79,11 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
                 message.replacen(" asks for ", " ask for ", 1)
             };
             let help = match which {
-                Ordering::Less => resize(asked, &list, &size.0),
-                _ if list.iter().any(|it| it.claim.is_being_resized()) => unfinished(asked, &list),
+                Ordering::Less => resize(query, &list, &size.0),
+                _ if list.iter().any(|it| it.claim.is_being_resized()) => unfinished(query, &list),
                 _ => {
-                    let words = [asked.set.name(), "--cascade=orphan"];
-                    let kubectl = asked.kubectl();
+                    let words = [query.set.name(), "--cascade=orphan"];
+                    let kubectl = query.kubectl();
                     let delete = kubectl.does(Effect::Changes, "delete statefulset", &words);
                     Help::say(format!("set the template to {first}: run "))
                         .run(delete)
@@ -105,17 +105,17 @@ struct OtherSize<'a> {
 }
 
 /// How to make claims as large as the template.
-fn resize(asked: &Asked<'_>, list: &[&OtherSize<'_>], size: &str) -> Help {
+fn resize(query: &StatusQuery<'_>, list: &[&OtherSize<'_>], size: &str) -> Help {
     let patch = serde_json::json!({"spec": {"resources": {"requests": {"storage": size}}}});
     let patch = patch.to_string();
     let lines = list.iter().map(|it| {
         let words = [it.name, "--type", "merge", "-p", &patch];
-        asked.kubectl().does(Effect::Changes, "patch pvc", &words)
+        query.kubectl().does(Effect::Changes, "patch pvc", &words)
     });
     let lines = lines.take(MOST_COMMANDS).reduce(|all, next| all.then(&next));
     let Some(lines) = lines else { return Help::default() };
     let more = if list.len() > MOST_COMMANDS { " and so on for the others" } else { "" };
-    let observed = asked.audit.observed;
+    let observed = query.audit.observed;
     let rigid = list
         .iter()
         .filter_map(|it| it.claim.class.as_deref())
@@ -124,7 +124,7 @@ fn resize(asked: &Asked<'_>, list: &[&OtherSize<'_>], size: &str) -> Help {
         Some(class) => {
             let allow = ["--type", "merge", "-p", r#"{"allowVolumeExpansion":true}"#];
             let allow = [&[class], allow.as_slice()].concat();
-            let kubectl = asked.audit.kubectl_anywhere();
+            let kubectl = query.audit.kubectl_anywhere();
             let allow = kubectl.does(Effect::Changes, "patch storageclass", &allow);
             Help::say(format!(
                 "their storage class {class} does not allow expansion; if its driver is able to do it, \
@@ -141,10 +141,10 @@ fn resize(asked: &Asked<'_>, list: &[&OtherSize<'_>], size: &str) -> Help {
 
 /// What to do while the volumes of claims are not as large as the claims ask for. A template of that
 /// size would only make more claims that cannot be met.
-fn unfinished(asked: &Asked<'_>, list: &[&OtherSize<'_>]) -> Help {
+fn unfinished(query: &StatusQuery<'_>, list: &[&OtherSize<'_>]) -> Help {
     let first = list.iter().find(|it| it.claim.is_being_resized()).map_or("", |it| it.name);
     Help::say("wait until their volumes have grown, and leave the template as it is until then; ")
-        .run(asked.kubectl().looks("describe pvc", &[first]))
+        .run(query.kubectl().looks("describe pvc", &[first]))
         .and(" shows why one does not grow")
 }
 

@@ -1,7 +1,10 @@
 //! Claims of StatefulSets that are not bound.
 
-use super::{read::one_line, replicas::Replicas, rule::Asked};
-use crate::observed::{Claim, TroubleKind};
+use super::{read::one_line, replicas::Replicas};
+use crate::{
+    observed::{Claim, TroubleKind},
+    rules::rule::status::StatusQuery,
+};
 
 /// A claim that is not bound, and why not.
 pub(super) struct Unbound<'a> {
@@ -27,21 +30,21 @@ pub(super) enum WhyUnbound<'a> {
 
 /// The claims of a pod that are not bound, although they could be.
 pub(super) fn unbound<'a>(
-    asked: &Asked<'a>,
+    query: &StatusQuery<'a>,
     replicas: &Replicas<'a>,
     ordinal: i64,
 ) -> Vec<Unbound<'a>> {
-    let (observed, namespace) = (asked.audit.observed, asked.set.namespace());
+    let (observed, namespace) = (query.audit.observed, query.set.namespace());
     if !observed.knows("PersistentVolumeClaim", namespace) {
         return Vec::new();
     }
     let names = replicas.settings.claims_of(ordinal);
     let unbound = names.filter_map(|name| {
         let claim = observed.claim(namespace, &name)?;
-        let is_waiting = &*claim.phase == "Pending" && asked.audit.is_long_ago(claim.created);
+        let is_waiting = &*claim.phase == "Pending" && query.audit.is_long_ago(claim.created);
         let why = match &*claim.phase {
             "Lost" => WhyUnbound::Lost,
-            _ if is_waiting => why(asked, replicas, ordinal, &name, claim)?,
+            _ if is_waiting => why(query, replicas, ordinal, &name, claim)?,
             _ => return None,
         };
         Some(Unbound { name, claim, why })
@@ -53,13 +56,13 @@ pub(super) fn unbound<'a>(
 ///
 /// Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_controller.go.
 fn why<'a>(
-    asked: &Asked<'a>,
+    query: &StatusQuery<'a>,
     replicas: &Replicas<'a>,
     ordinal: i64,
     name: &str,
     claim: &'a Claim,
 ) -> Option<WhyUnbound<'a>> {
-    let observed = asked.audit.observed;
+    let observed = query.audit.observed;
     let knows_classes = observed.knows("StorageClass", "");
     let class = claim.class.as_deref().and_then(|class| observed.class(class));
     match claim.class.as_deref() {
@@ -71,7 +74,7 @@ fn why<'a>(
         }
         _ => {}
     }
-    let events = observed.events(asked.set.namespace(), "PersistentVolumeClaim", name);
+    let events = observed.events(query.set.namespace(), "PersistentVolumeClaim", name);
     if let Some(event) = events.first() {
         return Some(WhyUnbound::Said(one_line(&event.message)));
     }

@@ -6,11 +6,15 @@ use super::{
     read::{at, names, since},
     refusal::{LONGEST_WAIT, Refusal},
     replicas::Replicas,
-    rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
     finding::{Effect, Help, Meta, Mode, paths::POD_SPEC},
+    kubernetes::kind::Kind,
     observed::State,
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -37,23 +41,22 @@ pkg/controller/statefulset/stateful_pod_control.go; `createPods`, pkg/controller
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet", "StatefulSet"],
-    check: Check::Set(check),
+    scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Set(check) },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(refusal) = Refusal::of(asked) else { return };
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let Some(refusal) = Refusal::of(query) else { return };
     let Refusal { message, since: first, last, others } = &refusal;
     let more = match others {
         0 => String::new(),
         1 => "; another refusal has other words".to_owned(),
         count => format!("; {count} other refusals have other words"),
     };
-    let text = format!("{} refused {}: {message}{more}", who(asked), since(*first));
-    let (help, instead_of) = advice(asked, message);
-    let (text, help) = match asked.audit.is_long_ago(*last) {
+    let text = format!("{} refused {}: {message}{more}", who(query), since(*first));
+    let (help, instead_of) = advice(query, message);
+    let (text, help) = match query.audit.is_long_ago(*last) {
         true => {
-            (format!("{text}; the last attempt was {}", at(*last)), try_now(asked, *last, help))
+            (format!("{text}; the last attempt was {}", at(*last)), try_now(query, *last, help))
         }
         false => (text, help),
     };
@@ -65,12 +68,12 @@ const SLACK: i64 = 60;
 
 /// What to do if the last attempt is so long ago that the cause may be gone. Any change of the set
 /// makes its controller try at once.
-fn try_now(asked: &Asked<'_>, last: i64, help: Help) -> Help {
+fn try_now(query: &StatusQuery<'_>, last: i64, help: Help) -> Help {
     let mark = format!("try-again={last}");
-    let words = [&*asked.target(), &mark, "--overwrite"];
-    let annotate = asked.kubectl().does(Effect::Changes, "annotate", &words);
+    let words = [&*query.target(), &mark, "--overwrite"];
+    let annotate = query.kubectl().does(Effect::Changes, "annotate", &words);
     let next = last.saturating_add(LONGEST_WAIT);
-    if next.saturating_add(SLACK) < asked.audit.now.as_second() {
+    if next.saturating_add(SLACK) < query.audit.now.as_second() {
         let text = "; the controller should have tried again since, so see whether it runs; ";
         return help.and(text).run(annotate).and(" makes it try now");
     }
@@ -79,16 +82,16 @@ fn try_now(asked: &Asked<'_>, last: i64, help: Help) -> Help {
 }
 
 /// Which pods are refused.
-fn who(asked: &Asked<'_>) -> String {
-    let nodes: Vec<&str> = match Daemons::of(asked) {
+fn who(query: &StatusQuery<'_>) -> String {
+    let nodes: Vec<&str> = match Daemons::of(query) {
         Some(daemons) => {
-            let lacking = daemons.wanted(asked).filter(|(_, pods)| pods.is_empty());
+            let lacking = daemons.wanted(query).filter(|(_, pods)| pods.is_empty());
             lacking.map(|(node, _)| node.place.name.as_str()).collect()
         }
         None => Vec::new(),
     };
-    match (&asked.set.state, nodes.len()) {
-        (State::StatefulSet(_), _) => match Replicas::of(asked).and_then(|it| it.first_missing()) {
+    match (&query.set.state, nodes.len()) {
+        (State::StatefulSet(_), _) => match Replicas::of(query).and_then(|it| it.first_missing()) {
             Some(pod) => format!("pod {pod} is"),
             None => "pods are".to_owned(),
         },
@@ -101,13 +104,13 @@ fn who(asked: &Asked<'_>) -> String {
 }
 
 /// What to do, and the rule of another family that finds the same cause.
-fn advice(asked: &Asked<'_>, message: &str) -> (Help, Option<&'static str>) {
-    let kubectl = asked.kubectl();
+fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>) {
+    let kubectl = query.kubectl();
     let after = |before: &str| quoted_after(message, before);
     if message.contains("violates PodSecurity") {
-        let level = asked.set.least_pod_security();
-        let words = [asked.set.namespace(), "--show-labels"];
-        let show = asked.audit.kubectl_anywhere().looks("get namespace", &words);
+        let level = query.set.least_pod_security();
+        let words = [query.set.namespace(), "--show-labels"];
+        let show = query.audit.kubectl_anywhere().looks("get namespace", &words);
         let help = format!(
             "do without these, or move the set to a namespace of the level {level}, which would allow \
              them to every pod there; "
@@ -121,34 +124,34 @@ fn advice(asked: &Asked<'_>, message: &str) -> (Help, Option<&'static str>) {
         return (help, Some("service-account-missing"));
     }
     if let Some(name) = after("no PriorityClass with name ") {
-        let classes = asked.audit.kubectl_anywhere().looks("get priorityclasses", &[]);
+        let classes = query.audit.kubectl_anywhere().looks("get priorityclasses", &[]);
         let help = Help::say(format!("name one that exists instead of {name}: "));
         let help = help.run(classes).and(" lists them");
         return (help, Some("priority-class-missing"));
     }
     if let Some(name) = quota::exceeded(message) {
-        return (more_room(asked, name, message), None);
+        return (more_room(query, name, message), None);
     }
     if let Some(name) = after("admission webhook \"").or_else(|| after("failed calling webhook \""))
     {
         let kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
-        let run = asked.audit.kubectl_anywhere().looks(&format!("get {kinds}"), &[]);
+        let run = query.audit.kubectl_anywhere().looks(&format!("get {kinds}"), &[]);
         let help = Help::say(format!("ask the owner of the webhook {name}; "));
         return (help.run(run).and(" lists them all"), None);
     }
-    let run = kubectl.looks("describe", &[&asked.target()]);
+    let run = kubectl.looks("describe", &[&query.target()]);
     (Help::say("change what is refused; ").run(run).and(" shows the latest attempts"), None)
 }
 
 /// What to do about a quota.
-fn more_room(asked: &Asked<'_>, quota: &str, message: &str) -> Help {
-    let missing = match &asked.set.state {
+fn more_room(query: &StatusQuery<'_>, quota: &str, message: &str) -> Help {
+    let missing = match &query.set.state {
         State::DaemonSet(it) => {
             it.status.desired_number_scheduled - it.status.current_number_scheduled
         }
         State::StatefulSet(it) => it.spec.replicas.unwrap_or(1) - it.status.replicas,
     };
-    let kubectl = asked.kubectl();
+    let kubectl = query.kubectl();
     let raised = quota::raised(message, usize::try_from(missing).unwrap_or_default());
     let Some(hard) = raised else {
         let run = kubectl.looks("describe resourcequota", &[quota]);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::rule::Asked;
 use crate::{
     observed::{DaemonSet, Node, Pod, State, TroubleKind},
     rollout::node::{Placement, placements},
+    rules::rule::status::StatusQuery,
 };
 
 /// A DaemonSet, and what is known about each node and each pod.
@@ -30,14 +30,14 @@ pub(super) enum Lack {
 
 impl<'a> Daemons<'a> {
     /// `None` for a StatefulSet, or if it is not known which nodes there are.
-    pub(super) fn of(asked: &Asked<'a>) -> Option<Self> {
-        let State::DaemonSet(set) = &asked.set.state else { return None };
-        let observed = asked.audit.observed;
+    pub(super) fn of(query: &StatusQuery<'a>) -> Option<Self> {
+        let State::DaemonSet(set) = &query.set.state else { return None };
+        let observed = query.audit.observed;
         if !observed.knows("Node", "") {
             return None;
         }
         let mut pods: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
-        for pod in observed.pods(asked.set) {
+        for pod in observed.pods(query.set) {
             pods.entry(pod.node.as_deref().unwrap_or_default()).or_default().push(pod);
         }
         let placements =
@@ -46,7 +46,7 @@ impl<'a> Daemons<'a> {
             let pods = pods.remove(node.place.name.as_str()).unwrap_or_default();
             (node, placement, pods)
         });
-        let newest = observed.revisions(asked.set).max_by_key(|it| it.number);
+        let newest = observed.revisions(query.set).max_by_key(|it| it.number);
         let hash = newest.filter(|it| it.number.is_some()).map(|it| it.on_pods());
         Some(Daemons { set, nodes: nodes.collect(), hash })
     }
@@ -67,10 +67,10 @@ impl<'a> Daemons<'a> {
     /// The nodes that should have a pod and have had the time to get one.
     pub(super) fn wanted<'s>(
         &'s self,
-        asked: &'s Asked<'a>,
+        query: &'s StatusQuery<'a>,
     ) -> impl Iterator<Item = (&'a Node, &'s [&'a Pod])> {
         let is_new = |node: &Node| {
-            !asked.audit.is_long_ago(node.created) || !asked.audit.is_long_ago(asked.set.created)
+            !query.audit.is_long_ago(node.created) || !query.audit.is_long_ago(query.set.created)
         };
         let nodes = self.nodes.iter().filter(|(_, placement, _)| *placement == Placement::Runs);
         nodes.filter(move |(node, ..)| !is_new(node)).map(|(node, _, pods)| (*node, &**pods))
@@ -79,7 +79,7 @@ impl<'a> Daemons<'a> {
     /// What a node that is ready lacks, and since when, if it has lasted.
     pub(super) fn lack(
         &self,
-        asked: &Asked<'a>,
+        query: &StatusQuery<'a>,
         node: &Node,
         pods: &[&'a Pod],
     ) -> Option<(Lack, Option<&'a Pod>)> {
@@ -90,7 +90,7 @@ impl<'a> Daemons<'a> {
         // shares the fate of all pods there.
         let mut pods = pods.iter().filter(|pod| pod.deleted.is_none());
         let pod = pods.next().filter(|pod| !pod.ready.0 && pods.all(|it| !it.ready.0))?;
-        if node.not_ready.is_some() || !asked.audit.is_long_ago(pod.ready.1) {
+        if node.not_ready.is_some() || !query.audit.is_long_ago(pod.ready.1) {
             return None;
         }
         let is_unschedulable =

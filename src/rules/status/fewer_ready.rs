@@ -1,10 +1,14 @@
 //! Sets with too few ready pods, for a reason that no other rule has found.
 
-use super::{
-    read::since,
-    rule::{Asked, Check, Found, Report, Rule},
+use super::read::since;
+use crate::{
+    finding::{Help, Meta, Mode, Path},
+    kubernetes::kind::Kind,
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
 };
-use crate::finding::{Help, Meta, Mode, Path};
 
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
@@ -26,14 +30,13 @@ pkg/controller/statefulset/stateful_set_control.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet", "StatefulSet"],
-    check: Check::IfSilent(check),
+    scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::IfSilent(check) },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let (ready, wanted) = asked.set.ready_of();
-    let written = asked.set.status_written.filter(|it| asked.audit.is_long_ago(*it));
-    let Some(written) = written.filter(|_| ready < wanted && !is_on_a_node_that_is_down(asked))
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let (ready, wanted) = query.set.ready_of();
+    let written = query.set.status_written.filter(|it| query.audit.is_long_ago(*it));
+    let Some(written) = written.filter(|_| ready < wanted && !is_on_a_node_that_is_down(query))
     else {
         return;
     };
@@ -41,14 +44,14 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         "{ready} of {wanted} pods are ready {}, and nothing that is known says why",
         since(written)
     );
-    let describe = asked.kubectl().looks("describe", &[&asked.target()]);
+    let describe = query.kubectl().looks("describe", &[&query.target()]);
     let help = Help::say("").run(describe).and(" shows its pods and events");
     let status = Path::new("status");
     found.add(Report::new(&status, message, help));
 }
 
-fn is_on_a_node_that_is_down(asked: &Asked<'_>) -> bool {
-    let observed = asked.audit.observed;
-    let mut nodes = observed.pods(asked.set).iter().filter_map(|pod| pod.node.as_deref());
+fn is_on_a_node_that_is_down(query: &StatusQuery<'_>) -> bool {
+    let observed = query.audit.observed;
+    let mut nodes = observed.pods(query.set).iter().filter_map(|pod| pod.node.as_deref());
     nodes.any(|name| observed.node(name).is_some_and(|node| node.not_ready.is_some()))
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::{claims, refusal::Refusal, replicas::Replicas, rule::Asked, volumes};
-use crate::observed::Pod;
+use super::{claims, refusal::Refusal, replicas::Replicas, volumes};
+use crate::{observed::Pod, rules::rule::status::StatusQuery};
 
 /// A pod that does not become ready, for which a StatefulSet waits.
 pub(super) struct Halt<'a> {
@@ -17,13 +17,13 @@ impl<'a> Halt<'a> {
     ///
     /// Kubernetes: `processReplica` and `updateStatefulSet`,
     /// pkg/controller/statefulset/stateful_set_control.go.
-    pub(super) fn of(asked: &Asked<'a>, replicas: &Replicas<'a>) -> Option<Self> {
-        let elsewhere = volumes::elsewhere(asked, replicas);
+    pub(super) fn of(query: &StatusQuery<'a>, replicas: &Replicas<'a>) -> Option<Self> {
+        let elsewhere = volumes::elsewhere(query, replicas);
         let is_late = |(ordinal, pod): &(i64, &Pod)| {
             let is_explained = pod.deleted.is_some()
                 || elsewhere.contains_key(ordinal)
-                || !claims::unbound(asked, replicas, *ordinal).is_empty();
-            !is_explained && asked.audit.is_long_ago(pod.ready.1)
+                || !claims::unbound(query, replicas, *ordinal).is_empty();
+            !is_explained && query.audit.is_long_ago(pod.ready.1)
         };
         let is_fine = |(_, pod): &(i64, &Pod)| pod.ready.0 && pod.deleted.is_none();
         let Range { start, end } = replicas.settings.ordinals;
@@ -31,7 +31,7 @@ impl<'a> Halt<'a> {
         let halt = if replicas.settings.is_ordered {
             let exist = (start..end).zip(pods).take_while(|(wanted, (at, _))| wanted == at);
             exist.map(|(_, pod)| pod).find(|pod| !is_fine(pod)).filter(is_late)
-        } else if Refusal::of(asked).is_some() {
+        } else if Refusal::of(query).is_some() {
             None
         } else {
             // An update begins with the last pod.

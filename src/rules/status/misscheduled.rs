@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use super::{
     daemons::Daemons,
     read::{count, names},
-    rule::{Asked, Check, Found, Report, Rule},
     toleration,
 };
 use crate::{
     finding::{Effect, Help, Meta, Mode, Path, paths::TOLERATIONS},
-    kubernetes::taints,
+    kubernetes::{kind::Kind, taints},
     rollout::node::{Placement, WhyNot},
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -41,15 +44,14 @@ pkg/controller/daemon/daemon_controller.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet"],
-    check: Check::Set(check),
+    scope: Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Set(check) },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    if asked.audit.observed.pods(asked.set).is_empty() {
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    if query.audit.observed.pods(query.set).is_empty() {
         return;
     }
-    let Some(daemons) = Daemons::of(asked) else { return };
+    let Some(daemons) = Daemons::of(query) else { return };
     // Pods and their nodes: those that may stay, by the taint, and those that may not.
     let mut kept: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     let mut lost = Vec::new();
@@ -63,7 +65,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
                     kept.entry(taint).or_default().push((name, node));
                 }
                 Placement::Loses(_)
-                    if pod.deleted.is_some_and(|it| asked.audit.is_long_ago(it)) =>
+                    if pod.deleted.is_some_and(|it| query.audit.is_long_ago(it)) =>
                 {
                     lost.push((name, node));
                 }
@@ -72,13 +74,13 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         }
     }
     for (taint, pods) in &kept {
-        found.add(stays(asked, &daemons, taint, pods));
+        found.add(stays(query, &daemons, taint, pods));
     }
     if let Some((pod, node)) = lost.first() {
         let list = names(lost.iter().map(|it| it.0));
         let message = format!("{list} on {node} should be gone: the template excludes the node");
         let words = [pod, "--force", "--grace-period=0"];
-        let force = asked.kubectl().does(Effect::Restarts(1), "delete pod", &words);
+        let force = query.kubectl().does(Effect::Restarts(1), "delete pod", &words);
         let help = Help::say("repair the node or remove it; if it is powered off, run ").run(force);
         found.add(Report::new(&NUMBER, message, help));
     }
@@ -86,7 +88,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
 
 /// The report of pods that stay on nodes with this taint.
 fn stays(
-    asked: &Asked<'_>,
+    query: &StatusQuery<'_>,
     daemons: &Daemons<'_>,
     taint: &str,
     pods: &[(&str, &str)],
@@ -103,13 +105,13 @@ fn stays(
     };
     if taints::is_transient(taint) {
         let node = pods.first().map_or("", |it| it.1);
-        let describe = asked.audit.kubectl_anywhere().looks("describe node", &[node]);
+        let describe = query.audit.kubectl_anywhere().looks("describe node", &[node]);
         let help =
             Help::say("the taint goes when the state of the node changes, so do not tolerate it; ");
         let help = help.run(describe).and(" shows that state");
         return Report::new(&TOLERATIONS, message, help).note();
     }
-    let tolerate = toleration::add(asked, daemons.set, taint);
+    let tolerate = toleration::add(query, daemons.set, taint);
     let help = Help::say("to update and replace them too, run ")
         .run(tolerate)
         .and("; to remove them, delete them: they do not come back");

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    read::{count, names, one_line, since},
-    rule::{Audit, Check, Found, ObjectName, Report, Rule},
-};
+use super::read::{count, names, one_line, since};
 use crate::{
     finding::{Help, Meta, Mode, Path},
-    kubernetes::resource::Kind,
+    kubernetes::{kind::Kind, resource::WorkloadKind},
     observed::{Node, Pod, Set},
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Audit, ObjectName, Report, StatusFindings},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -39,14 +40,13 @@ pkg/controller/nodelifecycle/node_lifecycle_controller.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["Node"],
-    check: Check::Others(check),
+    scope: Scope::Status { kinds: &[Kind::Node], check: StatusCheck::Others(check) },
 };
 
 /// A node that is down, and the pods on it with their sets.
 type Down<'a> = (&'a Node, Vec<(&'a Set, &'a Pod)>);
 
-fn check(audit: &Audit<'_>, found: &mut Found) {
+fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     let down = |node: &&Node| node.not_ready.is_some_and(|since| audit.is_long_ago(since));
     let mut nodes: BTreeMap<&str, Down<'_>> = BTreeMap::new();
     for node in audit.observed.nodes().filter(down) {
@@ -72,7 +72,8 @@ fn report(audit: &Audit<'_>, node: &Node, pods: &[(&Set, &Pod)]) -> Report<'stat
         "" => String::new(),
         said => format!(" ({})", one_line(said)),
     };
-    let kinds = [Kind::DaemonSet, Kind::StatefulSet].map(|kind| of_kind(kind, pods));
+    let kinds =
+        [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet].map(|kind| of_kind(kind, pods));
     let sets: Vec<_> = kinds.into_iter().flatten().collect();
     let message = format!(
         "the node has not been ready {}{why}; with pods on it: {}",
@@ -94,7 +95,7 @@ fn report(audit: &Audit<'_>, node: &Node, pods: &[(&Set, &Pod)]) -> Report<'stat
 }
 
 /// `2 StatefulSets (shop/db, shop/queue), 1 pod of them Terminating`; `None` if there is no such set.
-fn of_kind(kind: Kind, pods: &[(&Set, &Pod)]) -> Option<String> {
+fn of_kind(kind: WorkloadKind, pods: &[(&Set, &Pod)]) -> Option<String> {
     let pods: Vec<_> = pods.iter().filter(|(set, _)| set.kind() == kind).collect();
     let mut sets: Vec<_> =
         pods.iter().map(|(set, _)| format!("{}/{}", set.namespace(), set.name())).collect();

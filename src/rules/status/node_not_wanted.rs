@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use super::{
     daemons::Daemons,
     read::{count, names},
-    rule::{Asked, Check, Found, Report, Rule},
     toleration,
 };
 use crate::{
     finding::{Help, Meta, Mode, paths::TOLERATIONS},
-    kubernetes::taints,
+    kubernetes::{kind::Kind, taints},
     rollout::node::{Placement, WhyNot},
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -38,19 +41,18 @@ Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/dae
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet"],
-    check: Check::Set(check),
+    scope: Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Set(check) },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(daemons) = Daemons::of(asked) else { return };
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let Some(daemons) = Daemons::of(query) else { return };
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (node, placement, pods) in &daemons.nodes {
         if let Placement::Keeps(WhyNot::Taint(taint)) | Placement::Loses(WhyNot::Taint(taint)) =
             placement
             && pods.is_empty()
             && !taints::is_transient(taint)
-            && asked.audit.is_long_ago(node.created)
+            && query.audit.is_long_ago(node.created)
         {
             groups.entry(taint).or_default().push(&node.place.name);
         }
@@ -65,7 +67,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         "{who}, because of taints that the template does not tolerate: {}",
         list.collect::<Vec<_>>().join("; ")
     );
-    let tolerate = toleration::add(asked, daemons.set, first);
+    let tolerate = toleration::add(query, daemons.set, first);
     let help = Help::say("if these nodes are to have a pod, run ").run(tolerate);
     let report = Report::new(&TOLERATIONS, message, help);
     found.add(if desired == 0 { report } else { report.note() });

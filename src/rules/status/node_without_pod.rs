@@ -7,11 +7,15 @@ use super::{
     daemons::{Daemons, Lack},
     read::{count, names, since},
     refusal::Refusal,
-    rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
     finding::{Help, Meta, Mode, Path},
+    kubernetes::kind::Kind,
     observed::{Pod, TroubleKind},
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -34,8 +38,7 @@ Kubernetes: `podsShouldBeOnNode` and `NodeShouldRunDaemonPod`, pkg/controller/da
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet"],
-    check: Check::Set(check),
+    scope: Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Set(check) },
 };
 
 /// Nodes with the same reason, and the first of their pods.
@@ -46,16 +49,16 @@ struct Group<'a> {
     since: i64,
 }
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    if !asked.has_pods_to_look_at() {
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    if !query.has_pods_to_look_at() {
         return;
     }
-    let Some(daemons) = Daemons::of(asked) else { return };
-    let is_refused = Refusal::of(asked).is_some();
-    let eaten = eats_budget(asked, &daemons).is_some();
+    let Some(daemons) = Daemons::of(query) else { return };
+    let is_refused = Refusal::of(query).is_some();
+    let eaten = eats_budget(query, &daemons).is_some();
     let mut groups: BTreeMap<(Lack, &str), Group<'_>> = BTreeMap::new();
-    for (node, pods) in daemons.wanted(asked) {
-        let Some((lack, pod)) = daemons.lack(asked, node, pods) else { continue };
+    for (node, pods) in daemons.wanted(query) {
+        let Some((lack, pod)) = daemons.lack(query, node, pods) else { continue };
         let is_reported_elsewhere = match pod {
             None => is_refused,
             Some(pod) => eaten && daemons.is_updated(pod),
@@ -78,12 +81,12 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         let status = Path::new("status");
         let (message, help) = match group.pod {
             Some(pod) => {
-                let (why, when) = (asked.why(pod), since(group.since));
+                let (why, when) = (query.why(pod), since(group.since));
                 let is = if lack == Lack::Unschedulable { "is Pending" } else { "is not ready" };
-                (format!("{nodes}; {} {is} {when}: {why}", pod.name), advice(asked, &daemons, pod))
+                (format!("{nodes}; {} {is} {when}: {why}", pod.name), advice(query, &daemons, pod))
             }
             None => {
-                (format!("{nodes}; there is no pod, and no event that says why"), no_pod(asked))
+                (format!("{nodes}; there is no pod, and no event that says why"), no_pod(query))
             }
         };
         found.add(Report::new(&status.child("numberAvailable"), message, help));
@@ -99,8 +102,8 @@ fn is_too_large(message: &str) -> bool {
 }
 
 /// What to do about a node for which the controller has not created a pod.
-fn no_pod(asked: &Asked<'_>) -> Help {
-    let describe = asked.kubectl().looks("describe", &[&asked.target()]);
+fn no_pod(query: &StatusQuery<'_>) -> Help {
+    let describe = query.kubectl().looks("describe", &[&query.target()]);
     Help::say(
         "see whether the controller of DaemonSets runs, which is in kube-controller-manager; ",
     )
@@ -108,7 +111,7 @@ fn no_pod(asked: &Asked<'_>) -> Help {
     .and(" shows what it did last")
 }
 
-fn advice(asked: &Asked<'_>, daemons: &Daemons<'_>, pod: &Pod) -> Help {
+fn advice(query: &StatusQuery<'_>, daemons: &Daemons<'_>, pod: &Pod) -> Help {
     let trouble = pod.trouble.as_deref();
     match trouble.map(|it| it.kind) {
         Some(TroubleKind::Unschedulable) => {
@@ -118,7 +121,7 @@ fn advice(asked: &Asked<'_>, daemons: &Daemons<'_>, pod: &Pod) -> Help {
                     && !is_too_large(message);
             if lacks_room {
                 let node = pod.node.as_deref().unwrap_or_default();
-                let describe = asked.audit.kubectl_anywhere().looks("describe node", &[node]);
+                let describe = query.audit.kubectl_anywhere().looks("describe node", &[node]);
                 return Help::say("make room on these nodes, or let the template request less; ")
                     .run(describe)
                     .and(
@@ -126,11 +129,11 @@ fn advice(asked: &Asked<'_>, daemons: &Daemons<'_>, pod: &Pod) -> Help {
                          and restart all pods of the set)",
                     );
             }
-            let describe = asked.kubectl().looks("describe pod", &[&pod.name]);
+            let describe = query.kubectl().looks("describe pod", &[&pod.name]);
             Help::say("remove what the scheduler names; ")
                 .run(describe)
                 .and(" shows the latest attempt")
         }
-        _ => asked.look_or_undo(daemons.is_updated(pod), pod),
+        _ => query.look_or_undo(daemons.is_updated(pod), pod),
     }
 }

@@ -2,36 +2,42 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    read::one_line,
-    rule::{Asked, Check, Found, Report, Rule},
-};
+use super::read::one_line;
 use crate::{
     finding::{Effect, Help, paths::SPEC},
+    kubernetes::kind::Kind,
     observed::{Budget, State, StatefulSet},
-    rules::drains,
+    rules::{
+        drains,
+        rule::{
+            Rule, Scope, StatusCheck,
+            status::{Report, StatusFindings, StatusQuery},
+        },
+    },
 };
 
-pub(super) static RULE: Rule =
-    Rule { meta: drains::META, kinds: &["StatefulSet"], check: Check::Set(check) };
+pub(super) static RULE: Rule = Rule {
+    meta: drains::META,
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+};
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let State::StatefulSet(set) = &asked.set.state else { return };
-    let budgets = asked.audit.observed.budgets(asked.set.namespace());
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let State::StatefulSet(set) = &query.set.state else { return };
+    let budgets = query.audit.observed.budgets(query.set.namespace());
     let mut stuck = budgets.iter().filter(|budget| is_stuck(budget, set));
-    let Some(budget) = stuck.find(|budget| budget.selects(asked.set.pod_labels())) else { return };
+    let Some(budget) = stuck.find(|budget| budget.selects(query.set.pod_labels())) else { return };
     let Budget { name, expected, .. } = budget;
     let (why, help) = match &budget.failure {
         Some(failure) => (
             format!("what it allows cannot be computed: {}", one_line(failure)),
-            let_it_select_these(asked, set, budget),
+            let_it_select_these(query, set, budget),
         ),
         None => {
             let patch = r#"{"spec":{"minAvailable":null,"maxUnavailable":1}}"#;
             let spare = [&**name, "--type", "merge", "-p", patch];
             (
                 format!("all of its {expected} pods are healthy, and it wants as many"),
-                Help::say("let it spare a pod: ").run(asked.kubectl().does(
+                Help::say("let it spare a pod: ").run(query.kubectl().does(
                     Effect::Changes,
                     "patch pdb",
                     &spare,
@@ -67,11 +73,11 @@ fn is_stuck(budget: &Budget, set: &StatefulSet) -> bool {
 }
 
 /// How to leave out the pods of controllers without a scale.
-fn let_it_select_these(asked: &Asked<'_>, set: &StatefulSet, budget: &Budget) -> Help {
+fn let_it_select_these(query: &StatusQuery<'_>, set: &StatefulSet, budget: &Budget) -> Help {
     let own = set.spec.selector.as_ref().and_then(|it| it.match_labels.as_ref());
     let more: BTreeMap<_, _> =
         own.into_iter().flatten().filter(|(key, value)| !budget.asks_for(key, value)).collect();
-    let kubectl = asked.kubectl();
+    let kubectl = query.kubectl();
     if more.is_empty() {
         let describe = kubectl.looks("describe pdb", &[&budget.name]);
         return Help::say("let it select only pods of controllers that have a scale; ")
@@ -84,7 +90,7 @@ fn let_it_select_these(asked: &Asked<'_>, set: &StatefulSet, budget: &Budget) ->
     Help::say(format!(
         "pods of controllers without a scale need a budget with a number as minAvailable; let this one \
          select only the pods of {}: ",
-        asked.target()
+        query.target()
     ))
     .run(narrow)
 }

@@ -5,11 +5,15 @@ use std::collections::BTreeMap;
 use super::{
     read::{names, since, words},
     replicas::Replicas,
-    rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
     finding::{Effect, Help, Meta, Mode, Path},
+    kubernetes::kind::Kind,
     observed::Pod,
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -33,16 +37,15 @@ pkg/controller/statefulset/stateful_set_control.go; \"Non-graceful node shutdown
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["StatefulSet"],
-    check: Check::Set(check),
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(replicas) = Replicas::of(asked) else { return };
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let Some(replicas) = Replicas::of(query) else { return };
     // By node and finalizers.
     let mut groups: BTreeMap<_, Vec<(i64, &Pod)>> = BTreeMap::new();
     for pod in replicas.pods.values() {
-        if let Some(deleted) = pod.deleted.filter(|it| asked.audit.is_long_ago(*it)) {
+        if let Some(deleted) = pod.deleted.filter(|it| query.audit.is_long_ago(*it)) {
             let cause = (pod.node.as_deref(), pod.finalizers.as_deref());
             groups.entry(cause).or_default().push((deleted, pod));
         }
@@ -50,7 +53,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     for pods in groups.values() {
         let Some((deleted, first)) = pods.first() else { continue };
         let list: Vec<&str> = pods.iter().map(|(_, pod)| &*pod.name).collect();
-        let (why, help) = explain(asked, first, &list);
+        let (why, help) = explain(query, first, &list);
         let who = names(list.iter().copied());
         let message = format!("{who} should be gone {}: {why}", since(*deleted));
         let status = Path::new("status");
@@ -58,15 +61,15 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     }
 }
 
-fn explain(asked: &Asked<'_>, pod: &Pod, all: &[&str]) -> (String, Help) {
-    let observed = asked.audit.observed;
+fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (String, Help) {
+    let observed = query.audit.observed;
     let (list, more) = words(all);
     let force = [list, &["--force", "--grace-period=0"]].concat();
-    let force = asked.kubectl().does(Effect::LosesData, "delete pod", &force);
+    let force = query.kubectl().does(Effect::LosesData, "delete pod", &force);
     if let Some(finalizers) = &pod.finalizers {
         let unpin = ["--type", "json", "-p", r#"[{"op":"remove","path":"/metadata/finalizers"}]"#];
         let words = [[&*pod.name].as_slice(), &unpin].concat();
-        let remove = asked.kubectl().does(Effect::LosesData, "patch pod", &words);
+        let remove = query.kubectl().does(Effect::LosesData, "patch pod", &words);
         return (
             format!("it waits for its finalizers ({finalizers})"),
             Help::say("see to what should remove them; if nothing does, run ").run(remove),
@@ -76,7 +79,7 @@ fn explain(asked: &Asked<'_>, pod: &Pod, all: &[&str]) -> (String, Help) {
     match observed.node(name) {
         Some(node) if node.not_ready.is_some() => {
             let out = format!("{OUT_OF_SERVICE}=nodeshutdown:NoExecute");
-            let kubectl = asked.audit.kubectl_anywhere();
+            let kubectl = query.audit.kubectl_anywhere();
             let taint = kubectl.does(Effect::LosesData, "taint node", &[name, &out]);
             (
                 format!(

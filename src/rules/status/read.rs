@@ -2,11 +2,13 @@
 
 use jiff::Timestamp;
 
-use super::rule::{Asked, Audit};
 use crate::{
     finding::{Command, Effect, Help},
     observed::{Ended, NOT_READY, Pod, State, Trouble, TroubleKind},
-    rules::command::Kubectl,
+    rules::{
+        command::Kubectl,
+        rule::status::{Audit, StatusQuery},
+    },
 };
 
 /// How many names are listed.
@@ -35,7 +37,7 @@ impl<'a> Audit<'a> {
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> StatusQuery<'a> {
     /// How kubectl reaches the objects in the set's namespace.
     pub(super) fn kubectl(&self) -> Kubectl<'a> {
         self.audit.kubectl(self.set.namespace())

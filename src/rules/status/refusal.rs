@@ -1,7 +1,10 @@
 //! Pods that the API server refuses to create or to delete.
 
-use super::{read::one_line, rule::Asked};
-use crate::observed::{Event, State};
+use super::read::one_line;
+use crate::{
+    observed::{Event, State},
+    rules::rule::status::StatusQuery,
+};
 
 /// For how long a warning counts, in seconds. The controller tries again after 1,000 seconds at most,
 /// and the API server forgets events after an hour.
@@ -26,14 +29,14 @@ pub(super) struct Refusal {
 
 impl Refusal {
     /// The latest refusal of pods of a set that still lacks pods.
-    pub(super) fn of(asked: &Asked<'_>) -> Option<Self> {
-        let lacks = match &asked.set.state {
+    pub(super) fn of(query: &StatusQuery<'_>) -> Option<Self> {
+        let lacks = match &query.set.state {
             State::DaemonSet(it) => {
                 it.status.current_number_scheduled < it.status.desired_number_scheduled
             }
             State::StatefulSet(it) => it.status.replicas < it.spec.replicas.unwrap_or(1),
         };
-        let mut refusals = latest(asked, "FailedCreate");
+        let mut refusals = latest(query, "FailedCreate");
         let latest = refusals.next().filter(|_| lacks)?;
         let message = reason(&latest.message);
         let (same, others): (Vec<_>, Vec<_>) =
@@ -51,16 +54,16 @@ impl Refusal {
 }
 
 /// The latest refusal of the last hour to let the controller of a set delete a pod.
-pub(super) fn refused_deletion(asked: &Asked<'_>) -> Option<String> {
-    let latest = latest(asked, "FailedDelete").next()?;
+pub(super) fn refused_deletion(query: &StatusQuery<'_>) -> Option<String> {
+    let latest = latest(query, "FailedDelete").next()?;
     Some(one_line(reason(&latest.message)))
 }
 
 /// The events of the last hour about a set with this reason, the latest first.
-fn latest<'a>(asked: &Asked<'a>, reason: &'static str) -> impl Iterator<Item = &'a Event> {
-    let set = asked.set;
-    let events = asked.audit.observed.events(set.namespace(), set.kind().as_str(), set.name());
-    let now = asked.audit.now.as_second();
+fn latest<'a>(query: &StatusQuery<'a>, reason: &'static str) -> impl Iterator<Item = &'a Event> {
+    let set = query.set;
+    let events = query.audit.observed.events(set.namespace(), set.kind().as_str(), set.name());
+    let now = query.audit.now.as_second();
     events.iter().filter(move |it| &*it.reason == reason && it.last + LATEST > now)
 }
 

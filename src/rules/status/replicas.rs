@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::rule::Asked;
 use crate::{
     observed::{Pod, State, StatefulSet},
     rollout::stateful_set::{Settings, Strategy},
+    rules::rule::status::StatusQuery,
 };
 
 /// A StatefulSet with its pods.
@@ -18,12 +18,12 @@ pub(super) struct Replicas<'a> {
 
 impl<'a> Replicas<'a> {
     /// `None` for a DaemonSet, or if it is not known which pods there are.
-    pub(super) fn of(asked: &Asked<'a>) -> Option<Self> {
-        let State::StatefulSet(set) = &asked.set.state else { return None };
-        let (observed, name) = (asked.audit.observed, asked.set.name());
-        let is_open = asked.has_pods_to_look_at();
-        let settings = Settings::of(name, &set.spec, asked.audit.cluster).filter(|_| is_open)?;
-        let pods = observed.pods(asked.set).iter();
+    pub(super) fn of(query: &StatusQuery<'a>) -> Option<Self> {
+        let State::StatefulSet(set) = &query.set.state else { return None };
+        let (observed, name) = (query.audit.observed, query.set.name());
+        let is_open = query.has_pods_to_look_at();
+        let settings = Settings::of(name, &set.spec, query.audit.cluster).filter(|_| is_open)?;
+        let pods = observed.pods(query.set).iter();
         let pods = pods.filter_map(|pod| Some((pod.ordinal(name)?, pod)));
         Some(Replicas { set, settings, pods: pods.collect(), name })
     }

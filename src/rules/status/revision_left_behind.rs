@@ -4,12 +4,16 @@ use super::{
     daemons::Daemons,
     read::{count, names, since, words},
     replicas::Replicas,
-    rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
     finding::{Effect, Help, Meta, Mode, paths::UPDATE_STRATEGY},
+    kubernetes::kind::Kind,
     observed::{Pod, State},
     rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy},
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
 };
 
 /// How long pods may be left behind, in seconds.
@@ -37,15 +41,14 @@ pkg/controller/daemon/daemon_controller.go.",
         mode: Mode::Audit,
         adjustable: true,
     },
-    kinds: &["DaemonSet", "StatefulSet"],
-    check: Check::Set(check),
+    scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Set(check) },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let is_old = |made: i64| made > 0 && made + DAYS <= asked.audit.now.as_second();
-    let (old, partition): (Vec<&Pod>, _) = match &asked.set.state {
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let is_old = |made: i64| made > 0 && made + DAYS <= query.audit.now.as_second();
+    let (old, partition): (Vec<&Pod>, _) = match &query.set.state {
         State::StatefulSet(_) => {
-            let Some(replicas) = Replicas::of(asked) else { return };
+            let Some(replicas) = Replicas::of(query) else { return };
             let (update, first) = (replicas.update_revision(), replicas.settings.ordinals.start);
             let partition = match replicas.settings.strategy {
                 Strategy::OnDelete => None,
@@ -58,9 +61,9 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
             (old, partition)
         }
         State::DaemonSet(_) => {
-            let Some(daemons) = Daemons::of(asked) else { return };
+            let Some(daemons) = Daemons::of(query) else { return };
             let settings = DaemonSettings::of(&daemons.set.spec);
-            if asked.set.is_healthy() || !settings.is_on_delete() {
+            if query.set.is_healthy() || !settings.is_on_delete() {
                 return;
             }
             let pods = daemons.nodes.iter().flat_map(|(.., pods)| pods.iter().copied());
@@ -69,7 +72,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         }
     };
     // Since then the template can only have gone back to an earlier one.
-    let made = asked.audit.observed.revisions(asked.set).map(|it| it.created).max();
+    let made = query.audit.observed.revisions(query.set).map(|it| it.created).max();
     let Some(made) = made.filter(|made| is_old(*made) && !old.is_empty()) else { return };
     let list: Vec<&str> = old.iter().map(|pod| &*pod.name).collect();
     let why = match partition {
@@ -86,12 +89,12 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         Some(_) => {
             let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
                 "partition": 0}}}});
-            let patch = asked.patch(Effect::Restarts(list.len()), &patch.to_string());
+            let patch = query.patch(Effect::Restarts(list.len()), &patch.to_string());
             Help::say("to update them, run ").run(patch)
         }
         None => {
             let (first, more) = words(&list);
-            let delete = asked.kubectl().does(Effect::Restarts(first.len()), "delete pod", first);
+            let delete = query.kubectl().does(Effect::Restarts(first.len()), "delete pod", first);
             Help::say("delete them one after the other, or all with ").run(delete).and(more)
         }
     };

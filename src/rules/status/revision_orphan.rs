@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    read::{count, names, words},
-    rule::{Audit, Check, Found, ObjectName, Report, Rule},
-};
+use super::read::{count, names, words};
 use crate::{
     finding::{Effect, Help, Meta, Mode, Path},
+    kubernetes::kind::Kind,
     observed::Revision,
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Audit, ObjectName, Report, StatusFindings},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -33,11 +35,10 @@ pkg/controller/statefulset/stateful_set.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["ControllerRevision"],
-    check: Check::Others(check),
+    scope: Scope::Status { kinds: &[Kind::ControllerRevision], check: StatusCheck::Others(check) },
 };
 
-fn check(audit: &Audit<'_>, found: &mut Found) {
+fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     let mut groups: BTreeMap<(&str, &str), Vec<&Revision>> = BTreeMap::new();
     for revision in audit.observed.orphans() {
         if audit.is_long_ago(revision.created) {

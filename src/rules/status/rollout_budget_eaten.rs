@@ -4,11 +4,14 @@ use super::{
     budget_eaten::{Eaten, eats_budget},
     daemons::Daemons,
     read::{names, positive, since},
-    rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
     finding::{Effect, Help, Meta, Mode, paths::ROLLING_UPDATE},
-    kubernetes::int_or_percent,
+    kubernetes::{int_or_percent, kind::Kind},
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -37,16 +40,15 @@ Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet"],
-    check: Check::Set(check),
+    scope: Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Set(check) },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    if !asked.has_pods_to_look_at() {
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    if !query.has_pods_to_look_at() {
         return;
     }
-    let Some(daemons) = Daemons::of(asked) else { return };
-    let Some(eaten) = eats_budget(asked, &daemons) else { return };
+    let Some(daemons) = Daemons::of(query) else { return };
+    let Some(eaten) = eats_budget(query, &daemons) else { return };
     let Eaten { budget, counted, dead, broken: pods } = eaten;
     let mut who = Vec::new();
     if let Some((node, _)) = dead.first() {
@@ -58,7 +60,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         });
     }
     if let Some(pod) = pods.first() {
-        let (why, when) = (asked.why(pod), since(pod.ready.1));
+        let (why, when) = (query.why(pod), since(pod.ready.1));
         let others = match pods.len() {
             1 => String::new(),
             count => format!(" and {} other new pods", count - 1),
@@ -68,7 +70,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     }
     let message = format!("{}; {}", who.join("; "), counted.consequence());
     let help = match pods.first() {
-        Some(pod) => asked.look_or_undo(true, pod),
+        Some(pod) => query.look_or_undo(true, pod),
         None => {
             let rolling = daemons.set.spec.update_strategy.as_ref();
             let rolling = rolling.and_then(|it| it.rolling_update.as_ref());
@@ -83,7 +85,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
             };
             let updated = daemons.set.status.updated_number_scheduled.unwrap_or_default();
             let old = positive(budget.desired.saturating_sub(updated));
-            let patch = asked.patch(Effect::Restarts(old), &patch.to_string());
+            let patch = query.patch(Effect::Restarts(old), &patch.to_string());
             let text = format!("repair or remove {these}, or let the update go on beside {them}: ");
             Help::say(text).run(patch)
         }

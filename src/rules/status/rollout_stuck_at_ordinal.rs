@@ -4,12 +4,18 @@ use super::{
     halt::Halt,
     read::{lacking, since},
     replicas::Replicas,
-    rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
     finding::{Effect, Help, Meta, Mode, Path},
+    kubernetes::kind::Kind,
     observed::{Pod, TroubleKind},
-    rules::waiting,
+    rules::{
+        rule::{
+            Rule, Scope, StatusCheck,
+            status::{Report, StatusFindings, StatusQuery},
+        },
+        waiting,
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -39,15 +45,14 @@ StatefulSets.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["StatefulSet"],
-    check: Check::Set(check),
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(replicas) = Replicas::of(asked) else { return };
-    let Some(halt) = Halt::of(asked, &replicas) else { return };
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let Some(replicas) = Replicas::of(query) else { return };
+    let Some(halt) = Halt::of(query, &replicas) else { return };
     let pod = halt.pod;
-    let who = format!("{} is not ready {}: {}", pod.name, since(pod.ready.1), asked.why(pod));
+    let who = format!("{} is not ready {}: {}", pod.name, since(pod.ready.1), query.why(pod));
     let is_ordered = replicas.settings.is_ordered;
     let is_old = !pod.is_of(replicas.update_revision());
     let message = match (is_ordered, is_old) {
@@ -59,7 +64,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         (false, _) => who,
     };
     let help =
-        if is_old { release(asked, &replicas, &halt) } else { repair(asked, &replicas, pod) };
+        if is_old { release(query, &replicas, &halt) } else { repair(query, &replicas, pod) };
     let status = Path::new("status");
     found.add(Report::new(&status.child("readyReplicas"), message, help));
 }
@@ -83,14 +88,14 @@ fn held_up(replicas: &Replicas<'_>, halt: &Halt<'_>) -> String {
 }
 
 /// What to do about a broken pod that has an older template.
-fn release(asked: &Asked<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Help {
-    let kubectl = asked.kubectl();
+fn release(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Help {
+    let kubectl = query.kubectl();
     let delete = kubectl.does(Effect::Restarts(1), "delete pod", &[&halt.pod.name]);
     let (index, partition) =
         (halt.ordinal - replicas.settings.ordinals.start, replicas.partition());
     let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
         "partition": index}}}});
-    let patch = asked.patch(Effect::Restarts(replicas.pods.len()), &patch.to_string());
+    let patch = query.patch(Effect::Restarts(replicas.pods.len()), &patch.to_string());
     let lower = Help::say("lower the partition: ").run(patch.then(&delete));
     match waiting::below_partition(index, partition, lower) {
         Some(below) => below,
@@ -99,26 +104,26 @@ fn release(asked: &Asked<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Help 
 }
 
 /// What to do about a broken pod that has the current template.
-fn repair(asked: &Asked<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
-    let delete = asked.kubectl().does(Effect::Restarts(1), "delete pod", &[&pod.name]);
-    let undo = asked
+fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
+    let delete = query.kubectl().does(Effect::Restarts(1), "delete pod", &[&pod.name]);
+    let undo = query
         .undo()
         .filter(|_| replicas.is_updating())
         .map(|undo| if replicas.settings.is_ordered { undo.then(&delete) } else { undo });
     if pod.lacks_something() {
-        return lacking(asked.look(pod), undo);
+        return lacking(query.look(pod), undo);
     }
     if let Some(undo) = undo {
         return Help::say("to go back to the previous template, run ").run(undo);
     }
     let kind = pod.trouble.as_ref().map(|it| it.kind);
-    let node_is_down = pod.node.as_deref().and_then(|name| asked.audit.observed.node(name));
+    let node_is_down = pod.node.as_deref().and_then(|name| query.audit.observed.node(name));
     if let Some(node) = node_is_down.filter(|node| node.not_ready.is_some()) {
-        let kubectl = asked.audit.kubectl_anywhere();
+        let kubectl = query.audit.kubectl_anywhere();
         let describe = kubectl.looks("describe node", &[&node.place.name]);
         return Help::say("repair or remove the node; ").run(describe).and(" shows more");
     }
-    let look = asked.look(pod);
+    let look = query.look(pod);
     match kind {
         Some(TroubleKind::Unschedulable) => {
             Help::say("make room for it, or change what the scheduler names; ")

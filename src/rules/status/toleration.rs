@@ -1,13 +1,14 @@
 //! The command that makes a DaemonSet tolerate a taint.
 
-use super::{read::positive, rule::Asked};
+use super::read::positive;
 use crate::{
     finding::{Command, Effect},
     observed::DaemonSet,
+    rules::rule::status::StatusQuery,
 };
 
 /// The command that adds a toleration of a taint, which is given as `key=value:effect`.
-pub(super) fn add(asked: &Asked<'_>, set: &DaemonSet, taint: &str) -> Command {
+pub(super) fn add(query: &StatusQuery<'_>, set: &DaemonSet, taint: &str) -> Command {
     let (what, effect) = taint.rsplit_once(':').unwrap_or((taint, ""));
     let (key, value) = what.split_once('=').unwrap_or((what, ""));
     let toleration = if value.is_empty() {
@@ -23,5 +24,5 @@ pub(super) fn add(asked: &Asked<'_>, set: &DaemonSet, taint: &str) -> Command {
     };
     let patch = serde_json::json!([operation]).to_string();
     let effect = Effect::Restarts(positive(set.status.desired_number_scheduled));
-    asked.kubectl().does(effect, "patch", &[&asked.target(), "--type", "json", "-p", &patch])
+    query.kubectl().does(effect, "patch", &[&query.target(), "--type", "json", "-p", &patch])
 }

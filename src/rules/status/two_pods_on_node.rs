@@ -4,12 +4,16 @@ use super::{
     daemons::Daemons,
     read::{count, names, words},
     refusal::refused_deletion,
-    rule::{Asked, Check, Found, Report, Rule},
 };
 use crate::{
     finding::{Effect, Help, Meta, Mode, Path},
+    kubernetes::kind::Kind,
     observed::Pod,
     rollout::daemon_set::Settings,
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -36,22 +40,21 @@ pkg/controller/daemon/update.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["DaemonSet"],
-    check: Check::Set(check),
+    scope: Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Set(check) },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    if asked.audit.observed.pods(asked.set).is_empty() {
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    if query.audit.observed.pods(query.set).is_empty() {
         return;
     }
-    let Some(daemons) = Daemons::of(asked) else { return };
+    let Some(daemons) = Daemons::of(query) else { return };
     let (mut nodes, mut excess): (Vec<&str>, Vec<&str>) = Default::default();
     for (node, _, pods) in &daemons.nodes {
         let is_there = |pod: &&&Pod| pod.deleted.is_none() && !pod.has_ended;
         let mut pods: Vec<&Pod> = pods.iter().filter(is_there).copied().collect();
         pods.sort_by_key(|pod| (pod.created, &pod.name));
         let before = excess.len();
-        excess.extend(extra(asked, &daemons, &pods).map(|pod| &*pod.name));
+        excess.extend(extra(query, &daemons, &pods).map(|pod| &*pod.name));
         if excess.len() > before {
             nodes.push(&node.place.name);
         }
@@ -59,7 +62,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
     if nodes.is_empty() {
         return;
     }
-    let why = refused_deletion(asked).map(|why| format!("; their deletion is refused: {why}"));
+    let why = refused_deletion(query).map(|why| format!("; their deletion is refused: {why}"));
     let message = format!(
         "{} with more than one of its pods ({}): {} should not be there{}",
         count(nodes.len(), "node"),
@@ -68,7 +71,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
         why.as_deref().unwrap_or_default()
     );
     let (first, more) = words(&excess);
-    let delete = asked.kubectl().does(Effect::Restarts(first.len()), "delete pod", first);
+    let delete = query.kubectl().does(Effect::Restarts(first.len()), "delete pod", first);
     let help = match why {
         Some(_) => {
             Help::say("let the controller delete pods; until then, run ").run(delete).and(more)
@@ -86,7 +89,7 @@ fn check(asked: &Asked<'_>, found: &mut Found) {
 ///
 /// Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go.
 fn extra<'p>(
-    asked: &Asked<'_>,
+    query: &StatusQuery<'_>,
     daemons: &Daemons<'_>,
     pods: &[&'p Pod],
 ) -> impl Iterator<Item = &'p Pod> {
@@ -98,19 +101,19 @@ fn extra<'p>(
             pods.iter().partition(|pod| daemons.is_updated(pod));
         keep = match (new.first(), old.first()) {
             _ if !daemons.knows_revision() => pods.iter().take(2).collect(),
-            (Some(new), Some(old)) if is_through(asked, daemons, new, old) => vec![*new],
+            (Some(new), Some(old)) if is_through(query, daemons, new, old) => vec![*new],
             (new, old) => new.into_iter().chain(old).copied().collect(),
         };
     }
     let is_extra = |pod: &&&Pod| !keep.iter().any(|kept| kept.name == pod.name);
-    let is_late = move |pod: &&Pod| asked.audit.is_long_ago(pod.created);
+    let is_late = move |pod: &&Pod| query.audit.is_long_ago(pod.created);
     pods.iter().filter(is_extra).copied().filter(is_late).collect::<Vec<_>>().into_iter()
 }
 
 /// Whether the old pod of a surge is no longer needed, and has not been for long.
-fn is_through(asked: &Asked<'_>, daemons: &Daemons<'_>, new: &Pod, old: &Pod) -> bool {
+fn is_through(query: &StatusQuery<'_>, daemons: &Daemons<'_>, new: &Pod, old: &Pod) -> bool {
     let min_ready: i64 = daemons.set.spec.min_ready_seconds.unwrap_or_default().into();
-    let is_available = new.ready.0 && asked.audit.is_long_ago(new.ready.1 + min_ready.max(0));
-    let is_useless = !old.ready.0 && asked.audit.is_long_ago(old.ready.1.max(new.created));
+    let is_available = new.ready.0 && query.audit.is_long_ago(new.ready.1 + min_ready.max(0));
+    let is_useless = !old.ready.0 && query.audit.is_long_ago(old.ready.1.max(new.created));
     is_available || is_useless
 }

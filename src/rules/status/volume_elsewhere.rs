@@ -3,12 +3,16 @@
 use super::{
     read::{names, since},
     replicas::Replicas,
-    rule::{Asked, Check, Found, Report, Rule},
     volumes::{Elsewhere, elsewhere},
 };
 use crate::{
     finding::{Effect, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
+    kubernetes::kind::Kind,
     observed::Pod,
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -31,21 +35,20 @@ pkg/scheduler/framework/plugins/volumebinding/binder.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    kinds: &["StatefulSet"],
-    check: Check::Set(check),
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
 };
 
-fn check(asked: &Asked<'_>, found: &mut Found) {
-    let Some(replicas) = Replicas::of(asked) else { return };
-    for (ordinal, elsewhere) in elsewhere(asked, &replicas) {
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let Some(replicas) = Replicas::of(query) else { return };
+    for (ordinal, elsewhere) in elsewhere(query, &replicas) {
         if let Some(pod) = replicas.pods.get(&ordinal) {
-            let (message, help) = describe(asked, pod, &elsewhere);
+            let (message, help) = describe(query, pod, &elsewhere);
             found.add(Report::new(&CLAIM_TEMPLATES, message, help));
         }
     }
 }
 
-fn describe(asked: &Asked<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (String, Help) {
+fn describe(query: &StatusQuery<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (String, Help) {
     let Elsewhere { claim, volume, nodes } = elsewhere;
     let all = names(nodes.iter().map(|node| node.place.name.as_str()));
     let cordoned = nodes.iter().find(|node| node.is_cordoned && node.not_ready.is_none());
@@ -59,7 +62,7 @@ fn describe(asked: &Asked<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (String,
         pod.name,
         since(pod.ready.1)
     );
-    let kubectl = asked.kubectl();
+    let kubectl = query.kubectl();
     // A claim that is in use is only gone when its pod is.
     let delete_pod = kubectl.does(Effect::Restarts(1), "delete pod", &[&pod.name]);
     let give_up =
@@ -67,11 +70,11 @@ fn describe(asked: &Asked<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (String,
     let back = "bring a node back that can use the volume";
     let help = match cordoned {
         Some(node) => {
-            let kubectl = asked.audit.kubectl_anywhere();
+            let kubectl = query.audit.kubectl_anywhere();
             let uncordon = kubectl.does(Effect::Changes, "uncordon", &[&node.place.name]);
             Help::say("let the node take pods again: ").run(uncordon)
         }
-        None if is_provisioned(asked, claim) => Help::say(back)
+        None if is_provisioned(query, claim) => Help::say(back)
             .and("; or, if its data may be lost, begin with an empty volume: ")
             .run(give_up),
         None => Help::say(back).and(
@@ -83,9 +86,9 @@ fn describe(asked: &Asked<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (String,
 }
 
 /// Whether a claim of this one's class is known to get a new volume.
-fn is_provisioned(asked: &Asked<'_>, claim: &str) -> bool {
-    let observed = asked.audit.observed;
-    let class = observed.claim(asked.set.namespace(), claim).and_then(|it| it.class.as_deref());
+fn is_provisioned(query: &StatusQuery<'_>, claim: &str) -> bool {
+    let observed = query.audit.observed;
+    let class = observed.claim(query.set.namespace(), claim).and_then(|it| it.class.as_deref());
     let class = class.and_then(|name| observed.class(name));
     class.is_some_and(|class| &*class.provisioner != "kubernetes.io/no-provisioner")
 }

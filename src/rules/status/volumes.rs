@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{replicas::Replicas, rule::Asked};
+use super::replicas::Replicas;
 use crate::{
     kubernetes::node_selector,
     observed::{Node, Pod, TroubleKind},
+    rules::rule::status::StatusQuery,
 };
 
 /// A bound claim of a pod, whose volume no node can use on which the pod can run.
@@ -24,27 +25,31 @@ const MOST_PODS: usize = 20;
 /// Kubernetes: `FindPodVolumes` and `checkBoundClaims`,
 /// pkg/scheduler/framework/plugins/volumebinding/binder.go.
 pub(super) fn elsewhere<'a>(
-    asked: &Asked<'a>,
+    query: &StatusQuery<'a>,
     replicas: &Replicas<'a>,
 ) -> BTreeMap<i64, Elsewhere<'a>> {
     let is_unschedulable = |pod: &Pod| {
         let trouble = pod.trouble.as_ref();
         trouble.is_some_and(|it| it.kind == TroubleKind::Unschedulable)
-            && asked.audit.is_long_ago(pod.ready.1)
+            && query.audit.is_long_ago(pod.ready.1)
     };
-    if !asked.audit.observed.knows("Node", "") {
+    if !query.audit.observed.knows("Node", "") {
         return BTreeMap::new();
     }
     let pods = replicas.pods.iter().filter(|(_, pod)| is_unschedulable(pod)).take(MOST_PODS);
     let found =
-        pods.filter_map(|(ordinal, _)| Some((*ordinal, of_pod(asked, replicas, *ordinal)?)));
+        pods.filter_map(|(ordinal, _)| Some((*ordinal, of_pod(query, replicas, *ordinal)?)));
     found.collect()
 }
 
-fn of_pod<'a>(asked: &Asked<'a>, replicas: &Replicas<'a>, ordinal: i64) -> Option<Elsewhere<'a>> {
-    let observed = asked.audit.observed;
+fn of_pod<'a>(
+    query: &StatusQuery<'a>,
+    replicas: &Replicas<'a>,
+    ordinal: i64,
+) -> Option<Elsewhere<'a>> {
+    let observed = query.audit.observed;
     replicas.settings.claims_of(ordinal).find_map(|claim| {
-        let volume = observed.claim(asked.set.namespace(), &claim)?.volume.as_deref()?;
+        let volume = observed.claim(query.set.namespace(), &claim)?.volume.as_deref()?;
         let required = observed.volume(volume)?.nodes.as_ref()?;
         let can_use = |node: &&Node| {
             let place = &node.place;

@@ -5,10 +5,10 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "canary-ordinals",
         summary: "which pods an update with a partition reaches, and which it does not",
@@ -30,9 +30,11 @@ Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control
         mode: Mode::Audit,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::AppliesInOrder,
-    check: Check::StatefulSet(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::AppliesInOrder,
+        check: ObjectCheck::StatefulSet(check),
+    },
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

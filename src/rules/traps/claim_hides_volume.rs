@@ -7,10 +7,10 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::VOLUMES},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "claim-hides-volume",
         summary: "a claim template with the same name as a volume, which it replaces in every pod",
@@ -30,9 +30,11 @@ Kubernetes: `updateStorage`, pkg/controller/statefulset/stateful_set_utils.go;
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::StatefulSet(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    },
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

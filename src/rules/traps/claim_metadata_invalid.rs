@@ -5,11 +5,11 @@ use crate::{
     finding::{Findings, Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
     validation::created_claim,
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "claim-metadata-invalid",
         summary: "a claim template with metadata that the API server refuses in a claim",
@@ -34,9 +34,11 @@ Kubernetes: `validateVolumeClaimTemplates`, pkg/apis/apps/validation/validation.
         mode: Mode::Deny,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::StatefulSet(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    },
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

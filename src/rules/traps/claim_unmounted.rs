@@ -7,10 +7,10 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::CLAIM_TEMPLATES},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "claim-unmounted",
         summary: "a claim template that no container mounts",
@@ -30,9 +30,11 @@ Kubernetes: `volumeClaimTemplates` in staging/src/k8s.io/api/apps/v1/types.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::StatefulSet(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    },
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -5,10 +5,10 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{Object, StatefulSetSpec, Subject},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "claims-deleted-on-scale-down",
         summary: "a scale-down with whenScaled Delete, which deletes the claims of removed pods",
@@ -29,9 +29,11 @@ Kubernetes: `fixPodClaim` in `updateStatefulSet`, pkg/controller/statefulset/sta
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::AppliesInOrder,
-    check: Check::StatefulSet(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::AppliesInOrder,
+        check: ObjectCheck::StatefulSet(check),
+    },
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -9,10 +9,10 @@ use crate::{
     },
     kubernetes::{cluster::Cluster, tolerations},
     object::{DaemonSetSpec, Subject, marks},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "control-plane-not-tolerated",
         summary: "a node agent without a toleration for the control plane",
@@ -35,9 +35,11 @@ Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go
         mode: Mode::Audit,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::DaemonSet(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::DaemonSet(check),
+    },
 };
 
 const TAINT: &str = "node-role.kubernetes.io/control-plane";

@@ -4,10 +4,10 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "history-limit-zero",
         summary: "revisionHistoryLimit 0, which leaves no revision to roll back to",
@@ -23,9 +23,11 @@ pkg/controller/statefulset/stateful_set_control.go.",
         mode: Mode::Audit,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

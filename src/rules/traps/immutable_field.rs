@@ -7,10 +7,10 @@ use crate::{
     finding::{Effect, Findings, Help, Meta, Mode, Path, Reason, paths::SPEC},
     kubernetes::{cluster::Cluster, semantic},
     object::{Object, StatefulSetSpec, Subject},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
 };
 
-pub(crate) static TRAP: Trap = Trap {
+pub(crate) static RULE: Rule = Rule {
     meta: Meta {
         id: "immutable-field",
         summary: "a change to an immutable field, and what to do instead",
@@ -35,15 +35,17 @@ pkg/registry/apps/daemonset/strategy.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::Before {
-        operations: &["UPDATE"],
+    scope: Scope::Object {
+        phase: Phase::Before {
+        operations: &[Operation::Update],
         sent_if: "oldObject != null && (object.spec.?selector != oldObject.spec.?selector || \
              object.spec.?serviceName != oldObject.spec.?serviceName || \
              object.spec.?podManagementPolicy != oldObject.spec.?podManagementPolicy || \
              object.spec.?volumeClaimTemplates != oldObject.spec.?volumeClaimTemplates)",
     },
-    openkruise: OpenKruise::DoesNotApply,
-    check: Check::Both(check),
+        openkruise: OpenKruise::DoesNotApply,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

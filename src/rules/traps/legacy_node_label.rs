@@ -5,12 +5,12 @@ use k8s_openapi::api::core::v1::{NodeSelectorTerm, PodSpec};
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Path, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, resource::Kind},
+    kubernetes::{cluster::Cluster, resource::WorkloadKind},
     object::Subject,
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "legacy-node-label",
         summary: "a nodeSelector or node affinity that asks for the control plane's old label",
@@ -34,9 +34,11 @@ pkg/api/node/util.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 const OLD: &str = "node-role.kubernetes.io/master";
@@ -46,10 +48,10 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
     let mut report = |path: &Path<'_>| {
         let outcome = match subject.object.kind() {
-            Kind::DaemonSet => {
+            WorkloadKind::DaemonSet => {
                 "no pod is created and `kubectl rollout status` still reports success"
             }
-            Kind::StatefulSet => "the pods stay Pending",
+            WorkloadKind::StatefulSet => "the pods stay Pending",
         };
         let message = format!("newer clusters do not set the label {OLD}: there {outcome}");
         found.report(path, Reason::Invalid, message, format!("ask for {NEW}"));

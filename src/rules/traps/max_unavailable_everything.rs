@@ -7,10 +7,10 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
     object::{DaemonSetSpec, Subject, Workload},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "max-unavailable-everything",
         summary: "maxUnavailable so high that an update takes all pods down at once",
@@ -33,9 +33,11 @@ pkg/controller/statefulset/stateful_set_utils.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -5,10 +5,10 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
     object::{StatefulSetSpec, Subject},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "max-unavailable-ignored",
         summary: "maxUnavailable of a StatefulSet while its feature gate is off",
@@ -29,12 +29,14 @@ Kubernetes: `dropStatefulSetDisabledFields`, pkg/registry/apps/statefulset/strat
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::Before {
-        operations: &["CREATE", "UPDATE"],
+    scope: Scope::Object {
+        phase: Phase::Before {
+        operations: &[Operation::Create, Operation::Update],
         sent_if: "object.spec.?updateStrategy.?rollingUpdate.?maxUnavailable.orValue(1) != 1",
     },
-    openkruise: OpenKruise::DoesNotApply,
-    check: Check::StatefulSet(check),
+        openkruise: OpenKruise::DoesNotApply,
+        check: ObjectCheck::StatefulSet(check),
+    },
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -2,12 +2,12 @@
 
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::METADATA},
-    kubernetes::{cluster::Cluster, resource::Kind},
+    kubernetes::{cluster::Cluster, resource::WorkloadKind},
     object::Subject,
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "name-too-long",
         summary: "a name so long that the controller cannot create pods",
@@ -32,9 +32,11 @@ pkg/controller/daemon/update.go.",
         mode: Mode::Deny,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 /// A hyphen and a hash: 32 bits in decimal, which are mostly 10 characters.
@@ -45,8 +47,8 @@ const GENERATED_BASE: usize = 58;
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let (limit, becomes) = match subject.object.kind() {
-        Kind::StatefulSet => (63 - APPENDED, "the pod label controller-revision-hash"),
-        Kind::DaemonSet => (253 - APPENDED, "the name of a ControllerRevision"),
+        WorkloadKind::StatefulSet => (63 - APPENDED, "the pod label controller-revision-hash"),
+        WorkloadKind::DaemonSet => (253 - APPENDED, "the name of a ControllerRevision"),
     };
     let given = subject.object.metadata.name.as_deref().filter(|name| !name.is_empty());
     let (field, length, room) = match (given, subject.object.metadata.generate_name.as_deref()) {

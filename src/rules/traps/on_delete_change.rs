@@ -5,10 +5,10 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::UPDATE_STRATEGY},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "on-delete-change",
         summary: "a changed template under OnDelete, which running pods do not get",
@@ -30,9 +30,11 @@ pkg/controller/statefulset/stateful_set_control.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -8,12 +8,12 @@ use crate::{
     kubernetes::cluster::{Cluster, STATEFUL_SET_RECREATE_STRATEGY},
     object::{Object, StatefulSetSpec, Subject},
     rules::{
-        trap::{Check, OpenKruise, Phase, Trap},
+        rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
         waiting,
     },
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "ordered-rollout-stuck",
         summary: "a new template while an ordered pod is not ready: the rollout waits for that pod",
@@ -39,9 +39,11 @@ StatefulSets.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::DoesNotApply,
-    check: Check::StatefulSet(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::DoesNotApply,
+        check: ObjectCheck::StatefulSet(check),
+    },
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -5,10 +5,10 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "partition-left-set",
         summary: "a new template while the partition still holds back the previous one",
@@ -28,9 +28,11 @@ pkg/controller/statefulset/stateful_set_utils.go.",
         mode: Mode::Audit,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::AppliesInOrder,
-    check: Check::StatefulSet(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::AppliesInOrder,
+        check: ObjectCheck::StatefulSet(check),
+    },
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -4,11 +4,11 @@ use crate::{
     finding::{Findings, Meta, Mode},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
     validation::created_pod,
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "pod-never-created",
         summary: "a template that the API server accepts, but refuses in each pod made from it",
@@ -44,9 +44,11 @@ priority, runtimeclass and serviceaccount in plugin/pkg/admission.",
         mode: Mode::Deny,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

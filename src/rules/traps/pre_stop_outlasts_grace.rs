@@ -7,10 +7,10 @@ use crate::{
     finding::{Findings, Meta, Mode, Path, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, containers::is_sidecar},
     object::Subject,
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "pre-stop-outlasts-grace",
         summary: "a preStop hook that sleeps for the whole grace period",
@@ -33,9 +33,11 @@ pkg/apis/core/validation/validation.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 /// `DefaultTerminationGracePeriodSeconds`.

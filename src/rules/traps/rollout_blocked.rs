@@ -6,12 +6,12 @@ use crate::{
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
     rules::{
-        trap::{Check, OpenKruise, Phase, Trap},
+        rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
         waiting::Budget,
     },
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "rollout-blocked",
         summary: "a changed template while maxUnavailable pods are unavailable already",
@@ -34,9 +34,11 @@ Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::DaemonSet(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::DaemonSet(check),
+    },
 };
 
 fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Path, Reason, paths::SELECTOR},
-    kubernetes::{cluster::Cluster, managed_labels, resource::Kind},
+    kubernetes::{cluster::Cluster, managed_labels, resource::WorkloadKind},
     object::{Object, Subject},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "selector-on-managed-labels",
         summary: "a selector on a label that the controller itself sets on its pods",
@@ -37,17 +37,19 @@ pkg/controller/statefulset/stateful_set_utils.go.",
         mode: Mode::Deny,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(selector) = read::selector(&subject.object) else { return };
     let managed = managed_labels::of(subject.object.kind());
     let outcome = match subject.object.kind() {
-        Kind::DaemonSet => "creates others in their place, without end",
-        Kind::StatefulSet => "can neither adopt nor replace them",
+        WorkloadKind::DaemonSet => "creates others in their place, without end",
+        WorkloadKind::StatefulSet => "can neither adopt nor replace them",
     };
     let mut check = |path: &Path<'_>, key: &str, operator: &str, values: &[String]| {
         if !managed.contains(&key) || is_met(&subject.object, key, operator, values) {

@@ -9,10 +9,10 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::VOLUMES},
     kubernetes::{cluster::Cluster, containers::containers},
     object::{Subject, Workload},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "shared-volume",
         summary: "a claim or disk in the template, which all pods on all nodes share",
@@ -33,9 +33,11 @@ Kubernetes: `PersistentVolumeClaimVolumeSource`, staging/src/k8s.io/api/core/v1/
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

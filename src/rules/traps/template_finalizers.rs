@@ -4,11 +4,11 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::TEMPLATE},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
     validation::object_meta,
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "template-finalizers",
         summary: "a template with finalizers, which keep every deleted pod Terminating",
@@ -28,9 +28,11 @@ pkg/controller/statefulset/stateful_set_utils.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -5,10 +5,10 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "template-hostname-ignored",
         summary: "a template with a hostname, which is ignored or the same for all pods",
@@ -28,9 +28,11 @@ pkg/kubelet/kubelet_pods.go, for the override.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 /// The feature gate of `hostnameOverride`. The API server drops the field while it is off.

@@ -2,12 +2,12 @@
 
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::TEMPLATE},
-    kubernetes::{cluster::Cluster, resource::Kind},
+    kubernetes::{cluster::Cluster, resource::WorkloadKind},
     object::{Subject, marks::NODE_ANNOTATION},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "template-node-annotation",
         summary: "setguard.io/node in a template, which asks for one node for all pods",
@@ -31,9 +31,11 @@ Kubernetes: `GetPodFromTemplate`, pkg/controller/controller_utils.go;
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -41,11 +43,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let annotations = metadata.and_then(|metadata| metadata.annotations.as_ref());
     let Some(node) = annotations.and_then(|it| it.get(NODE_ANNOTATION)) else { return };
     let message = match subject.object.kind() {
-        Kind::DaemonSet => format!(
+        WorkloadKind::DaemonSet => format!(
             "the pods of all nodes but {node:?} are denied: each is annotated with {node:?} and \
              tied to its own node"
         ),
-        Kind::StatefulSet => format!(
+        WorkloadKind::StatefulSet => format!(
             "all pods ask for node {node:?}: they are pinned to it, or warned about if the \
              controller is not on the list of paired controllers"
         ),

@@ -3,13 +3,13 @@
 use super::read;
 use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, resource::Kind},
+    kubernetes::{cluster::Cluster, resource::WorkloadKind},
     object::Subject,
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
     validation::created_pod,
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "template-node-name",
         summary: "a template with nodeName, which bypasses the scheduler: all pods go to one node",
@@ -29,9 +29,11 @@ pkg/controller/controller_utils.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -41,11 +43,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let node = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty());
     let Some(node) = node else { return };
     let message = match subject.object.kind() {
-        Kind::DaemonSet => format!(
+        WorkloadKind::DaemonSet => format!(
             "the daemon runs on node {node:?} only, and nowhere if that node is missing or has a \
              taint that the template does not tolerate"
         ),
-        Kind::StatefulSet => format!(
+        WorkloadKind::StatefulSet => format!(
             "all pods are bound to node {node:?} without the scheduler, whether it has room for \
              them or not, and stay Pending if it is missing"
         ),

@@ -6,10 +6,10 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::TOLERATIONS},
     kubernetes::{cluster::Cluster, tolerations::Index},
     object::{DaemonSetSpec, Subject},
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(crate) static TRAP: Trap = Trap {
+pub(crate) static RULE: Rule = Rule {
     meta: Meta {
         id: "toleration-seconds-loop",
         summary: "tolerationSeconds on a daemon, which is evicted and recreated again and again",
@@ -35,9 +35,11 @@ Kubernetes: `AddOrUpdateTolerationInPodSpec`, `GetMatchingTolerations`, pkg/apis
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::DaemonSet(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::DaemonSet(check),
+    },
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

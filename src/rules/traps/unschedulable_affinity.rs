@@ -3,12 +3,12 @@
 use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, node_selector, resource::Kind},
+    kubernetes::{cluster::Cluster, node_selector, resource::WorkloadKind},
     object::Subject,
-    rules::trap::{Check, OpenKruise, Phase, Trap},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static TRAP: Trap = Trap {
+pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "unschedulable-affinity",
         summary: "node affinity that no node can ever meet",
@@ -31,9 +31,11 @@ pkg/controller/daemon/daemon_controller.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    phase: Phase::After,
-    openkruise: OpenKruise::Applies,
-    check: Check::Both(check),
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -48,8 +50,10 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(reasons) = terms.iter().map(why_not).collect::<Option<Vec<_>>>() else { return };
     let Some(first) = reasons.first() else { return };
     let outcome = match subject.object.kind() {
-        Kind::DaemonSet => "no pod is created and `kubectl rollout status` still reports success",
-        Kind::StatefulSet => "the pods stay Pending forever",
+        WorkloadKind::DaemonSet => {
+            "no pod is created and `kubectl rollout status` still reports success"
+        }
+        WorkloadKind::StatefulSet => "the pods stay Pending forever",
     };
     let others = if reasons.len() > 1 { ", and no other term can be met either" } else { "" };
     found.report(

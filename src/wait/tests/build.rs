@@ -9,7 +9,7 @@ use super::super::{
     target::Target,
 };
 use crate::{
-    kubernetes::{cluster::Cluster, resource::Kind},
+    kubernetes::{cluster::Cluster, resource::WorkloadKind},
     observed::Observed,
 };
 
@@ -34,7 +34,7 @@ pub(super) fn look(world: &World, seconds: i64, allow_none: bool, memory: &mut M
         observed.add(api_version, kind, &object.to_string()).unwrap();
     }
     let set = observed.sets().next();
-    let kind = set.map_or(Kind::StatefulSet, |set| set.kind());
+    let kind = set.map_or(WorkloadKind::StatefulSet, |set| set.kind());
     let target =
         Target { namespace: "shop".to_owned(), kind, name: "db".to_owned(), has_claims: true };
     let cluster = Cluster::default();

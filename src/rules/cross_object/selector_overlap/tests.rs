@@ -84,8 +84,8 @@ proptest! {
         }
         let cluster = crate::kubernetes::cluster::Cluster::default();
         let found = inventory.items().filter(|(_, item)| item.is_set()).filter_map(|(index, _)| {
-            let asked = Asked::in_input(&inventory, index, &cluster)?;
-            Some((index, first_overlap(&asked)?.0 as usize))
+            let query = Query::in_input(&inventory, index, &cluster)?;
+            Some((index, first_overlap(&query)?.0 as usize))
         });
         prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), brute_force(&inventory));
     }

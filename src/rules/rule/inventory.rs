@@ -1,4 +1,4 @@
-//! The definition of a rule about several objects.
+//! The object that a rule looks at among others, and what the rule finds.
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
@@ -7,10 +7,9 @@ use crate::{
     inventory::{
         Inventory,
         item::Item,
-        kind::Kind,
         view::{Freshness, View},
     },
-    kubernetes::cluster::Cluster,
+    kubernetes::{cluster::Cluster, kind::Kind},
 };
 
 /// What the findings of a rule rest on.
@@ -27,22 +26,9 @@ pub enum Evidence {
     AbsentNeighbor,
 }
 
-/// A rule about an object among others. It can run only where the others are known.
-#[derive(Debug)]
-pub struct Rule {
-    /// Its description.
-    pub meta: Meta,
-    /// The kinds of object that its findings are about.
-    pub kinds: &'static [&'static str],
-    /// What its findings rest on.
-    pub evidence: Evidence,
-    /// Looks at one object. Pure: no IO, no clock, no policy.
-    pub check: fn(&Asked<'_>, &mut Found),
-}
-
 /// The object that a rule is asked about, and those around it.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct Query<'a> {
     /// The object.
     pub item: &'a Item,
     /// Its pod template; `None` if only its summary is at hand.
@@ -61,11 +47,11 @@ enum Around<'a> {
     Cluster(&'a View),
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Query<'a> {
     /// An object of an input, by its index.
     pub fn in_input(inventory: &'a Inventory, index: usize, cluster: &'a Cluster) -> Option<Self> {
         let (item, id) = (inventory.get(index)?, u32::try_from(index).ok()?);
-        Some(Asked { item, template: None, cluster, around: Around::Input(inventory, id) })
+        Some(Query { item, template: None, cluster, around: Around::Input(inventory, id) })
     }
 
     /// An object that a cluster is asked to store.
@@ -75,15 +61,15 @@ impl<'a> Asked<'a> {
         template: &'a PodTemplateSpec,
         cluster: &'a Cluster,
     ) -> Self {
-        Asked { item, template: Some(template), cluster, around: Around::Cluster(view) }
+        Query { item, template: Some(template), cluster, around: Around::Cluster(view) }
     }
 
     /// An object that a cluster has stored, of which only the summary is at hand.
     pub const fn stored(view: &'a View, item: &'a Item, cluster: &'a Cluster) -> Self {
-        Asked { item, template: None, cluster, around: Around::Cluster(view) }
+        Query { item, template: None, cluster, around: Around::Cluster(view) }
     }
 
-    pub(super) const fn inventory(&self) -> &'a Inventory {
+    pub(in crate::rules) const fn inventory(&self) -> &'a Inventory {
         match self.around {
             Around::Input(inventory, _) => inventory,
             Around::Cluster(view) => &view.inventory,
@@ -92,18 +78,18 @@ impl<'a> Asked<'a> {
 
     /// Another object that can be held against this one. `None` if it is this one, is being deleted,
     /// or is of a kind of which too little is known.
-    pub(super) fn other(&self, id: u32) -> Option<&'a Item> {
+    pub(in crate::rules) fn other(&self, id: u32) -> Option<&'a Item> {
         self.inventory().item(id).filter(|other| self.counts(other) && !self.item.is_same(other))
     }
 
     /// Whether an object is there to stay, as far as is known.
-    pub(super) fn counts(&self, other: &Item) -> bool {
+    pub(in crate::rules) fn counts(&self, other: &Item) -> bool {
         !other.is_terminating && self.freshness(other.kind) != Freshness::Unknown
     }
 
     /// Whether, of this object and another one with the same fault, this is the one to report. In an
     /// input that is the later one.
-    pub(super) const fn answers_for(&self, id: u32, other: &Item) -> bool {
+    pub(in crate::rules) const fn answers_for(&self, id: u32, other: &Item) -> bool {
         match self.around {
             Around::Input(_, own) => id < own || !other.is_set(),
             Around::Cluster(_) => true,
@@ -113,7 +99,7 @@ impl<'a> Asked<'a> {
     /// Whether it is known which objects of a kind there are in a namespace (`""` if they are in
     /// none). Nobody knows what else will be applied with an input, so one that has none tells
     /// nothing.
-    pub(super) fn knows(&self, kind: Kind, namespace: &str) -> bool {
+    pub(in crate::rules) fn knows(&self, kind: Kind, namespace: &str) -> bool {
         match self.around {
             Around::Input(inventory, _) => inventory.has_any(kind, namespace),
             Around::Cluster(view) => view.freshness(kind) != Freshness::Unknown,
@@ -121,17 +107,17 @@ impl<'a> Asked<'a> {
     }
 
     /// Whether all objects of a kind are known, and not only those of an input.
-    pub(super) fn knows_all(&self, kind: Kind) -> bool {
+    pub(in crate::rules) fn knows_all(&self, kind: Kind) -> bool {
         matches!(self.around, Around::Cluster(_)) && self.freshness(kind) != Freshness::Unknown
     }
 
     /// Whether a cluster has stored it. What became of its pods is then seen in its status.
-    pub(super) const fn is_stored(&self) -> bool {
+    pub(in crate::rules) const fn is_stored(&self) -> bool {
         matches!(self.around, Around::Cluster(_)) && self.template.is_none()
     }
 
     /// `the input has` or `the cluster has`.
-    pub(super) const fn who_has(&self) -> &'static str {
+    pub(in crate::rules) const fn who_has(&self) -> &'static str {
         match self.around {
             Around::Input(..) => "the input has",
             Around::Cluster(_) => "the cluster has",
@@ -149,19 +135,20 @@ impl<'a> Asked<'a> {
 
 /// The findings of a rule about an object among others.
 #[derive(Debug)]
-pub struct Found {
-    rule: &'static Meta,
-    list: Vec<(Kind, Finding)>,
+pub struct InventoryFindings {
+    findings: Findings,
+    /// The kind of the objects on which each finding rests.
+    through: Vec<Kind>,
 }
 
-impl Found {
+impl InventoryFindings {
     /// An empty list of findings of this rule.
     pub const fn of(rule: &'static Meta) -> Self {
-        Found { rule, list: Vec::new() }
+        InventoryFindings { findings: Findings::of(rule), through: Vec::new() }
     }
 
     /// Adds a finding that rests on objects of this kind; see [`Findings::report`].
-    pub(super) fn report(
+    pub(in crate::rules) fn report(
         &mut self,
         through: Kind,
         path: &Path<'_>,
@@ -169,18 +156,23 @@ impl Found {
         message: impl Into<String>,
         help: impl Into<Help>,
     ) {
-        let mut found = Findings::of(self.rule);
-        found.report(path, reason, message, help);
-        self.list.extend(found.into_vec().into_iter().map(|finding| (through, finding)));
+        if self.findings.report(path, reason, message, help).is_kept() {
+            self.through.push(through);
+        }
     }
 
-    /// All findings, each with the kind of the objects on which it rests.
+    /// The findings that were kept, each with the kind of the objects on which it rests.
     pub fn into_vec(self) -> Vec<(Kind, Finding)> {
-        self.list
+        self.through.into_iter().zip(self.findings.into_vec()).collect()
     }
 
-    /// Whether there are none.
-    pub const fn is_empty(&self) -> bool {
-        self.list.is_empty()
+    /// The number of findings that there was no room for.
+    pub fn left_out(&self) -> usize {
+        self.findings.left_out().map(|(_, count)| count).sum()
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty()
     }
 }

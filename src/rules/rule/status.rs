@@ -1,4 +1,4 @@
-//! The definition of a rule about status.
+//! The set that a rule about status looks at, and what the rule finds.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -7,29 +7,6 @@ use crate::{
     kubernetes::cluster::Cluster,
     observed::{Observed, Set},
 };
-
-/// A rule about the status of an object in a running cluster.
-#[derive(Debug)]
-pub struct Rule {
-    /// Its description.
-    pub meta: Meta,
-    /// The kinds of object that its findings are about.
-    pub kinds: &'static [&'static str],
-    /// The function that finds it.
-    pub check: Check,
-}
-
-/// What a rule looks at. The functions are pure: no IO, no clock, no policy.
-#[derive(Clone, Copy, Debug)]
-pub enum Check {
-    /// One set and what is around it. Only asked about sets whose status tells of them as they are
-    /// now.
-    Set(fn(&Asked<'_>, &mut Found)),
-    /// The same, of a set in which no other rule about status has found anything but notes.
-    IfSilent(fn(&Asked<'_>, &mut Found)),
-    /// Objects of which no set knows.
-    Others(fn(&Audit<'_>, &mut Found)),
-}
 
 /// A running cluster, and the moment at which it was seen.
 #[derive(Clone, Copy, Debug)]
@@ -53,14 +30,14 @@ impl Audit<'_> {
 
 /// The set that a rule is asked about, and the cluster around it.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct StatusQuery<'a> {
     /// The set.
     pub set: &'a Set,
     /// The cluster around it.
     pub audit: &'a Audit<'a>,
 }
 
-impl Asked<'_> {
+impl StatusQuery<'_> {
     /// Whether the set is not healthy, and its pods, which may be why, are known. Pods of healthy sets
     /// are not read.
     pub fn has_pods_to_look_at(&self) -> bool {
@@ -111,7 +88,7 @@ pub struct StatusFinding {
 
 /// What a rule reports.
 #[derive(Debug)]
-pub(super) struct Report<'p> {
+pub(in crate::rules) struct Report<'p> {
     path: &'p Path<'p>,
     message: String,
     help: Help,
@@ -123,24 +100,28 @@ pub(super) struct Report<'p> {
 impl<'p> Report<'p> {
     /// Something is wrong with this field of the set; see [`Findings::report`]. The help names in
     /// backticks what to run next: in this order, the commands repair it.
-    pub(super) fn new(path: &'p Path<'p>, message: String, help: impl Into<Help>) -> Self {
+    pub(in crate::rules) fn new(
+        path: &'p Path<'p>,
+        message: String,
+        help: impl Into<Help>,
+    ) -> Self {
         Report { path, message, help: help.into(), about: None, is_note: false, instead_of: None }
     }
 
     /// It only informs.
-    pub(super) const fn note(mut self) -> Self {
+    pub(in crate::rules) const fn note(mut self) -> Self {
         self.is_note = true;
         self
     }
 
     /// It is about another object than the set.
-    pub(super) fn about(mut self, about: ObjectName) -> Self {
+    pub(in crate::rules) fn about(mut self, about: ObjectName) -> Self {
         self.about = Some(about);
         self
     }
 
     /// A rule of another family finds the same.
-    pub(super) const fn instead_of(mut self, rule: Option<&'static str>) -> Self {
+    pub(in crate::rules) const fn instead_of(mut self, rule: Option<&'static str>) -> Self {
         self.instead_of = rule;
         self
     }
@@ -148,23 +129,23 @@ impl<'p> Report<'p> {
 
 /// The findings of a rule about status.
 #[derive(Debug)]
-pub struct Found {
+pub struct StatusFindings {
     rule: &'static Meta,
     list: Vec<StatusFinding>,
     left_out: usize,
 }
 
-/// How many findings of one rule are kept for one object.
+/// The number of findings of one rule that are kept for one object.
 const MOST: usize = 10;
 
-impl Found {
+impl StatusFindings {
     /// An empty list of findings of this rule.
     pub const fn of(rule: &'static Meta) -> Self {
-        Found { rule, list: Vec::new(), left_out: 0 }
+        StatusFindings { rule, list: Vec::new(), left_out: 0 }
     }
 
     /// Adds a finding.
-    pub(super) fn add(&mut self, report: Report<'_>) {
+    pub(in crate::rules) fn add(&mut self, report: Report<'_>) {
         let Report { path, message, help, about, is_note, instead_of } = report;
         // Those about other objects are one for each of these.
         if about.is_none() && self.list.len() >= MOST {

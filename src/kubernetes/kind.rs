@@ -1,0 +1,118 @@
+//! The kinds of objects that rules look at.
+
+use std::fmt;
+
+use super::resource::WorkloadKind;
+
+/// A kind of object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// `apps/v1`
+    ControllerRevision,
+    /// `apps/v1`, and OpenKruise's.
+    DaemonSet,
+    /// `apps/v1`
+    Deployment,
+    /// `batch/v1`
+    Job,
+    /// `v1`
+    Namespace,
+    /// `v1`
+    Node,
+    /// `v1`
+    PersistentVolumeClaim,
+    /// `v1`
+    Pod,
+    /// `policy/v1`
+    PodDisruptionBudget,
+    /// `setguard.io/v1alpha1`: the policy file.
+    Policy,
+    /// `scheduling.k8s.io/v1`
+    PriorityClass,
+    /// `apps/v1`
+    ReplicaSet,
+    /// `v1`
+    ReplicationController,
+    /// `v1`
+    Service,
+    /// `v1`
+    ServiceAccount,
+    /// `apps/v1`, and OpenKruise's.
+    StatefulSet,
+    /// `storage.k8s.io/v1`
+    StorageClass,
+}
+
+impl Kind {
+    /// The number of kinds.
+    pub const COUNT: usize = Kind::StorageClass as usize + 1;
+
+    /// The name as in the field `kind`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Kind::ControllerRevision => "ControllerRevision",
+            Kind::DaemonSet => "DaemonSet",
+            Kind::Deployment => "Deployment",
+            Kind::Job => "Job",
+            Kind::Namespace => "Namespace",
+            Kind::Node => "Node",
+            Kind::PersistentVolumeClaim => "PersistentVolumeClaim",
+            Kind::Pod => "Pod",
+            Kind::PodDisruptionBudget => "PodDisruptionBudget",
+            Kind::Policy => "Policy",
+            Kind::PriorityClass => "PriorityClass",
+            Kind::ReplicaSet => "ReplicaSet",
+            Kind::ReplicationController => "ReplicationController",
+            Kind::Service => "Service",
+            Kind::ServiceAccount => "ServiceAccount",
+            Kind::StatefulSet => "StatefulSet",
+            Kind::StorageClass => "StorageClass",
+        }
+    }
+
+    /// The `apiVersion` of its objects. OpenKruise's sets have another one too.
+    pub const fn api_version(self) -> &'static str {
+        match self {
+            Kind::ControllerRevision
+            | Kind::DaemonSet
+            | Kind::Deployment
+            | Kind::ReplicaSet
+            | Kind::StatefulSet => "apps/v1",
+            Kind::Job => "batch/v1",
+            Kind::PodDisruptionBudget => "policy/v1",
+            Kind::Policy => "setguard.io/v1alpha1",
+            Kind::PriorityClass => "scheduling.k8s.io/v1",
+            Kind::StorageClass => "storage.k8s.io/v1",
+            Kind::Namespace
+            | Kind::Node
+            | Kind::PersistentVolumeClaim
+            | Kind::Pod
+            | Kind::ReplicationController
+            | Kind::Service
+            | Kind::ServiceAccount => "v1",
+        }
+    }
+
+    /// Returns whether its objects are in namespaces.
+    pub const fn is_namespaced(self) -> bool {
+        !matches!(
+            self,
+            Kind::Namespace | Kind::Node | Kind::Policy | Kind::PriorityClass | Kind::StorageClass
+        )
+    }
+}
+
+impl From<WorkloadKind> for Kind {
+    fn from(kind: WorkloadKind) -> Self {
+        match kind {
+            WorkloadKind::DaemonSet => Kind::DaemonSet,
+            WorkloadKind::StatefulSet => Kind::StatefulSet,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
