@@ -48,7 +48,7 @@ const FIGURES: &str = "SETGUARD_LOAD_FIGURES";
 
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// What to measure; everything by default
+    /// Sections to measure; all by default
     sections: Vec<Section>,
     /// Length of a round in seconds
     #[arg(long, default_value = "4")]
@@ -78,7 +78,7 @@ enum Section {
     Check,
     Audit,
     Growth,
-    /// What there is to compare with, as one table; only if it is asked for
+    /// A comparison with other programs, as one table; only on request
     Compare,
 }
 

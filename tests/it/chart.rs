@@ -617,7 +617,7 @@ fn templates_use_neither_the_cluster_nor_random_values() {
     }
 }
 
-/// What Artifact Hub shows. Docs: artifacthub.io/docs/topics/annotations/helm.
+/// The annotations that Artifact Hub shows. Docs: artifacthub.io/docs/topics/annotations/helm.
 #[test]
 fn the_metadata_for_artifact_hub_is_true() {
     let text = fs::read_to_string(chart().join("Chart.yaml")).unwrap();

@@ -146,7 +146,7 @@ fn the_level_of_a_namespace_counts_wherever_the_namespace_is() {
             .map(|found| format!("{} {}", found["rule"], found["line"]))
             .collect::<Vec<_>>()
     };
-    // It is reported for the pod's spec, in line 11.
+    // The finding is reported for the pod's spec, in line 11.
     assert_eq!(found("restricted.yaml"), ["\"pods-refused-by-pod-security\" 11"]);
     assert_eq!(found("privileged.yaml"), Vec::<String>::new());
 }

@@ -28,7 +28,7 @@ pub const DEADLINE: Duration = Duration::from_secs(60);
 /// Calls `ask` until it returns a value.
 pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + DEADLINE;
-    // What takes long is asked for less and less often: the answers cost time too.
+    // The pauses become longer, since the answers cost time too.
     let mut pause = Duration::from_millis(2);
     loop {
         if let Some(answer) = ask() {

@@ -24,7 +24,7 @@ fn check(arguments: &[&Path]) -> Value {
     serde_json::from_slice(&output.stdout).expect("a report")
 }
 
-/// What the three rules that reproduce the API server's checks report for a case.
+/// The findings of the three rules that reproduce the API server's checks, for a case.
 #[derive(Default)]
 struct Said {
     refused: bool,

@@ -11,7 +11,7 @@ use crate::folder::{Folder, on_delete, rules};
 enum Fate {
     Stays,
     Goes,
-    /// It is followed, after the last such line, by this one.
+    /// The line is followed, after the last such line, by this one.
     IsCopied(&'static str),
     Becomes(&'static str),
 }

@@ -152,7 +152,7 @@ fn nanoseconds(work: &dyn Fn()) -> u64 {
 /// Returns the minimum processor time of `work` in a few attempts.
 fn at_best(work: &dyn Fn()) -> u64 {
     let first = nanoseconds(work);
-    // What is very slow once is slow.
+    // A part that is very slow once is slow.
     if first >= 50 * NEGLIGIBLE_NS {
         return first;
     }

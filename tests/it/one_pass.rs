@@ -98,7 +98,7 @@ fn the_answer_to_what_is_broken_or_unusual_is_the_same() {
         "[]".to_owned(),
     ];
     for other in &variants {
-        // The kind of the review is that of the usual object.
+        // The review has the kind of the usual object.
         let named = |object: &str, old: &str| {
             review("UPDATE", &usual, Some("7")).replacen(&usual, object, 1).replacen(
                 "\"oldObject\":7",

@@ -136,7 +136,7 @@ fn null_is_the_zero_value_for_check_and_validate() {
     let found = support::judge(&in_full, None);
     assert!(found.iter().any(|f| f.field == "spec.minReadySeconds"), "{found:?}");
     agree(&found, &validate(&with_nulls, None)["response"], "created");
-    // The same for the old object, which has another selector.
+    // The old object is changed in the same way, and has a different selector.
     let before = |json: &str| json.replace("\"matchLabels\":{\"app\"", "\"matchLabels\":{\"x\"");
     let found = support::judge(&in_full, Some(&before(&in_full)));
     assert!(found.iter().any(|f| f.field == "spec.selector"), "{found:?}");

@@ -99,7 +99,7 @@ fn the_pods_of_the_cluster_are_replaced_in_order() {
         (["db-2", "db-1", "db-0"].map(str::to_owned).to_vec(), Value::Null)
     );
     assert_eq!(cluster.deleted(&set("db:1")).0, [""; 0], "nothing changes");
-    // It only reads.
+    // The command only reads.
     let wrote = cluster
         .api_server
         .change(|world| world.heads.iter().find(|head| !head.starts_with("GET ")).cloned());

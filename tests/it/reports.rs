@@ -155,7 +155,7 @@ fn a_fingerprint_stays_when_lines_move() {
     let before = of(MISSPELT);
     assert_eq!(of(&format!("# moved\n\n---\n{GOOD}\n---\n# moved\n{MISSPELT}")), before);
     assert_ne!(of(&MISSPELT.replace("name: agent,", "name: other,")), before);
-    // The same object twice has two findings, and not one of them is lost.
+    // An object that occurs twice has two findings, and neither is lost.
     let twice = of(&format!("{MISSPELT}---\n{MISSPELT}"));
     assert_eq!(twice.iter().collect::<BTreeSet<_>>().len(), 2);
     assert_eq!(twice[0], before[0]);

@@ -270,7 +270,7 @@ fn a_controller_that_waits_is_made_to_try_only_if_it_is_asked_for() {
     let mut waiting = cluster.begin(&["sts/db", "-n", "shop", "--repair", "--patience", "1s"]);
     waiting.says("repair", "so that the controller tries now");
     assert!(annotation().is_string());
-    // It is refused again.
+    // The pod is refused again.
     let mut again = refusal;
     again["lastTimestamp"] = json!(now());
     cluster.has("events", &again);

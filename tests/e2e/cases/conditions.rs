@@ -50,7 +50,7 @@ fn nothing_is_lost(namespace: &Namespace<'_>) {
     assert_eq!(sum(errors, CONDITIONAL), 0.0, "a condition that fails is a call that is lost");
     let calls = |webhook| sum("apiserver_admission_webhook_request_total", webhook);
     let called = calls(CONDITIONAL) + calls(LABELLED);
-    // They apply to both namespaces.
+    // The counts include both namespaces.
     let writes = 2.0 * (tally.creates + tally.updates) as f64;
     assert!(called < writes / 2.0, "only {} of {writes} calls were spared", writes - called);
 }

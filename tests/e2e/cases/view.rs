@@ -77,7 +77,7 @@ fn names(namespace: &Namespace<'_>) {
     }
     let mut set = stateful_set("db");
     set["spec"]["template"]["spec"]["nodeSelector"] = json!({"disk": "quantum"});
-    // It relies on the names that the Service would give its pods.
+    // The set relies on the names that the Service would give its pods.
     set["spec"]["template"]["spec"]["containers"][0]["args"] = json!(["--join=db-0.db:7000"]);
     let args = ["apply", "--dry-run=server", "-f", "-"];
     let output = namespace.kubectl(&args, &set.to_string());
@@ -235,7 +235,7 @@ fn large(shared: &Namespace<'_>) {
 
     // One that has seen them come, and one that starts with them.
     let after = Viewer::start(&shop, &control_plane.setguard_kubeconfig());
-    // It answers from the beginning.
+    // The second server answers from the beginning.
     assert!(warned(&shop, "second", &["--dry-run=server"]).len() <= 2);
     let all = Some(MANY as u64 + 1);
     for viewer in [&before, &after] {

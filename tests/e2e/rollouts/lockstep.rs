@@ -32,7 +32,7 @@ use crate::{
 const QUIET: Duration = Duration::from_millis(1500);
 /// How long it may take to do what the plan says that it will do.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The same limit after pods became ready: most controllers then do nothing yet.
+/// The limit after pods became ready: most controllers then do nothing yet.
 const LITTLE_PATIENCE: Duration = Duration::from_secs(4);
 /// Since when available pods have been ready: longer than any `minReadySeconds`.
 const LONG_AGO: &str = "1900-01-01T00:00:00Z";
@@ -423,7 +423,7 @@ impl<'a> Lockstep<'a> {
         let patch = json!({"status": {"phase": "Running", "containerStatuses": [{"name": "main",
             "image": BETWEEN, "imageID": "", "ready": false, "restartCount": 5, "state": state}]}});
         let (patch, params) = (Patch::Merge(&patch), PatchParams::default());
-        // It may have been deleted meanwhile.
+        // The pod may have been deleted meanwhile.
         drop(self.pods.patch_status(&pod.name_any(), &params, &patch).await);
     }
 

@@ -28,7 +28,7 @@ use crate::{
 
 /// The controller of HelmReleases.
 pub(super) const CONTROLLER: &str = "helm-controller";
-/// A file with Flux's CRDs: that of HelmReleases and those of all sources.
+/// A file with Flux's CRDs: the HelmRelease and all sources.
 pub(super) const CRDS: &str = "flux-crds.yaml";
 
 /// The message that the controller logs when it sees drift.

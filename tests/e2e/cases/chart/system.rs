@@ -45,7 +45,7 @@ pub(super) fn prefixes(namespace: &Namespace<'_>) {
     });
     for (within, webhook) in [
         ("e2e-shop", "create.validate"),
-        // It does not begin with `e2e-os-`.
+        // This name does not begin with `e2e-os-`.
         ("e2e-os", "create.validate"),
         ("e2e-os-dns", "system.validate"),
         ("kube-system", "system.validate"),
