@@ -20,8 +20,8 @@ fn ends_before(there: &Toleration, ours: &Toleration) -> bool {
         && (operator(there) == "Exists" || text(&there.value) == text(&ours.value))
 }
 
-/// Returns whether the API server itself adds this toleration, as it does to each pod that has none
-/// of its own. The author of the pod then has nothing to fix.
+/// Returns whether the API server itself adds this toleration, as to each pod without such a
+/// toleration. The author of the pod then has nothing to fix.
 ///
 /// Kubernetes: `Admit`, plugin/pkg/admission/defaulttolerationseconds/admission.go.
 fn is_of_the_api_server(toleration: &Toleration) -> bool {

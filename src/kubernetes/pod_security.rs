@@ -38,7 +38,7 @@ impl Refusal {
         refusals(pod, |_| true)
     }
 
-    /// Returns whether this standard is the one that refuses the pod.
+    /// Returns whether the refusing check is part of this standard.
     pub(crate) fn is_by(&self, standard: Standard) -> bool {
         self.check().is_some_and(|check| check.is_part_of(standard))
     }

@@ -91,7 +91,7 @@ impl<'a> Quantity<'a> {
         low.wrapping_mul(shift).cast_signed() % 1000 == 0
     }
 
-    /// Returns whether it is an integer multiple of `size`, after both are rounded up to whole
+    /// Returns whether the value is an integer multiple of `size`, after both are rounded up to whole
     /// numbers.
     pub fn is_multiple_of(&self, size: &Quantity<'_>) -> bool {
         match (self.to_whole(), size.to_whole()) {

@@ -1,4 +1,4 @@
-//! Follows a collection for a command: lists it, then watches it, and goes on after each break.
+//! Follows a collection for a command: lists it, then watches it, and resumes after each break.
 
 use std::{convert::Infallible, pin::pin, time::Duration};
 
@@ -12,14 +12,14 @@ use super::{
     reader::{List, Reader},
 };
 
-/// The duration of a watch, in seconds, after which a dead connection is detected.
+/// The duration of a watch, in seconds. The API server ends it, so a dead connection is noticed.
 const WATCH: u32 = 30;
-/// After this time a watch that was not ended is dead.
+/// The time after which a watch that was not ended is dead.
 const DEAD: Duration = Duration::from_secs(35);
 /// The pauses between attempts.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// The pause before a collection is tried again that may not be read.
+/// The pause before the next attempt to read a collection that is forbidden.
 const FORBIDDEN: Duration = Duration::from_secs(60);
 
 /// News of a collection.
@@ -35,11 +35,11 @@ pub(crate) enum News<'a> {
         namespace: &'a str,
         name: &'a str,
     },
-    /// The API server cannot be followed, for this reason. It is tried again.
+    /// The API server cannot be followed, for this reason. Another attempt follows.
     Lost(String),
     /// The API server can be followed again.
     Back,
-    /// The API server does not let us, or does not have the collection.
+    /// The API server denies access, or does not have the collection.
     Forbidden(String),
 }
 
@@ -55,7 +55,7 @@ pub(crate) async fn follow(
     loop {
         let begun = Instant::now();
         let outcome = match &mut version {
-            // A watch follows at once.
+            // The watch follows immediately.
             None => match read(reader, list, &mut tell).await {
                 Ok(from) => {
                     version = Some(from);
@@ -70,7 +70,7 @@ pub(crate) async fn follow(
             backoff.reset();
         }
         match outcome {
-            // An API server that ends each watch at once is not asked again and again.
+            // An API server that ends each watch immediately is not called in a tight loop.
             Ok(()) if has_lasted => continue,
             Ok(()) => {}
             Err(Problem::Gone { .. }) => version = None,
@@ -90,7 +90,7 @@ pub(crate) async fn follow(
     }
 }
 
-/// Reads all objects, and returns the version from which a watch goes on.
+/// Reads all objects, and returns the version for the next watch.
 async fn read(
     reader: &Reader,
     list: &List,
@@ -105,7 +105,7 @@ async fn read(
     Ok(version)
 }
 
-/// One watch.
+/// Does one watch.
 async fn watch(
     reader: &Reader,
     list: &List,

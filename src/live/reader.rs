@@ -66,9 +66,10 @@ pub(crate) struct Reader {
     client: Client,
     /// The URL of the API server.
     url: String,
-    /// The reason why the API server can no longer be reached. No further requests are sent then.
+    /// The reason why the API server can no longer be reached. No further requests are sent then,
+    /// unless `is_patient` is set.
     lost: RefCell<Option<String>>,
-    /// Whether it is asked again although it could not be reached.
+    /// Whether requests are sent although the API server could not be reached.
     is_patient: Cell<bool>,
     turns: Semaphore,
     /// The time before which no request is sent.
@@ -117,7 +118,7 @@ impl Reader {
         })
     }
 
-    /// From now on an API server that does not answer is asked again with the next request.
+    /// Keeps sending requests to an API server that does not answer.
     pub(crate) fn be_patient(&self) {
         self.is_patient.set(true);
     }
@@ -155,7 +156,7 @@ impl Reader {
         self.list_from(list, on_page).await.map(drop)
     }
 
-    /// Lists, and returns the version from which a watch goes on.
+    /// Lists, and returns the version for the next watch.
     pub(super) async fn list_from(
         &self,
         list: &List,
@@ -201,7 +202,7 @@ impl Reader {
         }
     }
 
-    /// The lines of a watch that the API server ends after this time.
+    /// Returns the lines of a watch that the API server ends after this time.
     pub(super) async fn watch(
         &self,
         list: &List,

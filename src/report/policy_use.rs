@@ -1,4 +1,4 @@
-//! The policy file of a run, and what it weakens.
+//! The policy file of a run, and the rules that it weakens.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::policy::Policy;
 
-/// The policy file of a run, and what it weakens.
+/// The policy file of a run, and the rules that it weakens.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct PolicyUse {
     file: String,
@@ -17,18 +17,18 @@ pub(crate) struct PolicyUse {
 }
 
 impl PolicyUse {
-    /// `None` without a policy file.
+    /// Describes a policy; `None` without a policy file.
     pub(super) fn of(policy: &Policy) -> Option<Self> {
         let (file, weakened) = (policy.file.clone()?, policy.weakened());
         Some(PolicyUse { file, weakened, exceptions: policy.exceptions.len() })
     }
 
-    /// `None` also if as much is reported as without the policy.
+    /// Describes a policy that weakens rules; `None` if it weakens none.
     pub(super) fn weakening(policy: &Policy) -> Option<Self> {
         PolicyUse::of(policy).filter(PolicyUse::weakens)
     }
 
-    /// Whether less is reported than without the policy.
+    /// Returns whether the policy reports less than the defaults.
     pub(super) fn weakens(&self) -> bool {
         !self.weakened.is_empty() || self.exceptions > 0
     }

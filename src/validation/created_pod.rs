@@ -1,9 +1,9 @@
 //! Faults that the API server rejects in a pod although it accepts them in a template.
 //!
-//! A controller makes pods from a template: it sets the name, labels, owner, and for a StatefulSet
-//! the hostname, the subdomain and the volumes of claims. Each of the functions here is one
-//! difference between what `ValidatePodTemplateSpec` says of the template and what happens to such
-//! a pod on its way into the store:
+//! A controller creates pods from a template: it sets the name, labels, owner, and for a
+//! StatefulSet the hostname, the subdomain and the volumes of claims. Each of the functions here
+//! handles one difference between `ValidatePodTemplateSpec` for the template and the processing of
+//! such a pod on its way into the store:
 //!
 //! | difference | Kubernetes |
 //! |---|---|

@@ -81,7 +81,7 @@ pub(crate) struct Cluster {
     mutating: Api<MutatingWebhookConfiguration>,
 }
 
-/// The objects as they were read, with what is needed to write them.
+/// The objects as they were read, with the versions that writes need.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     /// The API server's time, if the response contained it.
