@@ -31,7 +31,7 @@ fn run(name: &str, unhealthy: usize) {
     let log = fs::read_to_string(&process.log).unwrap_or_default();
     assert_ne!(status.code(), Some(2), "{log:.2000}");
     let report: Value = serde_json::from_str(&report).expect("a report");
-    assert!(report["summary"]["objects"].as_u64() >= Some(5_000), "every set must be judged");
+    assert!(report["summary"]["objects"].as_u64() >= Some(5_000), "every set must be evaluated");
     let sent = cluster.sent();
     let pods = sent.get("pods").copied().unwrap_or(0);
     assert!(unhealthy > 0 || pods == 0, "no pod may be read when all is healthy");

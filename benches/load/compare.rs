@@ -7,7 +7,7 @@ use crate::{Arguments, api_server, check, throughput::Figures};
 pub(crate) fn measure(arguments: &Arguments, throughput: &[Figures]) {
     let figures = api_server::measure(arguments);
     let check = check::measure();
-    println!("\n| what | setguard | beside |\n|---|---|---|");
+    println!("\n| measurement | setguard | others |\n|---|---|---|");
     let of = |name: &str| figures.iter().find(|figure| figure.name == name);
     if let (Some(validating), Some(both), Some(empty)) =
         (of("validating"), of("mutating and validating"), of("an empty validating webhook"))
@@ -32,7 +32,7 @@ pub(crate) fn measure(arguments: &Arguments, throughput: &[Figures]) {
         }
     }
     let [ours, others @ ..] = throughput else { return };
-    let beside: Vec<String> = others
+    let others_text: Vec<String> = others
         .iter()
         .map(|other| {
             let Figures { name, per_second, processor, .. } = other;
@@ -44,10 +44,14 @@ pub(crate) fn measure(arguments: &Arguments, throughput: &[Figures]) {
         "| throughput on one core, 7 KB UPDATE | {:.0} req/s, {:.0} us of processor | {} |",
         ours.per_second,
         ours.processor,
-        beside.join("; ")
+        others_text.join("; ")
     );
-    let beside: Vec<String> =
+    let others_text: Vec<String> =
         others.iter().map(|other| format!("{} {:.1} MiB", other.name, other.memory)).collect();
-    println!("| memory after those requests | {:.1} MiB | {} |", ours.memory, beside.join("; "));
+    println!(
+        "| memory after those requests | {:.1} MiB | {} |",
+        ours.memory,
+        others_text.join("; ")
+    );
     println!("| `check`, 10,000 manifests | {:.2} s, {:.1} MiB | |", check.seconds, check.memory);
 }

@@ -113,7 +113,7 @@ impl External {
             is_ready.then_some((items, address, tls, request))
         };
         let (configurations, address, tls, request) =
-            process.wait_until(&format!("{name} to judge by its rules"), ready);
+            process.wait_until(&format!("{name} to apply its rules"), ready);
         kubectl.run(&["delete", KIND, "--all"], "").accepted();
         External { name, configurations, process, address, tls, request }
     }

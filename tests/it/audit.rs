@@ -523,7 +523,7 @@ fn reports_are_written_when_they_change_and_removed_when_nothing_is_found() {
         writes.sort();
         writes
     };
-    assert_eq!(writes(&[]), [""; 0], "nobody asked for reports");
+    assert_eq!(writes(&[]), [""; 0], "no reports were requested");
     let path = |name: &str| format!("/apis/{group}/namespaces/shop/reports/setguard-uid-of-{name}");
     let query = "&force=true&fieldManager=setguard-audit";
     let auto = ["--cluster-reports", "auto"];

@@ -83,8 +83,8 @@ fn warnings(response: &Value) -> Vec<&str> {
 #[test]
 fn an_object_that_is_too_large_is_allowed_with_a_warning() {
     let policy = Policy::default();
-    let judged = response(Endpoint::Validate, &daemon_set(1_000), None, &policy);
-    assert_eq!(judged["allowed"], false, "1,000 volumes are judged");
+    let answer = response(Endpoint::Validate, &daemon_set(1_000), None, &policy);
+    assert_eq!(answer["allowed"], false, "1,000 volumes are evaluated");
 
     let response = response(Endpoint::Validate, &daemon_set(100_000), None, &policy);
     assert_eq!(response["allowed"], true);

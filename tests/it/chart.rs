@@ -323,7 +323,7 @@ fn roles_name_their_objects_and_have_no_wildcards() {
         assert_eq!(
             others,
             managed || arms,
-            "{file}: an object alone is judged without permissions"
+            "{file}: an object alone is checked without permissions"
         );
         let mut roles = objects.iter().filter(|it| it["kind"].as_str().unwrap().ends_with("Role"));
         assert_eq!(roles.any(is_inventory), sees, "{file}: what is seen must be readable");
@@ -447,7 +447,7 @@ fn alerts_and_dashboard_use_only_existing_metrics() {
     // These are in the file of `setguard audit --metrics-file`.
     let of_audit = ["findings", "last_success_timestamp_seconds", "duration_seconds"];
     for name in of_audit {
-        assert!(asked.remove(&format!("setguard_audit_{name}")), "nobody asks for {name}");
+        assert!(asked.remove(&format!("setguard_audit_{name}")), "no alert uses {name}");
     }
     for name in asked {
         // OpenMetrics names the metric family; counters, histograms and info metrics add a suffix.

@@ -154,7 +154,7 @@ fn verdicts_match_those_of_each_release() {
                 schema.push(format!("  {} {}: {said} {problems:?}", case.id, case.verdict.code));
             }
             if case.verdict.code != 400 {
-                figures.add(&case, &judge(&bases, &case, &cluster));
+                figures.add(&case, &evaluate(&bases, &case, &cluster));
             }
         }
         println!("{release}: {figures}\n{} schemas differ", schema.len());
@@ -173,7 +173,7 @@ fn cluster() -> Cluster {
 }
 
 /// Returns setguard's causes for a case.
-fn judge(bases: &Bases, case: &Case, cluster: &Cluster) -> BTreeSet<Cause> {
+fn evaluate(bases: &Bases, case: &Case, cluster: &Cluster) -> BTreeSet<Cause> {
     let json = case.object(bases).unwrap().to_string();
     let object = Object::parse(resource(&bases[&case.base]), &json)
         .unwrap_or_else(|e| panic!("{}: the server could decode it: {e}", case.id));
@@ -203,7 +203,7 @@ fn verdicts_match_those_of_the_api_server() {
     let (mut workload, mut podspec) = (Figures::default(), Figures::default());
     for case in cases().iter().filter(|case| [200, 201, 422].contains(&case.verdict.code)) {
         let figures = if case.scope == "workload" { &mut workload } else { &mut podspec };
-        figures.add(case, &judge(&bases, case, &cluster));
+        figures.add(case, &evaluate(&bases, case, &cluster));
     }
     println!("workload: {workload}\npodspec: {podspec}");
     if env::var_os("CONFORMANCE_CASES").is_none() {

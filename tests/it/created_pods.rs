@@ -36,7 +36,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// Returns the findings in an object that an API server of this release accepted.
-fn judge(object: &Value, release: &str) -> Vec<Finding> {
+fn evaluate(object: &Value, release: &str) -> Vec<Finding> {
     let of = |key: &str| object[key].as_str().unwrap();
     let resource = Resource::of(of("apiVersion"), of("kind")).unwrap();
     let json = object.to_string();
@@ -81,7 +81,7 @@ fn what_no_controller_could_create_is_found_and_nothing_else() {
     let mut wrong = Vec::new();
     for case in &cases {
         let object = patched(&bases[&case.base], &case.patch).unwrap();
-        let found = judge(&object, "1.36");
+        let found = evaluate(&object, "1.36");
         if !agree(case.refused.as_deref(), &found) {
             let ours: String = found
                 .iter()
@@ -109,7 +109,7 @@ fn where_a_stateful_set_is_not_validated_its_pods_and_claims_still_are() {
         "spec": {"resources": {"requests": {"storage": "1Gi"}}},
     }]);
     let fields = |release| -> Vec<String> {
-        judge(&object, release).iter().map(|finding| finding.field.to_string()).collect()
+        evaluate(&object, release).iter().map(|finding| finding.field.to_string()).collect()
     };
     assert_eq!(
         fields("1.33"),
@@ -132,7 +132,7 @@ fn annotations_of_a_claim_have_a_limit() {
     let mut with = |length| {
         let metadata = json!({"name": "data", "annotations": {"a": "x".repeat(length)}});
         object["spec"]["volumeClaimTemplates"] = json!([{"metadata": metadata, "spec": spec}]);
-        judge(&object, "1.36").into_iter().map(|finding| finding.message).collect::<Vec<_>>()
+        evaluate(&object, "1.36").into_iter().map(|finding| finding.message).collect::<Vec<_>>()
     };
     assert_eq!(with(262_143), Vec::<String>::new());
     assert_eq!(

@@ -7,7 +7,7 @@ use crate::folder::{Folder, Ran, on_delete};
 
 const SECRET: &str = "https://user:token-1234@host\n\t[";
 
-/// A folder with a good manifest, beside one with a secret.
+/// A folder with a good manifest, next to one with a secret.
 fn folder() -> (Folder, Folder) {
     let secrets = Folder::new([(".git-credentials", SECRET), ("secrets.yaml", SECRET)]);
     let folder = Folder::new([("deploy/a.yaml", on_delete("agent", "").as_str())]);

@@ -223,7 +223,7 @@ fn texts(lines: &[(String, Fate)], comments: &[u8], line_break: &str) -> (String
             }
         }
         let is_in_block_scalar = text.trim() == "x";
-        let comment = if choice % 4 == 2 && !is_in_block_scalar { "  # Beside, 'é'" } else { "" };
+        let comment = if choice % 4 == 2 && !is_in_block_scalar { "  # With, 'é'" } else { "" };
         match fate {
             Stays | Goes => {
                 add(&format!("{text}{comment}"), *fate == Stays);
@@ -307,9 +307,9 @@ proptest! {
         prop_assert!(ran.code < 2, "{ran:?}");
         prop_assert_eq!(folder.read("a.yaml"), after, "from\n{}\n{:?}", before, ran);
         let (_, left) = folder.json("a.yaml --feature-gates MaxUnavailableStatefulSet=false");
-        let mended: Vec<_> = chosen.iter().map(|(layout, _)| LAYOUTS[*layout].rule).collect();
+        let fixed: Vec<_> = chosen.iter().map(|(layout, _)| LAYOUTS[*layout].rule).collect();
         let mut wanted = rules(&found);
-        wanted.retain(|rule| !mended.contains(rule));
+        wanted.retain(|rule| !fixed.contains(rule));
         prop_assert!(wanted.len() < rules(&found).len(), "nothing was wrong: {}", found);
         prop_assert_eq!(rules(&left), wanted);
     }

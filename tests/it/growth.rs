@@ -384,12 +384,12 @@ fn slow_cases(object: &Value) -> Vec<String> {
                 Texts::of(object)
             };
             // Both are shorter if the object would be too large to evaluate.
-            let judged = |shorter: usize| {
+            let evaluated = |shorter: usize| {
                 let long = with(LONG / shorter);
                 let is_judged = weight::too_heavy(&long.object).unwrap().is_none();
                 is_judged.then_some((shorter, long))
             };
-            let (shorter, long) = [1, 2, 4, 8, 16, 32].into_iter().find_map(judged).unwrap();
+            let (shorter, long) = [1, 2, 4, 8, 16, 32].into_iter().find_map(evaluated).unwrap();
             let name = if let [one] = &case[..] { one } else { "all lists" };
             let found = slow_parts(&parts, &|| with(SHORT / shorter), &long);
             slow.extend(found.iter().map(|it| format!("{elements:?} {name} of a {kind}: {it}")));

@@ -5,7 +5,7 @@ use crate::folder::{Folder, on_delete, rules};
 const RULE: &str = "on-delete-ignores-rolling-update";
 
 /// The severity of the finding in a manifest, why it is eased, and all remarks.
-fn judged(text: &str, args: &str) -> (String, String, Vec<String>) {
+fn checked(text: &str, args: &str) -> (String, String, Vec<String>) {
     let folder = Folder::new([("a.yaml", text)]);
     let (_, report) = folder.json(format!("{args} a.yaml").trim());
     assert_eq!(rules(&report), [RULE], "{text}\n{report}");
@@ -48,7 +48,7 @@ fn a_comment_covers_its_line_or_the_next_and_what_is_nested_there() {
     for text in covering {
         let line = text.lines().position(|line| line.contains("# setguard")).unwrap() + 1;
         let eased = format!("exempted by the comment in line {line}: by hand");
-        assert_eq!(judged(&text, ""), ("note".to_owned(), eased, vec![]), "{text}");
+        assert_eq!(checked(&text, ""), ("note".to_owned(), eased, vec![]), "{text}");
     }
     let elsewhere = [
         with("    type: OnDelete\n", "    type: OnDelete @\n"),
@@ -57,7 +57,7 @@ fn a_comment_covers_its_line_or_the_next_and_what_is_nested_there() {
         with("    type: OnDelete\n", "    @\n    type: OnDelete\n"),
     ];
     for text in elsewhere {
-        let (severity, eased, remarks) = judged(&text, "");
+        let (severity, eased, remarks) = checked(&text, "");
         assert_eq!((severity.as_str(), eased.as_str()), ("warning", ""), "{text}");
         assert!(remarks[0].contains("finds nothing that this comment covers"), "{remarks:?}");
     }
@@ -71,10 +71,10 @@ fn only_comments_are_comments() {
     );
     let text =
         on_delete("agent", "").replacen("metadata: {name: agent, namespace: ops}\n", &block, 1);
-    assert_eq!(judged(&text, ""), ("warning".to_owned(), String::new(), vec![]));
+    assert_eq!(checked(&text, ""), ("warning".to_owned(), String::new(), vec![]));
     // In the header of a block scalar there is one.
     let text = text.replacen("a: |\n", &format!("a: | {comment}\n"), 1);
-    assert_eq!(judged(&text, "").2.len(), 1);
+    assert_eq!(checked(&text, "").2.len(), 1);
 }
 
 #[test]
@@ -106,14 +106,14 @@ fn a_comment_has_no_more_power_than_the_annotation() {
 #[test]
 fn no_ignores_shows_what_comments_and_annotations_hide() {
     let comment = with("    rollingUpdate:", "    rollingUpdate: @");
-    assert_eq!(judged(&comment, "--no-ignores").0, "warning");
+    assert_eq!(checked(&comment, "--no-ignores").0, "warning");
     let annotation = on_delete("agent", "").replacen(
         "namespace: ops",
         &format!("namespace: ops, annotations: {{setguard.io/ignore: {RULE}}}"),
         1,
     );
-    assert_eq!(judged(&annotation, "").0, "note");
-    assert_eq!(judged(&annotation, "--no-ignores").0, "warning");
+    assert_eq!(checked(&annotation, "").0, "note");
+    assert_eq!(checked(&annotation, "--no-ignores").0, "warning");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn what_is_wrong_with_a_comment_is_said() {
             &format!("    # setguard: {comment}\n    rollingUpdate:"),
             1,
         );
-        let (severity, _, remarks) = judged(&text, "");
+        let (severity, _, remarks) = checked(&text, "");
         assert_eq!(severity, "warning");
         assert!(
             remarks.iter().any(|it| it.contains(said) && it.starts_with("line 7: ")),

@@ -40,7 +40,7 @@ fn pod(node: &str, spec: Value) -> Value {
 }
 
 fn denials(injection: &Injection) -> Vec<String> {
-    let verdict = support::judge_injection(injection);
+    let verdict = support::evaluate_injection(injection);
     verdict.denials().map(|j| format!("{}: {}", j.finding.field, j.finding.message)).collect()
 }
 
@@ -289,7 +289,7 @@ fn the_patch_is_minimal() {
 fn an_unpaired_user_gets_no_patch() {
     let injection = inject(&pod("worker-0", json!({})), "alice");
     assert_eq!(injection.patch, vec![]);
-    let verdict = support::judge_injection(&injection);
+    let verdict = support::evaluate_injection(&injection);
     let warned: Vec<_> = verdict.warnings().map(|j| j.finding.rule.id).collect();
     assert_eq!(warned, ["unpaired-node-annotation"]);
     assert!(verdict.allowed());
@@ -349,7 +349,7 @@ fn an_unlimited_toleration_goes_before_a_limited_one_with_a_warning() {
     let injection = inject::pod(&Pod::parse(&before).unwrap(), &user(PAIRED), &policy.injection);
     let after = serde_json::from_str(&injection.applied(&before).unwrap()).unwrap();
     assert_eq!(stays(&after, key, "NoExecute"), Some(None));
-    let verdict = support::judge_injection(&injection);
+    let verdict = support::evaluate_injection(&injection);
     let warned: Vec<_> = verdict.warnings().map(|j| j.finding.rule.id).collect();
     assert_eq!(warned, ["toleration-seconds-loop"]);
 }

@@ -50,7 +50,7 @@ fn with(mut object: Value, pointer: &str, value: Value) -> Value {
 }
 
 fn found(object: &Value, old: Option<&Value>) -> Vec<Found> {
-    support::judge(&object.to_string(), old.map(Value::to_string).as_deref())
+    support::evaluate(&object.to_string(), old.map(Value::to_string).as_deref())
 }
 
 fn ids(found: &[Found]) -> Vec<(&str, &str)> {
@@ -152,7 +152,7 @@ fn max_unavailable_of_a_stateful_set_needs_no_feature_gate() {
     // Without the gate, which is on by default since 1.37.
     let off = Cluster::new("1.36".parse().unwrap(), BTreeMap::new());
     let found =
-        |object: &Value| support::judge_in(&object.to_string(), None, &off, &Storage::default());
+        |object: &Value| support::evaluate_in(&object.to_string(), None, &off, &Storage::default());
     let field = "spec.updateStrategy.rollingUpdate.maxUnavailable";
     assert_eq!(ids(&found(&set(built_in, json!(2)))), [("max-unavailable-ignored", field)]);
     assert_eq!(found(&set(own, json!(2))), []);

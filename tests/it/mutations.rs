@@ -159,7 +159,7 @@ fn clusters() -> [Cluster; 3] {
     ]
 }
 
-fn judge(json: &str, old: Option<&str>) -> Option<Vec<String>> {
+fn evaluate(json: &str, old: Option<&str>) -> Option<Vec<String>> {
     let object: Value = serde_json::from_str(json).unwrap();
     let resource = Resource::of("apps/v1", object["kind"].as_str()?)?;
     let mut texts = Vec::new();
@@ -182,8 +182,8 @@ fn judge(json: &str, old: Option<&str>) -> Option<Vec<String>> {
 #[test]
 fn the_bases_are_valid() {
     for base in BASES {
-        assert_eq!(judge(base, None), Some(Vec::new()));
-        assert_eq!(judge(base, Some(base)), Some(Vec::new()));
+        assert_eq!(evaluate(base, None), Some(Vec::new()));
+        assert_eq!(evaluate(base, Some(base)), Some(Vec::new()));
     }
 }
 
@@ -199,13 +199,13 @@ fn nothing_that_can_be_read_makes_a_rule_panic() {
                 change(&mut object, one);
             }
             let json = object.to_string();
-            let created = judge(&json, None);
+            let created = evaluate(&json, None);
             read.set(read.get() + usize::from(created.is_some()));
             faulty.set(faulty.get() + usize::from(created.is_some_and(|texts| !texts.is_empty())));
-            judge(&json, Some(base));
-            judge(base, Some(&json));
+            evaluate(&json, Some(base));
+            evaluate(base, Some(&json));
             // An object that does not change breaks no rule about changes.
-            for text in judge(&json, Some(&json)).into_iter().flatten() {
+            for text in evaluate(&json, Some(&json)).into_iter().flatten() {
                 let about_change = text.contains("immutable") || text.contains("updates to");
                 prop_assert!(!about_change || text.starts_with("metadata.deletion"), "{}", text);
             }

@@ -62,7 +62,7 @@ fn check_and_validate_agree_on_every_fixture() {
                 if support::resource(&json).is_none() || !support::decodes(&json) {
                     continue;
                 }
-                let found = support::judge(&json, old.as_deref());
+                let found = support::evaluate(&json, old.as_deref());
                 let response = &validate(&json, old.as_deref())["response"];
                 agree(&found, response, &path.display().to_string());
                 seen += 1;
@@ -133,12 +133,12 @@ fn null_is_the_zero_value_for_check_and_validate() {
     let with_nulls = object(json!(null), json!(null), json!(null));
     let in_full = object(json!(""), json!({}), json!("0"));
     assert!(!support::decodes(&with_nulls), "the nulls must not decode as they are");
-    let found = support::judge(&in_full, None);
+    let found = support::evaluate(&in_full, None);
     assert!(found.iter().any(|f| f.field == "spec.minReadySeconds"), "{found:?}");
     agree(&found, &validate(&with_nulls, None)["response"], "created");
     // The old object is changed in the same way, and has a different selector.
     let before = |json: &str| json.replace("\"matchLabels\":{\"app\"", "\"matchLabels\":{\"x\"");
-    let found = support::judge(&in_full, Some(&before(&in_full)));
+    let found = support::evaluate(&in_full, Some(&before(&in_full)));
     assert!(found.iter().any(|f| f.field == "spec.selector"), "{found:?}");
     agree(&found, &validate(&with_nulls, Some(&before(&with_nulls)))["response"], "updated");
 }

@@ -28,7 +28,7 @@ fn refused(message: Option<&str>) -> Vec<String> {
 #[test]
 fn it_refuses_what_the_api_server_refuses() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance/pod-security.jsonl");
-    let (mut policy, mut judged, mut reasons) = (Policy::default(), 0, BTreeSet::new());
+    let (mut policy, mut checked, mut reasons) = (Policy::default(), 0, BTreeSet::new());
     policy.cluster = support::cluster_of_release("1.36");
     for line in fs::read_to_string(file).unwrap().lines() {
         let case: Value = serde_json::from_str(line).unwrap();
@@ -43,7 +43,8 @@ fn it_refuses_what_the_api_server_refuses() {
                 "labels": {label("enforce"): level, label("enforce-version"): version}}});
             let expected: Vec<String> = serde_json::from_value(expected.clone()).unwrap();
             let (set, text) = (&set, set.to_string());
-            let together = support::judge_together(&[namespace.to_string(), text.clone()], &policy);
+            let together =
+                support::evaluate_together(&[namespace.to_string(), text.clone()], &policy);
             let found = together.iter().find(|it| it.rule == "pods-refused-by-pod-security");
             assert_eq!(refused(found.map(|it| &*it.text)), expected, "{standard} {set}");
             let cluster = view([&namespace]);
@@ -56,13 +57,13 @@ fn it_refuses_what_the_api_server_refuses() {
             };
             let object = Object::parse(support::resource(&text).unwrap(), &text).unwrap();
             let verdict = engine::evaluate(&Subject::create(object), &cx);
-            let mut findings = verdict.judged.iter().map(|judged| &judged.finding);
+            let mut findings = verdict.judged.iter().map(|checked| &checked.finding);
             let found = findings.find(|it| it.rule.id == "pods-refused-by-pod-security");
             assert_eq!(refused(found.map(|it| &*it.message)), expected, "{standard} {set}");
             reasons.extend(expected);
-            judged += 1;
+            checked += 1;
         }
     }
-    assert!(judged >= 2_000, "only {judged}");
+    assert!(checked >= 2_000, "only {checked}");
     assert_eq!(reasons.len(), 17, "{reasons:?}");
 }

@@ -342,8 +342,8 @@ fn an_invalid_policy_at_the_start_only_warns_if_asked_to() {
     let mut bad: Value = serde_json::from_str(&review("validate/statefulset-create")).unwrap();
     bad["request"]["object"]["metadata"]["name"] = json!("a".repeat(57));
     let mut stream = client.connect(daemon.webhook).unwrap();
-    let mut judged = || post(&mut stream, "/validate", &bad.to_string()).json()["response"].take();
-    let response = judged();
+    let mut answer = || post(&mut stream, "/validate", &bad.to_string()).json()["response"].take();
+    let response = answer();
     assert_eq!(response["allowed"], true, "{response}");
     let warnings = response["warnings"].to_string();
     for expected in ["setguard: the policy cannot be used", "name-too-long"] {
@@ -351,12 +351,12 @@ fn an_invalid_policy_at_the_start_only_warns_if_asked_to() {
     }
 
     fs::write(&file, policy("deny")).unwrap();
-    eventually("the policy", || (judged()["allowed"] == false).then_some(()));
+    eventually("the policy", || (answer()["allowed"] == false).then_some(()));
     fallback(0);
     // From now on the last valid one stays in force.
     fs::write(&file, policy("perhaps")).unwrap();
     daemon.logs_until("the changed policy cannot be used; the old one stays in force");
-    assert_eq!(judged()["allowed"], false);
+    assert_eq!(answer()["allowed"], false);
     daemon.measured("setguard_policy_fallback 0");
     daemon.measured("setguard_policy_last_reload_successful 0");
 }

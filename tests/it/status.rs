@@ -130,7 +130,7 @@ fn no_rule_about_status_is_slower_than_n_log_n() {
         (0..4)
             .map(|_| {
                 let start = clock();
-                let found = support::judge_status(
+                let found = support::evaluate_status(
                     &support::observe(&objects),
                     "2026-11-22T12:00:00Z".parse().unwrap(),
                 );

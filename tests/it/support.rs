@@ -74,8 +74,8 @@ pub fn resource(json: &str) -> Option<&'static Resource> {
 }
 
 /// Returns the engine's findings in a JSON object that is created, or that replaces an old one.
-pub fn judge(json: &str, old: Option<&str>) -> Vec<Found> {
-    judge_in(json, old, &Cluster::default(), &Storage::default())
+pub fn evaluate(json: &str, old: Option<&str>) -> Vec<Found> {
+    evaluate_in(json, old, &Cluster::default(), &Storage::default())
 }
 
 /// The context in which `check` evaluates under this policy, on a fixed day.
@@ -89,7 +89,12 @@ fn context(policy: &Policy) -> Context<'_> {
     }
 }
 
-pub fn judge_in(json: &str, old: Option<&str>, cluster: &Cluster, storage: &Storage) -> Vec<Found> {
+pub fn evaluate_in(
+    json: &str,
+    old: Option<&str>,
+    cluster: &Cluster,
+    storage: &Storage,
+) -> Vec<Found> {
     let Some(resource) = resource(json) else { return Vec::new() };
     let mut policy = Policy::default();
     policy.cluster = cluster.clone();
@@ -122,7 +127,7 @@ fn flat(judged: &Judged) -> Found {
 }
 
 /// Returns the engine's findings from comparing JSON objects with each other.
-pub fn judge_together(objects: &[String], policy: &Policy) -> Vec<Found> {
+pub fn evaluate_together(objects: &[String], policy: &Policy) -> Vec<Found> {
     let mut inventory = Inventory::default();
     for json in objects {
         let item = match resource(json) {
@@ -139,7 +144,7 @@ pub fn judge_together(objects: &[String], policy: &Policy) -> Vec<Found> {
 }
 
 /// The verdict of the engine on the findings of an injection, under the default policy.
-pub fn judge_injection(injection: &Injection) -> Verdict {
+pub fn evaluate_injection(injection: &Injection) -> Verdict {
     let policy = Policy::default();
     let cx = context(&policy);
     engine::evaluate_injection(injection, &Metadata::default(), &cx)
@@ -179,11 +184,11 @@ pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
             let document = document.unwrap();
             let mut found = schema(&document);
             let json = document.root.to_json();
-            found.extend(judge_in(&json, old.as_deref(), &cluster_of(text), &storage));
+            found.extend(evaluate_in(&json, old.as_deref(), &cluster_of(text), &storage));
             found
         })
         .collect();
-    found.extend(judge_together(&to_json(text), &Policy::default()));
+    found.extend(evaluate_together(&to_json(text), &Policy::default()));
     found
 }
 
@@ -192,11 +197,11 @@ pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
 pub fn status(text: &str) -> Vec<Found> {
     let now = text.lines().find_map(|line| line.strip_prefix("# Seen at "));
     let now = now.expect("a line `# Seen at TIME`").parse().unwrap();
-    judge_status(&observe(&to_json(text)), now)
+    evaluate_status(&observe(&to_json(text)), now)
 }
 
 /// Returns the findings in a cluster that was observed at this time.
-pub fn judge_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
+pub fn evaluate_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
     let policy = Policy::default();
     let cx = context(&policy);
     let (cluster, patience) = (&policy.cluster, Audit::PATIENCE);
@@ -253,7 +258,7 @@ pub fn example(text: &str) -> Vec<Found> {
     };
     match &to_json(text)[..] {
         [old, new] if id(old) == id(new) => {
-            judge_in(new, Some(old), &cluster_of(text), &Storage::default())
+            evaluate_in(new, Some(old), &cluster_of(text), &Storage::default())
         }
         _ => check(text),
     }

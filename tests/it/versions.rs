@@ -92,7 +92,7 @@ fn container(fields: Value) -> Value {
 fn refusing(json: &str, gates: &str) -> Vec<&'static str> {
     let refuses = |release: &&str| {
         let cluster = Cluster::new(release.parse().unwrap(), parse_gates(gates).unwrap());
-        support::judge_in(json, None, &cluster, &Storage::default())
+        support::evaluate_in(json, None, &cluster, &Storage::default())
             .iter()
             .any(|found| found.rule.ends_with("-validation") && found.mode == "deny")
     };
@@ -173,7 +173,7 @@ fn a_trap_depends_on_its_feature_gate() {
     for release in RELEASES {
         let ids = |gates: &str| -> Vec<String> {
             let cluster = Cluster::new(release.parse().unwrap(), parse_gates(gates).unwrap());
-            let found = support::judge_in(&json, None, &cluster, &Storage::default());
+            let found = support::evaluate_in(&json, None, &cluster, &Storage::default());
             let ids = found.into_iter().map(|found| found.rule);
             ids.filter(|id| id.starts_with("max-unavailable")).collect()
         };
@@ -209,7 +209,7 @@ fn the_words_about_recreate_depend_on_its_gate() {
     for (json, old, on, expected) in cases {
         let mut cluster = Cluster::new("1.37".parse().unwrap(), BTreeMap::new());
         cluster.set_gate("StatefulSetRecreateStrategy", on);
-        let found = support::judge_in(json, old, &cluster, &Storage::default());
+        let found = support::evaluate_in(json, old, &cluster, &Storage::default());
         let messages: Vec<_> = found.iter().map(|found| found.text.as_str()).collect();
         assert_eq!(messages, expected, "gate {on}: {json}");
     }

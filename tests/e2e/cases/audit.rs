@@ -71,7 +71,7 @@ fn reports(namespace: &Namespace<'_>) {
     namespace.apply(&set("cache")).accepted();
     let both = ["selector-overlap cache", "selector-overlap db"];
     assert_eq!(findings(namespace, &[]), both);
-    assert_eq!(stored(), [], "nobody asked for reports");
+    assert_eq!(stored(), [], "no reports were requested");
     assert_eq!(findings(namespace, &auto), both);
     let first = stored();
     let mut names: Vec<_> = first.iter().map(|(name, _)| name.as_str()).collect();

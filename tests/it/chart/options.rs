@@ -15,7 +15,7 @@ fn an_autoscaler_decides_the_number_of_replicas_alone() {
     let [scaler] = of(&all, "HorizontalPodAutoscaler")[..] else { panic!("one autoscaler") };
     assert_eq!(scaler["spec"]["scaleTargetRef"]["name"], "setguard");
     assert_eq!(scaler["spec"]["minReplicas"], 2);
-    // Also with the 0 of a setguard outside the cluster, somebody arms the webhooks.
+    // With 0 replicas, as for a setguard outside the cluster, the webhooks are armed too.
     let zero = ["--set", "autoscaling.enabled=true,replicaCount=0"];
     assert!(deployment(&helm, &zero).to_string().contains("--arm-webhooks"));
 }
