@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "how long the wait lasts is measured here")]
 
+mod annotation;
 mod choose;
 mod claims;
 mod creation;
@@ -113,6 +114,10 @@ pub struct WaitArgs {
     /// Repair what is safe to repair; see below
     #[arg(long)]
     repair: bool,
+    /// Write into the annotation setguard.io/stuck of a set why it is stuck, for other programs such as Argo
+    /// CD, and remove it when the set is done
+    #[arg(long)]
+    annotate: bool,
     /// The format of the events
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -184,6 +189,7 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
         limits: Limits::of(args.patience, args.restarts),
         allow_none: args.allow_none,
         repairs: args.repair,
+        annotates: args.annotate,
         begun,
         deadline: args.timeout.and_then(|it| begun.checked_add(it).ok().map(|end| (end, it))),
         output,

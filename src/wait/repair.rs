@@ -2,22 +2,16 @@
 
 use jiff::Timestamp;
 use kube::{
-    api::{DeleteParams, Patch, PatchParams, Preconditions},
+    api::{DeleteParams, Preconditions},
     core,
 };
-use serde_json::json;
 
-use super::{obstacle::Repair, target::Target};
-use crate::{
-    audit::collections::SETS,
-    live::{
-        call::Problem,
-        reader::{List, Reader},
-    },
+use super::{
+    annotation::{TRY_AGAIN, annotate},
+    obstacle::Repair,
+    target::Target,
 };
-
-/// The annotation that makes the controller of a set try again.
-const TRY_AGAIN: &str = "setguard.io/try-again";
+use crate::live::{call::Problem, reader::Reader};
 
 /// Does what is to be done for a set, and says so. A pod is deleted only if it still has this uid.
 pub(crate) async fn repair(
@@ -38,19 +32,8 @@ pub(crate) async fn repair(
             reader.send(pods.delete(pod, &params)).await.map(|_| said)
         }
         Repair::Poke => {
-            let Some(collection) = SETS.iter().find(|it| it.kind == target.kind.as_str()) else {
-                return Err(format!("{} is not a kind of set", target.kind));
-            };
-            let List { path, .. } = collection.list(Some(namespace));
-            let patch = json!({"metadata": {"annotations": {TRY_AGAIN: now.to_string()}}});
-            let params = PatchParams {
-                field_manager: Some("setguard-wait".to_owned()),
-                ..PatchParams::default()
-            };
-            let request =
-                core::Request::new(path).patch(&target.name, &params, &Patch::Merge(patch));
             let said = format!("set the annotation {TRY_AGAIN}, so that the controller tries now");
-            reader.send(request).await.map(|_| said)
+            annotate(reader, target, TRY_AGAIN, Some(&now.to_string())).await.map(|()| said)
         }
     };
     done.map_err(|problem: Problem| match what {

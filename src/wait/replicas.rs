@@ -38,9 +38,9 @@ pub(crate) fn obstacles(view: &View<'_>, set: &Set, stateful: &StatefulSet) -> V
     let Some((ordinal, pod)) = unready.next() else { return Vec::new() };
     let mut obstacle = pods::obstacle(view, set, pod);
     let rolls = matches!(settings.strategy, Strategy::RollingUpdate { .. });
-    let is_updating = stateful.status.current_revision != stateful.status.update_revision;
     let is_replaced = settings.replaced().contains(&ordinal);
-    if rolls && is_updating && is_replaced && is_old(pod) && pod.deleted.is_none() {
+    // After a rollback the status no longer tells that an update is under way.
+    if rolls && is_replaced && !update.is_empty() && is_old(pod) && pod.deleted.is_none() {
         // A pod of an old revision that does not become ready is not replaced, even by the fix.
         if obstacle.hold == Hold::Slow {
             obstacle.hold = Hold::Transient;

@@ -12,6 +12,7 @@ use tokio::{
 };
 
 use super::{
+    annotation::{STUCK, annotate},
     decision::{Decision, Memory, decide},
     diagnosis,
     event::{Event, EventType},
@@ -23,6 +24,7 @@ use super::{
 };
 use crate::{
     exit::Exit,
+    finding::shorten,
     kubernetes::resource::WorkloadKind,
     live::reader::Reader,
     observed::{Observed, Set},
@@ -35,6 +37,8 @@ const TICK: Duration = Duration::from_secs(1);
 const TOGETHER: Duration = Duration::from_millis(100);
 /// How often a controller is made to try again at most.
 const BETWEEN_POKES: SignedDuration = SignedDuration::from_mins(5);
+/// The longest reason in an annotation, in bytes.
+const LONGEST_REASON: usize = 500;
 
 /// A wait.
 pub(crate) struct Vigil<'a> {
@@ -45,6 +49,7 @@ pub(crate) struct Vigil<'a> {
     pub(crate) limits: Limits,
     pub(crate) allow_none: bool,
     pub(crate) repairs: bool,
+    pub(crate) annotates: bool,
     pub(crate) begun: Timestamp,
     /// When the wait ends, and how long it was to last.
     pub(crate) deadline: Option<(Timestamp, SignedDuration)>,
@@ -85,6 +90,9 @@ impl Vigil<'_> {
             let stuck = self.repair(&look).await?;
             let is_done = look.decisions.iter().all(|(_, it)| it.is_done());
             self.show(&look)?;
+            if is_done || stuck || is_over.is_some() {
+                self.annotate(&look).await?;
+            }
             if is_done {
                 return self.succeed(&look);
             }
@@ -205,6 +213,27 @@ impl Vigil<'_> {
         let event = Event::new(EventType::Repair, format!("repair: {text}"), now).about(target);
         self.output.say(Some(target), &event)?;
         Ok(is_done)
+    }
+
+    /// Writes into each set that is stuck why, and removes that from each set that is done.
+    async fn annotate(&mut self, look: &Look) -> anyhow::Result<()> {
+        for (target, decision) in look.decisions.iter().filter(|_| self.annotates) {
+            let set = find(&look.observed, target);
+            let reason = decision.stuck.first().zip(set).map(|(obstacle, set)| {
+                let text = format!("{}: {}", set.generation(), obstacle.text);
+                shorten(&text, LONGEST_REASON).into_owned()
+            });
+            let has_one = self.world.borrow().has_annotation(target, STUCK);
+            if reason.is_none() && !(has_one && decision.is_done()) {
+                continue;
+            }
+            let written = annotate(self.reader, target, STUCK, reason.as_deref()).await;
+            if let Err(problem) = written {
+                let text = format!("cannot write the annotation {STUCK} of {target}: {problem}");
+                self.output.say(None, &Event::new(EventType::Note, text, look.now))?;
+            }
+        }
+        Ok(())
     }
 
     /// Shows how far all sets are.

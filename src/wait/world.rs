@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 
 use super::target::Target;
 use crate::{
@@ -55,6 +55,7 @@ struct Names {
     namespace: String,
     name: String,
     uid: String,
+    annotations: BTreeMap<String, IgnoredAny>,
 }
 
 /// Kinds in no namespace that matter for all sets.
@@ -169,6 +170,15 @@ impl World {
             }
         }
         Ok(observed)
+    }
+
+    /// Whether a set has an annotation.
+    pub(crate) fn has_annotation(&self, target: &Target, key: &str) -> bool {
+        let key_of_set = (target.namespace.clone(), target.name.clone());
+        let mut sets = self.sources.iter().filter(|it| it.collection.kind == target.kind.as_str());
+        let json = sets.find_map(|it| it.objects.get(&key_of_set));
+        let head = json.and_then(|json| serde_json::from_str::<Head>(json).ok());
+        head.is_some_and(|head| head.metadata.annotations.contains_key(key))
     }
 
     /// The uid of a pod.

@@ -279,6 +279,28 @@ fn a_controller_that_waits_is_made_to_try_only_if_it_is_asked_for() {
 }
 
 #[test]
+fn the_reason_is_an_annotation_as_long_as_it_holds_if_that_is_asked_for() {
+    let cluster = with_bad_image("new");
+    let args = ["sts/db", "-n", "shop", "--patience", "1s"];
+    let annotation = || {
+        let set = cluster.api_server.get("statefulsets", "shop", "db").unwrap();
+        set["metadata"]["annotations"]["setguard.io/stuck"].clone()
+    };
+    cluster.events(1, &args);
+    assert_eq!(annotation(), Value::Null);
+    let args = [&args, ["--annotate"].as_slice()].concat();
+    cluster.events(1, &args);
+    let text = annotation();
+    let start = "2: db-2 is not ready: ImagePullBackOff: ";
+    assert!(text.as_str().is_some_and(|it| it.starts_with(start)), "{text}");
+    let mut done = set("db", 3, 3);
+    done["metadata"]["annotations"] = json!({"setguard.io/stuck": text});
+    cluster.has("statefulsets", &done);
+    cluster.events(0, &args);
+    assert_eq!(annotation(), Value::Null);
+}
+
+#[test]
 fn sets_are_named_in_manifests_and_by_releases() {
     let cluster = Cluster::new();
     let mut of_release = set("cache", 3, 3);

@@ -107,6 +107,11 @@ fn a_pod_of_an_old_revision_holds_up_the_fix() {
     let bad = world(&|pod| waiting(pod, "ImagePullBackOff", NOT_FOUND, 0));
     let delete = Some(Repair::DeletePod("db-1".to_owned()));
     assert_eq!(gives_up(&bad, FACT, "it has an old revision"), delete);
+    // After a rollback to the revision before, the status has only that one.
+    let mut back = bad.clone();
+    back[0].2["status"]["updateRevision"] = json!("db-1");
+    back[0].2["status"]["updatedReplicas"] = json!(2);
+    assert_eq!(gives_up(&back, FACT, "it has an old revision"), delete);
     // One that only is not ready may be about to become ready.
     assert_eq!(gives_up(&world(&slow), TRANSIENT, "it has an old revision"), delete);
     // With the new revision, or without one, no pod may be deleted.

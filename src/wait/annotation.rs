@@ -1,0 +1,36 @@
+//! Annotations of sets: the two that this command writes.
+
+use kube::{
+    api::{Patch, PatchParams},
+    core,
+};
+use serde_json::json;
+
+use super::target::Target;
+use crate::{
+    audit::collections::SETS,
+    live::{call::Problem, reader::Reader},
+};
+
+/// The annotation that makes the controller of a set try again.
+pub(crate) const TRY_AGAIN: &str = "setguard.io/try-again";
+/// The annotation with the generation that is stuck, and the reason.
+pub(crate) const STUCK: &str = "setguard.io/stuck";
+
+/// Sets an annotation of a set, or removes it.
+pub(crate) async fn annotate(
+    reader: &Reader,
+    target: &Target,
+    key: &str,
+    value: Option<&str>,
+) -> Result<(), Problem> {
+    let Some(collection) = SETS.iter().find(|it| it.kind == target.kind.as_str()) else {
+        return Err(Problem::Failed(format!("{} is not a kind of set", target.kind)));
+    };
+    let path = collection.list(Some(&target.namespace)).path;
+    let patch = json!({"metadata": {"annotations": {key: value}}});
+    let params =
+        PatchParams { field_manager: Some("setguard-wait".to_owned()), ..PatchParams::default() };
+    let request = core::Request::new(path).patch(&target.name, &params, &Patch::Merge(patch));
+    reader.send(request).await.map(drop)
+}
