@@ -195,6 +195,7 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
         output,
         memory: decision::Memory::default(),
         repaired: Vec::new(),
+        observed: None,
         was_lost: false,
         has_said_what_is_hidden: false,
     };

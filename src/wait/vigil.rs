@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the time of each look is read here")]
 
-use std::{cell::RefCell, time::Duration};
+use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use anyhow::bail;
 use jiff::{SignedDuration, Timestamp};
@@ -34,7 +34,7 @@ use crate::{
 /// How often the sets are looked at although nothing has changed: time passes.
 const TICK: Duration = Duration::from_secs(1);
 /// Changes that come one after the other are looked at together.
-const TOGETHER: Duration = Duration::from_millis(100);
+const TOGETHER: Duration = Duration::from_millis(300);
 /// How often a controller is made to try again at most.
 const BETWEEN_POKES: SignedDuration = SignedDuration::from_mins(5);
 /// The longest reason in an annotation, in bytes.
@@ -57,13 +57,15 @@ pub(crate) struct Vigil<'a> {
     pub(crate) memory: Memory,
     /// Repairs that were made, and when.
     pub(crate) repaired: Vec<(Target, Repair, Timestamp)>,
+    /// The cluster at the last look.
+    pub(crate) observed: Option<Rc<Observed>>,
     pub(crate) was_lost: bool,
     pub(crate) has_said_what_is_hidden: bool,
 }
 
 /// The state of all sets at a moment.
 struct Look {
-    observed: Observed,
+    observed: Rc<Observed>,
     decisions: Vec<(Target, Decision)>,
     now: Timestamp,
 }
@@ -148,8 +150,13 @@ impl Vigil<'_> {
 
     fn look(&mut self, now: Timestamp) -> anyhow::Result<Look> {
         let mut world = self.world.borrow_mut();
+        // Without a change only the time is new.
+        let observed = match self.observed.take().filter(|_| !world.has_changed) {
+            Some(observed) => observed,
+            None => Rc::new(world.observe().map_err(anyhow::Error::msg)?),
+        };
         world.has_changed = false;
-        let observed = world.observe().map_err(anyhow::Error::msg)?;
+        self.observed = Some(observed.clone());
         let view = self.view(&observed, now);
         let decisions = world.targets().iter().map(|target| {
             let set = find(&observed, target);
