@@ -20,7 +20,7 @@ use self::{
     review::{Operation, Rejection, Request},
 };
 use crate::{
-    engine::{self, Context, Door, Identity, deadline::Deadline, verdict::Verdict},
+    engine::{self, Context, Identity, Origin, deadline::Deadline, verdict::Verdict},
     finding::Mode,
     inject::{self, Injection, pod::Pod},
     inventory::view::View,
@@ -133,7 +133,7 @@ pub fn answer(
     today: Date,
     deadline: Deadline<'_>,
 ) -> Result<Answer, AnswerError> {
-    let cx = Context { policy, door: Door::Serve, today, deadline, view };
+    let cx = Context { policy, origin: Origin::Admission, today, deadline, view };
     let weakened = (policy.is_fallback && endpoint == Endpoint::Validate).then_some(WEAKENED);
     let weakened = weakened.map(str::to_owned);
     if endpoint == Endpoint::Validate
@@ -337,7 +337,7 @@ impl<'a> Reply<'a> {
         let kind = &self.request.kind;
         let object = ObjectRef { group: &kind.group, kind: &kind.kind, name: &self.record.name };
         self.response.apply(object, verdict);
-        let findings = verdict.judged.iter().map(|judged| (judged.finding.rule.id, judged.mode));
+        let findings = verdict.violations.iter().map(|it| (it.finding.rule.id, it.mode));
         self.record.findings.extend(findings);
     }
 

@@ -46,7 +46,7 @@ pub fn all() -> &'static [Rule] {
         let traps = TRAPS.iter().map(|trap| (&trap.meta, trap.kinds()));
         let cross_object = cross_object::RULES.iter().map(|rule| (&rule.meta, rule.kinds()));
         let status = status::RULES.iter().map(|rule| (&rule.meta, rule.kinds()));
-        let bounds = [(&bounds::TOO_LARGE_TO_JUDGE, bounds::KINDS)];
+        let bounds = [(&bounds::TOO_LARGE, bounds::KINDS)];
         let policy = [(&policy::POLICY_WEAKENED, policy::KINDS)];
         let inject = inject::meta::KINDS.iter().copied();
         // A rule can belong to both the traps and injection.

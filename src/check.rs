@@ -1,11 +1,11 @@
 //! `setguard check`: reads manifests, runs the engine on them, and reports what it finds.
 
 mod baseline;
+mod checked;
+mod checker;
 mod cross_object;
 mod fix;
 mod ignores;
-mod judge;
-mod judged;
 mod known;
 mod ledger;
 mod old;
@@ -18,10 +18,10 @@ use std::{collections::HashSet, convert::Infallible, io, path::PathBuf};
 use clap::{Args, error::ErrorKind};
 
 use self::{
+    checked::{CheckedSource, Content},
+    checker::{Checker, InputContext},
     cross_object::CrossObject,
     fix::FixArgs,
-    judge::{Judge, Surroundings},
-    judged::{Content, JudgedSource},
     known::{Known, KnownArgs},
     ledger::Ledger,
     policy::Choice,
@@ -137,20 +137,20 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let reports = Reports::open(&args.output, &repository, &policy)?;
     let known = Known::open(&args.known)?;
     let mut ledger = Ledger::new(repository.clone(), reports, known);
-    let mut beside = Surroundings::default();
+    let mut context = InputContext::default();
     let mut previous = Previous::default();
     let reference = args.known.against_ref.as_deref();
     let old = old::read(&args.against, reference, &args.paths, &mut |it| ledger.failure(&it));
     for source in &old {
-        beside.old_namespaces.add(source.text());
+        context.old_namespaces.add(source.text());
         previous.add(source).iter().for_each(|message| ledger.failure(message));
     }
     if args.known.new_only {
         ledger.known.old = Some(findings(old, &policy, repository)?);
     }
-    let sources = look_around(args, &mut beside, &mut ledger.progress);
-    let judge = Judge::new(&policy, &previous, args.verb, beside, strictness);
-    judge_all(sources, &judge, &mut ledger)?;
+    let sources = look_around(args, &mut context, &mut ledger.progress);
+    let checker = Checker::new(&policy, &previous, args.verb, context, strictness);
+    add_all(sources, &checker, &mut ledger)?;
     if ledger.summary.is_empty() && !ledger.has_failed() && !args.allow_empty {
         ledger.failure(&nothing_to_check(&ledger.summary));
     }
@@ -161,24 +161,24 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
 }
 
 /// Checks all sources, each alone and then together.
-fn judge_all(
+fn add_all(
     sources: Vec<Result<Source, String>>,
-    judge: &Judge<'_>,
+    checker: &Checker<'_>,
     ledger: &mut Ledger,
 ) -> io::Result<()> {
     let mut cross_object = CrossObject::default();
     workers::in_order(
         sources,
-        |source| JudgedSource::of(source?, judge),
-        |judged| match judged {
-            Ok(judged) => record(judged, &mut cross_object, ledger),
+        |source| CheckedSource::of(source?, checker),
+        |checked| match checked {
+            Ok(checked) => record(checked, &mut cross_object, ledger),
             Err(message) => {
                 ledger.failure(&message);
                 Ok(())
             }
         },
     )?;
-    cross_object.report(judge, ledger)
+    cross_object.report(checker, ledger)
 }
 
 /// What is found in the previous manifests, as if they were new.
@@ -187,22 +187,22 @@ fn findings(
     policy: &Policy,
     repository: Repository,
 ) -> io::Result<HashSet<Fingerprint>> {
-    let mut beside = Surroundings::default();
+    let mut context = InputContext::default();
     for source in &old {
-        beside.add(source.text());
+        context.add(source.text());
     }
     let previous = Previous::default();
-    let judge = Judge::new(policy, &previous, Verb::default(), beside, Strictness::default());
+    let checker = Checker::new(policy, &previous, Verb::default(), context, Strictness::default());
     let mut ledger = Ledger::new(repository, Reports::none(), Known::to_collect());
-    judge_all(old.into_iter().map(Ok).collect(), &judge, &mut ledger)?;
+    add_all(old.into_iter().map(Ok).collect(), &checker, &mut ledger)?;
     Ok(ledger.known.collected.unwrap_or_default())
 }
 
-/// Finds all sources, and what they have beside the objects that are judged. A source that can be
+/// Finds all sources, and what they say about the surroundings of objects. A source that can be
 /// read only once is read now.
 fn look_around(
     args: &CheckArgs,
-    beside: &mut Surroundings,
+    context: &mut InputContext,
     progress: &mut Progress,
 ) -> Vec<Result<Source, String>> {
     let listing = source::list(&args.paths);
@@ -210,7 +210,7 @@ fn look_around(
         report::note(&note);
     }
     let paths = listing.sources;
-    // Each is read here, and judged later.
+    // Each is read here, and checked later.
     progress.set_steps(2 * paths.len());
     let mut sources = Vec::with_capacity(paths.len());
     let done: Result<(), Infallible> = workers::in_order(
@@ -218,7 +218,7 @@ fn look_around(
         |source| look(source, args.stdin_path.as_deref()),
         |(source, text)| {
             if let Some(text) = &text {
-                beside.add(text);
+                context.add(text);
             }
             sources.push(source);
             progress.advance();
@@ -244,7 +244,7 @@ fn look(
         (Ok(source), None) => source,
         (Ok(source), Some(again)) => {
             let text = source.text();
-            let is_telling = Surroundings::may_learn_from(text);
+            let is_telling = InputContext::may_learn_from(text);
             return (Ok(again), is_telling.then(|| text.to_owned()));
         }
         // Reading it again tells what is wrong.
@@ -260,11 +260,11 @@ fn look(
 
 /// Records what was found in a source.
 fn record(
-    judged: JudgedSource,
+    checked: CheckedSource,
     cross_object: &mut CrossObject,
     ledger: &mut Ledger,
 ) -> io::Result<()> {
-    let JudgedSource { source, again, contents, others, passed_over } = judged;
+    let CheckedSource { source, again, contents, others, passed_over } = checked;
     ledger.progress.advance();
     ledger.summary.files += 1;
     ledger.summary.others += others;
@@ -275,10 +275,10 @@ fn record(
             Content::Unreadable(diagnostic) => ledger.unreadable(&source, diagnostic)?,
             Content::Related(item) => cross_object.related(item),
             Content::Ignores(ignores) => cross_object.ignores(source.name(), number, ignores),
-            Content::Judged(mut manifest) => {
+            Content::Checked(mut manifest) => {
                 ledger.object(&source, &mut manifest.report)?;
                 number = manifest.report.number;
-                cross_object.judged(*manifest);
+                cross_object.checked(*manifest);
             }
         }
     }

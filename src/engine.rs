@@ -1,11 +1,11 @@
-//! Runs the rules on an object and judges what they find.
+//! Runs the rules on an object and decides what follows from the findings.
 //!
 //! Modes, exceptions and ratcheting are applied here and nowhere else. The engine is pure: today's
 //! date is an input.
 
-mod among;
+mod context;
+mod cross_object;
 pub mod deadline;
-mod judge;
 pub mod status;
 pub mod verdict;
 
@@ -14,13 +14,10 @@ use std::{
     collections::BTreeMap,
 };
 
+use self::verdict::{Downgrade, Verdict, Violation};
 pub use self::{
-    among::{evaluate_cross_object, evaluate_stored},
-    judge::{Context, Door, Identity},
-};
-use self::{
-    judge::judge,
-    verdict::{Downgrade, Judged, Verdict},
+    context::{Context, Identity, Origin},
+    cross_object::{evaluate_cross_object, evaluate_stored},
 };
 use crate::{
     finding::{Finding, Findings, Meta, Mode},
@@ -31,41 +28,41 @@ use crate::{
     },
     rules::{
         api_validation::{self, meta::API_VALIDATION},
-        bounds::{self, TOO_LARGE_TO_JUDGE},
+        bounds::{self, TOO_LARGE},
         rule::Phase,
         traps::TRAPS,
     },
 };
 
-/// Judges an object.
+/// Evaluates an object.
 pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     // A manifest can merely claim that it is being deleted; in a cluster it is true.
-    let trusted = cx.door != Door::Check || subject.was_being_deleted();
+    let trusted = cx.origin != Origin::Manifest || subject.was_being_deleted();
     if subject.is_being_deleted() && trusted {
         return verdict;
     }
     let mut findings = Findings::of(&API_VALIDATION);
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     let tolerated = api_validation::validate(subject, &cluster, &mut findings);
-    let can_see = |phase| cx.door != Door::Serve || phase == Some(Phase::After);
+    let can_see = |phase| cx.origin != Origin::Admission || phase == Some(Phase::After);
     let mut too_late = run_traps(subject, cx, can_see, &mut findings);
-    judge_all(findings, subject, cx, &mut verdict);
+    add_all(findings, subject, cx, &mut verdict);
     if let Some(view) = cx.view.filter(|view| view.covers(subject.object.metadata.namespace())) {
-        too_late += among::in_cluster(subject, view, cx, &mut verdict);
+        too_late += cross_object::in_cluster(subject, view, cx, &mut verdict);
     }
-    judge_too_late(too_late, subject, cx, &mut verdict);
+    add_too_late(too_late, subject, cx, &mut verdict);
     for finding in tolerated {
         let mode = cx.mode(finding.rule).min(Mode::Warn);
         if mode != Mode::Off {
             let downgrade = Some(Downgrade::Ratcheted);
-            verdict.judged.push(Judged { finding, mode, downgrade });
+            verdict.violations.push(Violation { finding, mode, downgrade });
         }
     }
     verdict
 }
 
-/// Judges an object before the API server validates it, by the rules that can only work then. It
+/// Evaluates an object before the API server validates it, by the rules that can only work then. It
 /// warns and never denies: the API server itself refuses what must be refused.
 pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
@@ -75,13 +72,13 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
     let mut findings = Findings::of(&API_VALIDATION);
     let too_late =
         run_traps(subject, cx, |phase| matches!(phase, Some(Phase::Before { .. })), &mut findings);
-    judge_all(findings, subject, cx, &mut verdict);
-    judge_too_late(too_late, subject, cx, &mut verdict);
+    add_all(findings, subject, cx, &mut verdict);
+    add_too_late(too_late, subject, cx, &mut verdict);
     verdict.at_most(Mode::Warn);
     verdict
 }
 
-/// Judges an object that is too heavy to be read, and of which only the name is known. It replaces
+/// Evaluates an object that is too heavy to be read, and of which only the name is known. It replaces
 /// the old object, if there is one, which is given as JSON.
 pub fn evaluate_too_heavy(
     weight: &Weight,
@@ -91,18 +88,18 @@ pub fn evaluate_too_heavy(
     cx: &Context<'_>,
 ) -> Verdict {
     let mut verdict = Verdict::default();
-    let mut findings = Findings::of(&TOO_LARGE_TO_JUDGE);
+    let mut findings = Findings::of(&TOO_LARGE);
     bounds::too_heavy(weight, &mut findings);
     let object = Identity { namespace: namespace_or_default(Some(namespace)), name, ignore: None };
     let was_too_heavy =
         |_: &Finding| old.is_some_and(|old| matches!(weight::too_heavy(old), Ok(Some(_))));
     for finding in findings.into_vec() {
-        judge(finding, &object, was_too_heavy, cx, &mut verdict);
+        verdict.add(finding, &object, was_too_heavy, cx);
     }
     verdict
 }
 
-/// Judges the findings of an injection, for the object that it belongs to.
+/// Evaluates the findings of an injection, for the object that it belongs to.
 pub fn evaluate_injection<'a>(
     injection: &Injection,
     object: impl Into<Identity<'a>>,
@@ -110,7 +107,7 @@ pub fn evaluate_injection<'a>(
 ) -> Verdict {
     let (object, mut verdict) = (object.into(), Verdict::default());
     for finding in &injection.findings {
-        judge(finding.clone(), &object, |_| false, cx, &mut verdict);
+        verdict.add(finding.clone(), &object, |_| false, cx);
     }
     verdict
 }
@@ -142,20 +139,20 @@ fn run_traps(
 }
 
 /// Reports rules that have not looked at the object, because time ran out.
-fn judge_too_late(rules: usize, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
+fn add_too_late(rules: usize, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     if rules > 0 {
-        let mut findings = Findings::of(&TOO_LARGE_TO_JUDGE);
+        let mut findings = Findings::of(&TOO_LARGE);
         bounds::out_of_time(rules, &mut findings);
-        judge_all(findings, subject, cx, verdict);
+        add_all(findings, subject, cx, verdict);
     }
 }
 
-fn judge_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
+fn add_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     let object = Identity::from(&subject.object);
     let left_out: Vec<_> = findings.left_out().collect();
     let before = Before { subject, cx, old: OnceCell::new(), traps: RefCell::default() };
     for finding in findings.into_vec() {
-        judge(finding, &object, |finding| before.had(finding.rule), cx, verdict);
+        verdict.add(finding, &object, |finding| before.had(finding.rule), cx);
     }
     for (rule, count) in left_out {
         verdict.leave_out(rule, count);

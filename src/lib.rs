@@ -18,7 +18,7 @@
 //! report/       findings, for people and pipelines  admission/   review in, response out
 //! live/         the cluster as it is now: watches, lists, its release
 //! proposal/     the object that the API server is asked to store for a manifest, and the verdict on it
-//! engine/       runs the rules, judges: verdict, exceptions, ratcheting
+//! engine/       runs the rules: verdict, modes, exceptions, ratcheting
 //! policy/       the policy file and its flags
 //! catalogue/    every rule by its id
 //! inject/       tolerations and the node pin, for pods and templates

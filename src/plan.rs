@@ -29,7 +29,7 @@ use self::{
     input::Input,
 };
 use crate::{
-    engine::{Context, Door},
+    engine::{Context, Origin},
     exit::Exit,
     policy::args::PolicyArgs,
     printable::Printable,
@@ -142,7 +142,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     if args.live {
         live::add(&mut input, args.context.as_deref())?;
     }
-    let context = Context::of_command(&policy, Door::Check, now);
+    let context = Context::of_command(&policy, Origin::Manifest, now);
     let forecaster = Forecaster::new(&input, context, args.verb, &args.never_ready);
     let forecasts = forecaster.all();
     if forecasts.iter().any(|forecast| forecast.change == Change::Refused) {

@@ -108,16 +108,16 @@ impl<'a> Response<'a> {
             self.allowed = false;
             self.status = Some(denial(object, verdict));
         }
-        let warnings = verdict.warnings().map(|judged| warning(&judged.finding));
+        let warnings = verdict.warnings().map(|it| warning(&it.finding));
         self.warn(warnings.chain(verdict.remarks.iter().cloned()));
         self.audit("denied", &join(verdict.denials().map(|j| j.finding.rule.id.to_owned())));
         self.audit("warned", &join(verdict.warnings().map(|j| j.finding.rule.id.to_owned())));
         self.audit("audited", &join(verdict.audits().map(|j| j.finding.rule.id.to_owned())));
-        let excepted = verdict.judged.iter().filter_map(|judged| match &judged.downgrade {
+        let excepted = verdict.violations.iter().filter_map(|it| match &it.downgrade {
             Some(Downgrade::Exception(reason)) => {
-                Some(format!("{} ({reason})", judged.finding.rule.id))
+                Some(format!("{} ({reason})", it.finding.rule.id))
             }
-            Some(Downgrade::Annotation) => Some(format!("{} (annotation)", judged.finding.rule.id)),
+            Some(Downgrade::Annotation) => Some(format!("{} (annotation)", it.finding.rule.id)),
             Some(Downgrade::Ratcheted) | None => None,
         });
         self.audit("excepted", &join(excepted));
@@ -191,8 +191,8 @@ pub fn cause_text(finding: &Finding) -> String {
 fn causes(verdict: &Verdict) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut bytes = 0;
-    for judged in verdict.denials().take(MAX_CAUSES) {
-        let finding = &judged.finding;
+    for denial in verdict.denials().take(MAX_CAUSES) {
+        let finding = &denial.finding;
         let cause = Cause {
             reason: finding.reason.as_str(),
             message: shorten(&cause_text(finding), CAUSE_BYTES).into_owned(),
@@ -272,7 +272,7 @@ fn join(items: impl Iterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{engine::verdict::Judged, finding::Mode};
+    use crate::{engine::verdict::Violation, finding::Mode};
 
     #[test]
     fn warnings_stay_within_what_the_api_server_passes_on() {
@@ -303,9 +303,9 @@ mod tests {
             found.report(&crate::finding::paths::SPEC, Reason::Invalid, message, "");
         }
         let left_out = found.left_out().map(|(rule, count)| (rule, Mode::Deny, count)).collect();
-        let judge = |finding| Judged { finding, mode: Mode::Deny, downgrade: None };
-        let judged = found.into_vec().into_iter().map(judge).collect();
-        Verdict { judged, left_out, remarks: Vec::new() }
+        let denied = |finding| Violation { finding, mode: Mode::Deny, downgrade: None };
+        let violations = found.into_vec().into_iter().map(denied).collect();
+        Verdict { violations, left_out, remarks: Vec::new() }
     }
 
     #[test]

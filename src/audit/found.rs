@@ -146,7 +146,7 @@ impl Found {
 impl Entry {
     fn add(&mut self, verdict: Verdict) {
         let strictness = Strictness::default();
-        let judged = verdict.judged.into_iter();
+        let judged = verdict.violations.into_iter();
         self.diagnostics.extend(
             judged.filter_map(|judged| Diagnostic::of(judged, Mark::default(), strictness)),
         );

@@ -7,7 +7,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use super::collections::Collection;
 use crate::{
-    engine::{self, Context, Door, verdict::Verdict},
+    engine::{self, Context, Origin, verdict::Verdict},
     inventory::item::Item,
     kubernetes::resource::Resource,
     object::{DecodeError, Object, Subject, storage::Storage},
@@ -57,7 +57,7 @@ impl<'a> Judge<'a> {
     }
 
     pub(super) fn context(&self) -> Context<'a> {
-        Context::of_command(self.policy, Door::Audit, self.now)
+        Context::of_command(self.policy, Origin::Cluster, self.now)
     }
 
     /// Judges a set alone.

@@ -39,7 +39,7 @@ const LONG_MESSAGE: usize = 160;
 pub(crate) struct Baseline {
     /// Each with its line, from 1, and whether it was found in this run.
     entries: BTreeMap<String, Entry>,
-    /// The objects of the entries, and whether they were judged in this run.
+    /// The objects of the entries, and whether they were checked in this run.
     objects: HashMap<String, bool>,
     /// The findings of this run with their messages, if all are to be written down.
     written: Option<BTreeMap<String, String>>,
@@ -54,7 +54,7 @@ struct Entry {
 /// The entries of which the finding was not found.
 #[derive(Debug, Default)]
 pub(crate) struct Unused {
-    /// Their object was judged: line and text.
+    /// Their object was checked: line and text.
     pub(crate) fixed: Vec<(usize, String)>,
     /// How many there are whose object is not in the input.
     pub(crate) absent: usize,
@@ -100,10 +100,10 @@ impl Baseline {
         Baseline { written: Some(BTreeMap::new()), ..Baseline::default() }
     }
 
-    /// An object was judged.
-    pub(crate) fn judged(&mut self, object: &str) {
-        if let Some(is_judged) = self.objects.get_mut(object) {
-            *is_judged = true;
+    /// An object was checked.
+    pub(crate) fn checked(&mut self, object: &str) {
+        if let Some(is_checked) = self.objects.get_mut(object) {
+            *is_checked = true;
         }
     }
 

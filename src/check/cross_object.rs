@@ -3,7 +3,7 @@
 
 use std::{io, mem};
 
-use super::{ignores::Ignores, judge::Judge, judged::JudgedManifest, ledger::Ledger};
+use super::{checked::CheckedManifest, checker::Checker, ignores::Ignores, ledger::Ledger};
 use crate::{
     finding::Field,
     inventory::{Inventory, item::Item},
@@ -16,8 +16,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct CrossObject {
     inventory: Inventory,
-    /// One entry for each object of the inventory that is judged, in the same order.
-    kept: Vec<JudgedEntry>,
+    /// One entry for each object of the inventory that is checked, in the same order.
+    kept: Vec<Entry>,
     sources: Vec<Option<Source>>,
     ignores: Vec<KeptIgnores>,
 }
@@ -33,9 +33,9 @@ struct KeptIgnores {
     ignores: Ignores,
 }
 
-/// An object that was already judged alone.
+/// An object that was already checked alone.
 #[derive(Debug)]
-struct JudgedEntry {
+struct Entry {
     /// Its index in the inventory.
     place: usize,
     source: usize,
@@ -50,10 +50,10 @@ struct JudgedEntry {
 }
 
 impl CrossObject {
-    /// Adds an object that was judged and reported.
-    pub(super) fn judged(&mut self, JudgedManifest { report, item, marks }: JudgedManifest) {
+    /// Adds an object that was checked and reported.
+    pub(super) fn checked(&mut self, CheckedManifest { report, item, marks }: CheckedManifest) {
         let Some(item) = item else { return };
-        self.kept.push(JudgedEntry {
+        self.kept.push(Entry {
             place: self.inventory.add(item),
             source: self.sources.len(),
             number: report.number,
@@ -64,7 +64,7 @@ impl CrossObject {
         });
     }
 
-    /// Adds an object that is not judged itself, but that rules need for judging others.
+    /// Adds an object that is not checked itself, but that rules need to check others.
     pub(super) fn related(&mut self, item: Item) {
         self.inventory.add(item);
     }
@@ -82,15 +82,15 @@ impl CrossObject {
     }
 
     /// Runs the cross-object rules and reports what they find.
-    pub(super) fn report(mut self, judge: &Judge<'_>, ledger: &mut Ledger) -> io::Result<()> {
-        let mut verdicts = judge.judge_cross_object(&self.inventory);
+    pub(super) fn report(mut self, checker: &Checker<'_>, ledger: &mut Ledger) -> io::Result<()> {
+        let mut verdicts = checker.check_cross_object(&self.inventory);
         let mut open: Option<(usize, Source)> = None;
         for kept in mem::take(&mut self.kept) {
             let Some(verdict) = verdicts.remove(&kept.place) else { continue };
             let fields = self.inventory.get(kept.place).map(Item::fields).unwrap_or_default();
-            let diagnostics = verdict.judged.into_iter().filter_map(|judged| {
-                let mark = kept.mark(&fields, &judged.finding.field);
-                Diagnostic::of(judged, mark, judge.strictness)
+            let diagnostics = verdict.violations.into_iter().filter_map(|violation| {
+                let mark = kept.mark(&fields, &violation.finding.field);
+                Diagnostic::of(violation, mark, checker.strictness)
             });
             let mut object = ObjectReport {
                 number: kept.number,
@@ -122,7 +122,7 @@ impl CrossObject {
     }
 }
 
-impl JudgedEntry {
+impl Entry {
     fn mark(&self, fields: &[Field], field: &Field) -> Mark {
         let index = fields.iter().position(|own| own == field);
         index.and_then(|index| self.marks.get(index)).copied().unwrap_or_default()

@@ -22,7 +22,7 @@ use similar::TextDiff;
 
 use self::fixer::Fixer;
 use super::{
-    judge::{Judge, Surroundings},
+    checker::{Checker, InputContext},
     previous::Previous,
 };
 use crate::{
@@ -72,14 +72,14 @@ pub(super) fn run(
         writeln!(say, "error: --fix changes files, and standard input is none")?;
         return Ok(Some(Exit::Error));
     }
-    let mut beside = Surroundings::default();
+    let mut context = InputContext::default();
     let read = |source: Result<Source, String>| source?.read();
     for source in source::sources(paths).map(read).filter_map(Result::ok) {
-        beside.namespaces.add(source.text());
-        volumes::add(&mut beside.storage, source.text());
+        context.namespaces.add(source.text());
+        volumes::add(&mut context.storage, source.text());
     }
     let previous = Previous::default();
-    let judge = Judge::new(policy, &previous, Verb::default(), beside, strictness);
+    let checker = Checker::new(policy, &previous, Verb::default(), context, strictness);
     let mut exit = Exit::Clean;
     let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
     for source in source::sources(paths).filter_map(Result::ok) {
@@ -93,7 +93,7 @@ pub(super) fn run(
             continue;
         }
         let name = path.display();
-        let new = Fixer::new(&judge, is_named, args.not_safe).fix(&text);
+        let new = Fixer::new(&checker, is_named, args.not_safe).fix(&text);
         for note in new.left {
             writeln!(say, "note: {name}:{note}")?;
         }

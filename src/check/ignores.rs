@@ -20,7 +20,7 @@ pub(crate) struct Ignores {
     list: Vec<Ignore>,
     /// What is wrong with comments.
     remarks: Vec<String>,
-    /// The first object of the document that is judged.
+    /// The first object of the document that is checked.
     object: Option<ObjectId>,
 }
 
@@ -104,7 +104,7 @@ impl Ignores {
     }
 
     /// What the user should know about the comments, once all rules have run. `None` if that is
-    /// nothing, or if the document has no object that is judged. `number` is that of one.
+    /// nothing, or if the document has no object that is checked. `number` is that of one.
     pub(crate) fn remarks(self, number: usize) -> Option<ObjectReport> {
         let mut remarks = self.remarks;
         for Ignore { line, rule, use_, .. } in self.list {

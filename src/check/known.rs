@@ -134,7 +134,7 @@ impl Known {
     /// Removes the known findings from the report on an object.
     pub(crate) fn apply(&mut self, file: &str, report: &mut ObjectReport) {
         if let Some(baseline) = &mut self.baseline {
-            baseline.judged(&Fingerprint::object(file, Some(&report.id)));
+            baseline.checked(&Fingerprint::object(file, Some(&report.id)));
         }
         let id = Some(&report.id);
         report.diagnostics.retain(|diagnostic| {

@@ -64,7 +64,7 @@ impl Ledger {
         self.progress.aside(|| self.reports.unreadable(source, &diagnostic))
     }
 
-    /// An object was judged. Sets its number.
+    /// An object was checked. Sets its number.
     pub(super) fn object(&mut self, source: &Source, object: &mut ObjectReport) -> io::Result<()> {
         object.number = self.summary.objects;
         self.number(source, object);

@@ -4,7 +4,7 @@ use std::{io::Write, path::PathBuf};
 
 use super::known::KnownArgs;
 use crate::{
-    engine::verdict::Judged,
+    engine::verdict::Violation,
     finding::Finding,
     manifests::{
         files::LARGEST_POLICY, git::Commit, id::ObjectId, repository::Repository, source::Source,
@@ -164,7 +164,7 @@ fn weakened(
     report.diagnostics.extend(found.into_iter().filter_map(|finding| {
         let mark = mark(&finding);
         let mode = finding.rule.mode;
-        Diagnostic::of(Judged { finding, mode, downgrade: None }, mark, strictness)
+        Diagnostic::of(Violation { finding, mode, downgrade: None }, mark, strictness)
     }));
     Some((Source::of(source.name().to_owned(), source.text().to_owned(), true), report))
 }

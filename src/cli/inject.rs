@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use self::stream::Preview;
 use crate::{
-    engine::{Context, Door},
+    engine::{Context, Origin},
     exit::Exit,
     manifests::{namespaces::Namespaces, source},
     policy::args::PolicyArgs,
@@ -58,7 +58,7 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let mut out = io::stdout().lock();
     let mut namespaces = Namespaces::default();
     let sources = source::scan_then_read(&args.paths, &mut |text| namespaces.add(text));
-    let context = Context::of_command(&policy, Door::Check, Timestamp::now());
+    let context = Context::of_command(&policy, Origin::Manifest, Timestamp::now());
     let preview = Preview::new(user, &namespaces, context);
     for (i, source) in sources.enumerate() {
         let source = match source {

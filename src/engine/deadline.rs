@@ -1,8 +1,8 @@
-//! When judging has to end.
+//! The time at which an evaluation has to end.
 
 use std::fmt;
 
-/// Tells rules when judging has to end, so that the caller gets an answer in time. The engine itself
+/// Tells rules when the evaluation has to end, so that the caller gets an answer in time. The engine itself
 /// reads no clock.
 #[derive(Clone, Copy)]
 pub struct Deadline<'a>(Option<&'a dyn Fn() -> bool>);

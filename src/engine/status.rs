@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    judge::{Context, Identity, judge},
+    context::{Context, Identity},
     verdict::Verdict,
 };
 use crate::{
@@ -27,7 +27,7 @@ pub struct StatusVerdict {
     pub instead_of: Vec<&'static str>,
 }
 
-/// Judges a running cluster by the rules about status. Only objects with findings are in the answer.
+/// Evaluates a running cluster by the rules about status. Only objects with findings are in the answer.
 pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectName, StatusVerdict> {
     let mut verdicts = BTreeMap::new();
     let is_last =
@@ -75,7 +75,7 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
 /// Whether something was found in an object that is more than a note, or exempted.
 fn is_explained(name: &ObjectName, verdicts: &BTreeMap<ObjectName, StatusVerdict>) -> bool {
     verdicts.get(name).is_some_and(|own| {
-        own.verdict.judged.iter().any(|it| it.mode > Mode::Audit || it.downgrade.is_some())
+        own.verdict.violations.iter().any(|it| it.mode > Mode::Audit || it.downgrade.is_some())
     })
 }
 
@@ -88,13 +88,13 @@ fn add(
 ) {
     let mut verdict = Verdict::default();
     let object = Identity { namespace: &about.namespace, name: &about.name, ignore };
-    judge(finding, &object, |_| false, cx, &mut verdict);
+    verdict.add(finding, &object, |_| false, cx);
     if is_note {
         verdict.at_most(Mode::Audit);
     }
-    let is_shown = verdict.judged.iter().any(|judged| judged.downgrade.is_none());
+    let is_shown = verdict.violations.iter().any(|it| it.downgrade.is_none());
     let own = verdicts.entry(about).or_default();
     own.instead_of.extend(instead_of.filter(|_| is_shown));
-    own.verdict.judged.append(&mut verdict.judged);
+    own.verdict.violations.append(&mut verdict.violations);
     own.verdict.remarks.append(&mut verdict.remarks);
 }

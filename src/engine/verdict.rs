@@ -7,7 +7,7 @@ use crate::{
 
 /// A finding, and the mode that applies to it.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct Violation {
     /// What was found.
     pub finding: Finding,
     /// The mode after policy, ratcheting and exceptions.
@@ -32,7 +32,7 @@ pub enum Downgrade {
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
     /// All findings whose mode is not off, in the order of discovery.
-    pub judged: Vec<Judged>,
+    pub violations: Vec<Violation>,
     /// The findings that there was no room for: how many, of which rule, in which mode.
     pub left_out: Vec<(&'static Meta, Mode, usize)>,
     /// What the user should know about the policy itself, such as an expired exception.
@@ -48,8 +48,8 @@ impl Verdict {
     /// Counts findings of a rule that there was no room for. Their mode is the mode of the last one
     /// that was kept.
     pub(super) fn leave_out(&mut self, rule: &'static Meta, count: usize) {
-        let kept = self.judged.iter().rfind(|judged| judged.finding.rule == rule);
-        if let Some(mode) = kept.map(|judged| judged.mode).filter(|_| count > 0) {
+        let kept = self.violations.iter().rfind(|it| it.finding.rule == rule);
+        if let Some(mode) = kept.map(|it| it.mode).filter(|_| count > 0) {
             self.left_out.push((rule, mode, count));
             self.remarks.push(format!("{}: and {count} more like these", rule.id));
         }
@@ -57,8 +57,8 @@ impl Verdict {
 
     /// Makes every finding at most as strict as this.
     pub(crate) fn at_most(&mut self, mode: Mode) {
-        for judged in &mut self.judged {
-            judged.mode = judged.mode.min(mode);
+        for violation in &mut self.violations {
+            violation.mode = violation.mode.min(mode);
         }
         for (_, of_left_out, _) in &mut self.left_out {
             *of_left_out = mode.min(*of_left_out);
@@ -66,22 +66,22 @@ impl Verdict {
     }
 
     /// The findings that deny the object.
-    pub fn denials(&self) -> impl Iterator<Item = &Judged> {
+    pub fn denials(&self) -> impl Iterator<Item = &Violation> {
         self.of(Mode::Deny)
     }
 
     /// The denials for which the API server itself refuses the object.
-    pub fn refusals(&self) -> impl Iterator<Item = &Judged> {
-        self.denials().filter(|judged| METAS.contains(&judged.finding.rule))
+    pub fn refusals(&self) -> impl Iterator<Item = &Violation> {
+        self.denials().filter(|it| METAS.contains(&it.finding.rule))
     }
 
     /// The findings that are shown as warnings.
-    pub fn warnings(&self) -> impl Iterator<Item = &Judged> {
+    pub fn warnings(&self) -> impl Iterator<Item = &Violation> {
         self.of(Mode::Warn)
     }
 
     /// The findings that are counted, but not shown.
-    pub fn audits(&self) -> impl Iterator<Item = &Judged> {
+    pub fn audits(&self) -> impl Iterator<Item = &Violation> {
         self.of(Mode::Audit)
     }
 
@@ -91,7 +91,7 @@ impl Verdict {
         self.denials().count() + left_out.map(|(.., count)| count).sum::<usize>()
     }
 
-    fn of(&self, mode: Mode) -> impl Iterator<Item = &Judged> {
-        self.judged.iter().filter(move |judged| judged.mode == mode)
+    fn of(&self, mode: Mode) -> impl Iterator<Item = &Violation> {
+        self.violations.iter().filter(move |violation| violation.mode == mode)
     }
 }

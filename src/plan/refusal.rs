@@ -12,16 +12,16 @@ pub(super) struct Refusal {
 
 /// Why the API server refuses an object.
 pub(super) fn of(verdict: &Verdict) -> impl Iterator<Item = Refusal> {
-    verdict.refusals().map(|judged| Refusal {
-        rule: judged.finding.rule.id,
-        field: judged.finding.field.to_string(),
-        message: judged.finding.message.clone(),
+    verdict.refusals().map(|violation| Refusal {
+        rule: violation.finding.rule.id,
+        field: violation.finding.field.to_string(),
+        message: violation.finding.message.clone(),
     })
 }
 
 /// How its author can make a change that the API server refuses because the field is immutable.
 pub(super) fn remedies(verdict: &Verdict) -> Vec<String> {
-    let changes = verdict.judged.iter().map(|judged| &judged.finding);
+    let changes = verdict.violations.iter().map(|violation| &violation.finding);
     let changes = changes.filter(|finding| *finding.rule == immutable_field::RULE.meta);
     changes.filter_map(|finding| finding.help.as_ref().map(ToString::to_string)).collect()
 }

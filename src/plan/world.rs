@@ -14,7 +14,7 @@ use crate::{
     rollout::node::Node as Place,
 };
 
-/// What a cluster has beside the sets.
+/// The objects of a cluster other than the sets.
 #[derive(Debug, Default)]
 pub(super) struct World {
     /// `None` if the input has neither pods nor revisions: nothing is known about pods then.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    engine::verdict::{Downgrade, Judged},
+    engine::verdict::{Downgrade, Violation},
     exit::Exit,
     finding::{Command, Fix, Meta, Mode, Reason},
     manifests::id::ObjectId,
@@ -66,8 +66,8 @@ pub(crate) struct Strictness {
 
 impl Diagnostic {
     /// Returns an evaluated finding as a report shows it. `None` if its rule is off.
-    pub(crate) fn of(judged: Judged, mark: Mark, strictness: Strictness) -> Option<Self> {
-        let Judged { finding, mut mode, mut downgrade } = judged;
+    pub(crate) fn of(violation: Violation, mark: Mark, strictness: Strictness) -> Option<Self> {
+        let Violation { finding, mut mode, mut downgrade } = violation;
         if strictness.no_ignores && downgrade == Some(Downgrade::Annotation) {
             (mode, downgrade) = (Mode::Warn, None);
         }
@@ -247,7 +247,7 @@ impl fmt::Display for Summary {
         } = self;
         let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
         if let Some(Healthy { daemon_sets, stateful_sets }) = healthy {
-            write!(f, "{} judged: ", count(objects, "object"))?;
+            write!(f, "{} checked: ", count(objects, "object"))?;
             writeln!(f, "{denied} with errors, {warned} with warnings")?;
             let (daemon_sets, stateful_sets) =
                 (count(daemon_sets, "DaemonSet"), count(stateful_sets, "StatefulSet"));
@@ -257,7 +257,7 @@ impl fmt::Display for Summary {
                 false => Ok(()),
             };
         }
-        write!(f, "{} judged in {}", count(objects, "object"), count(files, "file"))?;
+        write!(f, "{} checked in {}", count(objects, "object"), count(files, "file"))?;
         write!(f, ": {denied} denied, {warned} warned")?;
         if unreadable > 0 {
             write!(f, ", {} not readable", count(unreadable, "document"))?;

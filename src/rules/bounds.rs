@@ -1,4 +1,4 @@
-//! The rule that reports an object that was not judged, or not by all rules.
+//! The rule that reports an object that was not evaluated, or not by all rules.
 
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
@@ -9,10 +9,10 @@ use crate::{
 /// The kinds of object that can be too large.
 pub static KINDS: &[Kind] = &[Kind::DaemonSet, Kind::StatefulSet, Kind::Pod];
 
-/// The rule for objects that are too large to judge.
-pub static TOO_LARGE_TO_JUDGE: Meta = Meta {
+/// The rule for objects that are too large to evaluate.
+pub static TOO_LARGE: Meta = Meta {
     id: "too-large-to-judge",
-    summary: "an object with so many items or so much text that setguard does not judge it",
+    summary: "an object with so many items or so much text that setguard skips it",
     why: "\
 Everybody who may create an object can send one of up to 3 MiB through the API server, with hundreds of
 thousands of items in a list. Kubernetes' types are large: an empty volume is two bytes of JSON and three
@@ -20,10 +20,10 @@ kilobytes in memory. A webhook that reads such an object is killed for its memor
 the API server gives up, and then nobody else's objects are checked either.
 
 So setguard estimates how much memory an object would take before it reads it. An object of more than 8 MiB
-is not judged, and nothing is injected into it. That is room for about 1,000 volumes, 1,500 containers or
-4,000 tolerations; the objects of real charts take less than 0.2 MiB. The rule also reports an object that
-setguard has not finished judging when three quarters of the caller's time have passed: some rules have then
-not looked at it.
+is not evaluated, and nothing is injected into it. That is room for about 1,000 volumes, 1,500 containers
+or 4,000 tolerations; the objects of real charts take less than 0.2 MiB. The rule also reports an object that
+setguard has not finished evaluating when three quarters of the caller's time have passed: some rules have
+then not looked at it.
 
 Allowing it is a way around the rules that deny. To close that way, set this rule to deny.
 
@@ -43,7 +43,7 @@ pub fn too_heavy(weight: &Weight, found: &mut Findings) {
         heaviest.field.clone(),
         Reason::TooMany,
         format!(
-            "setguard does not judge this object: it would take up to {} MiB of memory, of which \
+            "setguard does not evaluate this object: it would take up to {} MiB of memory, of which \
              {} MiB are for the {} items here",
             mib(weight.bytes),
             mib(heaviest.bytes),
@@ -59,7 +59,7 @@ pub fn out_of_time(rules: usize, found: &mut Findings) {
         &SPEC,
         Reason::TooMany,
         format!(
-            "judging took too long and was stopped: {rules} rules have not looked at this object"
+            "the evaluation took too long and was stopped: {rules} rules have not looked at this object"
         ),
         "make the object smaller, or give setguard more processor time",
     );

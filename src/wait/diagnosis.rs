@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use super::obstacle::View;
 use crate::{
     engine::{
-        Context, Door,
+        Context, Origin,
         status::{StatusVerdict, evaluate_status},
     },
     observed::Set,
@@ -60,6 +60,6 @@ fn evaluate(
         patience: SignedDuration::ZERO,
         context,
     };
-    let cx = Context::of_command(policy, Door::Audit, view.now);
+    let cx = Context::of_command(policy, Origin::Cluster, view.now);
     evaluate_status(&audit, &cx).into_iter().collect()
 }

@@ -13,7 +13,7 @@ use setguard::{
     engine::deadline::Deadline,
     finding::Mode,
     policy::Policy,
-    rules::{bounds::TOO_LARGE_TO_JUDGE, traps::TRAPS},
+    rules::{bounds::TOO_LARGE, traps::TRAPS},
 };
 
 use crate::support;
@@ -40,7 +40,7 @@ fn pod(tolerations: usize) -> Value {
 
 fn enforcing() -> Policy {
     let mut policy = Policy::default();
-    policy.set_mode(&TOO_LARGE_TO_JUDGE, Mode::Deny);
+    policy.set_mode(&TOO_LARGE, Mode::Deny);
     policy
 }
 
@@ -156,7 +156,7 @@ fn evaluation_ends_in_time_with_what_was_found_so_far() {
     let late = validate(3, &Policy::default());
     assert_eq!(late["auditAnnotations"]["denied"], "api-validation");
     let [warning] = &warnings(&late)[..] else { panic!("{late}") };
-    assert!(warning.contains("judging took too long"), "{warning}");
+    assert!(warning.contains("the evaluation took too long"), "{warning}");
     let denied = validate(3, &enforcing());
     assert_eq!(denied["auditAnnotations"]["denied"], "api-validation, too-large-to-judge");
 }

@@ -83,7 +83,7 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
 
 fn injected(injection: &Injection) -> Vec<String> {
     let verdict = support::evaluate_injection(injection);
-    verdict.judged.iter().map(|judged| judged.finding.rule.id.to_owned()).collect()
+    verdict.violations.iter().map(|it| it.finding.rule.id.to_owned()).collect()
 }
 
 #[test]

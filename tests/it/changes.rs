@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde::Deserialize;
 use serde_json::Value;
 use setguard::{
-    engine::{self, Context, Door, deadline::Deadline},
+    engine::{self, Context, Origin, deadline::Deadline},
     finding::Findings,
     kubernetes::{cluster::Cluster, resource::Resource, semantic},
     object::{Object, Subject, Workload, schema},
@@ -110,8 +110,8 @@ fn what_changes_is_what_raises_the_generation() {
         .into();
     let mut policy = Policy::default();
     policy.cluster = cluster();
-    let (door, today, deadline) = (Door::Serve, date(2026, 1, 1), Deadline::NONE);
-    let cx = Context { policy: &policy, door, today, deadline, view: None };
+    let (origin, today, deadline) = (Origin::Admission, date(2026, 1, 1), Deadline::NONE);
+    let cx = Context { policy: &policy, origin, today, deadline, view: None };
     let pairs = read("generation/pairs.jsonl");
     let mut mismatches = Vec::new();
     for line in pairs.lines() {
@@ -155,7 +155,8 @@ fn what_changes_is_what_raises_the_generation() {
             continue;
         }
         let verdict = engine::evaluate(&subject, &cx);
-        let said = verdict.judged.iter().any(|judged| judged.finding.rule.id == "on-delete-change");
+        let said =
+            verdict.violations.iter().any(|judged| judged.finding.rule.id == "on-delete-change");
         if said == same_template {
             mismatches.push(format!("on-delete-change: {said}; {line}"));
         }

@@ -144,7 +144,7 @@ fn nothing_to_deny_is_exit_code_0() {
     let ran = check(GOOD);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let first = ran.stdout.lines().next();
-    assert_eq!(first, Some("1 object judged in 1 file: 0 denied, 0 warned"));
+    assert_eq!(first, Some("1 object checked in 1 file: 0 denied, 0 warned"));
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_file_without_permission_is_reported() {
     let ran = folder.run(&["check", "."]);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("a.yaml: cannot be read"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("1 object judged in 1 file"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("1 object checked in 1 file"), "{}", ran.stdout);
 }
 
 #[test]

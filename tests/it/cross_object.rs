@@ -107,7 +107,7 @@ fn findings_in_standard_input_and_lists_have_their_lines() {
     assert!(text.contains("DaemonSet one (<stdin>:4)"), "{text}");
     assert!(text.contains("--> <stdin>:27:5\n"), "{text}");
     assert!(text.contains("27 |     selector:\n"), "{text}");
-    assert!(text.ends_with("2 objects judged in 1 file: 0 denied, 1 warned\n"), "{text}");
+    assert!(text.ends_with("2 objects checked in 1 file: 0 denied, 1 warned\n"), "{text}");
 }
 
 #[test]

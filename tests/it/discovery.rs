@@ -123,7 +123,7 @@ fn nothing_to_check_is_a_failure() {
         let ran = folder.run(&["check", path]);
         assert_eq!(ran.code, 2, "{path}: {}", ran.stdout);
         assert!(ran.stderr.starts_with("error: nothing was checked: "), "{path}: {}", ran.stderr);
-        assert!(ran.stdout.starts_with("0 objects judged"), "{path}: {}", ran.stdout);
+        assert!(ran.stdout.starts_with("0 objects checked"), "{path}: {}", ran.stdout);
         let ran = folder.run(&["check", path, "--allow-empty"]);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{path}");
     }

@@ -11,7 +11,7 @@ use jiff::civil::date;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use setguard::{
-    engine::{self, Context, Door, deadline::Deadline},
+    engine::{self, Context, Origin, deadline::Deadline},
     finding::Findings,
     inject::{self, pod::Pod},
     inventory::{item::Item, view::View},
@@ -210,7 +210,7 @@ fn parts() -> Vec<Part> {
             Box::new(move |review| {
                 let cx = Context {
                     policy: &policy,
-                    door: Door::Serve,
+                    origin: Origin::Admission,
                     today: date(2026, 1, 1),
                     deadline: Deadline::NONE,
                     view: None,

@@ -33,7 +33,6 @@ mod crowd;
 #[cfg(feature = "server")]
 mod daemon;
 mod discovery;
-mod door;
 mod files;
 mod fix;
 mod folder;
@@ -58,6 +57,7 @@ mod live;
 mod memory;
 mod mutations;
 mod one_pass;
+mod origin;
 mod parity;
 mod pictures;
 mod pipeline;

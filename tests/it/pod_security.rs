@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use jiff::civil::date;
 use serde_json::{Value, json};
 use setguard::{
-    engine::{self, Context, Door, deadline::Deadline},
+    engine::{self, Context, Origin, deadline::Deadline},
     object::{Object, Subject},
     policy::Policy,
 };
@@ -50,14 +50,14 @@ fn it_refuses_what_the_api_server_refuses() {
             let cluster = view([&namespace]);
             let cx = Context {
                 policy: &policy,
-                door: Door::Serve,
+                origin: Origin::Admission,
                 today: date(2026, 1, 1),
                 deadline: Deadline::NONE,
                 view: Some(&cluster),
             };
             let object = Object::parse(support::resource(&text).unwrap(), &text).unwrap();
             let verdict = engine::evaluate(&Subject::create(object), &cx);
-            let mut findings = verdict.judged.iter().map(|checked| &checked.finding);
+            let mut findings = verdict.violations.iter().map(|checked| &checked.finding);
             let found = findings.find(|it| it.rule.id == "pods-refused-by-pod-security");
             assert_eq!(refused(found.map(|it| &*it.message)), expected, "{standard} {set}");
             reasons.extend(expected);

@@ -11,7 +11,7 @@ use jiff::{Timestamp, civil::date};
 use serde_json::Value;
 use setguard::{
     engine::verdict::Verdict,
-    engine::{self, Context, Door, deadline::Deadline, verdict::Judged},
+    engine::{self, Context, Origin, deadline::Deadline, verdict::Violation},
     finding::Mode,
     inject::Injection,
     inventory::{Inventory, item::Item},
@@ -82,7 +82,7 @@ pub fn evaluate(json: &str, old: Option<&str>) -> Vec<Found> {
 fn context(policy: &Policy) -> Context<'_> {
     Context {
         policy,
-        door: Door::Check,
+        origin: Origin::Manifest,
         today: date(2026, 1, 1),
         deadline: Deadline::NONE,
         view: None,
@@ -112,10 +112,10 @@ pub fn evaluate_in(
         }
         (Err(_), _) => return Vec::new(),
     };
-    verdict.judged.iter().map(flat).collect()
+    verdict.violations.iter().map(flat).collect()
 }
 
-fn flat(judged: &Judged) -> Found {
+fn flat(judged: &Violation) -> Found {
     Found {
         rule: judged.finding.rule.id.to_owned(),
         mode: judged.mode.to_string(),
@@ -140,7 +140,7 @@ pub fn evaluate_together(objects: &[String], policy: &Policy) -> Vec<Found> {
     }
     let cx = context(policy);
     let verdicts = engine::evaluate_cross_object(&inventory, &Inventory::default(), &cx);
-    verdicts.values().flat_map(|verdict| &verdict.judged).map(flat).collect()
+    verdicts.values().flat_map(|verdict| &verdict.violations).map(flat).collect()
 }
 
 /// The verdict of the engine on the findings of an injection, under the default policy.
@@ -207,7 +207,7 @@ pub fn evaluate_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
     let (cluster, patience) = (&policy.cluster, Audit::PATIENCE);
     let audit = Audit { observed, cluster, now, patience, context: None };
     let verdicts = engine::status::evaluate_status(&audit, &cx);
-    verdicts.values().flat_map(|it| &it.verdict.judged).map(flat).collect()
+    verdicts.values().flat_map(|it| &it.verdict.violations).map(flat).collect()
 }
 
 /// The objects of a running cluster.

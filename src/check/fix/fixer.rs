@@ -7,7 +7,7 @@ use super::{
     edit::{self, Edit, Texts},
 };
 use crate::{
-    check::judge::Judge,
+    check::checker::Checker,
     finding::{Change, Field, Fix},
     manifests::document::DocumentObjects,
     report::diagnostic::{Diagnostic, Severity},
@@ -16,7 +16,7 @@ use crate::{
 
 /// Fixes texts.
 pub(super) struct Fixer<'j> {
-    judge: &'j Judge<'j>,
+    checker: &'j Checker<'j>,
     is_named: bool,
     /// Whether changes are made that are not safe.
     with_unsafe: bool,
@@ -61,8 +61,8 @@ struct Read {
 }
 
 impl<'j> Fixer<'j> {
-    pub(super) const fn new(judge: &'j Judge<'j>, is_named: bool, with_unsafe: bool) -> Self {
-        Fixer { judge, is_named, with_unsafe, refused: BTreeSet::new() }
+    pub(super) const fn new(checker: &'j Checker<'j>, is_named: bool, with_unsafe: bool) -> Self {
+        Fixer { checker, is_named, with_unsafe, refused: BTreeSet::new() }
     }
 
     /// Makes all changes that do what they should.
@@ -129,10 +129,10 @@ impl<'j> Fixer<'j> {
             };
             read.documents
                 .push(serde_json::from_str(&document.root.to_json()).map_err(|e| e.to_string()));
-            let mut ignores = self.judge.ignores(&document);
+            let mut ignores = self.checker.ignores(&document);
             let objects = DocumentObjects::of(document, self.is_named).manifests;
             for (object_number, manifest) in objects.iter().enumerate() {
-                let mut report = self.judge.judge(manifest).report;
+                let mut report = self.checker.check(manifest).report;
                 ignores.apply(&mut report);
                 let mut is_tried = false;
                 for diagnostic in report.diagnostics {

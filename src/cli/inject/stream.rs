@@ -70,9 +70,9 @@ impl<'a> Preview<'a> {
             }
             for object in objects::ManifestObject::all(root) {
                 let Some(change) = self.change(&object) else { continue };
-                for judged in change.verdict.denials().chain(change.verdict.warnings()) {
-                    let warning = response::warning(&judged.finding);
-                    writeln!(notes, "{}: {}: {warning}", change.name, judged.mode)?;
+                for violation in change.verdict.denials().chain(change.verdict.warnings()) {
+                    let warning = response::warning(&violation.finding);
+                    writeln!(notes, "{}: {}: {warning}", change.name, violation.mode)?;
                 }
                 for remark in &change.verdict.remarks {
                     writeln!(notes, "{}: note: {remark}", change.name)?;

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     admission::Endpoint,
-    engine::{self, Context, Door},
+    engine::{self, Context, Origin},
     inject::pod::Pod,
     kubernetes::resource::{Resource, WorkloadKind},
     manifests::namespaces::Namespaces,
@@ -162,9 +162,9 @@ impl ApiServer {
             Ok(object) => object,
             Err(error) => return vec![error.to_string()],
         };
-        let context = Context::of_command(&self.policy, Door::Check, self.now);
+        let context = Context::of_command(&self.policy, Origin::Manifest, self.now);
         let verdict = engine::evaluate(&Subject::create(object), &context);
-        let findings = verdict.refusals().map(|judged| &judged.finding);
+        let findings = verdict.refusals().map(|violation| &violation.finding);
         findings.map(|finding| format!("{}: {}", finding.field, finding.text())).collect()
     }
 }

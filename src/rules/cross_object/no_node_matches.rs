@@ -45,11 +45,11 @@ Kubernetes: `RequiredNodeAffinity.Match`, component-helpers scheduling/corev1/no
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(judged) = query.item.details() else { return };
+    let Some(details) = query.item.details() else { return };
     let is_daemon_set = query.item.kind() == Kind::DaemonSet;
     // `node-not-wanted` names the nodes of a DaemonSet that the cluster has.
     let heeds_taints = is_daemon_set && !query.is_stored();
-    let (field, nodes) = match &judged.nodes {
+    let (field, nodes) = match &details.nodes {
         Some((field, nodes)) => (field, nodes),
         None if heeds_taints => (&"tolerations", &Nodes::default()),
         None => return,
@@ -60,7 +60,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     }
     let mut tainted = None;
     let accepts = |item, node: &'_ Node| {
-        let against = node.taint_against(&judged.tolerations).filter(|_| heeds_taints);
+        let against = node.taint_against(&details.tolerations).filter(|_| heeds_taints);
         if let Some(taint) = against {
             tainted.get_or_insert_with(|| (item, written(taint)));
         }

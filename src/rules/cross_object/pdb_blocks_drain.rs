@@ -20,11 +20,11 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(judged) = query.item.details().filter(|_| query.item.kind() == Kind::StatefulSet)
+    let Some(details) = query.item.details().filter(|_| query.item.kind() == Kind::StatefulSet)
     else {
         return;
     };
-    let replicas = i64::from(judged.replicas);
+    let replicas = i64::from(details.replicas);
     if replicas < 1 {
         return;
     }

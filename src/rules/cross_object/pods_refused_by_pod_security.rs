@@ -49,8 +49,8 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(standard) = Standard::of(level, version, minor) else { return };
     let refusals = match (query.template, query.item.details()) {
         (Some(template), _) => Refusal::by(standard, template),
-        (None, Some(judged)) => {
-            judged.refusals.iter().filter(|refusal| refusal.is_by(standard)).cloned().collect()
+        (None, Some(details)) => {
+            details.refusals.iter().filter(|refusal| refusal.is_by(standard)).cloned().collect()
         }
         (None, None) => Vec::new(),
     };

@@ -36,7 +36,7 @@ Kubernetes: `Admit`, plugin/pkg/admission/serviceaccount/admission.go.",
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let named = query.item.details().and_then(|judged| judged.service_account.as_deref());
+    let named = query.item.details().and_then(|details| details.service_account.as_deref());
     let Some(name) = named.filter(|name| *name != "default") else { return };
     if is_missing(query, Kind::ServiceAccount, name) {
         let namespace = query.item.namespace();

@@ -42,7 +42,7 @@ endpointslice util/controller_utils.go.",
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(it) = Governed::of(query) else { return };
-    let uses_names = it.set.details().is_some_and(|judged| judged.uses_names);
+    let uses_names = it.set.details().is_some_and(|details| details.uses_names);
     if uses_names && it.services.is_empty() && !it.may_be_another {
         let message = format!(
             "{} Services of namespace {}, but no {}, so the pods get no DNS names",

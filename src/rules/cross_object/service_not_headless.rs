@@ -25,7 +25,7 @@ Seen on a 1.36 control plane: setting `clusterIP: None` on a Service that has an
 not change once set\".
 
 `setguard check` reports this if one run gets both objects, and the webhook if the Service is in the cluster.
-A Service with an address can exist beside the headless one, for clients that can use any pod.
+A Service with an address can exist next to the headless one, for clients that can use any pod.
 
 Kubernetes: DNS specification, \"Records for a Headless Service\"; `ValidateServiceClusterIPsRelatedFields`,
 pkg/apis/core/validation/validation.go.",

@@ -43,12 +43,12 @@ Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_contro
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(judged) = query.item.details() else { return };
+    let Some(details) = query.item.details() else { return };
     let inventory = query.inventory();
     let lacks_default = query.knows_all(Kind::StorageClass)
         && inventory.has_any(Kind::StorageClass, "")
         && !inventory.has_default_class();
-    for template in judged.default_classes.iter().filter(|_| lacks_default) {
+    for template in details.default_classes.iter().filter(|_| lacks_default) {
         found.report(
             Kind::StorageClass,
             &CLAIM_TEMPLATES.index(*template).child("spec").child("storageClassName"),
@@ -58,7 +58,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             "name a StorageClass, or mark one as the default",
         );
     }
-    for (template, name) in &judged.storage_classes {
+    for (template, name) in &details.storage_classes {
         if is_missing(query, Kind::StorageClass, name) {
             found.report(
                 Kind::StorageClass,

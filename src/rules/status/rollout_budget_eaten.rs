@@ -86,14 +86,15 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             let updated = daemons.set.status.updated_number_scheduled.unwrap_or_default();
             let old = positive(budget.desired.saturating_sub(updated));
             let patch = query.patch(Effect::Restarts(old), &patch.to_string());
-            let text = format!("repair or remove {these}, or let the update go on beside {them}: ");
+            let text =
+                format!("repair or remove {these}, or let the update go on despite {them}: ");
             Help::say(text).run(patch)
         }
     };
     found.add(Report::new(&ROLLING_UPDATE.child("maxUnavailable"), message, help));
 }
 
-/// A `maxUnavailable` that allows as many pods beside the dead nodes as the present one allows
+/// A `maxUnavailable` that allows as many pods besides the dead nodes as the present one allows
 /// without; in percent if it is in percent.
 fn raised(percent: Option<i64>, desired: i32, allowed: i64, dead: usize) -> serde_json::Value {
     let count = allowed.saturating_add(i64::try_from(dead).unwrap_or(i64::MAX));

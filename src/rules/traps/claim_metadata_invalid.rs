@@ -22,7 +22,7 @@ that the selector has too are harmless: the controller replaces them.
 
 Seen on a 1.36 control plane: each of these was accepted, and the StatefulSet never got a pod: a label
 and an annotation with the key `bad key!` (\"FailedCreate: Create Claim data-web-0 for Pod web-0 …
-metadata.labels: Invalid value\"), the finalizer `foo`, `orphan` beside `foregroundDeletion`, an owner
+metadata.labels: Invalid value\"), the finalizer `foo`, `orphan` together with `foregroundDeletion`, an owner
 without uid, two controllers, annotations of more than 256 KiB, and `resourceVersion: \"5\"`
 (\"resourceVersion should not be set on objects to be created\").
 

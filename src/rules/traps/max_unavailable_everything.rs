@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 With `maxUnavailable: 100%` a rolling update deletes all old pods at once: on every node the log
 collector, the network plugin or the storage driver is missing until its new image is pulled and has
 started, and a bad image is everywhere before anybody notices. The percentage of a DaemonSet is
-rounded up, so 60% of 2 nodes is both of them. A value other than 100% is judged only in an update,
+rounded up, so 60% of 2 nodes is both of them. A value other than 100% is evaluated only in an update,
 by the number of nodes in the stored status of the DaemonSet. The percentage of a StatefulSet is
 rounded down, but to at least 1, and is looked at only if the feature gate MaxUnavailableStatefulSet
 is on.
@@ -63,7 +63,7 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
 }
 
 /// The pods that an update takes down at once, if these are all of them. A value other than 100%
-/// can only be judged if the old object's status contains the number of nodes.
+/// can only be evaluated if the old object's status contains the number of nodes.
 fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) -> Option<String> {
     let value = max_unavailable(spec)?;
     // Not only `100%`: the API server also accepts `0100%`.

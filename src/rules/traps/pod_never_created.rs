@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "pod-never-created",
         summary: "a template that the API server accepts, but refuses in each pod made from it",
         why: "\
-The API server judges a template less strictly than a pod: it does not look at the template's finalizers or
+The API server validates a template less strictly than a pod: it does not look at the template's finalizers or
 at whitespace around an image, it sets some defaults only in pods, and its admission plugins look at pods
 alone. Such a DaemonSet or StatefulSet is created without a word, its controller asks for the pods again
 and again, and each is refused: `FailedCreate` in the events of the set, and a rollout that never ends.

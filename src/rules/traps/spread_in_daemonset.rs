@@ -61,7 +61,7 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
             )
         } else if read::surges(spec) && of_all_revisions(term.match_label_keys.as_ref()) {
             String::from(
-                "the surge pod cannot run beside the old one, so it stays Pending and the \
+                "the surge pod cannot run next to the old one, so it stays Pending and the \
                  rollout never ends",
             )
         } else {

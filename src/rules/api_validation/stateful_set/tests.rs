@@ -28,7 +28,7 @@ fn with(pointer: &str, value: Json) -> Json {
     object
 }
 /// The fields with findings, and the number of tolerated findings.
-fn judged(new: &Json, old: Option<&Json>, cluster: &Cluster) -> (Vec<String>, usize) {
+fn validated(new: &Json, old: Option<&Json>, cluster: &Cluster) -> (Vec<String>, usize) {
     let resource = Resource::of("apps/v1", "StatefulSet").unwrap();
     let (new, old) = (new.to_string(), old.map(Json::to_string));
     let object = Object::parse(resource, &new).unwrap();
@@ -52,12 +52,12 @@ fn a_stored_fault_switches_off_the_rules_for_the_template() {
     let bad = with(NO_IMAGE, json!(""));
     let cluster = release("1.36");
     let refused = vec!["spec.template.spec.containers[0].image".to_owned()];
-    assert_eq!(judged(&bad, Some(&object()), &cluster), (refused.clone(), 0));
+    assert_eq!(validated(&bad, Some(&object()), &cluster), (refused.clone(), 0));
     for old in [&bad, &with("/spec/minReadySeconds", json!(-1))] {
-        assert_eq!(judged(&bad, Some(old), &cluster), (vec![], 1));
+        assert_eq!(validated(&bad, Some(old), &cluster), (vec![], 1));
         let mut manifest = old.clone();
         manifest["metadata"]["uid"] = Json::Null;
-        assert_eq!(judged(&bad, Some(&manifest), &cluster), (refused.clone(), 0));
+        assert_eq!(validated(&bad, Some(&manifest), &cluster), (refused.clone(), 0));
     }
 }
 
@@ -68,33 +68,33 @@ fn what_else_is_wrong_is_refused_although_the_stored_object_has_faults() {
     new["spec"]["template"]["spec"]["restartPolicy"] = json!("Never");
     new["spec"]["template"]["metadata"]["annotations"] = json!({"bad key": ""});
     new["spec"]["replicas"] = json!(-1);
-    let (fields, tolerated) = judged(&new, Some(&old), &release("1.36"));
+    let (fields, tolerated) = validated(&new, Some(&old), &release("1.36"));
     let expected =
         ["spec.replicas", "spec.template.annotations", "spec.template.spec.restartPolicy"];
     assert_eq!((fields, tolerated), (expected.map(str::to_owned).to_vec(), 1));
 }
 
 #[test]
-fn older_releases_judged_less() {
+fn older_releases_validated_less() {
     let claim = with("/spec/volumeClaimTemplates", json!([{"metadata": {"name": "data"}}]));
     for (object, faults) in [(with(NO_IMAGE, json!("")), 1), (claim, 2)] {
-        assert_eq!(judged(&object, None, &release("1.33")).0.len(), 0, "{object}");
-        assert_eq!(judged(&object, None, &release("1.34")).0.len(), faults, "{object}");
+        assert_eq!(validated(&object, None, &release("1.33")).0.len(), 0, "{object}");
+        assert_eq!(validated(&object, None, &release("1.34")).0.len(), faults, "{object}");
     }
 }
 
 #[test]
-fn max_unavailable_is_judged_where_it_is_not_dropped() {
+fn max_unavailable_is_validated_where_it_is_not_dropped() {
     let strategy = json!({"rollingUpdate": {"maxUnavailable": 0}});
     let new = with("/spec/updateStrategy", strategy);
     let refused = vec!["spec.updateStrategy.rollingUpdate.maxUnavailable".to_owned()];
     let off = release("1.36");
     let mut on = off.clone();
     on.set_gate("MaxUnavailableStatefulSet", true);
-    assert_eq!(judged(&new, None, &off).0, Vec::<String>::new());
-    assert_eq!(judged(&new, Some(&object()), &off).0, Vec::<String>::new());
-    assert_eq!(judged(&new, None, &on).0, refused);
-    assert_eq!(judged(&new, Some(&new), &off).0, refused, "a stored one keeps it");
+    assert_eq!(validated(&new, None, &off).0, Vec::<String>::new());
+    assert_eq!(validated(&new, Some(&object()), &off).0, Vec::<String>::new());
+    assert_eq!(validated(&new, None, &on).0, refused);
+    assert_eq!(validated(&new, Some(&new), &off).0, refused, "a stored one keeps it");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn what_cannot_change() {
         ("/spec/podManagementPolicy", json!("Parallel")),
         ("/spec/volumeClaimTemplates", json!([{"metadata": {"name": "data"}}])),
     ] {
-        let fields = judged(&with(pointer, value), Some(&object()), &release("1.36")).0;
+        let fields = validated(&with(pointer, value), Some(&object()), &release("1.36")).0;
         assert_eq!(fields, ["spec"], "{pointer}");
     }
     for (pointer, value) in [
@@ -114,7 +114,7 @@ fn what_cannot_change() {
         ("/spec/revisionHistoryLimit", json!(-1)),
         ("/spec/ordinals", json!({"start": 5})),
     ] {
-        let fields = judged(&with(pointer, value), Some(&object()), &release("1.36")).0;
+        let fields = validated(&with(pointer, value), Some(&object()), &release("1.36")).0;
         assert_eq!(fields, Vec::<String>::new(), "{pointer}");
     }
 }

@@ -2,10 +2,7 @@
 
 use std::{cell::OnceCell, collections::BTreeMap};
 
-use super::{
-    judge::{Context, judge},
-    verdict::Verdict,
-};
+use super::{context::Context, verdict::Verdict};
 use crate::{
     finding::{Finding, Mode},
     inventory::{
@@ -20,7 +17,7 @@ use crate::{
     },
 };
 
-/// Judges an object by the cross-object rules, as one of a cluster. Returns how many rules have not
+/// Evaluates an object by the cross-object rules, as one of a cluster. Returns how many rules have not
 /// looked at it, because time ran out.
 pub(super) fn in_cluster(
     subject: &Subject<'_>,
@@ -64,10 +61,10 @@ pub(super) fn in_cluster(
                 });
                 old.as_ref().is_some_and(|(item, object)| !run(item, object).is_empty())
             };
-            let before = verdict.judged.len();
-            judge(finding, &(&own).into(), had_before, cx, verdict);
-            for judged in verdict.judged.iter_mut().skip(before) {
-                judged.mode = judged.mode.min(most);
+            let before = verdict.violations.len();
+            verdict.add(finding, &(&own).into(), had_before, cx);
+            for violation in verdict.violations.iter_mut().skip(before) {
+                violation.mode = violation.mode.min(most);
             }
         }
         verdict.leave_out(&rule.meta, left_out);
@@ -75,7 +72,7 @@ pub(super) fn in_cluster(
     too_late
 }
 
-/// Judges an object that a cluster has stored by the cross-object rules. The view must have been
+/// Evaluates an object that a cluster has stored by the cross-object rules. The view must have been
 /// completed after the object was read: what it does not have is then missing.
 pub fn evaluate_stored(item: &Item, view: &View, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
@@ -85,14 +82,14 @@ pub fn evaluate_stored(item: &Item, view: &View, cx: &Context<'_>) -> Verdict {
         let found = rule.run_among(&Query::stored(view, item, &cx.policy.cluster));
         let left_out = found.left_out();
         for (_, finding) in found.into_vec() {
-            judge(finding, &item.into(), |_| false, cx, &mut verdict);
+            verdict.add(finding, &item.into(), |_| false, cx);
         }
         verdict.leave_out(&rule.meta, left_out);
     }
     verdict
 }
 
-/// Judges objects by the cross-object rules, as those of an input. The key of a verdict is the
+/// Evaluates objects by the cross-object rules, as those of an input. The key of a verdict is the
 /// object's index in the inventory. `before` contains the previous objects, for ratcheting.
 pub fn evaluate_cross_object(
     inventory: &Inventory,
@@ -100,13 +97,13 @@ pub fn evaluate_cross_object(
     cx: &Context<'_>,
 ) -> BTreeMap<usize, Verdict> {
     let mut verdicts: BTreeMap<usize, Verdict> = BTreeMap::new();
-    let judged = || inventory.items().filter(|(_, item)| item.is_evaluated());
+    let evaluated = || inventory.items().filter(|(_, item)| item.is_evaluated());
     for rule in RULES.iter().filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
         let run = |inventory, index| match Query::in_input(inventory, index, &cx.policy.cluster) {
             Some(query) => rule.run_among(&query),
             None => InventoryFindings::of(&rule.meta),
         };
-        for (index, item) in judged() {
+        for (index, item) in evaluated() {
             let found = run(inventory, index);
             if found.is_empty() {
                 continue;
@@ -116,7 +113,7 @@ pub fn evaluate_cross_object(
             for (_, finding) in found.into_vec() {
                 let had_before =
                     |_: &Finding| before.same_as(item).any(|old| !run(before, old).is_empty());
-                judge(finding, &item.into(), had_before, cx, verdict);
+                verdict.add(finding, &item.into(), had_before, cx);
             }
             verdict.leave_out(&rule.meta, left_out);
         }

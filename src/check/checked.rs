@@ -3,8 +3,8 @@
 use std::{cell::LazyCell, sync::Arc};
 
 use super::{
+    checker::{self, Checker},
     ignores::Ignores,
-    judge::{self, Judge},
 };
 use crate::{
     finding::Field,
@@ -17,15 +17,15 @@ use crate::{
     yaml::{self, Mark},
 };
 
-/// A source whose documents have been judged.
+/// A source whose documents have been checked.
 #[derive(Debug)]
-pub(super) struct JudgedSource {
+pub(super) struct CheckedSource {
     pub(super) source: Source,
     /// How to read it again. `None` if that is not possible.
     pub(super) again: Option<Source>,
     /// What it contains, in its order.
     pub(super) contents: Vec<Content>,
-    /// How many objects are not judged.
+    /// How many objects are not checked.
     pub(super) others: usize,
     /// How many parts are no objects and need not be.
     pub(super) passed_over: usize,
@@ -36,17 +36,17 @@ pub(super) struct JudgedSource {
 pub(super) enum Content {
     /// A document that cannot be read, or that is no object although it should be.
     Unreadable(Diagnostic),
-    /// An object that is not judged, but that rules need for judging others.
+    /// An object that is not checked, but that rules need to check others.
     Related(Item),
-    /// The comments of a document whose objects were judged, after those.
+    /// The comments of a document whose objects were checked, after those.
     Ignores(Ignores),
-    /// An object that was judged.
-    Judged(Box<JudgedManifest>),
+    /// An object that was checked.
+    Checked(Box<CheckedManifest>),
 }
 
-/// An object that was judged alone.
+/// An object that was checked alone.
 #[derive(Debug)]
-pub(super) struct JudgedManifest {
+pub(super) struct CheckedManifest {
     pub(super) report: ObjectReport,
     /// Its summary for the cross-object rules, if it could be read.
     pub(super) item: Option<Item>,
@@ -54,9 +54,9 @@ pub(super) struct JudgedManifest {
     pub(super) marks: Box<[Mark]>,
 }
 
-impl JudgedSource {
-    /// Reads a source and judges its documents.
-    pub(super) fn of(source: Source, judge: &Judge<'_>) -> Result<Self, String> {
+impl CheckedSource {
+    /// Reads a source and checks its documents.
+    pub(super) fn of(source: Source, checker: &Checker<'_>) -> Result<Self, String> {
         // What could be read only once has been read.
         let again = source.unread();
         let source = source.read()?;
@@ -66,12 +66,12 @@ impl JudgedSource {
         for document in yaml::documents(source.text()) {
             match document {
                 Ok(document) => {
-                    let mut ignores = judge.ignores(&document);
+                    let mut ignores = checker.ignores(&document);
                     let objects = DocumentObjects::of(document, source.is_named());
                     others += objects.others.len();
                     passed_over += objects.passed_over;
                     contents.extend(objects.strays.iter().map(|problem| {
-                        Content::Unreadable(judge::syntax(problem.clone(), *is_template))
+                        Content::Unreadable(checker::syntax(problem.clone(), *is_template))
                     }));
                     contents.extend(objects.related().filter_map(|node| {
                         let mut item = Item::of_json(&node.to_json())?;
@@ -79,32 +79,32 @@ impl JudgedSource {
                         Some(Content::Related(item))
                     }));
                     contents.extend(objects.manifests.iter().map(|manifest| {
-                        let mut judged = JudgedManifest::of(manifest, &file, judge);
-                        ignores.apply(&mut judged.report);
-                        Content::Judged(Box::new(judged))
+                        let mut checked = CheckedManifest::of(manifest, &file, checker);
+                        ignores.apply(&mut checked.report);
+                        Content::Checked(Box::new(checked))
                     }));
                     if !ignores.is_empty() && !objects.manifests.is_empty() {
                         contents.push(Content::Ignores(ignores));
                     }
                 }
                 Err(problem) => {
-                    contents.push(Content::Unreadable(judge::syntax(problem, *is_template)));
+                    contents.push(Content::Unreadable(checker::syntax(problem, *is_template)));
                 }
             }
         }
-        Ok(JudgedSource { source, again, contents, others, passed_over })
+        Ok(CheckedSource { source, again, contents, others, passed_over })
     }
 }
 
-impl JudgedManifest {
-    fn of(manifest: &Manifest<'_>, file: &Arc<str>, judge: &Judge<'_>) -> Self {
-        let judged = judge.judge(manifest);
-        let mut item = judged.item;
+impl CheckedManifest {
+    fn of(manifest: &Manifest<'_>, file: &Arc<str>, checker: &Checker<'_>) -> Self {
+        let checked = checker.check(manifest);
+        let mut item = checked.item;
         let fields: Vec<Field> = item.as_ref().map(Item::fields).unwrap_or_default();
         if let Some(item) = &mut item {
             item.set_place(file.clone(), manifest.node.mark.line);
         }
         let marks = fields.iter().map(|field| manifest.node.locate(field)).collect();
-        JudgedManifest { report: judged.report, item, marks }
+        CheckedManifest { report: checked.report, item, marks }
     }
 }

@@ -1,10 +1,11 @@
-//! Judges one finding: modes, exceptions and ratcheting.
+//! Everything that a verdict depends on besides the object, and the mode of each finding: the
+//! policy, its exceptions and ratcheting.
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
     deadline::Deadline,
-    verdict::{Downgrade, Judged, Verdict},
+    verdict::{Downgrade, Verdict, Violation},
 };
 use crate::{
     finding::{Finding, Meta, Mode},
@@ -15,17 +16,17 @@ use crate::{
     rules::api_validation::meta::POD_TEMPLATE_VALIDATION,
 };
 
-/// The entry point through which an object arrives.
+/// The origin of an object: it determines what has validated the object before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
-    /// The command line: nothing has validated the object yet.
-    Check,
-    /// The webhook: the API server has validated the object, and may know fields that setguard does
+pub enum Origin {
+    /// A manifest: nothing has validated the object yet.
+    Manifest,
+    /// A review: the API server has validated the object, and may know fields that setguard does
     /// not know yet.
-    Serve,
-    /// A running cluster: the object is stored, so the API server has validated it, perhaps by the
+    Admission,
+    /// A running cluster: the API server has validated it, perhaps by the
     /// rules of an older release.
-    Audit,
+    Cluster,
 }
 
 /// Everything that a verdict depends on besides the object.
@@ -33,11 +34,11 @@ pub enum Door {
 pub struct Context<'a> {
     /// The policy in force.
     pub policy: &'a Policy,
-    /// The entry point through which the object arrives.
-    pub door: Door,
+    /// The origin of the object.
+    pub origin: Origin,
     /// Today's date, for exceptions that expire.
     pub today: Date,
-    /// When judging has to end.
+    /// The time at which the evaluation has to end.
     pub deadline: Deadline<'a>,
     /// The cluster that the object is meant for, as the webhook sees it.
     pub view: Option<&'a View>,
@@ -45,16 +46,18 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// The context of a command: it has the time that it needs, and no view of a cluster.
-    pub(crate) fn of_command(policy: &'a Policy, door: Door, now: Timestamp) -> Self {
+    pub(crate) fn of_command(policy: &'a Policy, origin: Origin, now: Timestamp) -> Self {
         let today = TimeZone::UTC.to_datetime(now).date();
-        Context { policy, door, today, deadline: Deadline::NONE, view: None }
+        Context { policy, origin, today, deadline: Deadline::NONE, view: None }
     }
 
     pub(super) fn mode(&self, rule: &Meta) -> Mode {
         let mode = self.policy.mode(rule);
-        match self.door {
-            Door::Serve | Door::Audit if *rule == POD_TEMPLATE_VALIDATION => mode.min(Mode::Audit),
-            Door::Check | Door::Serve | Door::Audit => mode,
+        match self.origin {
+            Origin::Admission | Origin::Cluster if *rule == POD_TEMPLATE_VALIDATION => {
+                mode.min(Mode::Audit)
+            }
+            Origin::Manifest | Origin::Admission | Origin::Cluster => mode,
         }
     }
 }
@@ -95,30 +98,33 @@ impl<'a> From<&'a Item> for Identity<'a> {
     }
 }
 
-/// Adds a finding to a verdict. The policy, its exceptions and the old object determine the mode.
-pub(super) fn judge(
-    finding: Finding,
-    object: &Identity<'_>,
-    had_before: impl Fn(&Finding) -> bool,
-    cx: &Context<'_>,
-    verdict: &mut Verdict,
-) {
-    let mut mode = cx.mode(finding.rule);
-    let mut downgrade = None;
-    if finding.rule.adjustable && mode > Mode::Audit {
-        if let Some(reason) = exception(&finding, object, cx, &mut verdict.remarks) {
-            mode = Mode::Audit;
-            downgrade = Some(Downgrade::Exception(reason));
-        } else if mode == Mode::Warn && ignores(object, finding.rule) {
-            mode = Mode::Audit;
-            downgrade = Some(Downgrade::Annotation);
-        } else if mode == Mode::Deny && had_before(&finding) {
-            mode = Mode::Warn;
-            downgrade = Some(Downgrade::Ratcheted);
+impl Verdict {
+    /// Adds a finding about an object. The policy, its exceptions and the old object determine the
+    /// mode.
+    pub(super) fn add(
+        &mut self,
+        finding: Finding,
+        object: &Identity<'_>,
+        had_before: impl Fn(&Finding) -> bool,
+        cx: &Context<'_>,
+    ) {
+        let mut mode = cx.mode(finding.rule);
+        let mut downgrade = None;
+        if finding.rule.adjustable && mode > Mode::Audit {
+            if let Some(reason) = exception(&finding, object, cx, &mut self.remarks) {
+                mode = Mode::Audit;
+                downgrade = Some(Downgrade::Exception(reason));
+            } else if mode == Mode::Warn && ignores(object, finding.rule) {
+                mode = Mode::Audit;
+                downgrade = Some(Downgrade::Annotation);
+            } else if mode == Mode::Deny && had_before(&finding) {
+                mode = Mode::Warn;
+                downgrade = Some(Downgrade::Ratcheted);
+            }
         }
-    }
-    if mode != Mode::Off {
-        verdict.judged.push(Judged { finding, mode, downgrade });
+        if mode != Mode::Off {
+            self.violations.push(Violation { finding, mode, downgrade });
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Judges a manifest and builds the report on it.
+//! Checks a manifest and builds the report on it.
 
 #![expect(clippy::disallowed_methods, reason = "today's date is read here")]
 
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::{ignores::Ignores, previous::Previous};
 use crate::{
-    engine::{self, Context, Door, verdict::Verdict},
+    engine::{self, Context, Origin, verdict::Verdict},
     finding::{Mode, Reason},
     inventory::{Inventory, item::Item},
     kubernetes::pod_security::ENFORCE_LABEL,
@@ -26,18 +26,18 @@ use crate::{
     yaml::{Document, Node, Problem},
 };
 
-/// An object that was judged.
+/// An object that was checked.
 #[derive(Debug)]
-pub(crate) struct JudgedObject {
+pub(crate) struct CheckedObject {
     /// The report on it.
     pub(crate) report: ObjectReport,
     /// Its summary for the cross-object rules, if it could be read.
     pub(crate) item: Option<Item>,
 }
 
-/// What the input has beside the objects that are judged.
+/// The parts of the input that objects are checked against.
 #[derive(Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct InputContext {
     /// The namespaces that request the control-plane tolerations.
     pub(crate) namespaces: Namespaces,
     /// The same before the change.
@@ -48,7 +48,7 @@ pub(crate) struct Surroundings {
     pub(crate) storage: Storage,
 }
 
-impl Surroundings {
+impl InputContext {
     /// Whether a source may have anything to add.
     pub(crate) fn may_learn_from(text: &str) -> bool {
         Namespaces::may_be_in(text) || text.contains(ENFORCE_LABEL) || volumes::may_be_in(text)
@@ -62,10 +62,10 @@ impl Surroundings {
     }
 }
 
-/// Everything that a judgement depends on besides the object.
+/// Everything that a verdict depends on besides the object.
 #[derive(Debug)]
-pub(crate) struct Judge<'a> {
-    beside: Surroundings,
+pub(crate) struct Checker<'a> {
+    context: InputContext,
     policy: &'a Policy,
     previous: &'a Previous,
     verb: Verb,
@@ -73,15 +73,15 @@ pub(crate) struct Judge<'a> {
     now: Timestamp,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> Checker<'a> {
     pub(crate) fn new(
         policy: &'a Policy,
         previous: &'a Previous,
         verb: Verb,
-        beside: Surroundings,
+        context: InputContext,
         strictness: Strictness,
     ) -> Self {
-        Judge { beside, policy, previous, verb, strictness, now: Timestamp::now() }
+        Checker { context, policy, previous, verb, strictness, now: Timestamp::now() }
     }
 
     /// The comments of a document that exempt from warnings.
@@ -89,11 +89,11 @@ impl<'a> Judge<'a> {
         if self.strictness.no_ignores { Ignores::default() } else { Ignores::of(document) }
     }
 
-    pub(crate) fn judge(&self, manifest: &Manifest<'_>) -> JudgedObject {
+    pub(crate) fn check(&self, manifest: &Manifest<'_>) -> CheckedObject {
         let id = ObjectId::of(&manifest.node);
         let report =
             ObjectReport { rendered_from: manifest.rendered_from(), ..ObjectReport::of(id) };
-        let mut object = JudgedObject { report, item: None };
+        let mut object = CheckedObject { report, item: None };
         let problems = manifest.problems.iter().cloned();
         object.report.diagnostics.extend(problems.map(schema));
         if let Some(decoded) = manifest.decode(self.policy.cluster.version) {
@@ -102,20 +102,20 @@ impl<'a> Judge<'a> {
         object
     }
 
-    fn apply(&self, node: &Node<'_>, decoded: Decoded, judged: &mut JudgedObject) {
+    fn apply(&self, node: &Node<'_>, decoded: Decoded, checked: &mut CheckedObject) {
         let Decoded { resource, json, problems } = decoded;
         let decodes = problems.is_empty();
-        judged.report.diagnostics.extend(problems.into_iter().map(schema));
-        let id = judged.report.id.clone();
+        checked.report.diagnostics.extend(problems.into_iter().map(schema));
+        let id = checked.report.id.clone();
         let old = self.previous.get(&id);
         let proposal = Proposal { id: &id, resource, node, json: &json, old };
         // An unknown field doesn't keep the rest from being checked; a wrong type does.
         self.applier().apply(&proposal, |node, outcome| match outcome {
-            Outcome::Stored(stored) => self.stored(*stored, node, judged),
-            Outcome::TooHeavy(weight) => self.too_heavy(&weight, node, judged),
+            Outcome::Stored(stored) => self.stored(*stored, node, checked),
+            Outcome::TooHeavy(weight) => self.too_heavy(&weight, node, checked),
             Outcome::Undecodable(error) if decodes => {
                 let problem = Problem::at(node.mark, error.to_string());
-                judged.report.diagnostics.push(schema(problem));
+                checked.report.diagnostics.push(schema(problem));
             }
             Outcome::Undecodable(_) => {}
         });
@@ -125,48 +125,48 @@ impl<'a> Judge<'a> {
         Applier {
             context: self.context(),
             verb: self.verb,
-            storage: &self.beside.storage,
-            namespaces: &self.beside.namespaces,
-            old_namespaces: &self.beside.old_namespaces,
+            storage: &self.context.storage,
+            namespaces: &self.context.namespaces,
+            old_namespaces: &self.context.old_namespaces,
         }
     }
 
-    fn too_heavy(&self, weight: &Weight, node: &Node<'_>, judged: &mut JudgedObject) {
-        let id = &judged.report.id;
+    fn too_heavy(&self, weight: &Weight, node: &Node<'_>, checked: &mut CheckedObject) {
+        let id = &checked.report.id;
         let (namespace, name, old) = (&id.namespace, &id.name, self.previous.get(id));
         let verdict = engine::evaluate_too_heavy(weight, namespace, name, old, &self.context());
-        self.report(verdict, node, judged);
+        self.report(verdict, node, checked);
     }
 
-    fn stored(&self, stored: Stored<'_>, node: &Node<'_>, judged: &mut JudgedObject) {
+    fn stored(&self, stored: Stored<'_>, node: &Node<'_>, checked: &mut CheckedObject) {
         let object = &stored.subject.object;
         // An object that claims to be in deletion is nothing to other objects.
         let is_there = object.metadata.deletion_timestamp.is_none();
         let item = is_there.then(|| Item::of(object));
         // Refusals are kept until the end, so only if they can matter.
-        judged.item = item.map(|item| match self.beside.has_pod_security {
+        checked.item = item.map(|item| match self.context.has_pod_security {
             true => item.with_refusals(object.template()),
             false => item,
         });
-        self.report(stored.verdict, node, judged);
-        self.report(stored.of_injection, node, judged);
+        self.report(stored.verdict, node, checked);
+        self.report(stored.of_injection, node, checked);
     }
 
-    fn report(&self, verdict: Verdict, node: &Node<'_>, object: &mut JudgedObject) {
+    fn report(&self, verdict: Verdict, node: &Node<'_>, object: &mut CheckedObject) {
         object.report.remarks.extend(verdict.remarks);
-        object.report.diagnostics.extend(verdict.judged.into_iter().filter_map(|judged| {
-            let mark = node.locate(&judged.finding.field);
-            Diagnostic::of(judged, mark, self.strictness)
+        object.report.diagnostics.extend(verdict.violations.into_iter().filter_map(|violation| {
+            let mark = node.locate(&violation.finding.field);
+            Diagnostic::of(violation, mark, self.strictness)
         }));
     }
 
     /// Runs the cross-object rules.
-    pub(crate) fn judge_cross_object(&self, inventory: &Inventory) -> BTreeMap<usize, Verdict> {
+    pub(crate) fn check_cross_object(&self, inventory: &Inventory) -> BTreeMap<usize, Verdict> {
         engine::evaluate_cross_object(inventory, &self.previous.inventory, &self.context())
     }
 
     fn context(&self) -> Context<'a> {
-        Context::of_command(self.policy, Door::Check, self.now)
+        Context::of_command(self.policy, Origin::Manifest, self.now)
     }
 }
 
