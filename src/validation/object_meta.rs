@@ -314,7 +314,7 @@ mod tests {
         }
         let event = r#"{"apiVersion": "v1", "kind": "Event", "name": "a", "uid": "1"}"#;
         let texts = created(WorkloadKind::DaemonSet, &owner(event));
-        assert!(texts[0].ends_with("/v1, WorkloadKind=Event is disallowed from being an owner"));
+        assert!(texts[0].ends_with("/v1, Kind=Event is disallowed from being an owner"));
     }
 
     #[test]
