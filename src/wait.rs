@@ -92,7 +92,7 @@ pub struct WaitArgs {
     /// Wait for the sets of this Helm release; -n is the namespace of the release
     #[arg(long, value_name = "RELEASE")]
     for_release: Option<String>,
-    /// The namespace of sets that name none; by default that of the kubeconfig
+    /// The namespace of sets that name none; by default the kubeconfig's
     #[arg(short, long, value_name = "NAMESPACE", value_parser = namespace)]
     namespace: Option<String>,
     /// The context of the kubeconfig

@@ -70,7 +70,7 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
     let mut out = Printable::new(io::stdout()).guarded();
     writeln!(
         out,
-        "The webhook listens on https://{}, with a certificate in memory.\nThere is no cluster: setguard \
+        "The webhook listens on https://{}, with a certificate in memory.\nNo cluster is involved: setguard \
          simulates the API server.",
         server.address
     )?;
