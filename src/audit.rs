@@ -4,9 +4,9 @@
 
 mod cluster_reports;
 pub(crate) mod collections;
+mod evaluator;
 mod found;
 mod guard;
-mod judge;
 mod metrics;
 mod scan;
 
@@ -25,8 +25,8 @@ use tokio::{
 
 use self::{
     cluster_reports::{ClusterReports, Unwritten},
+    evaluator::Evaluator,
     guard::Guard,
-    judge::Judge,
     metrics::Metrics,
     scan::{Seen, scan},
 };
@@ -40,7 +40,11 @@ use crate::{
     policy::{Policy, args::PolicyArgs},
     printable::Printable,
     report::{
-        self, args::OutputArgs, diagnostic::Summary, fingerprint::Occurrences, progress::Progress,
+        self,
+        args::OutputArgs,
+        diagnostic::{Strictness, Summary},
+        fingerprint::Occurrences,
+        progress::Progress,
         reports::Reports,
     },
     rules::rule::status::Audit,
@@ -52,15 +56,16 @@ const TICK: Duration = Duration::from_millis(200);
 /// Check a running cluster: what is wrong with its DaemonSets and StatefulSets, and why
 ///
 /// Reads the cluster with the kubeconfig, or as a pod of the cluster, and changes nothing unless
-/// --cluster-reports is set. Judges each DaemonSet and StatefulSet as it is stored, together with the
+/// --cluster-reports is set. Checks each DaemonSet and StatefulSet as it is stored, together with the
 /// objects around it, and its status. If setguard is registered as a webhook, checks that the API server
 /// calls it. Never reads Secrets or ConfigMaps; lists the pods of a
 /// namespace only if a set in it is not healthy. What may not be read is named, and the rest is done.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes:
-  0  nothing is wrong that would be denied
-  1  something is wrong that would be denied, or setguard is registered as a webhook and is not called
+  0  no error
+  1  at least one error: something that would be denied, a set without a ready pod although it should
+     have some, with --deny-warnings also a warning; or setguard is registered as a webhook and is not called
   2  wrong usage, an invalid policy, no cluster, or an answer that cannot be read; with --strict also
      if something may not be read
   130, 143  a signal has ended it
@@ -94,6 +99,9 @@ pub struct AuditArgs {
     /// For how long a pod may be missing or not ready before that is reported
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = patience)]
     patience: SignedDuration,
+    /// Treat warnings as denials
+    #[arg(long)]
+    deny_warnings: bool,
     /// Exit with 0 whatever is found, such as in a Job that only reports
     #[arg(long)]
     exit_zero: bool,
@@ -165,12 +173,13 @@ async fn audit(
     let reader = Reader::connect(args.context.as_deref(), "audit", on_busy).await?;
     let release = reader.release().await?;
     let policy = policy.in_cluster(release.version, &release.gates);
-    let judge = Judge::new(&policy);
+    let strictness = Strictness { deny_warnings: args.deny_warnings, ..Strictness::default() };
+    let evaluator = Evaluator::new(&policy, strictness);
     let mut namespaces = args.namespaces.clone();
     namespaces.sort();
     namespaces.dedup();
 
-    let mut seen = scan(&reader, &judge, &namespaces, progress.clone()).await;
+    let mut seen = scan(&reader, &evaluator, &namespaces, progress.clone()).await;
     progress.borrow().end();
     if !seen.has_read_sets {
         seen.missing.forbidden().chain(seen.missing.failures.iter().cloned()).for_each(|why| {
@@ -185,11 +194,11 @@ async fn audit(
     let audit = Audit {
         observed: &seen.observed,
         cluster: &policy.cluster,
-        now: judge.now,
+        now: evaluator.now,
         patience: args.patience,
         context: args.context.as_deref(),
     };
-    seen.found.status(&audit, &judge);
+    seen.found.status(&audit, &evaluator);
     let is_complete = seen.missing.has_all_sets();
     let written = cluster_reports::write(
         args.cluster_reports,
@@ -205,10 +214,10 @@ async fn audit(
     }
     // Who audits some namespaces may not be allowed to see more.
     let guard = match namespaces.is_empty() {
-        true => guard::look(&reader, judge.now).await,
+        true => guard::look(&reader, evaluator.now).await,
         false => Guard::default(),
     };
-    finish(seen, guard, reports, metrics, &judge, args)
+    finish(seen, guard, reports, metrics, &evaluator, args)
 }
 
 /// Reports what was found.
@@ -217,7 +226,7 @@ fn finish(
     guard: Guard,
     mut reports: Reports,
     metrics: Option<Metrics>,
-    judge: &Judge<'_>,
+    evaluator: &Evaluator<'_>,
     args: &AuditArgs,
 ) -> anyhow::Result<Exit> {
     let Seen { found, missing, .. } = seen;
@@ -255,7 +264,7 @@ fn finish(
         && missing.failures.is_empty()
     {
         let ended = Timestamp::now();
-        metrics.write(ended.duration_since(judge.now), ended)?;
+        metrics.write(ended.duration_since(evaluator.now), ended)?;
     }
     Ok(if args.exit_zero { exit } else { exit.and(unguarded).and(summary.exit()) })
 }

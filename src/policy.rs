@@ -110,6 +110,11 @@ impl Policy {
         self.modes.get(rule).copied().unwrap_or(rule.mode)
     }
 
+    /// Whether the policy names the mode of a rule.
+    pub(crate) fn sets_mode(&self, rule: &Meta) -> bool {
+        self.modes.contains_key(rule)
+    }
+
     /// The ids of the rules whose modes are below their defaults.
     pub fn weakened(&self) -> Vec<&'static str> {
         let lowered = self.modes.iter().filter(|(rule, mode)| **mode < rule.mode);

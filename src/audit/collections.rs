@@ -77,13 +77,13 @@ impl Collection {
     }
 }
 
-/// What is judged. It is read first: what another kind then does not have is missing.
+/// The kinds that are evaluated. They are read first: what another kind then does not have is missing.
 pub(crate) static SETS: [Collection; 2] = [
     Collection::of("apps/v1", "DaemonSet", "daemonsets"),
     Collection::of("apps/v1", "StatefulSet", "statefulsets"),
 ];
 
-/// The group of OpenKruise's sets, and what is judged of it where it is served.
+/// The group of OpenKruise's sets, and what is evaluated of it where it is served.
 pub(crate) const OPENKRUISE: &str = "apps.kruise.io/v1beta1";
 pub(crate) static OPENKRUISE_SETS: [Collection; 2] = [
     Collection::of(OPENKRUISE, "DaemonSet", "daemonsets"),

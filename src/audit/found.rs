@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::judge::{Alone, Judge};
+use super::evaluator::{Alone, Evaluator};
 use crate::{
     engine::{self, status::StatusVerdict, verdict::Verdict},
     inventory::view::View,
     manifests::id::ObjectId,
-    report::diagnostic::{Diagnostic, Healthy, ObjectReport, Severity, Strictness},
+    report::diagnostic::{Diagnostic, Healthy, ObjectReport, Ready, Severity, Strictness},
     rules::rule::status::{Audit, ObjectName},
     yaml::Mark,
 };
@@ -17,6 +17,7 @@ use crate::{
 pub(super) struct Found {
     entries: BTreeMap<ObjectName, Entry>,
     pub(super) view: View,
+    strictness: Strictness,
 }
 
 /// What was found in an object.
@@ -28,10 +29,19 @@ pub(super) struct Entry {
     item: Option<usize>,
     /// Whether its claims and volumes would have to be known.
     lacks_storage: bool,
+    /// How many pods are ready and how many should be, by a status that is up to date.
+    ready: Option<Ready>,
+    /// Whether its status says that it isn't as it should be, or doesn't describe it yet.
+    is_unsettled: bool,
 }
 
 impl Found {
-    /// The same for a set that has been judged before. A new one is left alone: what it needs was read
+    /// Creates an empty collection. `strictness` determines how severe findings are.
+    pub(super) fn new(strictness: Strictness) -> Self {
+        Found { strictness, ..Found::default() }
+    }
+
+    /// The same for a set that has been evaluated before. A new one is left alone: what it needs was read
     /// before it came.
     pub(super) fn alone_again(&mut self, alone: Alone) {
         if self.entries.contains_key(&alone.name) {
@@ -39,11 +49,11 @@ impl Found {
         }
     }
 
-    /// Adds a set that was judged alone, in place of what was found in it before.
+    /// Adds a set that was evaluated alone, in place of what was found in it before.
     pub(super) fn alone(&mut self, alone: Alone) {
         let Alone { name, verdict, item, lacks_storage } = alone;
         let mut entry = Entry { lacks_storage, ..Entry::default() };
-        entry.add(verdict);
+        entry.add(verdict, self.strictness);
         let inventory = &mut self.view.inventory;
         entry.item = match (self.entries.get(&name).and_then(|before| before.item), item) {
             (None, Some(item)) => Some(inventory.add(item)),
@@ -60,36 +70,41 @@ impl Found {
         namespaces
     }
 
-    /// Judges all sets together.
-    pub(super) fn together(&mut self, judge: &Judge<'_>) {
-        let cx = judge.context();
+    /// Evaluates all sets together.
+    pub(super) fn together(&mut self, evaluator: &Evaluator<'_>) {
+        let cx = evaluator.context();
         for entry in self.entries.values_mut() {
             let item = entry.item.and_then(|index| self.view.inventory.get(index));
             if let Some(item) = item.filter(|item| !item.is_terminating) {
-                entry.add(engine::evaluate_stored(item, &self.view, &cx));
+                entry.add(engine::evaluate_stored(item, &self.view, &cx), self.strictness);
             }
         }
     }
 
-    /// Judges the status of all sets.
-    pub(super) fn status(&mut self, audit: &Audit<'_>, judge: &Judge<'_>) {
-        for (name, of_status) in engine::status::evaluate_status(audit, &judge.context()) {
+    /// Evaluates the status of all sets.
+    pub(super) fn status(&mut self, audit: &Audit<'_>, evaluator: &Evaluator<'_>) {
+        for (name, of_status) in engine::status::evaluate_status(audit, &evaluator.context()) {
             let StatusVerdict { verdict, instead_of } = of_status;
             let entry = self.entries.entry(name).or_default();
             entry.diagnostics.retain(|diagnostic| !instead_of.contains(&diagnostic.rule.id));
-            entry.add(verdict);
+            entry.add(verdict, self.strictness);
+        }
+        for set in audit.observed.sets() {
+            if let Some(entry) = self.entries.get_mut(&ObjectName::from(set)) {
+                entry.is_unsettled = set.is_unobserved() || !audit.observed.is_healthy(set);
+                let (ready, wanted) = set.ready_of();
+                entry.ready = (!set.is_unobserved()).then_some(Ready { ready, wanted });
+            }
         }
     }
 
     /// How many sets have neither an error nor a warning.
     pub(super) fn healthy(&self) -> Healthy {
-        let sets = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| entry.worst().is_none_or(|worst| worst == Severity::Note));
+        let is_fine = |entry: &Entry| entry.worst().is_none_or(|worst| worst == Severity::Note);
         let mut healthy = Healthy::default();
-        for (name, _) in sets {
+        for (name, entry) in self.entries.iter().filter(|(_, entry)| is_fine(entry)) {
             match name.kind {
+                "DaemonSet" | "StatefulSet" if entry.is_unsettled => healthy.unsettled += 1,
                 "DaemonSet" => healthy.daemon_sets += 1,
                 "StatefulSet" => healthy.stateful_sets += 1,
                 _ => {}
@@ -118,12 +133,16 @@ impl Found {
             });
             report.diagnostics = entry.diagnostics;
             report.remarks = entry.remarks;
+            report.ready = entry.ready;
             namespaces.entry(name.namespace).or_default().push(report);
         }
         let badness = |report: &ObjectReport| {
             let count =
                 |severity| report.diagnostics.iter().filter(|it| it.severity == severity).count();
-            [count(Severity::Error), count(Severity::Warning), count(Severity::Note)]
+            let is_outage =
+                report.ready.is_some_and(Ready::is_outage) && !report.diagnostics.is_empty();
+            let errors = count(Severity::Error);
+            [usize::from(is_outage), errors, count(Severity::Warning), count(Severity::Note)]
         };
         let mut namespaces: Vec<_> = namespaces.into_values().collect();
         for reports in &mut namespaces {
@@ -134,7 +153,7 @@ impl Found {
             let sum = reports
                 .iter()
                 .map(badness)
-                .fold([0; 3], |sum, it| [sum[0] + it[0], sum[1] + it[1], sum[2] + it[2]]);
+                .fold([0; 4], |sum: [usize; 4], it| std::array::from_fn(|i| sum[i] + it[i]));
             std::cmp::Reverse(sum)
         });
         let mut reports: Vec<_> = namespaces.into_iter().flatten().collect();
@@ -144,12 +163,10 @@ impl Found {
 }
 
 impl Entry {
-    fn add(&mut self, verdict: Verdict) {
-        let strictness = Strictness::default();
-        let judged = verdict.violations.into_iter();
-        self.diagnostics.extend(
-            judged.filter_map(|judged| Diagnostic::of(judged, Mark::default(), strictness)),
-        );
+    fn add(&mut self, verdict: Verdict, strictness: Strictness) {
+        let violations = verdict.violations.into_iter();
+        self.diagnostics
+            .extend(violations.filter_map(|it| Diagnostic::of(it, Mark::default(), strictness)));
         for remark in verdict.remarks {
             if !self.remarks.contains(&remark) {
                 self.remarks.push(remark);

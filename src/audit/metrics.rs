@@ -69,7 +69,7 @@ impl Metrics {
         success.set(ended.as_second());
         let mut registry = Registry::with_prefix("setguard_audit");
         registry.register("findings", "What the last audit found, by rule and severity", findings);
-        registry.register("objects", "How many objects the last audit judged", objects);
+        registry.register("objects", "How many objects the last audit checked", objects);
         registry.register("duration_seconds", "How long the last audit took", duration);
         registry.register(
             "last_success_timestamp_seconds",

@@ -1,4 +1,4 @@
-//! Reads a cluster. Each object is reduced as it arrives; sets are judged alone then.
+//! Reads a cluster. Each object is reduced as it arrives; sets are evaluated alone then.
 
 use std::{
     cell::RefCell,
@@ -14,8 +14,8 @@ use super::{
         AROUND, CLAIMS, Collection, NAMESPACES, OPENKRUISE, OPENKRUISE_SETS, SETS, UNHEALTHY,
         VOLUMES,
     },
+    evaluator::Evaluator,
     found::Found,
-    judge::Judge,
 };
 use crate::{
     inventory::{item::Item, kind, view::Freshness},
@@ -31,10 +31,10 @@ use crate::{
 /// What is read, and how.
 pub(super) struct Scan<'a> {
     reader: &'a Reader,
-    judge: &'a Judge<'a>,
+    evaluator: &'a Evaluator<'a>,
     /// Empty for all.
     namespaces: &'a [String],
-    /// Where the objects are that are judged.
+    /// Where the objects are that are evaluated.
     sets: Vec<&'static Collection>,
     seen: RefCell<Seen>,
 }
@@ -64,15 +64,15 @@ pub(super) struct Missing {
     pub(super) is_incomplete: bool,
 }
 
-/// Reads everything that the rules need, and judges all sets alone and together.
+/// Reads everything that the rules need, and evaluates all sets alone and together.
 pub(super) async fn scan<'a>(
     reader: &'a Reader,
-    judge: &'a Judge<'a>,
+    evaluator: &'a Evaluator<'a>,
     namespaces: &'a [String],
     progress: Rc<RefCell<Progress>>,
 ) -> Seen {
     let seen = RefCell::new(Seen {
-        found: Found::default(),
+        found: Found::new(evaluator.strictness),
         observed: Observed::default(),
         missing: Missing::default(),
         has_read_sets: false,
@@ -84,7 +84,7 @@ pub(super) async fn scan<'a>(
     if reader.get(&format!("/apis/{OPENKRUISE}")).await.is_ok() {
         sets.extend(&OPENKRUISE_SETS);
     }
-    let scan = Scan { reader, judge, namespaces, sets, seen };
+    let scan = Scan { reader, evaluator, namespaces, sets, seen };
     scan.read_all(scan.jobs(scan.sets.iter().copied())).await;
     if !scan.seen.borrow().has_read_sets {
         return scan.seen.into_inner();
@@ -95,7 +95,7 @@ pub(super) async fn scan<'a>(
     scan.read_all(scan.around_unhealthy_sets()).await;
     let mut seen = scan.seen.into_inner();
     seen.finish(namespaces);
-    seen.found.together(judge);
+    seen.found.together(evaluator);
     seen
 }
 
@@ -128,7 +128,7 @@ impl Scan<'_> {
 
     async fn read_all(&self, jobs: Vec<Job>) {
         let read = |(collection, namespace): Job| async move {
-            let add = |seen: &mut Seen, json: &str| seen.add(collection, json, self.judge);
+            let add = |seen: &mut Seen, json: &str| seen.add(collection, json, self.evaluator);
             self.read(collection, namespace.as_deref(), add).await;
         };
         stream::iter(jobs).for_each_concurrent(AT_ONCE, read).await;
@@ -174,7 +174,7 @@ impl Scan<'_> {
             let mut seen = self.seen.borrow_mut();
             match json {
                 Ok(json) => {
-                    if let Err(failure) = seen.add(&NAMESPACES, &json, self.judge) {
+                    if let Err(failure) = seen.add(&NAMESPACES, &json, self.evaluator) {
                         seen.missing.failures.push(failure);
                     }
                 }
@@ -187,7 +187,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads claims and volumes where they matter, and judges again the sets that they matter to.
+    /// Reads claims and volumes where they matter, and evaluates again the sets that they matter to.
     async fn read_storage(&self) {
         let (again, namespaces) = {
             let seen = self.seen.borrow();
@@ -205,23 +205,32 @@ impl Scan<'_> {
         let storage = std::mem::take(&mut self.seen.borrow_mut().storage);
         for namespace in again {
             for collection in &self.sets {
-                let judge_again = |seen: &mut Seen, json: &str| {
-                    seen.found.alone_again(self.judge.alone(collection, json, Some(&storage))?);
+                let evaluate_again = |seen: &mut Seen, json: &str| {
+                    seen.found.alone_again(self.evaluator.alone(
+                        collection,
+                        json,
+                        Some(&storage),
+                    )?);
                     Ok(())
                 };
-                self.read(collection, Some(&namespace), judge_again).await;
+                self.read(collection, Some(&namespace), evaluate_again).await;
             }
         }
     }
 }
 
 impl Seen {
-    fn add(&mut self, of: &Collection, json: &str, judge: &Judge<'_>) -> Result<(), String> {
+    fn add(
+        &mut self,
+        of: &Collection,
+        json: &str,
+        evaluator: &Evaluator<'_>,
+    ) -> Result<(), String> {
         let &Collection { api_version, kind, .. } = of;
         let wrong = |error: serde_json::Error| format!("a {kind} cannot be read: {error}");
         self.observed.add(api_version, kind, json).map_err(wrong)?;
         match (api_version, kind) {
-            (_, "DaemonSet" | "StatefulSet") => self.found.alone(judge.alone(of, json, None)?),
+            (_, "DaemonSet" | "StatefulSet") => self.found.alone(evaluator.alone(of, json, None)?),
             ("v1", "PersistentVolumeClaim") => self.storage.add_claim(json).map_err(wrong)?,
             ("v1", "PersistentVolume") => self.storage.add_volume(json).map_err(wrong)?,
             _ => {

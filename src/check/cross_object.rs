@@ -97,7 +97,7 @@ impl CrossObject {
                 diagnostics: diagnostics.collect(),
                 remarks: verdict.remarks,
                 rendered_from: kept.rendered_from,
-                id: kept.id,
+                ..ObjectReport::of(kept.id)
             };
             // They are in the order of their sources.
             let first = self.ignores.partition_point(|it| it.source < kept.source);

@@ -99,6 +99,18 @@ impl<'a> From<&'a Item> for Identity<'a> {
 }
 
 impl Verdict {
+    /// Makes what is found in a set without a ready pod an error, unless the policy sets the
+    /// mode of the rule.
+    pub(super) fn deny_outage(&mut self, cx: &Context<'_>) {
+        for violation in &mut self.violations {
+            let rule = violation.finding.rule;
+            let is_default = violation.mode == Mode::Warn && !cx.policy.sets_mode(rule);
+            if is_default && violation.downgrade.is_none() {
+                violation.mode = Mode::Deny;
+            }
+        }
+    }
+
     /// Adds a finding about an object. The policy, its exceptions and the old object determine the
     /// mode.
     pub(super) fn add(

@@ -69,6 +69,11 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
             }
         }
     }
+    for set in audit.observed.sets().filter(|set| set.has_outage()) {
+        if let Some(own) = verdicts.get_mut(&ObjectName::from(set)) {
+            own.verdict.deny_outage(cx);
+        }
+    }
     verdicts
 }
 

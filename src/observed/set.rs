@@ -65,6 +65,8 @@ pub struct Set {
     is_being_deleted: bool,
     /// When its status was last written, if that is known.
     pub(crate) status_written: Option<i64>,
+    /// When something other than its status was last written, if that is known.
+    pub(crate) spec_written: Option<i64>,
     /// Whether the Pod Security level `baseline` refuses its pods.
     needs_privileged: bool,
     pub(crate) state: State,
@@ -144,7 +146,8 @@ impl Set {
             ignore: metadata.annotations.remove(IGNORE_ANNOTATION),
             created: metadata.creation_timestamp.map_or(0, |it| it.0.as_second()),
             is_being_deleted: metadata.deletion_timestamp.is_some(),
-            status_written: status_written(&metadata.managed_fields),
+            status_written: written(&metadata.managed_fields, true),
+            spec_written: written(&metadata.managed_fields, false),
             namespace: metadata.namespace,
             name: metadata.name,
             uid: metadata.uid,
@@ -228,11 +231,21 @@ impl Set {
     /// Whether its status tells of it as it is now. The status of a set that is being deleted no
     /// longer matters.
     pub(crate) fn is_current(&self) -> bool {
+        !self.is_being_deleted && self.observed_generation() >= self.generation
+    }
+
+    /// Whether its controller has not observed its latest change yet.
+    pub(crate) fn is_unobserved(&self) -> bool {
+        !self.is_being_deleted && self.observed_generation() < self.generation
+    }
+
+    /// The generation that its controller has observed; 0 for none.
+    pub(crate) fn observed_generation(&self) -> i64 {
         let observed = match &self.state {
             State::DaemonSet(it) => it.status.observed_generation,
             State::StatefulSet(it) => it.status.observed_generation,
         };
-        !self.is_being_deleted && observed.unwrap_or_default() >= self.generation
+        observed.unwrap_or_default()
     }
 
     /// How many of its pods are ready, and how many it should have, as its status says.
@@ -244,6 +257,12 @@ impl Set {
                 (ready, it.spec.replicas.unwrap_or(1))
             }
         }
+    }
+
+    /// Whether none of its pods is ready, although there should be some.
+    pub fn has_outage(&self) -> bool {
+        let (ready, wanted) = self.ready_of();
+        self.is_current() && ready <= 0 && wanted > 0
     }
 
     /// Whether all pods that it should have exist, are available and of the current revision, as its
@@ -260,9 +279,10 @@ impl Set {
     }
 }
 
-fn status_written(managed: &[Managed]) -> Option<i64> {
-    let of_status = managed.iter().filter(|it| &*it.subresource == "status");
-    of_status.filter_map(|it| Some(it.time.as_ref()?.0.as_second())).max()
+/// When the status, or the rest of an object, was last written.
+fn written(managed: &[Managed], status: bool) -> Option<i64> {
+    let written = managed.iter().filter(|it| (&*it.subresource == "status") == status);
+    written.filter_map(|it| Some(it.time.as_ref()?.0.as_second())).max()
 }
 
 fn is_healthy_daemon_set(status: &DaemonSetStatus) -> bool {

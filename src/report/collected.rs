@@ -4,7 +4,7 @@ use std::{borrow::Cow, io};
 
 use super::{
     Report,
-    diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
+    diagnostic::{Diagnostic, ObjectReport, Ready, Severity, Summary},
     fingerprint::Fingerprint,
     policy_use::PolicyUse,
 };
@@ -55,6 +55,7 @@ pub(super) struct Object {
     /// The number of the object's file.
     pub(super) file: Option<usize>,
     rendered_from: Option<String>,
+    ready: Option<Ready>,
 }
 
 /// A finding, with its object and file.
@@ -96,6 +97,11 @@ impl Collected {
     /// Returns the object of a finding.
     pub(super) fn object(&self, entry: &Entry) -> Option<&ObjectId> {
         self.objects.get(entry.object?).map(|object| &object.id)
+    }
+
+    /// Returns how many pods of the object of a finding are ready.
+    pub(super) fn ready(&self, entry: &Entry) -> Option<Ready> {
+        self.objects.get(entry.object?)?.ready
     }
 
     /// Returns the file that the object of a finding was rendered from.
@@ -159,6 +165,7 @@ impl Report for Collected {
                 id: object.id.clone(),
                 file,
                 rendered_from: object.rendered_from.clone(),
+                ready: object.ready,
             });
         }
         let file = self.objects.get(number).and_then(|object| object.file);

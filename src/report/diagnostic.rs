@@ -129,6 +129,8 @@ pub(crate) struct ObjectReport {
     pub(crate) id: ObjectId,
     /// The file that the object was rendered from, according to the tool that rendered it.
     pub(crate) rendered_from: Option<String>,
+    /// How many pods are ready, of an object in a cluster.
+    pub(crate) ready: Option<Ready>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// Remarks about the policy, not about the object.
     pub(crate) remarks: Vec<String>,
@@ -141,6 +143,7 @@ impl ObjectReport {
             number: 0,
             id,
             rendered_from: None,
+            ready: None,
             diagnostics: Vec::new(),
             remarks: Vec::new(),
         }
@@ -148,6 +151,21 @@ impl ObjectReport {
 
     pub(crate) fn worst(&self) -> Option<Severity> {
         self.diagnostics.iter().map(|diagnostic| diagnostic.severity).max()
+    }
+}
+
+/// How many pods of a set are ready, and how many should be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    pub(crate) ready: i32,
+    pub(crate) wanted: i32,
+}
+
+impl Ready {
+    /// Whether no pod is ready, although there should be some.
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
+    pub(crate) const fn is_outage(self) -> bool {
+        self.ready <= 0 && self.wanted > 0
     }
 }
 
@@ -182,6 +200,8 @@ pub(crate) struct Summary {
 pub(crate) struct Healthy {
     pub(crate) daemon_sets: usize,
     pub(crate) stateful_sets: usize,
+    /// Sets of both kinds in which nothing is found, and which aren't as they should be yet.
+    pub(crate) unsettled: usize,
 }
 
 /// The number of findings that are not reported, by reason.
@@ -246,12 +266,15 @@ impl fmt::Display for Summary {
             is_incomplete,
         } = self;
         let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
-        if let Some(Healthy { daemon_sets, stateful_sets }) = healthy {
+        if let Some(Healthy { daemon_sets, stateful_sets, unsettled }) = healthy {
             write!(f, "{} checked: ", count(objects, "object"))?;
             writeln!(f, "{denied} with errors, {warned} with warnings")?;
             let (daemon_sets, stateful_sets) =
                 (count(daemon_sets, "DaemonSet"), count(stateful_sets, "StatefulSet"));
             write!(f, "healthy: {daemon_sets}, {stateful_sets}")?;
+            if unsettled > 0 {
+                write!(f, "; not settled: {}", count(unsettled, "set"))?;
+            }
             return match is_incomplete {
                 true => write!(f, "\nnot everything could be read, so this is not all"),
                 false => Ok(()),

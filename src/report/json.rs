@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     collected::{Collected, Entry},
-    diagnostic::{Healthy, Summary},
+    diagnostic::{Healthy, Ready, Summary},
     policy_use::PolicyUse,
 };
 use crate::{finding::Command, manifests::id::ObjectId, printable::Printable, yaml::Mark};
@@ -54,6 +54,9 @@ struct ClusterV1 {
 struct HealthyV1 {
     daemon_sets: usize,
     stateful_sets: usize,
+    /// Sets in which nothing is found, and which aren't as they should be yet.
+    #[serde(skip_serializing_if = "is_zero")]
+    not_settled: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -90,6 +93,9 @@ struct FindingV1<'a> {
     /// The object; absent for a document that could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<ObjectV1<'a>>,
+    /// How many pods are ready and how many should be, of an object in a cluster.
+    #[serde(flatten)]
+    ready: Option<ReadyV1>,
     field: &'a str,
     reason: &'static str,
     message: String,
@@ -110,6 +116,17 @@ struct CommandV1<'a> {
     /// The maximum number of pods that the command restarts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pods: Option<usize>,
+}
+
+#[derive(Debug, Serialize)]
+struct ReadyV1 {
+    ready: i32,
+    wanted: i32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl<'a> From<&'a Command> for CommandV1<'a> {
@@ -154,8 +171,8 @@ impl<'a> From<&'a ObjectId> for ObjectV1<'a> {
 impl From<Summary> for SummaryV1 {
     fn from(summary: Summary) -> Self {
         let Summary { objects, denied, warned, hidden, .. } = summary;
-        if let Some(Healthy { daemon_sets, stateful_sets }) = summary.healthy {
-            let healthy = HealthyV1 { daemon_sets, stateful_sets };
+        if let Some(Healthy { daemon_sets, stateful_sets, unsettled }) = summary.healthy {
+            let healthy = HealthyV1 { daemon_sets, stateful_sets, not_settled: unsettled };
             return SummaryV1::Cluster(ClusterV1 { objects, denied, warned, healthy });
         }
         SummaryV1::Files(FilesV1 {
@@ -182,6 +199,7 @@ impl<'a> FindingV1<'a> {
             place: collected.file(entry).map(|file| PlaceV1 { file: &file.name, line, column }),
             rendered_from: collected.rendered_from(entry),
             object: collected.object(entry).map(ObjectV1::from),
+            ready: collected.ready(entry).map(|Ready { ready, wanted }| ReadyV1 { ready, wanted }),
             field: &diagnostic.field,
             reason: diagnostic.reason.as_str(),
             message: diagnostic.text(),

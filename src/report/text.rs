@@ -7,7 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use super::{
     Report,
-    diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
+    diagnostic::{Diagnostic, ObjectReport, Ready, Severity, Summary},
     policy_use::PolicyUse,
 };
 use crate::{
@@ -76,8 +76,15 @@ impl Text {
         if let Some(source) = source {
             group = place(group, source, diagnostic.mark);
         }
-        if let Some(ObjectReport { id, rendered_from, .. }) = object {
-            group = group.element(Level::NOTE.with_name("in").message(clean(&id.to_string())));
+        if let Some(ObjectReport { id, rendered_from, ready, .. }) = object {
+            let ready = match ready {
+                Some(Ready { ready, wanted }) if *wanted > 0 => {
+                    format!(", {ready} of {wanted} pods ready")
+                }
+                _ => String::new(),
+            };
+            let place = format!("{id}{ready}");
+            group = group.element(Level::NOTE.with_name("in").message(clean(&place)));
             if let Some(file) = rendered_from {
                 let place = format!("{file}, rendered");
                 group = group.element(Level::NOTE.with_name("from").message(clean(&place)));

@@ -4,6 +4,7 @@
 //! No two rules report one cause: what explains most is asked first, and the others leave it alone.
 
 mod budget_eaten;
+mod change_not_observed;
 mod claim_pending;
 mod claim_size_differs;
 mod claims;
@@ -34,6 +35,7 @@ use super::rule::Rule;
 
 /// Every rule about status, in alphabetical order.
 pub static RULES: &[&Rule] = &[
+    &change_not_observed::RULE,
     &claim_pending::RULE,
     &claim_size_differs::RULE,
     &creation_refused::RULE,

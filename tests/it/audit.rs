@@ -172,6 +172,83 @@ fn the_worst_comes_first_and_what_is_healthy_is_one_line() {
     insta::assert_snapshot!(cluster.folder.anywhere(&ran.stdout));
 }
 
+/// A set whose status has not followed a change.
+fn unobserved(name: &str) -> Value {
+    let mut set = stored("StatefulSet", "shop", name);
+    set["metadata"]["generation"] = json!(2);
+    set
+}
+
+#[test]
+fn a_controller_that_observes_nothing_is_one_error() {
+    let cluster = Cluster::new();
+    for name in ["a", "b", "c"] {
+        cluster.has("statefulsets", &unobserved(name));
+    }
+    cluster.has("statefulsets", &stored("StatefulSet", "shop", "fine"));
+    assert_eq!(cluster.findings(1, &[]), ["change-not-observed shop/a"]);
+    let report = cluster.json(1, &[]);
+    let text = report["findings"][0]["message"].as_str().unwrap();
+    assert!(text.contains("2 other sets (StatefulSet shop/b, StatefulSet shop/c)"), "{text}");
+    // The others have no finding of their own, and aren't healthy either.
+    let healthy = json!({"daemonSets": 0, "statefulSets": 1, "notSettled": 2});
+    assert_eq!(report["summary"]["healthy"], healthy);
+    assert!(cluster.run(&[]).stdout.contains("; not settled: 2 sets\n"));
+    // A change of a moment ago is nothing.
+    let report = cluster.json(0, &["--patience", "999999h"]);
+    assert_eq!(report["findings"], json!([]));
+    assert_eq!(report["summary"]["healthy"]["notSettled"], 3);
+}
+
+/// A StatefulSet of which so many pods have not been ready for a long time.
+fn waiting(name: &str, ready: i32) -> Value {
+    let mut set = unhealthy("shop", name);
+    set["status"]["readyReplicas"] = json!(ready);
+    let written = json!({
+        "manager": "kube-controller-manager", "operation": "Update", "apiVersion": "apps/v1",
+        "subresource": "status", "time": "2026-11-20T10:00:00Z",
+    });
+    set["metadata"]["managedFields"].as_array_mut().unwrap().push(written);
+    set
+}
+
+#[test]
+fn a_set_without_a_ready_pod_comes_first_and_is_an_error() {
+    let cluster = Cluster::new().rules(&[("partition-covers-all", "deny")], "");
+    cluster.has("statefulsets", &covered("bank", "a"));
+    cluster.has("statefulsets", &waiting("down", 0)).has("statefulsets", &waiting("half", 1));
+    let report = cluster.json(1, &[]);
+    let found: Vec<_> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["object"]["name"].as_str().unwrap(), it["severity"].as_str().unwrap()))
+        .collect();
+    assert_eq!(found, [("down", "error"), ("half", "warning"), ("a", "error")]);
+    let ready = &report["findings"][0];
+    assert_eq!((&ready["ready"], &ready["wanted"]), (&json!(0), &json!(2)));
+    assert!(cluster.run(&[]).stdout.contains("in: StatefulSet shop/down, 0 of 2 pods ready\n"));
+}
+
+#[test]
+fn a_mode_of_the_policy_also_holds_in_an_outage() {
+    for (mode, severity) in [("audit", "note"), ("warn", "warning")] {
+        let rest = format!("  fewer-ready-than-wanted: {mode}\n");
+        let cluster = Cluster::new().rules(&[], &rest);
+        cluster.has("statefulsets", &waiting("down", 0));
+        assert_eq!(cluster.json(0, &[])["findings"][0]["severity"], severity);
+    }
+}
+
+#[test]
+fn warnings_are_errors_if_asked_for() {
+    let cluster = Cluster::new();
+    cluster.has("statefulsets", &waiting("half", 1));
+    assert_eq!(cluster.run(&[]).code, 0);
+    assert_eq!(cluster.run(&["--deny-warnings"]).code, 1);
+    assert_eq!(cluster.run(&["--deny-warnings", "--exit-zero"]).code, 0);
+}
+
 #[test]
 fn a_cluster_without_faults_is_exit_code_0() {
     let cluster = Cluster::new();

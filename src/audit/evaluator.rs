@@ -1,4 +1,4 @@
-//! Judges sets as the API server has stored them.
+//! Evaluates sets as the API server has stored them.
 
 #![expect(clippy::disallowed_methods, reason = "the time of the audit is read here")]
 
@@ -12,13 +12,15 @@ use crate::{
     kubernetes::resource::Resource,
     object::{DecodeError, Object, Subject, storage::Storage},
     policy::Policy,
+    report::diagnostic::Strictness,
     rules::rule::status::ObjectName,
 };
 
-/// Everything that a judgement depends on besides the objects.
+/// Everything that a verdict depends on besides the objects.
 #[derive(Debug)]
-pub(super) struct Judge<'a> {
+pub(super) struct Evaluator<'a> {
     policy: &'a Policy,
+    pub(super) strictness: Strictness,
     /// When the audit began.
     pub(super) now: Timestamp,
 }
@@ -51,16 +53,16 @@ struct Names {
     uid: Box<str>,
 }
 
-impl<'a> Judge<'a> {
-    pub(super) fn new(policy: &'a Policy) -> Self {
-        Judge { policy, now: Timestamp::now() }
+impl<'a> Evaluator<'a> {
+    pub(super) fn new(policy: &'a Policy, strictness: Strictness) -> Self {
+        Evaluator { policy, strictness, now: Timestamp::now() }
     }
 
     pub(super) fn context(&self) -> Context<'a> {
         Context::of_command(self.policy, Origin::Cluster, self.now)
     }
 
-    /// Judges a set alone.
+    /// Evaluates a set alone.
     ///
     /// # Errors
     /// When it cannot be read.
