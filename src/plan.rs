@@ -25,8 +25,8 @@ use clap::{Args, ValueEnum, error::ErrorKind};
 use jiff::Timestamp;
 
 use self::{
-    forecast::{Change, Forecaster},
-    input::Input,
+    forecast::{Change, Forecaster, Plan},
+    input::{Input, Paths},
 };
 use crate::{
     engine::{Context, Origin},
@@ -89,6 +89,13 @@ pub struct PlanArgs {
     /// with the new template. May be given more than once
     #[arg(long, value_name = "POD|new")]
     never_ready: Vec<String>,
+    /// The namespace of manifests that set none
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+    /// Objects of a cluster (they have a uid) that the manifests lack are deleted. Without it they are
+    /// left as they are, as by kubectl
+    #[arg(long)]
+    prune: bool,
     /// The output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -111,6 +118,9 @@ enum Format {
     Json,
 }
 
+/// Why it isn't known what happens to an object.
+const UNREAD: &str = "because not everything could be read";
+
 /// `setguard plan`.
 ///
 /// # Errors
@@ -130,21 +140,29 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     };
     let now = Timestamp::now();
     #[cfg_attr(not(feature = "server"), expect(unused_mut, reason = "--live adds to it"))]
-    let mut input = Input::read(
-        &args.paths,
-        &args.against,
-        &args.nodes,
-        policy.cluster.version,
-        now,
-        &mut complain,
-    );
+    let paths = Paths {
+        new: &args.paths,
+        namespace: args.namespace.as_deref(),
+        old: &args.against,
+        nodes: &args.nodes,
+    };
+    let mut input = Input::read(&paths, policy.cluster.version, now, &mut complain);
     #[cfg(feature = "server")]
     if args.live {
         live::add(&mut input, args.context.as_deref())?;
     }
     let context = Context::of_command(&policy, Origin::Manifest, now);
-    let forecaster = Forecaster::new(&input, context, args.verb, &args.never_ready);
-    let forecasts = forecaster.all();
+    let forecaster = Forecaster::new(&input, context, args.verb, &args.never_ready, args.prune);
+    for pod in forecaster.unknown_pods() {
+        complain(format!("--never-ready: no StatefulSet of the input has a pod {pod:?}"));
+    }
+    let Plan { forecasts, unknown, left_alone } = forecaster.all();
+    if !left_alone.is_empty() {
+        report::note(&format!(
+            "left alone, because the manifests lack them: {}; --prune plans their deletion",
+            left_alone.join(", ")
+        ));
+    }
     if forecasts.iter().any(|forecast| forecast.change == Change::Refused) {
         exit = exit.and(Exit::Denied);
     }
@@ -155,12 +173,20 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     match args.format {
         Format::Text => {
             let stdout = Printable::styled(stdout).guarded();
-            print(stdout, |out| text::print(&forecasts, plain, out))?;
+            print(stdout, |out| {
+                text::print(&forecasts, plain, out)?;
+                unknown.iter().try_for_each(|it| writeln!(out, "\n{it}, {UNREAD}"))
+            })?;
         }
         Format::Markdown => {
-            print(Printable::new(stdout), |out| markdown::print(&forecasts, out))?;
+            print(Printable::new(stdout), |out| {
+                markdown::print(&forecasts, out)?;
+                unknown.iter().try_for_each(|it| markdown::remark(it, UNREAD, out))
+            })?;
         }
-        Format::Json => print(Printable::new(stdout), |out| json::print(&forecasts, out))?,
+        Format::Json => {
+            print(Printable::new(stdout), |out| json::print(&forecasts, &unknown, out))?
+        }
     }
     Ok(exit)
 }

@@ -3,6 +3,8 @@
 mod daemon_set;
 mod stateful_set;
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::{
@@ -137,6 +139,17 @@ pub(super) struct Forecaster<'a> {
     context: Context<'a>,
     verb: Verb,
     never_ready: &'a [String],
+    prune: bool,
+}
+
+/// The forecasts, and what cannot be forecast.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) forecasts: Vec<Forecast>,
+    /// Objects whose change isn't known, because something could not be read.
+    pub(super) unknown: Vec<String>,
+    /// Objects of a cluster that the manifests lack. kubectl leaves them as they are.
+    pub(super) left_alone: Vec<String>,
 }
 
 impl<'a> Forecaster<'a> {
@@ -145,22 +158,50 @@ impl<'a> Forecaster<'a> {
         context: Context<'a>,
         verb: Verb,
         never_ready: &'a [String],
+        prune: bool,
     ) -> Self {
-        Forecaster { input, context, verb, never_ready }
+        Forecaster { input, context, verb, never_ready, prune }
+    }
+
+    /// The pods of `--never-ready` that no StatefulSet of the input has.
+    pub(super) fn unknown_pods(&self) -> impl Iterator<Item = &'a str> {
+        let sets = self.input.given.iter().map(|given| &given.id).chain(self.input.previous.keys());
+        let sets: BTreeSet<&str> =
+            sets.filter(|id| id.kind == "StatefulSet").map(|id| &*id.name).collect();
+        let is_known = move |pod: &&str| {
+            let ordinal = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            *pod == "new"
+                || pod
+                    .rsplit_once('-')
+                    .is_some_and(|(set, last)| sets.contains(set) && ordinal(last))
+        };
+        self.never_ready.iter().map(String::as_str).filter(move |pod| !is_known(pod))
     }
 
     /// The forecasts of all objects: first the given ones, then those that are no longer given.
-    pub(super) fn all(&self) -> Vec<Forecast> {
-        let mut all: Vec<_> = self.input.given.iter().map(|given| self.given(given)).collect();
+    pub(super) fn all(&self) -> Plan {
+        let mut plan = Plan::default();
+        for given in &self.input.given {
+            if self.input.lacks_previous && !self.input.previous.contains_key(&given.id) {
+                plan.unknown.push(format!("{}: it may be new or not", given.id));
+            } else {
+                plan.forecasts.push(self.given(given));
+            }
+        }
         let is_given = |id: &ObjectId| self.input.given.iter().any(|given| given.id == *id);
         let mut gone: Vec<_> = self.input.previous.iter().filter(|(id, _)| !is_given(id)).collect();
         gone.sort_by_key(|(_, (order, ..))| *order);
         for (id, (_, resource, json)) in gone {
-            if let Ok(old) = Object::parse(resource, json) {
-                all.push(self.deleted(id, &old));
+            let Ok(old) = Object::parse(resource, json) else { continue };
+            if self.input.lacks_new {
+                plan.unknown.push(format!("{id}: it may be deleted or not"));
+            } else if old.metadata.uid.is_some() && !self.prune {
+                plan.left_alone.push(id.to_string());
+            } else {
+                plan.forecasts.push(self.deleted(id, &old));
             }
         }
-        all
+        plan
     }
 
     fn given(&self, given: &Given) -> Forecast {

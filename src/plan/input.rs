@@ -45,55 +45,114 @@ pub(super) struct Input {
     pub(super) old_namespaces: Namespaces,
     /// Claims and volumes of the new manifests.
     pub(super) storage: Storage,
+    /// Whether some of the new manifests could not be read: an object that is missing there need not
+    /// be gone.
+    pub(super) lacks_new: bool,
+    /// Whether some of the previous objects could not be read: an object that is missing there need
+    /// not be new.
+    pub(super) lacks_previous: bool,
+}
+
+/// The paths of a plan.
+#[derive(Debug)]
+pub(super) struct Paths<'a> {
+    /// The new manifests.
+    pub(super) new: &'a [PathBuf],
+    /// The namespace of new manifests that set none.
+    pub(super) namespace: Option<&'a str>,
+    /// The previous objects.
+    pub(super) old: &'a [PathBuf],
+    /// The nodes.
+    pub(super) nodes: &'a [PathBuf],
 }
 
 impl Input {
-    /// Reads everything, the new manifests by the schema of this release. `complain` gets a message for each file and document that cannot be read.
+    /// Reads everything, the new manifests by the schema of this release. `complain` gets a message
+    /// for each file and document that cannot be read.
     pub(super) fn read(
-        new: &[PathBuf],
-        old: &[PathBuf],
-        nodes: &[PathBuf],
+        paths: &Paths<'_>,
         release: Version,
         now: Timestamp,
         complain: &mut dyn FnMut(String),
     ) -> Input {
         let mut input = Input::default();
         input.world.now = now;
-        for source in texts(old, complain) {
+        let mut lacks = false;
+        input.read_previous(paths.old, &mut |message| {
+            lacks = true;
+            complain(message);
+        });
+        input.lacks_previous = lacks;
+        lacks = false;
+        input.read_new(paths.new, paths.namespace, release, &mut |message| {
+            lacks = true;
+            complain(message);
+        });
+        input.lacks_new = lacks;
+        for source in texts(paths.nodes, complain) {
+            see_world(&source, &mut input.world, complain);
+        }
+        if !paths.nodes.is_empty() && input.world.nodes.is_none() {
+            complain("--nodes: the input has no Node".to_owned());
+        }
+        input
+    }
+
+    fn read_previous(&mut self, paths: &[PathBuf], complain: &mut dyn FnMut(String)) {
+        for source in texts(paths, complain) {
             each(
                 &source,
                 Version::NEWEST,
                 complain,
                 &mut |manifest, Decoded { resource, json, .. }| {
-                    let old = (input.previous.len(), resource, json);
-                    input.previous.insert(ObjectId::of(&manifest.node), old);
+                    let old = (self.previous.len(), resource, json);
+                    self.previous.insert(ObjectId::of(&manifest.node), old);
                 },
             );
-            input.old_namespaces.add(source.text());
-            see_world(&source, &mut input.world, complain);
+            self.old_namespaces.add(source.text());
+            see_world(&source, &mut self.world, complain);
         }
-        for source in texts(new, complain) {
-            input.namespaces.add(source.text());
-            volumes::add(&mut input.storage, source.text());
+    }
+
+    fn read_new(
+        &mut self,
+        paths: &[PathBuf],
+        namespace: Option<&str>,
+        release: Version,
+        complain: &mut dyn FnMut(String),
+    ) {
+        for source in texts(paths, complain) {
+            self.namespaces.add(source.text());
+            volumes::add(&mut self.storage, source.text());
             each(
                 &source,
                 release,
                 complain,
-                &mut |manifest, Decoded { resource, json, problems }| {
-                    let id = ObjectId::of(&manifest.node);
+                &mut |manifest, Decoded { resource, mut json, problems }| {
+                    let mut id = ObjectId::of(&manifest.node);
+                    if let Some(namespace) = namespace
+                        && let Some(placed) = in_namespace(&json, namespace)
+                    {
+                        (id.namespace, json) = (namespace.to_owned(), placed);
+                    }
                     let problems = manifest.problems.into_iter().chain(problems).collect();
-                    input.given.push(Given { id, resource, json, problems });
+                    self.given.push(Given { id, resource, json, problems });
                 },
             );
         }
-        for source in texts(nodes, complain) {
-            see_world(&source, &mut input.world, complain);
-        }
-        if !nodes.is_empty() && input.world.nodes.is_none() {
-            complain("--nodes: the input has no Node".to_owned());
-        }
-        input
     }
+}
+
+/// An object in this namespace; `None` if it sets another one, or has no metadata.
+fn in_namespace(json: &str, namespace: &str) -> Option<String> {
+    let mut object: serde_json::Value = serde_json::from_str(json).ok()?;
+    let metadata = object.get_mut("metadata")?.as_object_mut()?;
+    let own = metadata.get("namespace").and_then(serde_json::Value::as_str).unwrap_or_default();
+    if !own.is_empty() {
+        return None;
+    }
+    metadata.insert("namespace".to_owned(), namespace.into());
+    Some(object.to_string())
 }
 
 fn texts(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Source> {

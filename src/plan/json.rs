@@ -20,6 +20,9 @@ struct PlanV1<'a> {
     api_version: &'static str,
     kind: &'static str,
     objects: Vec<ObjectV1<'a>>,
+    /// Objects whose change isn't known, because something could not be read.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    unknown: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -95,11 +98,16 @@ struct SummaryV1 {
 }
 
 /// Prints the plan.
-pub(super) fn print(forecasts: &[Forecast], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn print(
+    forecasts: &[Forecast],
+    unknown: &[String],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let plan = PlanV1 {
         api_version: "setguard.io/v1",
         kind: "Plan",
         objects: forecasts.iter().map(object).collect(),
+        unknown,
     };
     serde_json::to_writer_pretty(&mut *out, &plan)?;
     writeln!(out)

@@ -30,6 +30,11 @@ pub(super) fn print(forecasts: &[Forecast], out: &mut dyn Write) -> io::Result<(
     Ok(())
 }
 
+/// Writes a remark about an object.
+pub(super) fn remark(object: &str, why: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}, {why}.\n", code_span(object))
+}
+
 /// The text as code, in which nothing has a meaning: no markup, no link, no mention.
 fn code_span(text: &str) -> String {
     let text = one_line(text);

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::folder::{Folder, Ran};
 
 /// A StatefulSet with claims; `more` are lines of its spec, `image` its template's.
@@ -212,4 +214,88 @@ fn an_object_that_is_too_large_is_not_called_refused() {
     assert_eq!(folder.check("after.yaml").code, 0);
     assert_eq!(plan.code, 0, "{plan:?}");
     assert!(plan.stdout.contains("not simulated: the object is too large to check"), "{plan:?}");
+}
+
+/// Runs `plan` in a folder. Returns it with the JSON of the same plan.
+fn planned(folder: &Folder, args: &str) -> (Ran, Value) {
+    let run = |more: &str| {
+        folder.setguard(&format!("plan {args} {more}").split_whitespace().collect::<Vec<_>>())
+    };
+    let json = run("--format json");
+    (run("--format markdown"), serde_json::from_str(&json.stdout).expect("JSON"))
+}
+
+fn changes(plan: &Value) -> Vec<String> {
+    let objects = plan["objects"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    objects
+        .map(|it| {
+            let object = &it["object"];
+            let (namespace, name) = (text(&object["namespace"]), text(&object["name"]));
+            format!("{namespace}/{name} {}", text(&it["change"]))
+        })
+        .collect()
+}
+
+#[test]
+fn an_object_that_could_not_be_read_is_not_deleted() {
+    let set = stateful_set("db", 3, "db:1", "");
+    let folder = Folder::new([("before/db.yaml", set.as_str()), ("after/a.yaml", "kind: [\n")]);
+    folder.write("after/other.yaml", stateful_set("other", 1, "x:1", ""));
+    let (markdown, plan) = planned(&folder, "after --against before");
+    assert_eq!(markdown.code, 2);
+    assert_eq!(changes(&plan), ["shop/other create"]);
+    assert_eq!(plan["unknown"], json!(["StatefulSet shop/db: it may be deleted or not"]));
+    assert!(!markdown.stdout.contains("is deleted"), "{}", markdown.stdout);
+    let words =
+        "`StatefulSet shop/db: it may be deleted or not`, because not everything could be read.";
+    assert!(markdown.stdout.contains(words), "{}", markdown.stdout);
+    // If everything could be read, it is deleted.
+    folder.write("after/a.yaml", "");
+    let (_, plan) = planned(&folder, "after --against before");
+    assert_eq!(changes(&plan), ["shop/other create", "shop/db delete"]);
+    assert_eq!(plan.get("unknown"), None);
+}
+
+#[test]
+fn an_object_whose_old_version_could_not_be_read_is_not_new() {
+    let set = stateful_set("db", 3, "db:1", "");
+    let folder = Folder::new([("db.yaml", set.as_str())]);
+    for old in ["nowhere", "broken"] {
+        folder.write("broken", "kind: [\n");
+        let (markdown, plan) = planned(&folder, &format!("db.yaml --against {old}"));
+        assert_eq!((markdown.code, changes(&plan)), (2, vec![]));
+        assert_eq!(plan["unknown"], json!(["StatefulSet shop/db: it may be new or not"]));
+        assert!(!markdown.stdout.contains("is new"), "{}", markdown.stdout);
+    }
+}
+
+#[test]
+fn an_object_of_a_cluster_is_deleted_only_if_asked_for() {
+    let stored = |name| {
+        stateful_set(name, 3, "db:1", "").replace("namespace: shop", "namespace: shop, uid: u1")
+    };
+    let before = stored("db") + &stored("other");
+    let after = stateful_set("db", 3, "db:1", "").replace(", namespace: shop", "");
+    let folder = Folder::new([("before.yaml", before.as_str()), ("after.yaml", after.as_str())]);
+    let (ran, plan) = planned(&folder, "after.yaml --against before.yaml -n shop");
+    assert_eq!((ran.code, changes(&plan)), (0, vec!["shop/db none".to_owned()]));
+    let note = "note: left alone, because the manifests lack them: StatefulSet shop/other; --prune";
+    assert!(ran.stderr.contains(note), "{ran:?}");
+    let (_, plan) = planned(&folder, "after.yaml --against before.yaml -n shop --prune");
+    assert_eq!(changes(&plan), ["shop/db none", "shop/other delete"]);
+    // A manifest that sets a namespace stays there.
+    let (_, plan) = planned(&folder, "before.yaml -n elsewhere");
+    assert_eq!(changes(&plan), ["shop/db create", "shop/other create"]);
+}
+
+#[test]
+fn a_pod_that_no_set_has_is_an_error() {
+    let set = stateful_set("db", 3, "db:1", "");
+    let folder = Folder::new([("db.yaml", set.as_str())]);
+    let (ran, _) = planned(&folder, "db.yaml --never-ready db-2 --never-ready nosuch-3");
+    assert_eq!(ran.code, 2);
+    let error = "error: --never-ready: no StatefulSet of the input has a pod \"nosuch-3\"\n";
+    assert_eq!(ran.stderr, error);
+    assert_eq!(planned(&folder, "db.yaml --never-ready db-2 --never-ready new").0.code, 0);
 }
