@@ -27,6 +27,34 @@ pub(super) struct Metadata<'a, L> {
     deletion_timestamp: Option<Time>,
 }
 
+/// An object of which only the metadata is read.
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "L: Deserialize<'de> + Default"))]
+struct Bare<'a, L> {
+    #[serde(borrow)]
+    metadata: Metadata<'a, L>,
+}
+
+/// The labels of a namespace.
+#[derive(Default, Deserialize)]
+struct NamespaceLabels<'a> {
+    #[serde(borrow, rename = "pod-security.kubernetes.io/enforce")]
+    level: Option<Cow<'a, str>>,
+}
+
+/// The namespace and the name of any object.
+pub(super) fn names(json: &str) -> serde_json::Result<(Box<str>, Box<str>)> {
+    let Bare::<'_, Unread> { metadata } = serde_json::from_str(json)?;
+    Ok((metadata.namespace().into(), metadata.name().into()))
+}
+
+/// The name of a namespace, and the Pod Security level that its label enforces.
+pub(super) fn level(json: &str) -> serde_json::Result<(Box<str>, Option<Box<str>>)> {
+    let Bare::<'_, NamespaceLabels<'_>> { metadata } = serde_json::from_str(json)?;
+    let level = metadata.labels.as_ref().and_then(|labels| labels.level.as_deref());
+    Ok((metadata.name().into(), level.map(Into::into)))
+}
+
 /// Stands for labels, or for any other object, of which nothing is read.
 #[derive(Default, Deserialize)]
 pub(super) struct Unread {}

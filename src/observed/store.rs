@@ -6,7 +6,7 @@ use super::{
     budget::Budget,
     claim::{Claim, Class, Volume},
     event::{About, Event},
-    meta::Owner,
+    meta::{self, Owner},
     node::Node,
     pod::Pod,
     revision::Revision,
@@ -41,6 +41,10 @@ pub struct Observed {
     orphans: BTreeMap<(Box<str>, Box<str>), Revision>,
     /// By namespace.
     budgets: BTreeMap<Box<str>, Vec<Budget>>,
+    /// Objects of which only the existence matters, by kind, namespace and name.
+    others: BTreeSet<(Box<str>, Box<str>, Box<str>)>,
+    /// The Pod Security levels that namespaces enforce by their label.
+    levels: BTreeMap<Box<str>, Box<str>>,
     /// By kind and namespace; `None` stands for all namespaces.
     forbidden: BTreeSet<(Box<str>, Option<Box<str>>)>,
     /// Whether the pods and revisions of healthy sets are kept too.
@@ -59,6 +63,8 @@ impl Observed {
     ///   are asked for;
     /// - `ControllerRevision` (`apps/v1`), always; its metadata is enough;
     /// - `PodDisruptionBudget` (`policy/v1`), always;
+    /// - `ServiceAccount`, `PriorityClass` (`scheduling.k8s.io/v1`) and `Namespace`, so that a refusal of
+    ///   which the cause is gone is told as that; their metadata is enough;
     /// - `PersistentVolumeClaim` of [`Observed::namespaces_with_claim_templates`];
     /// - `PersistentVolume` and `StorageClass` (`storage.k8s.io/v1`), if there are such namespaces;
     /// - `Pod`, `Event` (`v1`, of type `Warning`) and whole `ControllerRevision` of
@@ -113,6 +119,19 @@ impl Observed {
             ("policy/v1", "PodDisruptionBudget") => {
                 let budget = Budget::read(json)?;
                 self.budgets.entry(budget.namespace.clone()).or_default().push(budget);
+            }
+            ("v1", "ServiceAccount") => {
+                let (namespace, name) = meta::names(json)?;
+                self.others.insert((kind.into(), namespace, name));
+            }
+            ("scheduling.k8s.io/v1", "PriorityClass") => {
+                let (_, name) = meta::names(json)?;
+                self.others.insert((kind.into(), "".into(), name));
+            }
+            ("v1", "Namespace") => {
+                if let (name, Some(level)) = meta::level(json)? {
+                    self.levels.insert(name, level);
+                }
             }
             ("v1", "Event") => {
                 if let Some((about, event)) = Event::read(json)? {
@@ -221,6 +240,16 @@ impl Observed {
     /// A storage class by its name.
     pub fn class(&self, name: &str) -> Option<&Class> {
         self.classes.get(name)
+    }
+
+    /// Whether there is a ServiceAccount, or a PriorityClass (which is in no namespace), with this name.
+    pub fn exists(&self, kind: &str, namespace: &str, name: &str) -> bool {
+        self.others.contains(&(kind.into(), namespace.into(), name.into()))
+    }
+
+    /// The Pod Security level that a namespace enforces by its label.
+    pub fn pod_security(&self, namespace: &str) -> Option<&str> {
+        self.levels.get(namespace).map(|level| &**level)
     }
 
     /// All storage classes with their names, in alphabetical order.

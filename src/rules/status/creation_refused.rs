@@ -8,7 +8,7 @@ use super::{
     replicas::Replicas,
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::POD_SPEC},
+    finding::{Command, Effect, Help, Meta, Mode, paths::POD_SPEC},
     kubernetes::kind::Kind,
     observed::State,
     rules::rule::{
@@ -30,6 +30,9 @@ that does not exist, and a webhook that denies the pod or does not answer.
 The rule quotes the latest FailedCreate event of the last hour, as long as pods are missing. What other rules
 say about the same cause (`pods-refused-by-pod-security`, `service-account-missing`,
 `priority-class-missing`) is then left out. The controller tries again by itself, after at most 17 minutes.
+If the ServiceAccount or PriorityClass exists by now, or the label of the namespace allows the pods, the rule
+says so. If a pod was created five minutes after the refusal or later, the refusal is history. Whether a quota
+or a webhook still refuses is not known.
 
 Seen on a 1.36 control plane: DaemonSet with `hostNetwork: true` in a namespace that enforces `baseline`: 4
 desired, 0 current, and FailedCreate events, each with the name of another pod.
@@ -52,8 +55,18 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         1 => "; another refusal has other words".to_owned(),
         count => format!("; {count} other refusals have other words"),
     };
-    let text = format!("{} refused {}: {message}{more}", who(query), since(*first));
     let (help, instead_of) = advice(query, message);
+    if let Some(gone) = gone(query, message) {
+        let text = format!(
+            "{} refused from {} to {}: {message}{more}; the cause is gone by now: {gone}",
+            who(query, ["was", "were"]),
+            at(*first),
+            at(*last)
+        );
+        found.add(Report::new(&POD_SPEC, text, wait(query, *last)).instead_of(instead_of));
+        return;
+    }
+    let text = format!("{} refused {}: {message}{more}", who(query, ["is", "are"]), since(*first));
     let (text, help) = match query.audit.is_long_ago(*last) {
         true => {
             (format!("{text}; the last attempt was {}", at(*last)), try_now(query, *last, help))
@@ -66,12 +79,48 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
 /// How late the controller may be, in seconds.
 const SLACK: i64 = 60;
 
-/// What to do if the last attempt is so long ago that the cause may be gone. Any change of the set
-/// makes its controller try at once.
-fn try_now(query: &StatusQuery<'_>, last: i64, help: Help) -> Help {
+/// Why the cause of a refusal no longer exists, if that can be seen.
+fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {
+    let (observed, namespace) = (query.audit.observed, query.set.namespace());
+    if message.contains("violates PodSecurity") {
+        let refused_by = quoted_after(message, "PodSecurity \"")?.split(':').next()?;
+        let level = observed.pod_security(namespace)?;
+        let allows = level == "privileged" || level == query.set.least_pod_security();
+        return (allows && level != refused_by).then(|| {
+            format!("namespace {namespace} enforces the level {level}, which allows them")
+        });
+    }
+    if let Some(name) = quoted_after(message, "serviceaccount \"") {
+        let exists = observed.exists("ServiceAccount", namespace, name);
+        return exists.then(|| format!("ServiceAccount {name} exists"));
+    }
+    let name = quoted_after(message, "no PriorityClass with name ")?;
+    observed.exists("PriorityClass", "", name).then(|| format!("PriorityClass {name} exists"))
+}
+
+/// What to do if the cause is gone, and the controller has not tried again yet.
+fn wait(query: &StatusQuery<'_>, last: i64) -> Help {
+    let next = last.saturating_add(LONGEST_WAIT);
+    if next.saturating_add(SLACK) < query.audit.now.as_second() {
+        return Help::say("the controller should have tried again since, so see whether it runs; ")
+            .run(annotate(query, last))
+            .and(" makes it try now");
+    }
+    Help::say(format!("no change is needed: the controller tries again before {}, ", at(next)))
+        .and("or at once after ")
+        .run(annotate(query, last))
+}
+
+/// The command after which the controller tries again at once, as after any change of the set.
+fn annotate(query: &StatusQuery<'_>, last: i64) -> Command {
     let mark = format!("try-again={last}");
     let words = [&*query.target(), &mark, "--overwrite"];
-    let annotate = query.kubectl().does(Effect::Changes, "annotate", &words);
+    query.kubectl().does(Effect::Changes, "annotate", &words)
+}
+
+/// What to do if the last attempt is so long ago that the cause may be gone.
+fn try_now(query: &StatusQuery<'_>, last: i64, help: Help) -> Help {
+    let annotate = annotate(query, last);
     let next = last.saturating_add(LONGEST_WAIT);
     if next.saturating_add(SLACK) < query.audit.now.as_second() {
         let text = "; the controller should have tried again since, so see whether it runs; ";
@@ -81,8 +130,8 @@ fn try_now(query: &StatusQuery<'_>, last: i64, help: Help) -> Help {
     help.and(&text).and("or at once after ").run(annotate)
 }
 
-/// Which pods are refused.
-fn who(query: &StatusQuery<'_>) -> String {
+/// Which pods are refused, with the verb for one and for several.
+fn who(query: &StatusQuery<'_>, [is, are]: [&str; 2]) -> String {
     let nodes: Vec<&str> = match Daemons::of(query) {
         Some(daemons) => {
             let lacking = daemons.wanted(query).filter(|(_, pods)| pods.is_empty());
@@ -92,13 +141,13 @@ fn who(query: &StatusQuery<'_>) -> String {
     };
     match (&query.set.state, nodes.len()) {
         (State::StatefulSet(_), _) => match Replicas::of(query).and_then(|it| it.first_missing()) {
-            Some(pod) => format!("pod {pod} is"),
-            None => "pods are".to_owned(),
+            Some(pod) => format!("pod {pod} {is}"),
+            None => format!("pods {are}"),
         },
-        (State::DaemonSet(_), 0) => "pods are".to_owned(),
-        (State::DaemonSet(_), 1) => format!("the pod for node {} is", names(nodes)),
+        (State::DaemonSet(_), 0) => format!("pods {are}"),
+        (State::DaemonSet(_), 1) => format!("the pod for node {} {is}", names(nodes)),
         (State::DaemonSet(_), count) => {
-            format!("the pods for {count} nodes ({}) are", names(nodes))
+            format!("the pods for {count} nodes ({}) {are}", names(nodes))
         }
     }
 }

@@ -15,6 +15,13 @@ const LATEST: i64 = 3_600;
 /// Kubernetes: `DefaultTypedControllerRateLimiter`, client-go util/workqueue/default_rate_limiters.go.
 pub(super) const LONGEST_WAIT: i64 = 1_000;
 
+/// How long after a refusal a pod must have been created to show that its cause is gone, in seconds. One
+/// sync creates all pods that are missing. Of an object about which there are many events, only one in
+/// five minutes is recorded.
+///
+/// Kubernetes: `defaultSpamQPS`, client-go tools/record/events_cache.go.
+const REFILL: i64 = 300;
+
 /// Why pods of a set are not created.
 pub(super) struct Refusal {
     /// The API server's words.
@@ -38,6 +45,10 @@ impl Refusal {
         };
         let mut refusals = latest(query, "FailedCreate");
         let latest = refusals.next().filter(|_| lacks)?;
+        if query.audit.observed.pods(query.set).iter().any(|pod| latest.last + REFILL < pod.created)
+        {
+            return None;
+        }
         let message = reason(&latest.message);
         let (same, others): (Vec<_>, Vec<_>) =
             refusals.partition(|it| reason(&it.message) == message);

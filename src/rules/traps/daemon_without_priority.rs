@@ -20,7 +20,9 @@ stays Pending until one of them ends.
 
 Seen on a 1.36 control plane, with a node whose CPU another pod has requested: the pod of a DaemonSet stays
 Pending with \"Insufficient cpu\" and \"No preemption victims found\"; with
-`priorityClassName: system-node-critical` the other pod is evicted at once and the daemon is scheduled.
+`priorityClassName: system-node-critical` the other pod is evicted at once and the daemon is scheduled. So
+the class is a choice: the pods that it is to evict need a lower priority, and those that it must not evict an
+equal or a higher one. A class with `preemptionPolicy: Never` evicts nothing.
 
 The rule finds DaemonSets with a hostPath in /etc/cni, /opt/cni or the kubelet's folders for plugins. It
 cannot see whether the cluster has a PriorityClass with globalDefault.
@@ -62,7 +64,8 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
             "the hostPath {path} belongs to a plugin for {purpose}, but on a full node this pod \
              stays Pending, because it has no priorityClassName"
         ),
-        "set priorityClassName: system-node-critical, or that of a PriorityClass of your own",
+        "set priorityClassName to a PriorityClass of your own; it evicts pods of a lower priority from a \
+         full node, and system-node-critical evicts those of nearly all others, databases too",
     );
 }
 
