@@ -185,7 +185,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
             })?;
         }
         Format::Json => {
-            print(Printable::new(stdout), |out| json::print(&forecasts, &unknown, out))?
+            print(Printable::new(stdout), |out| json::print(&forecasts, &unknown, out))?;
         }
     }
     Ok(exit)
