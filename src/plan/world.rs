@@ -9,10 +9,13 @@ use serde_json::value::RawValue;
 
 use crate::{
     kubernetes::{resource::WorkloadKind, semantic},
-    object::defaults,
+    object::{defaults, namespace_or_default},
     observed::{Claim, Node, Owner, Pod, Revision},
     rollout::node::Node as Place,
 };
+
+/// Namespace and name.
+type Name = (Box<str>, Box<str>);
 
 /// The objects of a cluster other than the sets.
 #[derive(Debug, Default)]
@@ -20,7 +23,12 @@ pub(super) struct World {
     /// `None` if the input has neither pods nor revisions: nothing is known about pods then.
     pods: Option<BTreeMap<Owner, Vec<Pod>>>,
     /// By namespace. `None` if the input has neither claims nor revisions.
-    claims: Option<BTreeSet<(Box<str>, Box<str>)>>,
+    claims: Option<BTreeSet<Name>>,
+    /// The pods that are being deleted, with their uids, by namespace and name.
+    ending: BTreeMap<Name, Box<str>>,
+    /// The claims that a pod owns, by the namespace and the name of the pod, with its uid. They are
+    /// deleted with the pod.
+    owned: BTreeMap<Name, Vec<(Box<str>, String)>>,
     revisions: BTreeMap<Owner, Vec<(String, PodTemplateSpec)>>,
     /// `None` if no nodes were given.
     pub(super) nodes: Option<Vec<Place>>,
@@ -40,6 +48,10 @@ impl World {
             ("v1", "Pod") => {
                 let (owner, pod) = Pod::read(json)?;
                 let pods = self.pods.get_or_insert_default();
+                if pod.deleted.is_some() {
+                    let Metadata { namespace, name, uid, .. } = Metadata::read(json)?;
+                    self.ending.insert((namespace, name), uid);
+                }
                 // One that is being deleted is gone soon.
                 if let Some(owner) = owner.filter(|_| pod.deleted.is_none()) {
                     pods.entry(owner).or_default().push(pod);
@@ -48,6 +60,13 @@ impl World {
             ("v1", "PersistentVolumeClaim") => {
                 let (name, claim) = Claim::read(json)?;
                 let claims = self.claims.get_or_insert_default();
+                if !claim.is_being_deleted {
+                    let Metadata { namespace, owner_references, .. } = Metadata::read(json)?;
+                    for owner in owner_references.into_iter().filter(|it| &*it.kind == "Pod") {
+                        let pod = (namespace.clone(), owner.name);
+                        self.owned.entry(pod).or_default().push((owner.uid, name.1.to_string()));
+                    }
+                }
                 // The same.
                 if !claim.is_being_deleted {
                     claims.insert(name);
@@ -114,9 +133,59 @@ impl World {
         found.map(|(name, _)| name.as_str())
     }
 
+    /// The claims that go with pods of a set that are being deleted already, by ordinal: those pods own
+    /// them, as `whenScaled: Delete` makes them when it condemns a pod. The garbage collector deletes
+    /// them whatever the set is changed to meanwhile.
+    ///
+    /// Kubernetes: `updateClaimOwnerRefForSetAndPod`,
+    /// pkg/controller/statefulset/stateful_set_utils.go.
+    pub(super) fn claims_that_go(&self, namespace: &str, set: &str) -> BTreeMap<i64, Vec<String>> {
+        let mut all = BTreeMap::new();
+        for (pod, uid) in self.ending.iter().filter(|((own, _), _)| &**own == namespace) {
+            let ordinal = pod.1.strip_prefix(set).and_then(|rest| rest.strip_prefix('-'));
+            let Some(ordinal) = ordinal.and_then(|it| it.parse().ok()) else { continue };
+            let owned = self.owned.get(pod).into_iter().flatten();
+            let own = owned.filter(|(owner, _)| owner == uid).map(|(_, claim)| claim.clone());
+            let own: Vec<_> = own.collect();
+            if !own.is_empty() {
+                all.insert(ordinal, own);
+            }
+        }
+        all
+    }
+
     /// Whether a claim exists; `None` if nothing is known about claims.
     pub(super) fn has_claim(&self, namespace: &str, name: &str) -> Option<bool> {
         let claims = self.claims.as_ref()?;
         Some(claims.contains(&(namespace.into(), name.into())))
+    }
+}
+
+/// The metadata by which objects belong together.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Metadata {
+    namespace: Box<str>,
+    name: Box<str>,
+    uid: Box<str>,
+    owner_references: Vec<Reference>,
+}
+
+#[derive(Deserialize)]
+struct Reference {
+    kind: Box<str>,
+    name: Box<str>,
+    uid: Box<str>,
+}
+
+impl Metadata {
+    fn read(json: &str) -> serde_json::Result<Self> {
+        #[derive(Deserialize)]
+        struct Whole {
+            metadata: Metadata,
+        }
+        let mut metadata = serde_json::from_str::<Whole>(json)?.metadata;
+        metadata.namespace = namespace_or_default(Some(&metadata.namespace)).into();
+        Ok(metadata)
     }
 }

@@ -299,3 +299,63 @@ fn a_pod_that_no_set_has_is_an_error() {
     assert_eq!(ran.stderr, error);
     assert_eq!(planned(&folder, "db.yaml --never-ready db-2 --never-ready new").0.code, 0);
 }
+
+/// A pod or claim of the StatefulSet shop/db as the API server stores it.
+fn stored(kind: &str, name: &str, metadata: &Value, spec: &Value) -> String {
+    let mut object = json!({
+        "apiVersion": "v1", "kind": kind,
+        "metadata": {"name": name, "namespace": "shop", "uid": format!("uid-of-{name}")},
+        "spec": spec, "status": {"phase": "Running"},
+    });
+    let own = object["metadata"].as_object_mut().unwrap();
+    own.extend(metadata.as_object().unwrap().clone());
+    format!("---\n{object}\n")
+}
+
+/// Seen on a 1.37 control plane: a StatefulSet is scaled from 4 to 2 with `whenScaled: Delete` and back
+/// to 4 while db-3 terminates. The claim data-db-3 is deleted, and a new one is created.
+#[test]
+fn a_claim_goes_with_its_pod_that_is_being_deleted() {
+    let delete = "  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}\n";
+    let (two, four) =
+        (stateful_set("db", 2, "db:1", delete), stateful_set("db", 4, "db:1", delete));
+    let set = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "s", "controller": true}]);
+    let status = "uid: s}\nstatus: {replicas: 3, updateRevision: db-1, currentRevision: db-1}\n";
+    let mut now = two.replacen("namespace: shop}\n", &format!("namespace: shop, {status}"), 1);
+    for ordinal in 0..4 {
+        let (pod, claim) = (format!("db-{ordinal}"), format!("data-db-{ordinal}"));
+        let labels = json!({"app": "db", "controller-revision-hash": "db-1"});
+        let mut metadata = json!({"ownerReferences": set, "labels": labels});
+        if ordinal == 3 {
+            metadata["deletionTimestamp"] = json!("2026-11-23T09:00:00Z");
+        }
+        now += &stored("Pod", &pod, &metadata, &json!({"nodeName": "n"}));
+        // The pods that are condemned own their claims. db-2 is not being deleted yet.
+        let owner = json!([{"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": format!("uid-of-{pod}")}]);
+        let metadata = if ordinal > 1 { json!({"ownerReferences": owner}) } else { json!({}) };
+        now += &stored("PersistentVolumeClaim", &claim, &metadata, &json!({}));
+    }
+    let folder = Folder::new([("now.yaml", now.as_str()), ("db.yaml", four.as_str())]);
+    let (markdown, plan) = planned(&folder, "db.yaml --against now.yaml");
+    let steps = &plan["objects"][0]["steps"];
+    let of = |action: &str| {
+        let steps = steps.as_array().unwrap().iter().filter(|it| it["action"] == action);
+        steps.map(|it| (it["pod"].clone(), it["claims"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of("delete"),
+        [(json!("db-3"), json!({"created": [], "deleted": ["data-db-3"]}))],
+        "{steps:#}"
+    );
+    assert_eq!(
+        of("create"),
+        [(json!("db-3"), json!({"created": ["data-db-3"], "deleted": []}))],
+        "{steps:#}"
+    );
+    let words = "claims DELETED with their data: data-db-3";
+    assert!(markdown.stdout.contains(words), "{}", markdown.stdout);
+    // Another pod of this name, created since, does not own the claim.
+    folder.write("now.yaml", now.replace(r#""uid":"uid-of-db-3"}]"#, r#""uid":"before"}]"#));
+    let (markdown, _) = planned(&folder, "db.yaml --against now.yaml");
+    assert!(markdown.stdout.contains("claims deleted: none"), "{}", markdown.stdout);
+}

@@ -1,6 +1,6 @@
 //! What becomes of a StatefulSet.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
@@ -58,6 +58,10 @@ impl Forecaster<'_> {
             state.is_current |= starts_anew;
         }
         self.forget_claims(&forecast.id.namespace, &settings, &mut state);
+        let going = self.input.world.claims_that_go(&forecast.id.namespace, &name);
+        for claim in going.values().flatten() {
+            state.claims.remove(claim);
+        }
         forecast.course = simulate(&settings, state.clone(), &never_ready);
         let moved: BTreeSet<_> = forecast.course.steps.iter().map(ordinal).collect();
         let kept = state.pods.iter().filter(|(ordinal, _)| !moved.contains(ordinal));
@@ -67,6 +71,7 @@ impl Forecaster<'_> {
         if template_changes && forecast.kept.iter().any(|(_, is_new)| !is_new) {
             forecast.why_kept = Some(why_kept(&settings, &forecast.course));
         }
+        add_going(going, revision, forecast);
         let all_new = NeverReady { all_new: true, ..NeverReady::default() };
         if forecast.course.stop.is_none() && !forecast.course.steps.is_empty() {
             forecast.if_broken = simulate(&settings, state, &all_new).stop;
@@ -221,4 +226,23 @@ fn why_kept(settings: &Settings, course: &Course) -> String {
 
 fn is_early(stop: &crate::rollout::Stop) -> bool {
     stop.why != Waits::ForTheLast
+}
+
+/// Adds the ends of pods that are being deleted already, and that take claims with them.
+fn add_going(going: BTreeMap<i64, Vec<String>>, revision: Revision, forecast: &mut Forecast) {
+    if going.is_empty() {
+        return;
+    }
+    forecast.course.waves = forecast.course.waves.max(1);
+    let mut steps = Vec::new();
+    for (ordinal, claims) in going {
+        let target = Target::Ordinal(ordinal);
+        forecast.notes.push(format!(
+            "{} is being deleted already, and owns {}, deleted with it whatever is applied",
+            forecast.name(&target),
+            claims.join(", ")
+        ));
+        steps.push(Step { wave: 1, action: Action::Delete, target, revision, claims });
+    }
+    forecast.course.steps.splice(..0, steps);
 }
