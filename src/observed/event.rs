@@ -9,7 +9,8 @@ use super::meta::{Metadata, Unread};
 use crate::finding::shorten;
 
 /// The reasons that rules look for.
-const REASONS: [&str; 10] = [
+const REASONS: [&str; 17] = [
+    "Evicted",
     "FailedAttachVolume",
     "FailedBinding",
     "FailedCreate",
@@ -18,7 +19,13 @@ const REASONS: [&str; 10] = [
     "FailedDelete",
     "FailedMapVolume",
     "FailedMount",
+    "NodeAffinity",
+    "OutOfcpu",
+    "OutOfephemeral-storage",
+    "OutOfmemory",
+    "OutOfpods",
     "ProvisioningFailed",
+    "UnexpectedAdmissionError",
     "Unhealthy",
 ];
 /// The longest message that is kept, in bytes.

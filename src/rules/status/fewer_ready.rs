@@ -1,6 +1,6 @@
 //! Sets with too few ready pods, for a reason that no other rule has found.
 
-use super::read::since;
+use super::read::{one_line, since};
 use crate::{
     finding::{Help, Meta, Mode, Path},
     kubernetes::kind::Kind,
@@ -20,8 +20,9 @@ said for five minutes that fewer pods are ready than there should be, that is re
 set is taken for healthy.
 
 The status has no time. Who has written it last, and when, is in `metadata.managedFields`, and an equal status
-is not written again. So if the count changes all the time, nothing is reported. Nor is it if a pod of the set
-is on a node that is not ready: `node-down` reports the node.
+is not written again. So if the count changes all the time, only events can tell since when: pods that a node
+evicts or rejects (OutOfcpu, OutOfpods) are replaced every few seconds, and each is too young to be reported.
+Nothing is reported if a pod of the set is on a node that is not ready: `node-down` reports the node.
 
 Kubernetes: `storeDaemonSetStatus`, pkg/controller/daemon/daemon_controller.go; `updateStatefulSetStatus`,
 pkg/controller/statefulset/stateful_set_control.go.",
@@ -33,21 +34,55 @@ pkg/controller/statefulset/stateful_set_control.go.",
     scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::IfSilent(check) },
 };
 
+/// Events of pods that a node has evicted or rejected.
+const ENDED: [&str; 7] = [
+    "Evicted",
+    "NodeAffinity",
+    "OutOfcpu",
+    "OutOfephemeral-storage",
+    "OutOfmemory",
+    "OutOfpods",
+    "UnexpectedAdmissionError",
+];
+
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let (ready, wanted) = query.set.ready_of();
-    let written = query.set.status_written.filter(|it| query.audit.is_long_ago(*it));
-    let Some(written) = written.filter(|_| ready < wanted && !is_on_a_node_that_is_down(query))
-    else {
+    if ready >= wanted || is_on_a_node_that_is_down(query) {
         return;
+    }
+    let written = query.set.status_written.filter(|it| query.audit.is_long_ago(*it));
+    let (when, why) = match (replaced(query), written) {
+        (Some((first, why)), _) => {
+            (first, format!("its pods end and are replaced again and again: {why}"))
+        }
+        (None, Some(written)) => (written, "nothing that is known says why".to_owned()),
+        (None, None) => return,
     };
-    let message = format!(
-        "{ready} of {wanted} pods are ready {}, and nothing that is known says why",
-        since(written)
-    );
+    let message = format!("{ready} of {wanted} pods are ready {}, and {why}", since(when));
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     let help = Help::say("").run(describe).and(" shows its pods and events");
     let status = Path::new("status");
     found.add(Report::new(&status, message, help));
+}
+
+/// Since when nodes have ended pods of the set again and again, and why, if that still goes on.
+fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
+    let (observed, set) = (query.audit.observed, query.set);
+    let of_set = observed.events(set.namespace(), set.kind().as_str(), set.name()).iter();
+    let of_set = of_set.filter(|it| &*it.reason == "FailedDaemonPod");
+    let of_pods = observed.pods(set).iter().flat_map(|pod| {
+        let events = observed.events(set.namespace(), "Pod", &pod.name).iter();
+        events.filter(|it| ENDED.contains(&&*it.reason))
+    });
+    let events: Vec<_> = of_set.chain(of_pods).collect();
+    let first = events.iter().map(|it| it.first).min().filter(|it| query.audit.is_long_ago(*it))?;
+    let latest = events.iter().max_by_key(|it| it.last)?;
+    let ended = observed.pods(set).iter().find(|pod| pod.has_ended && pod.trouble.is_some());
+    let why = match ended {
+        Some(pod) => query.why(pod),
+        None => format!("{}: {}", latest.reason, one_line(&latest.message)),
+    };
+    (!query.audit.is_long_ago(latest.last)).then_some((first, why))
 }
 
 fn is_on_a_node_that_is_down(query: &StatusQuery<'_>) -> bool {
