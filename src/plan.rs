@@ -106,7 +106,7 @@ pub struct PlanArgs {
     policy: PolicyArgs,
 }
 
-/// How the plan is printed.
+/// The format in which the plan is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people
@@ -118,13 +118,13 @@ enum Format {
     Json,
 }
 
-/// Why it isn't known what happens to an object.
+/// The reason that is printed for an object whose change isn't known.
 const UNREAD: &str = "because not everything could be read";
 
-/// `setguard plan`.
+/// Runs `setguard plan`.
 ///
 /// # Errors
-/// When the policy or a feature gate is invalid, or the plan cannot be written.
+/// Returns an error if the policy or a feature gate is invalid, or the plan cannot be written.
 pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     if args.paths.is_empty() {
         let mut command = PlanArgs::augment_args(clap::Command::new("setguard plan"));

@@ -10,15 +10,15 @@ const LONG: usize = 80;
 /// A field that changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
-    /// As in `spec.template.spec.containers[0].image`.
+    /// The path, such as `spec.template.spec.containers[0].image`.
     pub(super) path: String,
-    /// `None` if it was not there.
+    /// The old value; `None` if the field was absent.
     pub(super) old: Option<String>,
-    /// `None` if it is removed.
+    /// The new value; `None` if the field is removed.
     pub(super) new: Option<String>,
 }
 
-/// The fields in which two values differ, in the order of the new one.
+/// Collects the fields in which two values differ, in the order of the new value.
 pub(super) fn differences(old: &Value, new: &Value, path: &str, found: &mut Vec<Difference>) {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
@@ -39,7 +39,7 @@ pub(super) fn differences(old: &Value, new: &Value, path: &str, found: &mut Vec<
     }
 }
 
-/// An empty list or mapping means the same as none.
+/// Returns whether a value is an empty list or mapping, which means the same as no value.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -1,4 +1,4 @@
-//! What becomes of one object.
+//! The consequences of a change for one object.
 
 mod daemon_set;
 mod stateful_set;
@@ -28,7 +28,7 @@ use crate::{
 /// The annotation of a DaemonSet with the generation of its template.
 const GENERATION: &str = "deprecated.daemonset.template.generation";
 
-/// What happens to an object.
+/// The kind of change to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Create,
@@ -57,23 +57,23 @@ impl Change {
 pub(super) struct Forecast {
     pub(super) id: ObjectId,
     pub(super) change: Change,
-    /// How it is rolled out, in a few words.
+    /// The way the object is rolled out, in a few words.
     pub(super) settings: Vec<String>,
     pub(super) differences: Vec<Difference>,
     pub(super) refusals: Vec<Refusal>,
-    /// What else the reader has to know.
+    /// Other facts that the reader needs.
     pub(super) notes: Vec<String>,
-    /// What was simulated: not the change itself, if it is refused.
+    /// The simulated rollout. If the change is refused, this is the rollout of the remedy.
     pub(super) course: Course,
-    /// The pods that are left alone, and whether they are of the new template.
+    /// The pods that are left alone, and whether they have the new template.
     pub(super) kept: Vec<(Target, bool)>,
-    /// Why pods of the old template are left alone, if they are.
+    /// The reason why pods with the old template are left alone, if they are.
     pub(super) why_kept: Option<String>,
-    /// What would stop it, if pods with the new template never became ready.
+    /// The obstacle that would stop the rollout if pods with the new template never became ready.
     pub(super) if_broken: Option<Stop>,
     pub(super) is_ordered: bool,
     pub(super) min_ready_seconds: i64,
-    /// For DaemonSets: the nodes, which of them have a pod now, and which will.
+    /// The nodes of a DaemonSet, which of them have a pod now, and which will.
     pub(super) nodes: Vec<Node>,
     pub(super) before: Vec<bool>,
     pub(super) after: Vec<Placement>,
@@ -100,7 +100,7 @@ impl Forecast {
         }
     }
 
-    /// The name of a pod, or of the node that it is on.
+    /// Returns the name of a pod of a StatefulSet, or of the node of a pod of a DaemonSet.
     pub(super) fn name(&self, target: &Target) -> String {
         match target {
             Target::Ordinal(ordinal) => format!("{}-{ordinal}", self.id.name),
@@ -114,7 +114,7 @@ impl Forecast {
         self.nodes.get(index).map_or("", |node| &node.name)
     }
 
-    /// Why the controller does not go on.
+    /// Returns why the controller does not go on.
     pub(super) fn why(&self, stop: &Stop) -> String {
         let name = self.name(&stop.target);
         match (&stop.target, stop.why) {
@@ -133,7 +133,7 @@ impl Forecast {
     }
 }
 
-/// Makes forecasts.
+/// A maker of forecasts.
 pub(super) struct Forecaster<'a> {
     input: &'a Input,
     context: Context<'a>,
@@ -163,7 +163,7 @@ impl<'a> Forecaster<'a> {
         Forecaster { input, context, verb, never_ready, prune }
     }
 
-    /// The pods of `--never-ready` that no StatefulSet of the input has.
+    /// Returns the pods of `--never-ready` that belong to no StatefulSet in the input.
     pub(super) fn unknown_pods(&self) -> impl Iterator<Item = &'a str> {
         let sets = self.input.given.iter().map(|given| &given.id).chain(self.input.previous.keys());
         let sets: BTreeSet<&str> =
@@ -178,7 +178,8 @@ impl<'a> Forecaster<'a> {
         self.never_ready.iter().map(String::as_str).filter(move |pod| !is_known(pod))
     }
 
-    /// The forecasts of all objects: first the given ones, then those that are no longer given.
+    /// Returns the forecasts of all objects: first the objects in the manifests, then those that
+    /// the manifests no longer contain.
     pub(super) fn all(&self) -> Plan {
         let mut plan = Plan::default();
         for given in &self.input.given {
@@ -263,7 +264,8 @@ impl<'a> Forecaster<'a> {
         if is_refused {
             forecast.change = Change::Refused;
             forecast.notes = refusal::remedies(&stored.verdict);
-            // What can be had all the same: the object made anew over the pods that are there.
+            // The remedy, recreating the object around its pods, is simulated if the selector still
+            // matches them.
             let same_selector =
                 before.as_ref().map(Object::selector) == Some(subject.object.selector());
             if forecast.notes.is_empty() || !same_selector {

@@ -25,13 +25,13 @@ use crate::{
 pub(super) struct Given {
     pub(super) id: ObjectId,
     pub(super) resource: &'static Resource,
-    /// Its manifest as JSON, from which the tree can be read again.
+    /// The manifest as JSON, from which the tree can be read again.
     pub(super) json: String,
-    /// What is wrong with its form.
+    /// The problems with the structure of the manifest.
     pub(super) problems: Vec<Problem>,
 }
 
-/// Everything that was read.
+/// All objects that were read.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     pub(super) given: Vec<Given>,
@@ -45,15 +45,15 @@ pub(super) struct Input {
     pub(super) old_namespaces: Namespaces,
     /// Claims and volumes of the new manifests.
     pub(super) storage: Storage,
-    /// Whether some of the new manifests could not be read: an object that is missing there need not
-    /// be gone.
+    /// Whether some of the new manifests could not be read. An object that is missing then isn't
+    /// necessarily gone.
     pub(super) lacks_new: bool,
-    /// Whether some of the previous objects could not be read: an object that is missing there need
-    /// not be new.
+    /// Whether some of the previous objects could not be read. An object that is missing then isn't
+    /// necessarily new.
     pub(super) lacks_previous: bool,
 }
 
-/// The paths of a plan.
+/// The paths that a plan is made from.
 #[derive(Debug)]
 pub(super) struct Paths<'a> {
     /// The new manifests.
@@ -67,8 +67,8 @@ pub(super) struct Paths<'a> {
 }
 
 impl Input {
-    /// Reads everything, the new manifests by the schema of this release. `complain` gets a message
-    /// for each file and document that cannot be read.
+    /// Reads all files, the new manifests by the schema of this release. Calls `complain` with a
+    /// message for each file and document that cannot be read.
     pub(super) fn read(
         paths: &Paths<'_>,
         release: Version,
@@ -143,7 +143,8 @@ impl Input {
     }
 }
 
-/// An object in this namespace; `None` if it sets another one, or has no metadata.
+/// Returns an object with this namespace; `None` if the object sets another namespace, or has no
+/// metadata.
 fn in_namespace(json: &str, namespace: &str) -> Option<String> {
     let mut object: serde_json::Value = serde_json::from_str(json).ok()?;
     let metadata = object.get_mut("metadata")?.as_object_mut()?;
@@ -194,7 +195,7 @@ fn each(source: &Source, release: Version, complain: &mut dyn FnMut(String), see
 
 /// Adds the pods, claims, revisions and nodes of a source.
 fn see_world(source: &Source, world: &mut World, complain: &mut dyn FnMut(String)) {
-    // Documents that cannot be read were reported by `each`.
+    // Documents that cannot be read have already been reported by `each`.
     for document in yaml::documents(source.text()).flatten() {
         for object in ManifestObject::all(document.root) {
             let (api_version, kind) = (object.api_version(), object.kind());

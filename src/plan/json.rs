@@ -1,4 +1,5 @@
-//! One JSON document. It has its own types, so that the simulation's types are not an interface.
+//! The plan as one JSON document, with types of its own, so that the types of the simulation aren't
+//! an interface.
 
 use std::io::{self, Write};
 
@@ -10,8 +11,8 @@ use super::{
 };
 use crate::rollout::{Action, Step, Target};
 
-/// How many candidates are listed in all, where the controller chooses at random. Beyond this
-/// number they are listed with the first step only.
+/// The most candidates that are listed in all where the controller chooses at random. Beyond this
+/// number, only the first step lists them.
 const MOST_CANDIDATES: usize = 10_000;
 
 #[derive(Serialize)]
@@ -64,7 +65,7 @@ struct DifferenceV1<'a> {
 
 #[derive(Serialize)]
 struct StepV1<'a> {
-    /// 0 for pods that are left alone.
+    /// The number of the wave; 0 for pods that are left alone.
     wave: usize,
     action: &'static str,
     pod: Option<String>,
@@ -116,7 +117,7 @@ pub(super) fn print(
 fn object(forecast: &Forecast) -> ObjectV1<'_> {
     let id = &forecast.id;
     let course = &forecast.course;
-    // If the change is refused, nothing happens.
+    // A change that is refused has no consequences.
     let is_refused = !forecast.refusals.is_empty();
     let Tally { created, deleted, .. } = Tally::of(course);
     let replaced = replaced(forecast);

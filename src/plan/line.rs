@@ -1,4 +1,4 @@
-//! A line of a picture, in pieces that a terminal can tell apart by their colours.
+//! A line of a picture, in pieces that a terminal can distinguish by colour.
 
 use std::fmt;
 
@@ -15,24 +15,24 @@ pub(super) const UNICODE: Symbols =
     Symbols { moves: "●", stays: "○", arrow: "→", more: "…" };
 pub(super) const ASCII: Symbols = Symbols { moves: "*", stays: "-", arrow: "->", more: "..." };
 
-/// What a piece is about.
+/// The role of a piece, which determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tone {
-    /// Everything else.
+    /// Text without a special role.
     Plain,
     /// The name of the object.
     Title,
     /// The value before the change.
     Old,
-    /// The value after it.
+    /// The value after the change.
     New,
     /// The mark of pods that are created, deleted or replaced.
     Moves,
     /// The mark of pods that stay as they are.
     Stays,
-    /// What may go wrong.
+    /// A risk.
     Caution,
-    /// What does go wrong, or is lost.
+    /// A failure or a loss.
     Bad,
 }
 
@@ -41,33 +41,33 @@ pub(super) enum Tone {
 pub(super) struct Line(Vec<(Tone, String)>);
 
 impl Line {
-    /// A line in one tone.
+    /// Creates a line in one tone.
     pub(super) fn new(tone: Tone, text: impl Into<String>) -> Self {
         Line::default().and(tone, text)
     }
 
-    /// A line of a change that begins with its mark.
+    /// Creates a line for a change, which begins with the mark of changes.
     pub(super) fn moves(symbols: Symbols, text: &str) -> Self {
         Line::new(Tone::Moves, symbols.moves).and(Tone::Plain, format!(" {text}"))
     }
 
-    /// A line of what stays that begins with its mark.
+    /// Creates a line for something that stays, which begins with the mark for that.
     pub(super) fn stays(symbols: Symbols, text: &str) -> Self {
         Line::new(Tone::Stays, symbols.stays).and(Tone::Plain, format!(" {text}"))
     }
 
-    /// The same line with one more piece.
+    /// Adds a piece to the line.
     pub(super) fn and(mut self, tone: Tone, text: impl Into<String>) -> Self {
         self.0.push((tone, text.into()));
         self
     }
 
-    /// The pieces from left to right.
+    /// Returns the pieces from left to right.
     pub(super) fn pieces(&self) -> impl Iterator<Item = (Tone, &str)> {
         self.0.iter().map(|(tone, text)| (*tone, text.as_str()))
     }
 
-    /// Whether nothing is in it.
+    /// Returns whether the line has no text.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

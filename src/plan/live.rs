@@ -1,4 +1,5 @@
-//! The state of a cluster, read with a kubeconfig. Only reads, and only what a plan needs.
+//! The state of a cluster, read with a kubeconfig: only the objects that a plan needs, and only
+//! with read requests.
 
 use std::{collections::BTreeSet, io::Write as _};
 
@@ -15,10 +16,11 @@ use crate::{
     object::namespace_or_default,
 };
 
-/// Adds the given objects as they are in the cluster, with their pods, claims, revisions, and the nodes.
+/// Adds the objects of the manifests as they are in the cluster, with their pods, claims and
+/// revisions, and the nodes.
 ///
 /// # Errors
-/// When there is no usable kubeconfig, or the API server does not answer or refuses.
+/// Returns an error if there is no usable kubeconfig, or the API server does not answer or refuses.
 pub(super) fn add(input: &mut Input, context: Option<&str>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -68,7 +70,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// The namespace of a manifest; that of the kubeconfig if it sets none.
+    /// Returns the namespace of a manifest, or the namespace of the kubeconfig if the manifest sets
+    /// none.
     fn namespace(&self, manifest: &str) -> String {
         let object: Value = serde_json::from_str(manifest).unwrap_or_default();
         let namespace = object["metadata"]["namespace"].as_str().filter(|it| !it.is_empty());
@@ -76,7 +79,7 @@ impl Cluster {
         namespace_or_default(Some(namespace)).to_owned()
     }
 
-    /// An object as JSON; `None` if it does not exist.
+    /// Returns an object as JSON; `None` if it does not exist.
     async fn object(
         &self,
         resource: &Resource,
@@ -113,7 +116,7 @@ impl Cluster {
     }
 }
 
-/// Adds an object of a list, known as one of this namespace.
+/// Adds an object of a list that was read from this namespace.
 fn add_one(
     input: &mut Input,
     api_version: &str,

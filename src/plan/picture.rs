@@ -11,12 +11,12 @@ use crate::rollout::{
     node::{Placement, WhyNot},
 };
 
-/// How many waves are shown one by one.
+/// The most waves that are shown individually.
 const MOST_WAVES: usize = 12;
-/// How many names are listed.
+/// The most names that are listed.
 const MOST_NAMES: usize = 8;
 
-/// How many pods are created and deleted.
+/// The numbers of pods that are created and deleted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) created: usize,
@@ -43,7 +43,7 @@ const fn count(step: &Step) -> usize {
     }
 }
 
-/// How many pods are deleted and created again.
+/// Returns the number of pods that are deleted and created again.
 pub(super) fn replaced(forecast: &Forecast) -> usize {
     let mut ends: [BTreeSet<String>; 2] = Default::default();
     let mut random = [0, 0];
@@ -60,14 +60,14 @@ pub(super) fn replaced(forecast: &Forecast) -> usize {
     gone.intersection(back).count() + random[0].min(random[1])
 }
 
-/// The first line: what the object is and how it is rolled out.
+/// Returns the first line: what the object is and how it is rolled out.
 pub(super) fn title(forecast: &Forecast) -> String {
     let id = &forecast.id;
     let name = if id.is_generated { format!("{}…", id.name) } else { id.name.clone() };
     format!("{} {}/{name}", id.kind, id.namespace)
 }
 
-/// What happens, line by line.
+/// Returns the lines that describe the change and its rollout.
 pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     let mut lines = Vec::new();
     match forecast.change {

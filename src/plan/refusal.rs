@@ -1,4 +1,4 @@
-//! The reasons for which the API server refuses an object.
+//! The reasons why the API server refuses an object.
 
 use crate::{engine::verdict::Verdict, rules::traps::immutable_field};
 
@@ -10,7 +10,7 @@ pub(super) struct Refusal {
     pub(super) message: String,
 }
 
-/// Why the API server refuses an object.
+/// Returns why the API server refuses an object.
 pub(super) fn of(verdict: &Verdict) -> impl Iterator<Item = Refusal> {
     verdict.refusals().map(|violation| Refusal {
         rule: violation.finding.rule.id,
@@ -19,7 +19,7 @@ pub(super) fn of(verdict: &Verdict) -> impl Iterator<Item = Refusal> {
     })
 }
 
-/// How its author can make a change that the API server refuses because the field is immutable.
+/// Returns the ways to make a change that the API server refuses because the field is immutable.
 pub(super) fn remedies(verdict: &Verdict) -> Vec<String> {
     let changes = verdict.violations.iter().map(|violation| &violation.finding);
     let changes = changes.filter(|finding| *finding.rule == immutable_field::RULE.meta);

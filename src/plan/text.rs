@@ -11,8 +11,8 @@ use super::{
 };
 use crate::printable::one_line;
 
-/// Prints the plan, in colours, to a stream that removes them where nobody can see them; `plain`
-/// without symbols, and with dots for the ellipsis of a shortened value.
+/// Prints the plan with colours, to a stream that removes them if it isn't a terminal. `plain`
+/// leaves out symbols, and uses dots for the ellipsis of a shortened value.
 pub(super) fn print(forecasts: &[Forecast], plain: bool, out: &mut dyn Write) -> io::Result<()> {
     if forecasts.is_empty() {
         return writeln!(out, "no DaemonSets or StatefulSets");
@@ -34,7 +34,7 @@ pub(super) fn print(forecasts: &[Forecast], plain: bool, out: &mut dyn Write) ->
     Ok(())
 }
 
-/// Writes a line. A manifest may have determined the text of its pieces.
+/// Writes a line. Its text may come from a manifest, so it is made printable.
 fn write_line(indent: &str, line: &Line, symbols: Symbols, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{indent}")?;
     for (tone, text) in line.pieces() {
@@ -47,7 +47,7 @@ fn write_line(indent: &str, line: &Line, symbols: Symbols, out: &mut dyn Write) 
     writeln!(out)
 }
 
-/// The colours that `check` has for errors, warnings and help.
+/// Returns the style of a tone, with the colours that `check` uses for errors, warnings and help.
 fn style(tone: Tone) -> Style {
     let bright = |color: AnsiColor| Style::new().bold().fg_color(Some(color.into()));
     let dull = |color: AnsiColor| Style::new().fg_color(Some(color.into()));

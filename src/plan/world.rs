@@ -20,9 +20,10 @@ type Name = (Box<str>, Box<str>);
 /// The objects of a cluster other than the sets.
 #[derive(Debug, Default)]
 pub(super) struct World {
-    /// `None` if the input has neither pods nor revisions: nothing is known about pods then.
+    /// The pods by their owner. `None` if the input has neither pods nor revisions, so that nothing
+    /// is known about pods.
     pods: Option<BTreeMap<Owner, Vec<Pod>>>,
-    /// By namespace. `None` if the input has neither claims nor revisions.
+    /// The claims by namespace. `None` if the input has neither claims nor revisions.
     claims: Option<BTreeSet<Name>>,
     /// The pods that are being deleted, with their uids, by namespace and name.
     ending: BTreeMap<Name, Box<str>>,
@@ -30,14 +31,14 @@ pub(super) struct World {
     /// deleted with the pod.
     owned: BTreeMap<Name, Vec<(Box<str>, String)>>,
     revisions: BTreeMap<Owner, Vec<(String, PodTemplateSpec)>>,
-    /// `None` if no nodes were given.
+    /// The nodes; `None` if none were given.
     pub(super) nodes: Option<Vec<Place>>,
-    /// The time at which it is looked at.
+    /// The time at which the cluster is examined.
     pub(super) now: Timestamp,
 }
 
 impl World {
-    /// Adds an object. Returns why it cannot be read, if it should be of a kind that is needed.
+    /// Adds an object. Returns an error if the kind is needed and the object cannot be read.
     pub(super) fn add(
         &mut self,
         api_version: &str,
@@ -52,7 +53,7 @@ impl World {
                     let Metadata { namespace, name, uid, .. } = Metadata::read(json)?;
                     self.ending.insert((namespace, name), uid);
                 }
-                // One that is being deleted is gone soon.
+                // A pod that is being deleted is gone soon.
                 if let Some(owner) = owner.filter(|_| pod.deleted.is_none()) {
                     pods.entry(owner).or_default().push(pod);
                 }
@@ -67,7 +68,7 @@ impl World {
                         self.owned.entry(pod).or_default().push((owner.uid, name.1.to_string()));
                     }
                 }
-                // The same.
+                // A claim that is being deleted is gone soon.
                 if !claim.is_being_deleted {
                     claims.insert(name);
                 }
@@ -79,7 +80,7 @@ impl World {
         Ok(())
     }
 
-    /// Remembers that pods and claims that are not given do not exist.
+    /// Remembers that all pods and claims are given, so that others don't exist.
     pub(super) fn know_all(&mut self) {
         self.pods.get_or_insert_default();
         self.claims.get_or_insert_default();
@@ -101,7 +102,7 @@ impl World {
         }
         let (owner, revision) = Revision::read(json)?;
         let Raw { data } = serde_json::from_str(json)?;
-        // Whoever reads revisions reads the pods and claims too.
+        // Input with revisions has the pods and claims too.
         self.know_all();
         let Some((owner, data)) = owner.zip(data) else { return Ok(()) };
         let data = serde_json::from_str::<Data>(data.get());
@@ -112,14 +113,14 @@ impl World {
         Ok(())
     }
 
-    /// The pods of a set; `None` if nothing is known about pods.
+    /// Returns the pods of a set; `None` if nothing is known about pods.
     pub(super) fn pods(&self, namespace: &str, kind: WorkloadKind, name: &str) -> Option<&[Pod]> {
         let pods = self.pods.as_ref()?;
         let owner = Owner { namespace: namespace.into(), kind, name: name.into() };
         Some(pods.get(&owner).map(Vec::as_slice).unwrap_or_default())
     }
 
-    /// The revision of a set that has this template, by the label of its pods.
+    /// Returns the revision of a set that has this template, as the label of its pods names it.
     pub(super) fn revision(
         &self,
         namespace: &str,
@@ -133,9 +134,9 @@ impl World {
         found.map(|(name, _)| name.as_str())
     }
 
-    /// The claims that go with pods of a set that are being deleted already, by ordinal: those pods own
-    /// them, as `whenScaled: Delete` makes them when it condemns a pod. The garbage collector deletes
-    /// them whatever the set is changed to meanwhile.
+    /// Returns the claims that go with pods of a set that are being deleted already, by ordinal:
+    /// those pods own them, as `whenScaled: Delete` makes them when it condemns a pod. The garbage
+    /// collector deletes them whatever the set is changed to meanwhile.
     ///
     /// Kubernetes: `updateClaimOwnerRefForSetAndPod`,
     /// pkg/controller/statefulset/stateful_set_utils.go.
@@ -154,7 +155,7 @@ impl World {
         all
     }
 
-    /// Whether a claim exists; `None` if nothing is known about claims.
+    /// Returns whether a claim exists; `None` if nothing is known about claims.
     pub(super) fn has_claim(&self, namespace: &str, name: &str) -> Option<bool> {
         let claims = self.claims.as_ref()?;
         Some(claims.contains(&(namespace.into(), name.into())))

@@ -1,4 +1,4 @@
-//! What becomes of a DaemonSet.
+//! The consequences of a change for a DaemonSet.
 
 use std::collections::HashMap;
 
@@ -121,7 +121,7 @@ impl Forecaster<'_> {
         let kept: Vec<_> = kept.collect();
         if kept.iter().any(|(_, is_new)| !is_new) {
             let why = if settings.is_on_delete() {
-                "OnDelete: until somebody deletes them"
+                "OnDelete: until they are deleted"
             } else {
                 "the rollout stops earlier"
             };
@@ -139,11 +139,11 @@ impl Forecaster<'_> {
 /// The pods on a node.
 #[derive(Clone, Copy, Default)]
 struct OnNode<'a> {
-    /// The oldest one of an old template.
+    /// The oldest pod with an old template.
     old: Option<(Health, &'a Pod)>,
-    /// The one of the new template.
+    /// The pod with the new template.
     new: Option<(Health, &'a Pod)>,
-    /// How many others there are of old templates.
+    /// The number of other pods with old templates.
     excess: usize,
 }
 
@@ -162,7 +162,7 @@ impl<'a> OnNode<'a> {
     }
 }
 
-/// Older pods come first.
+/// Returns a key that sorts older pods first.
 ///
 /// Kubernetes: `podByCreationTimestampAndPhase`, pkg/controller/daemon/daemon_controller.go.
 fn age((_, pod): (Health, &Pod)) -> (i64, &str) {

@@ -1,4 +1,4 @@
-//! What becomes of a StatefulSet.
+//! The consequences of a change for a StatefulSet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,8 @@ use crate::{
 };
 
 impl Forecaster<'_> {
-    /// `starts_anew` if the object is deleted without its pods and made again.
+    /// Simulates the rollout. `starts_anew` is set if the object is deleted without its pods and
+    /// created again.
     pub(super) fn stateful_set(
         &self,
         spec: &StatefulSetSpec,
@@ -78,7 +79,7 @@ impl Forecaster<'_> {
         }
     }
 
-    /// Replaces the assumptions about pods by what is known about them.
+    /// Replaces the assumptions about pods by the known facts.
     fn as_it_is(
         &self,
         settings: &Settings,
@@ -117,7 +118,7 @@ impl Forecaster<'_> {
         }
     }
 
-    /// Replaces the assumptions about claims by what is known about them.
+    /// Replaces the assumptions about claims by the known facts.
     fn forget_claims(&self, namespace: &str, settings: &Settings, state: &mut State) {
         let all = state.pods.keys().copied().chain(settings.ordinals.clone());
         let names: BTreeSet<_> = all.flat_map(|ordinal| settings.claims_of(ordinal)).collect();
@@ -141,7 +142,7 @@ impl Forecaster<'_> {
         }
     }
 
-    /// An object that is no longer among the manifests.
+    /// Returns the forecast for an object that is no longer in the manifests.
     pub(super) fn deleted(&self, id: &ObjectId, old: &Object<'_>) -> Forecast {
         let mut forecast = Forecast::new(id.clone(), Change::Delete);
         forecast.notes.push(
@@ -159,7 +160,7 @@ impl Forecaster<'_> {
         let claims = |ordinal| {
             if deletes { settings.claims_of(ordinal).collect() } else { Vec::new() }
         };
-        // The garbage collector deletes them, in no order.
+        // The garbage collector deletes the pods in no particular order.
         let steps = settings.ordinals.clone().map(|ordinal| Step {
             wave: 1,
             action: Action::Delete,
@@ -174,7 +175,7 @@ impl Forecaster<'_> {
     }
 }
 
-/// The pods of a set whose rollout is complete.
+/// Returns the state of a set whose rollout is complete.
 fn state(settings: &Settings, revision: Revision) -> State {
     let pod = Pod { revision, health: Health::Available };
     let ordinals = settings.ordinals.clone();
@@ -215,7 +216,7 @@ fn describe(settings: &Settings, spec: &StatefulSetSpec) -> Vec<String> {
 
 fn why_kept(settings: &Settings, course: &Course) -> String {
     match settings.strategy {
-        Strategy::OnDelete => "OnDelete: until somebody deletes them".to_owned(),
+        Strategy::OnDelete => "OnDelete: until they are deleted".to_owned(),
         Strategy::Recreate => "the rollout stops earlier".to_owned(),
         Strategy::RollingUpdate { .. } if course.stop.as_ref().is_some_and(is_early) => {
             "the rollout stops earlier".to_owned()
