@@ -1,4 +1,4 @@
-//! What the controllers of DaemonSets and StatefulSets will do: a simulation of both.
+//! A simulation of the controllers of DaemonSets and StatefulSets.
 //!
 //! A simulation begins with the pods that exist and ends when the controller has nothing left to do.
 //! Each step belongs to a *wave*. The steps of one wave do not wait for each other; a later wave
@@ -7,8 +7,8 @@
 //! alone begins no new wave. With `Recreate` all new pods wait until all old ones are gone, so there
 //! it does.
 //!
-//! Everything that takes time takes none here, except `minReadySeconds`: the duration of a rollout
-//! is a lower bound.
+//! Only `minReadySeconds` takes time in a simulation, so the duration of a rollout is a lower
+//! bound.
 
 pub mod daemon_set;
 pub mod node;
@@ -27,7 +27,7 @@ pub enum Revision {
 }
 
 impl Revision {
-    /// As in JSON.
+    /// Returns the name in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Revision::Old => "old",
@@ -36,41 +36,41 @@ impl Revision {
     }
 }
 
-/// How a pod is.
+/// The health of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// It has been ready for long enough to be available.
+    /// The pod has been ready for long enough to be available.
     Available,
-    /// It has been ready since this time, in seconds, but not for long enough.
+    /// The pod has been ready since this time, in seconds, but not for long enough.
     Ready(i64),
-    /// It becomes ready soon.
+    /// The pod becomes ready soon.
     Starting,
-    /// It never becomes ready.
+    /// The pod never becomes ready.
     Broken,
-    /// All its containers have ended for good: its phase is `Failed` or `Succeeded`.
+    /// All containers have terminated for good: the phase is `Failed` or `Succeeded`.
     Ended,
 }
 
-/// Which new pods never become ready.
+/// The new pods that never become ready.
 #[derive(Clone, Debug, Default)]
 pub struct NeverReady {
-    /// All of the new revision.
+    /// Whether this applies to all pods of the new revision.
     pub all_new: bool,
     /// The pods of a StatefulSet with these ordinals.
     pub ordinals: Vec<i64>,
 }
 
-/// What is done with a pod.
+/// An action on a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It is created.
+    /// The pod is created.
     Create,
-    /// It is deleted.
+    /// The pod is deleted.
     Delete,
 }
 
 impl Action {
-    /// As in JSON.
+    /// Returns the name in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Action::Create => "create",
@@ -86,66 +86,66 @@ pub enum Target {
     Ordinal(i64),
     /// The pod of a DaemonSet on the node with this index.
     Node(usize),
-    /// Pods of a DaemonSet on some of several nodes: the controller chooses at random.
+    /// Pods of a DaemonSet on some of several nodes, chosen at random by the controller.
     SomeNodes {
-        /// How many.
+        /// The number of pods.
         count: usize,
-        /// The indexes of the nodes among which it chooses. Some of them may have had their turn in
-        /// an earlier wave.
+        /// The indexes of the nodes to choose from. Some of them may have had their turn in an
+        /// earlier wave.
         candidates: Rc<[usize]>,
     },
 }
 
-/// One thing that the controller does.
+/// One action of the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Counted from 1.
+    /// The number of the wave, from 1.
     pub wave: usize,
-    /// What is done.
+    /// The action on the pod.
     pub action: Action,
-    /// With which pod.
+    /// The pod.
     pub target: Target,
     /// The template of the pod.
     pub revision: Revision,
-    /// The claims that are created or deleted with it.
+    /// The claims that are created or deleted with the pod.
     pub claims: Vec<String>,
 }
 
-/// Everything that the controller does.
+/// The whole course of a rollout.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
-    /// In the order in which it is done.
+    /// The steps in chronological order.
     pub steps: Vec<Step>,
-    /// How many waves there are.
+    /// The number of waves.
     pub waves: usize,
-    /// How long it takes at least, in seconds, until all pods are available.
+    /// The least time, in seconds, until all pods are available.
     pub at_least_seconds: i64,
-    /// The largest number of pods that are missing or unavailable at one time, of those that exist
-    /// before and after.
+    /// The largest number of pods that are missing or unavailable at one time, counting pods that
+    /// exist before and after.
     pub at_most_unavailable: usize,
-    /// Where it stops before the end, if it does.
+    /// The point at which the rollout stops before the end, if it does.
     pub stop: Option<Stop>,
-    /// Whether the waves depend on a random choice: among the nodes from which the controller
-    /// chooses, only some get a new pod. This is then one course of several.
+    /// Whether the waves depend on a random choice: only some of the nodes from which the
+    /// controller chooses get a new pod. This course is then one of several.
     pub depends_on_chance: bool,
 }
 
-/// Where a rollout stops before the end.
+/// The point at which a rollout stops before the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {
     /// The pod for which the controller waits.
     pub target: Target,
-    /// Why it waits.
+    /// The reason for waiting.
     pub why: Waits,
 }
 
-/// Why the controller does not go on.
+/// The reason why the controller does not go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// It touches no other pod until this one is available.
+    /// The controller touches no other pod until this one is available.
     ForThisPod,
-    /// As many pods are unavailable as may be at one time, and this is one of them.
+    /// As many pods are unavailable as allowed at one time, and this is one of them.
     Budget,
-    /// It has touched all pods, but this one never becomes available.
+    /// The controller has touched all pods, but this one never becomes available.
     ForTheLast,
 }

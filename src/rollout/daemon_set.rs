@@ -1,4 +1,4 @@
-//! What the controller of DaemonSets does.
+//! A simulation of the controller of DaemonSets.
 //!
 //! Kubernetes: pkg/controller/daemon/{daemon_controller,update}.go.
 
@@ -13,53 +13,53 @@ use super::{
     Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits, timeline::Timeline,
 };
 
-/// What a node has and should have.
+/// The pods that a node has, and whether it should have one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Whether it should get a pod.
+    /// Whether the node should get a pod.
     pub runs: bool,
-    /// Whether it may keep a pod that it has.
+    /// Whether the node may keep a pod that it has.
     pub keeps: bool,
-    /// Its pod of the old template.
+    /// The pod with the old template.
     pub old: Option<Health>,
-    /// Its pod of the new template.
+    /// The pod with the new template.
     pub new: Option<Health>,
-    /// Whether the pod of the new template was created before the other one, as after a rollback.
+    /// Whether the pod with the new template was created before the other one, as after a rollback.
     pub new_is_older: bool,
-    /// How many more pods of old templates it has, as after a change in the middle of a rollout with
-    /// `maxSurge`. They are younger than the other one.
+    /// The number of further pods with old templates, as after a change in the middle of a rollout
+    /// with `maxSurge`. They are younger than the other pod.
     pub excess: usize,
 }
 
-/// What the controller does, starting from this state of the nodes.
+/// Simulates the controller, starting from this state of the nodes.
 pub fn simulate(settings: &Settings, places: Vec<Place>, never_ready: &NeverReady) -> Course {
     let mut simulation = Simulation::new(settings, places, never_ready);
     simulation.run();
     simulation.finish()
 }
 
-/// The nodes by what the controller has to do with them.
+/// The groups of nodes by the controller's next action on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
-    /// It should have a pod and has none.
+    /// A node that should have a pod and has none.
     Empty,
-    /// It has pods and must not.
+    /// A node that has pods and must not.
     Forbidden,
     /// An old pod that is available, on a node that should have one.
     Old,
-    /// The same on a node that gets no new one.
+    /// An old pod that is available, on a node that gets no new pod.
     OldLeaving,
     /// An old pod that is not available.
     OldDown,
-    /// The same on a node that gets no new one.
+    /// An old pod that is not available, on a node that gets no new pod.
     OldDownLeaving,
     /// A new pod that is not available.
     NewDown,
-    /// Both; the new one is not available.
+    /// Both pods; the new one is not available.
     BothWaiting,
-    /// Both, of which the old one has had its time.
+    /// Both pods; the old one can be deleted.
     BothDone,
-    /// Nothing to do.
+    /// A node that needs no action.
     Settled,
 }
 
@@ -77,11 +77,11 @@ struct Simulation<'a> {
     /// Nodes that get no new pod, and whose deleted pods are not gone yet.
     leaving: BTreeSet<usize>,
     timeline: Timeline<(usize, Revision)>,
-    /// A node for each pod that is in excess there.
+    /// The nodes with excess pods, once for each of these pods.
     excess: Vec<usize>,
-    /// The nodes among which the controller has begun to choose at random.
+    /// The nodes from which the controller has begun to choose at random.
     candidates: Option<Rc<[usize]>>,
-    /// Nodes that should have a pod, and had an available one.
+    /// For each node, whether it should have a pod and had an available one.
     lasting: Vec<bool>,
     down: usize,
     course: Course,
@@ -132,7 +132,7 @@ impl<'a> Simulation<'a> {
         loop {
             self.course.waves += 1;
             let before = self.course.steps.len();
-            // Within a wave nothing becomes available.
+            // Pods do not become available within a wave.
             while self.sync() {
                 self.course.at_most_unavailable = self.course.at_most_unavailable.max(self.down);
             }
@@ -156,10 +156,10 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// One round of the controller. Returns whether it did anything.
+    /// Runs one round of the controller. Returns whether it did anything.
     ///
-    /// Kubernetes: `updateDaemonSet`. After it created or deleted pods, it waits until it has seen
-    /// them before it goes on with the rolling update.
+    /// Kubernetes: `updateDaemonSet`. After the controller has created or deleted pods, it waits
+    /// until it has seen the change before it goes on with the rolling update.
     fn sync(&mut self) -> bool {
         let steps = self.course.steps.len();
         self.manage();
@@ -169,7 +169,8 @@ impl<'a> Simulation<'a> {
         self.course.steps.len() > steps
     }
 
-    /// Kubernetes: `manage` and `podsShouldBeOnNode`.
+    /// Creates missing pods and deletes superfluous ones. Kubernetes: `manage` and
+    /// `podsShouldBeOnNode`.
     fn manage(&mut self) {
         self.create_on(Group::Empty);
         let excess = mem::take(&mut self.excess);
@@ -182,14 +183,14 @@ impl<'a> Simulation<'a> {
             self.delete_on(Group::BothDone, Revision::Old);
         } else {
             for index in [self.take(Group::BothDone), self.take(Group::BothWaiting)].concat() {
-                // It keeps the older one.
+                // The controller keeps the older pod.
                 let keeps_new = self.places.get(index).is_some_and(|place| place.new_is_older);
                 self.delete(index, if keeps_new { Revision::Old } else { Revision::New });
             }
         }
     }
 
-    /// Kubernetes: `rollingUpdate`, without `maxSurge`.
+    /// Replaces old pods. Kubernetes: `rollingUpdate`, without `maxSurge`.
     fn replace(&mut self) {
         let down = [Group::Empty, Group::NewDown, Group::BothWaiting, Group::BothDone];
         let old_down = [Group::OldDown, Group::OldDownLeaving];
@@ -207,7 +208,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Kubernetes: `rollingUpdate`, with `maxSurge`.
+    /// Starts new pods and deletes the old ones that they replace. Kubernetes: `rollingUpdate`,
+    /// with `maxSurge`.
     fn surge(&mut self) {
         let surging = self.count(Group::BothWaiting);
         let with_available = |place: &Place| match (place.old, place.new) {
@@ -235,8 +237,9 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// The nodes of these groups, not more than this number, and whether others could have been
-    /// chosen. The controller goes through them in random order; here it is the order of the input.
+    /// Returns at most this number of nodes of these groups, and whether others could have been
+    /// chosen. The controller goes through the nodes in random order; the simulation uses the order
+    /// of the input.
     fn choose(&mut self, groups: &[Group], count: usize) -> (Vec<usize>, bool) {
         let total: usize = groups.iter().map(|group| self.count(*group)).sum();
         if count < total && count > 0 && self.candidates.is_none() {
@@ -331,7 +334,7 @@ impl<'a> Simulation<'a> {
         self.down += usize::from(self.is_down(index));
     }
 
-    /// Whether the node had a pod, and has none now that is available.
+    /// Returns whether the node had a pod, and has no available one now.
     fn is_down(&self, index: usize) -> bool {
         let is_up = |health| health == Some(Health::Available);
         self.lasting.get(index) == Some(&true)

@@ -1,4 +1,4 @@
-//! On which nodes the pods of a DaemonSet run.
+//! The nodes on which the pods of a DaemonSet run.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::kubernetes::{
     tolerations::{self, of_daemons},
 };
 
-/// What in a pod spec decides on which nodes the pods of a DaemonSet run.
+/// The fields of a pod spec that determine on which nodes the pods of a DaemonSet run.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Placing {
@@ -34,7 +34,7 @@ struct NodeAffinity {
 }
 
 impl Placing {
-    /// That of a pod template.
+    /// Reads the fields of a pod template.
     pub fn of(template: &PodTemplateSpec) -> Self {
         let Some(spec) = &template.spec else { return Placing::default() };
         let affinity = spec.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
@@ -51,40 +51,40 @@ impl Placing {
         }
     }
 
-    /// Whether it has a list of tolerations.
+    /// Returns whether the pod spec has a list of tolerations.
     pub const fn has_tolerations(&self) -> bool {
         self.tolerations.is_some()
     }
 }
 
-/// What the controller looks at in a node.
+/// The fields of a node that the controller reads.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its labels.
+    /// The labels.
     pub labels: BTreeMap<String, String>,
-    /// Its taints.
+    /// The taints.
     pub taints: Vec<Taint>,
 }
 
 /// Whether a node gets a pod of a DaemonSet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// It gets one.
+    /// The node gets a pod.
     Runs,
-    /// It gets none, but keeps one that it has: a taint that keeps new pods away.
+    /// The node gets no pod, but keeps one that it has: a taint keeps new pods away.
     Keeps(WhyNot),
-    /// It gets none, and loses one that it has.
+    /// The node gets no pod, and loses one that it has.
     Loses(WhyNot),
 }
 
-/// Why a node gets no pod.
+/// The reason why a node gets no pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WhyNot {
     /// The template names another node.
     NodeName(String),
-    /// The first label that it asks for and the node does not have.
+    /// The first label that the pod requires and the node does not have.
     NodeSelector(String, String),
     /// The node affinity.
     Affinity,
@@ -92,14 +92,14 @@ pub enum WhyNot {
     Taint(String),
 }
 
-/// Where the pods of a DaemonSet run, node by node.
+/// Returns where the pods of a DaemonSet run, node by node.
 pub fn placements<'a>(pod: &Placing, nodes: impl IntoIterator<Item = &'a Node>) -> Vec<Placement> {
     let own = pod.tolerations.iter().flatten().cloned();
     let tolerations: Vec<_> = own.chain(of_daemons(pod.host_network == Some(true))).collect();
     nodes.into_iter().map(|node| placement(pod, &tolerations, node)).collect()
 }
 
-/// Whether a node gets a pod with this spec.
+/// Returns whether a node gets a pod with this spec.
 ///
 /// Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/daemon_controller.go.
 fn placement(pod: &Placing, tolerations: &[Toleration], node: &Node) -> Placement {

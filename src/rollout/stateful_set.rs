@@ -1,4 +1,4 @@
-//! What the controller of StatefulSets does.
+//! A simulation of the controller of StatefulSets.
 //!
 //! Kubernetes: pkg/controller/statefulset/stateful_set_control.go.
 
@@ -19,9 +19,9 @@ use super::{
 /// A pod that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pod {
-    /// The template that it was made from.
+    /// The template that the pod was made from.
     pub revision: Revision,
-    /// How it is.
+    /// The health of the pod.
     pub health: Health,
 }
 
@@ -32,12 +32,12 @@ pub struct State {
     pub pods: BTreeMap<i64, Pod>,
     /// The claims that exist.
     pub claims: BTreeSet<String>,
-    /// Whether the last rollout was completed with the new template already, or there was none. If
-    /// not, pods below the partition are made from the old template.
+    /// Whether the last rollout already completed with the new template, or there was none.
+    /// Otherwise pods below the partition are made from the old template.
     pub is_current: bool,
 }
 
-/// What the controller does, starting from this state.
+/// Simulates the controller, starting from this state.
 pub fn simulate(settings: &Settings, state: State, never_ready: &NeverReady) -> Course {
     let mut simulation = Simulation::new(settings, state, never_ready);
     simulation.run();
@@ -52,17 +52,17 @@ struct Simulation<'a> {
     claims: BTreeSet<String>,
     is_current: bool,
     timeline: Timeline<i64>,
-    /// The ordinals that there should be and whose pods are missing, terminating or not available.
+    /// The ordinals in the range of the set whose pods are missing, terminating or not available.
     unavailable: BTreeSet<i64>,
-    /// The ordinals that there should be and whose pods are of the old revision.
+    /// The ordinals in the range of the set whose pods have the old revision.
     outdated: BTreeSet<i64>,
-    /// The ordinals of the pods that there should not be, unless they are terminating.
+    /// The ordinals of the pods outside the range of the set, unless they are terminating.
     condemned: BTreeSet<i64>,
-    /// Pods that were deleted and are not gone yet.
+    /// The pods that were deleted and are not gone yet.
     terminating: BTreeSet<i64>,
     /// The pods that exist before and after.
     lasting: BTreeSet<i64>,
-    /// How many of those are unavailable.
+    /// The number of those pods that are unavailable.
     down: usize,
     course: Course,
 }
@@ -97,7 +97,7 @@ impl<'a> Simulation<'a> {
         loop {
             self.course.waves += 1;
             let before = self.course.steps.len();
-            // Within a wave nothing becomes available.
+            // Pods do not become available within a wave.
             while self.sync() {
                 self.course.at_most_unavailable = self.course.at_most_unavailable.max(self.down);
                 // Each new pod waits until all old ones are gone.
@@ -118,7 +118,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Lets time pass until something changes. Returns whether anything does.
+    /// Lets time pass until something changes. Returns whether anything changed.
     fn advance(&mut self) -> bool {
         if self.end_pods(|_, _| true) {
             return true;
@@ -145,7 +145,7 @@ impl<'a> Simulation<'a> {
         !gone.is_empty()
     }
 
-    /// One round of the controller. Returns whether it did anything.
+    /// Runs one round of the controller. Returns whether it did anything.
     ///
     /// Kubernetes: `updateStatefulSet`.
     fn sync(&mut self) -> bool {
@@ -165,9 +165,9 @@ impl<'a> Simulation<'a> {
         self.course.steps.len() > steps
     }
 
-    /// Deletes all old pods. Returns whether there still are any.
+    /// Deletes all old pods. Returns whether any of them still exist.
     ///
-    /// The claims of those that there should not be stay, whatever the retention policy says: the
+    /// The claims of pods outside the range stay, whatever the retention policy says: the
     /// controller makes a pod the owner of its claims later in its round than here.
     ///
     /// Kubernetes: `recreateDeleteAndWait`.
@@ -183,8 +183,8 @@ impl<'a> Simulation<'a> {
         !old.is_empty()
     }
 
-    /// A rollout is complete when all pods are of the new revision. From then on missing pods are
-    /// made from it, whatever the partition.
+    /// Marks the rollout as complete once all pods have the new revision. From then on, missing
+    /// pods are made from it, whatever the partition.
     ///
     /// Kubernetes: `completeRollingUpdate`, since 1.37 `completeUpdate`,
     /// pkg/controller/statefulset/stateful_set_utils.go.
@@ -223,7 +223,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Deletes the pods that there should not be. Returns whether this is all that can be done now.
+    /// Deletes the pods outside the range. Returns whether this is all that can be done now.
     ///
     /// Kubernetes: `processCondemned`.
     fn scale_down(&mut self) -> bool {
@@ -260,7 +260,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Replaces the last old pods, so many that no more than this number of pods is unavailable.
+    /// Replaces the last old pods, as long as no more than this number of pods is unavailable.
     ///
     /// Kubernetes: `updateStatefulSetAfterInvariantEstablished`.
     fn replace(&mut self, max_unavailable: i64) {
@@ -279,7 +279,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Kubernetes: `newVersionedStatefulSetPod`, pkg/controller/statefulset/stateful_set_utils.go.
+    /// Creates a pod. Kubernetes: `newVersionedStatefulSetPod`,
+    /// pkg/controller/statefulset/stateful_set_utils.go.
     fn create(&mut self, ordinal: i64) {
         let is_below = match self.settings.strategy {
             Strategy::OnDelete | Strategy::Recreate => false,

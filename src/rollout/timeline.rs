@@ -7,11 +7,11 @@ use super::Health;
 /// The clock, and the pods that wait for it. `K` names a pod.
 #[derive(Debug)]
 pub(super) struct Timeline<K> {
-    /// In seconds from the beginning.
+    /// The time in seconds from the beginning.
     pub(super) now: i64,
     min_ready: i64,
     starting: BTreeSet<K>,
-    /// When they will be available.
+    /// The pods that become available, by time.
     ready: BTreeMap<i64, BTreeSet<K>>,
 }
 
@@ -50,7 +50,7 @@ impl<K: Ord + Copy> Timeline<K> {
         }
     }
 
-    /// Lets time pass until the next pods change, and returns them with what becomes of them.
+    /// Lets time pass until the next pods change, and returns them with their new health.
     pub(super) fn advance(&mut self) -> Vec<(K, Health)> {
         if !self.starting.is_empty() {
             let pods = std::mem::take(&mut self.starting).into_iter();

@@ -1,15 +1,15 @@
-//! What the controller reads from a spec.
+//! The settings that the controller reads from a spec.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::{kubernetes::int_or_percent::scaled, object::DaemonSetSpec};
 
-/// What the controller reads from the new spec.
+/// The settings in the new spec.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How long a pod must be ready to count as available.
+    /// The time that a pod must be ready to count as available.
     pub min_ready_seconds: i64,
-    /// How old pods are replaced; `None` if somebody has to delete them.
+    /// The rolling update; `None` if old pods are replaced only after they are deleted by hand.
     rolling: Option<Rolling>,
 }
 
@@ -20,17 +20,17 @@ struct Rolling {
     max_surge: IntOrString,
 }
 
-/// How many pods a rolling update replaces at one time.
+/// The number of pods that a rolling update replaces at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// How many pods may be unavailable.
+    /// The number of pods that may be unavailable.
     pub max_unavailable: usize,
-    /// How many nodes may have a second pod.
+    /// The number of nodes that may have a second pod.
     pub max_surge: usize,
 }
 
 impl Settings {
-    /// Reads a spec. Its defaults must have been set.
+    /// Reads a spec, in which the defaults must have been set.
     pub fn of<T>(spec: &DaemonSetSpec<T>) -> Self {
         let strategy = spec.update_strategy.as_ref();
         let is_rolling = strategy.and_then(|it| it.type_.as_deref()) != Some("OnDelete");
@@ -46,12 +46,13 @@ impl Settings {
         }
     }
 
-    /// Whether somebody has to delete old pods before they are replaced.
+    /// Returns whether old pods must be deleted by hand before they are replaced.
     pub const fn is_on_delete(&self) -> bool {
         self.rolling.is_none()
     }
 
-    /// How many pods are replaced at one time, if this number of nodes is to have one.
+    /// Returns the number of pods that are replaced at one time if this number of nodes should have
+    /// one.
     ///
     /// Kubernetes: `updatedDesiredNodeCounts`; both percentages are rounded up.
     pub fn budget(&self, nodes: usize) -> Budget {
@@ -71,14 +72,14 @@ impl Settings {
         Budget { max_unavailable, max_surge }
     }
 
-    /// Whether new pods start before old ones are deleted.
+    /// Returns whether new pods start before old ones are deleted.
     pub(super) fn surges(&self) -> bool {
         self.rolling.as_ref().is_some_and(|rolling| is_surge(&rolling.max_surge))
     }
 }
 
-/// Whether a rolling update starts new pods before it deletes the old ones. `false` if `maxSurge`
-/// is neither a number nor a percentage: the API server refuses that.
+/// Returns whether a rolling update starts new pods before it deletes the old ones. `false` if
+/// `maxSurge` is neither a number nor a percentage: the API server refuses that.
 pub fn surges<T>(spec: &DaemonSetSpec<T>) -> bool {
     let strategy = spec.update_strategy.as_ref();
     let strategy = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"));
@@ -86,7 +87,8 @@ pub fn surges<T>(spec: &DaemonSetSpec<T>) -> bool {
     rolling.and_then(|rolling| rolling.max_surge.as_ref()).is_some_and(is_surge)
 }
 
-/// Kubernetes: `AllowsSurge`, pkg/controller/daemon/util/daemonset_util.go.
+/// Returns whether a value of `maxSurge` allows surging. Kubernetes: `AllowsSurge`,
+/// pkg/controller/daemon/util/daemonset_util.go.
 fn is_surge(max_surge: &IntOrString) -> bool {
     scaled(max_surge, 1, true).is_some_and(|count| count > 0)
 }

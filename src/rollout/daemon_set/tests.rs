@@ -21,7 +21,7 @@ fn rolling(max_unavailable: &Value, max_surge: &Value) -> Settings {
         "rollingUpdate": {"maxUnavailable": max_unavailable, "maxSurge": max_surge}}))
 }
 
-/// The steps as `1 -0 +0 | 2 -2of012`.
+/// Returns the steps as `1 -0 +0 | 2 -2of012`.
 fn text(course: &Course) -> String {
     let mut text = String::new();
     let mut wave = 0;

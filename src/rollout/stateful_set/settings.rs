@@ -1,4 +1,4 @@
-//! What the controller reads from a spec.
+//! The settings that the controller reads from a spec.
 
 use std::ops::Range;
 
@@ -11,59 +11,59 @@ use crate::{
     object::StatefulSetSpec,
 };
 
-/// Since this release a pod that is ready but not available is no more healthy than others that are
-/// not available. Before, an update of parallel pods waited only until they were ready, and ordered
-/// pods that there should not be were never deleted between being ready and being available.
+/// The release from which a pod that is ready but not available counts as unhealthy. Before, an
+/// update of parallel pods waited only until the pods were ready, and ordered pods outside the
+/// range of the set were never deleted between being ready and being available.
 ///
 /// Kubernetes: `isHealthy`, which became `isUnavailable`,
 /// pkg/controller/statefulset/stateful_set_utils.go.
 const READY_IS_NOT_HEALTHY: Version = Version::of_minor(34);
 
-/// Since this release parallel pods that are not available anyway are replaced first, whatever
+/// The release from which parallel pods that are unavailable anyway are replaced first, whatever
 /// `maxUnavailable` is.
 const REPLACES_UNAVAILABLE_FIRST: Version = Version::of_minor(37);
 
-/// What the controller reads from the new spec.
+/// The settings in the new spec.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The ordinals of the pods that there should be.
+    /// The range of the ordinals of the set.
     pub ordinals: Range<i64>,
-    /// How old pods are replaced.
+    /// The way old pods are replaced.
     pub strategy: Strategy,
-    /// `podManagementPolicy`: whether one pod after the other is created and deleted.
+    /// Whether pods are created and deleted one after the other, as `podManagementPolicy` says.
     pub is_ordered: bool,
-    /// How long a pod must be ready to count as available.
+    /// The time that a pod must be ready to count as available.
     pub min_ready_seconds: i64,
-    /// Whether a pod that is ready, but not available, is healthy.
+    /// Whether a pod that is ready but not available is healthy.
     ready_is_healthy: bool,
     /// Whether old pods that are not available are replaced first.
     pub(super) unavailable_first: bool,
-    /// The beginnings of the names of the claims of a pod; its ordinal follows.
+    /// The prefixes of the names of a pod's claims; its ordinal follows.
     claims: Vec<String>,
     pub(super) deletes_claims: bool,
 }
 
-/// How old pods are replaced.
+/// The way old pods are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// When somebody deletes them.
+    /// Old pods are replaced after they are deleted by hand.
     OnDelete,
-    /// All at once, before new ones are created.
+    /// All old pods are deleted at once, before new ones are created.
     Recreate,
-    /// From the last to the first.
+    /// Old pods are replaced from the last to the first.
     RollingUpdate {
-        /// The index below which pods are left alone: the first pod has index 0, whatever its
+        /// The index below which pods are left alone. The first pod has index 0, whatever its
         /// ordinal.
         partition: i64,
-        /// How many pods may be unavailable at one time. `None` if the feature is off: then only the
-        /// pods after the next one have to be available.
+        /// The number of pods that may be unavailable at one time. `None` if the feature is off;
+        /// then only the pods after the next one have to be available.
         max_unavailable: Option<i64>,
     },
 }
 
 impl Settings {
-    /// Reads the spec of the set with this name. Its defaults must have been set. `None` if its
-    /// update strategy is unknown.
+    /// Reads the spec of the set with this name, in which the defaults must have been set. Returns
+    /// `None` if the update strategy is unknown.
     pub fn of<T>(name: &str, spec: &StatefulSetSpec<T>, cluster: &Cluster) -> Option<Self> {
         let replicas = spec.replicas.unwrap_or(1).max(0);
         let strategy = spec.update_strategy.as_ref();
@@ -96,8 +96,8 @@ impl Settings {
         })
     }
 
-    /// Whether the controller need not wait for a pod in this state. Ordered pods have always had to
-    /// be available.
+    /// Returns whether the controller goes on without waiting for a pod in this state. Ordered pods
+    /// have always had to be available.
     pub(super) fn suffices(&self, health: Health) -> bool {
         match health {
             Health::Available => true,
@@ -106,8 +106,8 @@ impl Settings {
         }
     }
 
-    /// Whether a pod in this state is no reason to delete it before the others that there should not
-    /// be.
+    /// Returns whether a pod in this state is healthy, so that it isn't deleted before the other
+    /// pods outside the range.
     pub(super) fn is_healthy(&self, health: Health) -> bool {
         match health {
             Health::Available => true,
@@ -116,12 +116,12 @@ impl Settings {
         }
     }
 
-    /// The names of the claims of a pod.
+    /// Returns the names of the claims of a pod.
     pub fn claims_of(&self, ordinal: i64) -> impl Iterator<Item = String> + '_ {
         self.claims.iter().map(move |name| format!("{name}{ordinal}"))
     }
 
-    /// The ordinals of the pods that an update replaces.
+    /// Returns the ordinals of the pods that an update replaces.
     pub fn replaced(&self) -> Range<i64> {
         match self.strategy {
             Strategy::OnDelete => self.ordinals.end..self.ordinals.end,
@@ -131,7 +131,7 @@ impl Settings {
     }
 }
 
-/// The ordinals of a StatefulSet's pods.
+/// Returns the ordinals of a StatefulSet's pods.
 ///
 /// Kubernetes: `getStartOrdinal`, `getEndOrdinal`, pkg/controller/statefulset/stateful_set_utils.go.
 pub fn ordinals<T>(spec: &StatefulSetSpec<T>) -> Range<i64> {
@@ -139,7 +139,7 @@ pub fn ordinals<T>(spec: &StatefulSetSpec<T>) -> Range<i64> {
     start..start + i64::from(spec.replicas.unwrap_or(1).max(0))
 }
 
-/// The index below which a rolling update leaves pods alone. `None` if the strategy is not
+/// Returns the index below which a rolling update leaves pods alone. `None` if the strategy is not
 /// `RollingUpdate`.
 pub fn partition<T>(spec: &StatefulSetSpec<T>) -> Option<i32> {
     let strategy = spec.update_strategy.as_ref();
@@ -147,7 +147,7 @@ pub fn partition<T>(spec: &StatefulSetSpec<T>) -> Option<i32> {
     Some(strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition).unwrap_or(0))
 }
 
-/// The ordinals of the pods that a rolling update with this partition replaces.
+/// Returns the ordinals of the pods that a rolling update with this partition replaces.
 ///
 /// Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go: the partition
 /// counts from the first pod, whatever its ordinal.

@@ -12,7 +12,7 @@ fn settings(spec: Value, gates: &str) -> Settings {
     settings_in(36, spec, gates)
 }
 
-/// In a minor release.
+/// Reads the settings as in this minor release.
 fn settings_in(minor: u32, spec: Value, gates: &str) -> Settings {
     let mut spec: StatefulSetSpec = serde_json::from_value(spec).unwrap();
     defaults::stateful_set(&mut spec);
@@ -23,7 +23,7 @@ fn settings_in(minor: u32, spec: Value, gates: &str) -> Settings {
     Settings::of("db", &spec, &cluster).unwrap()
 }
 
-/// Available pods of the old template.
+/// Returns a state with available pods of the old template.
 fn old(ordinals: Range<i64>, settings: &Settings) -> State {
     let pod = Pod { revision: Revision::Old, health: Health::Available };
     State {
@@ -33,7 +33,8 @@ fn old(ordinals: Range<i64>, settings: &Settings) -> State {
     }
 }
 
-/// The steps as `1 -4 +4 | 2 -3 +3`, with `*` after the pods of the old template that are created.
+/// Returns the steps as `1 -4 +4 | 2 -3 +3`, with `*` after the pods of the old template that are
+/// created.
 fn text(course: &Course) -> String {
     let mut text = String::new();
     let mut wave = 0;
