@@ -23,7 +23,10 @@ use crate::kubernetes::{
     resource::{Resource, WorkloadKind},
     semantic,
 };
-use std::cell::{Cell, OnceCell};
+use std::{
+    borrow::Cow,
+    cell::{Cell, OnceCell},
+};
 
 pub use decode::DecodeError;
 pub(crate) use decode::{Raw, decode};
@@ -308,12 +311,20 @@ impl<'a> Subject<'a> {
     pub fn template_changes(&self, cluster: &Cluster) -> bool {
         let new = self.object.template();
         let Some(old) = self.old_template().filter(|old| *old != new) else { return false };
-        // An object that was never stored, such as a manifest, still has all its fields.
-        let is_stored = self.old().is_some_and(|old| old.metadata.uid.is_some());
-        let old_spec = if is_stored { old.spec.as_ref() } else { None };
-        let old = dropped::template(old, old_spec, cluster);
+        let old = self.as_stored(old, cluster);
         let new = dropped::template(new, old.spec.as_ref(), cluster);
         !semantic::equal_templates(&old, &new)
+    }
+
+    /// Returns an old template as the API server has stored it. An object that was never stored, such
+    /// as a manifest, still has the fields that the API server drops when it is created.
+    pub(crate) fn as_stored<'t>(
+        &self,
+        old: &'t PodTemplateSpec,
+        cluster: &Cluster,
+    ) -> Cow<'t, PodTemplateSpec> {
+        let is_stored = self.old().is_some_and(|old| old.metadata.uid.is_some());
+        dropped::template(old, old.spec.as_ref().filter(|_| is_stored), cluster)
     }
 
     /// Returns the old object as the subject, for ratcheting: the same operation, without an old

@@ -12,6 +12,8 @@ mod stateful_set;
 mod template;
 mod wording;
 
+use std::cell::OnceCell;
+
 use crate::{
     finding::{Finding, Findings},
     kubernetes::cluster::Cluster,
@@ -45,7 +47,11 @@ fn validate_in_newest_words(
     let update = subject.is_update;
     let old = if update { subject.old() } else { None };
     // The old template is read lazily, because most verdicts do not depend on it.
-    let old_template = &|| if update { subject.old_template() } else { None };
+    let stored = OnceCell::new();
+    let old_template = &|| {
+        let as_stored = || subject.old_template().map(|old| subject.as_stored(old, cluster));
+        if update { stored.get_or_init(as_stored).as_deref() } else { None }
+    };
     if update {
         object_meta::validate_update(
             object.kind(),

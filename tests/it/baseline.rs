@@ -228,3 +228,24 @@ fn a_submodule_has_no_old_files() {
     assert!(ran.stderr.contains("note: deploy is a submodule"), "{ran:?}");
     assert!(ran.stdout.contains("1 finding not new"), "{ran:?}");
 }
+
+/// The API server drops the field of a feature that is off when it creates the object, so the stored
+/// object does not have it, and what a manifest says there is not validated later either.
+#[test]
+fn an_old_manifest_does_not_keep_what_the_api_server_dropped() {
+    // Not a name of a host.
+    let text = on_delete("agent", "      hostnameOverride: A_B\n");
+    let folder = Folder::new([("a.yaml", text.as_str())]);
+    folder.commit();
+    let gate = |on: bool| format!("--kube-version 1.36 --feature-gates HostnameOverride={on}");
+    let refused = |args: String| {
+        let (_, report) = folder.json(&args);
+        rules(&report).contains(&"pod-template-validation")
+    };
+    assert!(!refused(format!("a.yaml {}", gate(false))));
+    assert!(!refused(format!("a.yaml --against-ref main {}", gate(false))));
+    assert!(refused(format!("a.yaml --against-ref main {}", gate(true))));
+    // A stored object keeps it.
+    folder.write("stored.yaml", text.replace("namespace: ops}", "namespace: ops, uid: u}"));
+    assert!(refused(format!("a.yaml --against stored.yaml {}", gate(false))));
+}
