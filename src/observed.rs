@@ -1,8 +1,8 @@
-//! What a running cluster has: DaemonSets and StatefulSets with their status, and around those that
-//! are not healthy their pods, claims, volumes, revisions and events.
+//! The objects of a running cluster: DaemonSets and StatefulSets with their status, and for sets
+//! that are not healthy also their pods, claims, volumes, revisions and events.
 //!
-//! Each object is reduced as soon as it is read, to a few hundred bytes at most. Of a set that is
-//! healthy by its status nothing else is kept.
+//! Each object is reduced, as soon as it is read, to a few hundred bytes at most. For a set that is
+//! healthy according to its status, nothing else is kept.
 
 mod budget;
 mod claim;

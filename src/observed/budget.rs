@@ -14,26 +14,25 @@ use crate::{finding::shorten, kubernetes::selector};
 /// A PodDisruptionBudget.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    /// Its namespace.
+    /// The namespace.
     pub namespace: Box<str>,
-    /// Its name.
+    /// The name.
     pub name: Box<str>,
     /// Whether a controller, such as an operator, owns it.
     pub is_owned: bool,
-    /// Whether its status tells of it as it is now: it was computed from this spec, and no pod is being
-    /// evicted.
+    /// Whether the status is current: it was computed from this spec, and no pod is being evicted.
     pub is_current: bool,
-    /// How many of its pods must be available.
+    /// The number of pods that must be available.
     pub min_available: Option<IntOrString>,
-    /// How many of them may be unavailable.
+    /// The number of pods that may be unavailable.
     pub max_unavailable: Option<IntOrString>,
-    /// How many pods it expects.
+    /// The number of pods that are expected.
     pub expected: i32,
-    /// How many of them are healthy.
+    /// The number of healthy pods.
     pub healthy: i32,
-    /// How many evictions it allows now.
+    /// The number of evictions that are allowed now.
     pub allowed: i32,
-    /// Why that cannot be computed, if it cannot.
+    /// The reason why this number cannot be computed, if it cannot.
     pub failure: Option<Box<str>>,
     selector: Option<LabelSelector>,
 }
@@ -93,13 +92,13 @@ impl Budget {
         })
     }
 
-    /// Whether it protects pods with these labels.
+    /// Returns whether the budget protects pods with these labels.
     pub(crate) fn selects(&self, labels: Option<&BTreeMap<String, String>>) -> bool {
         let selector = self.selector.as_ref().filter(|it| selector::parses(it));
         selector.is_some_and(|it| selector::matches_labels(it, labels))
     }
 
-    /// Whether it protects only pods with this label.
+    /// Returns whether the budget protects only pods with this label.
     pub(crate) fn asks_for(&self, key: &str, value: &str) -> bool {
         let labels = self.selector.as_ref().and_then(|it| it.match_labels.as_ref());
         labels.and_then(|it| it.get(key)).is_some_and(|it| it == value)

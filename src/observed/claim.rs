@@ -16,37 +16,38 @@ type Name = (Box<str>, Box<str>);
 pub struct Claim {
     /// `Pending`, `Bound` or `Lost`.
     pub phase: Box<str>,
-    /// In seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     pub created: i64,
-    /// Whether it is being deleted.
+    /// Whether the claim is being deleted.
     pub is_being_deleted: bool,
-    /// How much storage it asks for.
+    /// The amount of storage that the claim requests.
     pub request: Option<Quantity>,
-    /// Whether its volume is smaller than it asks for.
+    /// Whether the volume is smaller than the request.
     is_being_resized: bool,
-    /// Its storage class. `None` if it names none, `""` if it wants none.
+    /// The storage class. `None` if the claim names none, `""` if the claim asks for a volume
+    /// without a class.
     pub class: Option<Box<str>>,
-    /// The volume that it is bound to, or asks for.
+    /// The volume that the claim is bound to or asks for.
     pub volume: Option<Box<str>>,
 }
 
 /// A PersistentVolume.
 #[derive(Clone, Debug)]
 pub struct Volume {
-    /// The nodes on which it can be used; `None` if all.
+    /// The nodes on which the volume can be used; `None` if all.
     pub nodes: Option<NodeSelector>,
 }
 
 /// A StorageClass.
 #[derive(Clone, Debug)]
 pub struct Class {
-    /// Whether claims that name no class get it.
+    /// Whether claims that name no class get this class.
     pub is_default: bool,
-    /// Whether a volume is only chosen once a pod needs it.
+    /// Whether a volume is chosen only once a pod needs it.
     pub waits_for_pod: bool,
-    /// Whether its volumes can be made larger.
+    /// Whether the volumes of this class can be expanded.
     pub allows_expansion: bool,
-    /// Who makes its volumes.
+    /// The provisioner of the volumes.
     pub provisioner: Box<str>,
 }
 
@@ -97,11 +98,11 @@ struct Affinity {
     required: Option<NodeSelector>,
 }
 
-/// All fields that are not read into others.
+/// All fields that are not read individually.
 type Fields = serde_json::Map<String, serde_json::Value>;
 
 impl Claim {
-    /// Reads a claim, with its namespace and name.
+    /// Reads a claim with its namespace and name.
     pub(crate) fn read(json: &str) -> serde_json::Result<(Name, Self)> {
         let Raw { metadata, spec, status }: Raw<'_, ClaimSpec<'_>, ClaimStatus<'_>> =
             serde_json::from_str(json)?;
@@ -120,13 +121,14 @@ impl Claim {
         Ok(((metadata.namespace().into(), metadata.name().into()), claim))
     }
 
-    /// Whether its volume is smaller than it asks for: a resize has not ended, or has failed.
+    /// Returns whether the volume is smaller than the request: a resize has not ended, or has
+    /// failed.
     pub const fn is_being_resized(&self) -> bool {
         self.is_being_resized
     }
 }
 
-/// Whether both are known, and the first is smaller.
+/// Returns whether both quantities are known, and the first is smaller.
 fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
     let one = one.and_then(|it| quantity::Quantity::parse_resource(&it.0));
     let other = other.and_then(|it| quantity::Quantity::parse_resource(&it.0));
@@ -134,7 +136,7 @@ fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
 }
 
 impl Volume {
-    /// Reads a volume, with its name.
+    /// Reads a volume with its name.
     pub(super) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
         let Raw { metadata, spec, .. }: Raw<'_, VolumeSpec> = serde_json::from_str(json)?;
         let nodes = spec.node_affinity.and_then(|it| it.required);
@@ -143,7 +145,7 @@ impl Volume {
 }
 
 impl Class {
-    /// Reads a storage class, with its name.
+    /// Reads a storage class with its name.
     pub(super) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
         let mut fields: Fields = serde_json::from_str(json)?;
         let metadata = fields.remove("metadata").unwrap_or_default();

@@ -34,13 +34,13 @@ const LONGEST: usize = 1_000;
 /// A warning about an object.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Why it was given, in one word.
+    /// The reason, in one word.
     pub reason: Box<str>,
-    /// What it says, at most a thousand bytes.
+    /// The message, at most a thousand bytes.
     pub message: Box<str>,
-    /// When it was given first and last, in seconds since 1970.
+    /// The time of the first occurrence, in seconds since 1970.
     pub first: i64,
-    /// When it was given last.
+    /// The time of the last occurrence, in seconds since 1970.
     pub last: i64,
 }
 
@@ -81,7 +81,7 @@ struct Series {
 }
 
 impl Event {
-    /// Reads an event and what it is about; `None` if no rule looks for it.
+    /// Reads an event and the object that it is about; `None` if no rule looks for it.
     pub(super) fn read(json: &str) -> serde_json::Result<Option<(About, Self)>> {
         let raw: Raw<'_> = serde_json::from_str(json)?;
         let Some(reason) = raw.reason.as_deref().filter(|it| REASONS.contains(it)) else {
@@ -92,7 +92,7 @@ impl Event {
         let series = raw.series.and_then(|it| it.last_observed_time).map(|it| it.0.as_second());
         let last = raw.last_timestamp.as_ref().map(|it| it.0.as_second());
         let message = raw.message.as_deref().unwrap_or_default();
-        // The recorder puts this before a message that stands for several.
+        // The recorder puts this prefix before a message that stands for several.
         let message = message.strip_prefix("(combined from similar events): ").unwrap_or(message);
         let Involved { kind, namespace, name } = raw.involved_object;
         let event = Event {

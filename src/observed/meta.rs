@@ -1,4 +1,4 @@
-//! What is read of the metadata of any object.
+//! The parts of any object's metadata that are read.
 
 use std::borrow::Cow;
 
@@ -42,20 +42,20 @@ struct NamespaceLabels<'a> {
     level: Option<Cow<'a, str>>,
 }
 
-/// The namespace and the name of any object.
+/// Returns the namespace and the name of any object.
 pub(super) fn names(json: &str) -> serde_json::Result<(Box<str>, Box<str>)> {
     let Bare::<'_, Unread> { metadata } = serde_json::from_str(json)?;
     Ok((metadata.namespace().into(), metadata.name().into()))
 }
 
-/// The name of a namespace, and the Pod Security level that its label enforces.
+/// Returns the name of a namespace, and the Pod Security level that its label enforces.
 pub(super) fn level(json: &str) -> serde_json::Result<(Box<str>, Option<Box<str>>)> {
     let Bare::<'_, NamespaceLabels<'_>> { metadata } = serde_json::from_str(json)?;
     let level = metadata.labels.as_ref().and_then(|labels| labels.level.as_deref());
     Ok((metadata.name().into(), level.map(Into::into)))
 }
 
-/// Stands for labels, or for any other object, of which nothing is read.
+/// A placeholder for labels, or for any other object, that ignores the content.
 #[derive(Default, Deserialize)]
 pub(super) struct Unread {}
 
@@ -86,7 +86,7 @@ pub(super) struct Condition<'a> {
     pub(super) last_transition_time: Option<Time>,
 }
 
-/// A set, as the objects that it controls name it.
+/// A reference to a set, as the objects that it controls name it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     /// The namespace of both.
@@ -98,7 +98,7 @@ pub struct Owner {
 }
 
 impl<L> Metadata<'_, L> {
-    /// The namespace; `default` if the object does not set it.
+    /// Returns the namespace; `default` if the object does not set it.
     pub(super) fn namespace(&self) -> &str {
         namespace_or_default(self.namespace.as_deref())
     }
@@ -111,29 +111,29 @@ impl<L> Metadata<'_, L> {
         self.uid.as_deref().unwrap_or_default()
     }
 
-    /// In seconds since 1970.
+    /// Returns the time of creation, in seconds since 1970.
     pub(super) fn created(&self) -> i64 {
         self.creation_timestamp.as_ref().map_or(0, |it| it.0.as_second())
     }
 
-    /// When it is to be gone, if it is being deleted: the end of its grace period, in seconds since
-    /// 1970.
+    /// Returns the time by which the object should be gone, if it is being deleted: the end of its
+    /// grace period, in seconds since 1970.
     pub(super) fn deleted(&self) -> Option<i64> {
         self.deletion_timestamp.as_ref().map(|it| it.0.as_second())
     }
 
-    /// Its finalizers, separated by commas.
+    /// Returns the finalizers, separated by commas.
     pub(super) fn finalizers(&self) -> Option<Box<str>> {
         let list = self.finalizers.as_ref().filter(|list| !list.is_empty())?;
         Some(list.join(", ").into())
     }
 
-    /// Whether any controller owns it.
+    /// Returns whether any controller owns the object.
     pub(super) fn is_owned(&self) -> bool {
         self.owner_references.iter().flatten().any(|owner| owner.controller == Some(true))
     }
 
-    /// The set that controls it, if one does.
+    /// Returns the set that controls the object, if one does.
     pub(super) fn owner(&self) -> Option<Owner> {
         let mut owners = self.owner_references.iter().flatten();
         let owner = owners.find(|owner| owner.controller == Some(true))?;

@@ -14,17 +14,17 @@ use crate::{finding::shorten, rollout::node::Node as Place};
 /// A node, reduced to what matters for pods of sets.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What the controller of DaemonSets looks at.
+    /// The fields that the controller of DaemonSets reads.
     pub place: Place,
-    /// In seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     pub created: i64,
-    /// Since when it has not been ready, if it is not.
+    /// The time since which the node has not been ready, if it is not.
     pub not_ready: Option<i64>,
-    /// What its `Ready` condition says then. May be empty.
+    /// The message of the `Ready` condition then. May be empty.
     pub why_not_ready: Box<str>,
-    /// Its uid.
+    /// The uid.
     pub uid: Box<str>,
-    /// Whether it is cordoned.
+    /// Whether the node is cordoned.
     pub is_cordoned: bool,
 }
 

@@ -14,32 +14,32 @@ use crate::rollout::Health;
 /// A pod of a set, reduced to what matters for rollouts.
 #[derive(Clone, Debug)]
 pub struct Pod {
-    /// Its name.
+    /// The name.
     pub name: Box<str>,
-    /// The node that it is on or for.
+    /// The node that the pod runs on or is meant for.
     pub node: Option<Box<str>>,
-    /// Whether it is on that node already.
+    /// Whether the pod is already bound to that node.
     pub is_bound: bool,
-    /// In seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     pub created: i64,
-    /// When it is to be gone, if it is being deleted.
+    /// The time by which the pod should be gone, if it is being deleted.
     pub deleted: Option<i64>,
-    /// The finalizers that keep it from being gone, separated by commas.
+    /// The finalizers that delay the deletion, separated by commas.
     pub finalizers: Option<Box<str>>,
-    /// Whether its containers have ended for good: its phase is `Failed` or `Succeeded`.
+    /// Whether the containers have terminated for good: the phase is `Failed` or `Succeeded`.
     pub has_ended: bool,
-    /// Whether it is ready, and since when it has been ready or not.
+    /// Whether the pod is ready, and the time since which it has been ready or not.
     pub ready: (bool, i64),
-    /// How often the container of it was restarted that was restarted most often.
+    /// The number of restarts of the container that was restarted most often.
     pub restarts: i32,
-    /// Why it is not ready, if its status says more than that.
+    /// The reason why the pod is not ready, if its status gives one.
     pub trouble: Option<Box<Trouble>>,
     revision: Box<str>,
     generation: Box<str>,
 }
 
 impl Pod {
-    /// Reads a pod, and which set controls it.
+    /// Reads a pod, and the set that controls it.
     pub(crate) fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
         let Raw { metadata, spec, status } = serde_json::from_str(json)?;
         let labels = metadata.labels.as_ref();
@@ -70,39 +70,41 @@ impl Pod {
         Ok((metadata.owner(), pod))
     }
 
-    /// Its revision: the whole name for StatefulSets, only the hash for DaemonSets.
+    /// Returns the revision, as the label of the pod says: the whole name for StatefulSets, only
+    /// the hash for DaemonSets.
     pub fn revision(&self) -> &str {
         &self.revision
     }
 
-    /// Whether it is of this revision.
+    /// Returns whether the pod has this revision.
     pub fn is_of(&self, revision: &str) -> bool {
         &*self.revision == revision
     }
 
-    /// Whether it is of this generation of the template of a DaemonSet.
+    /// Returns whether the pod has this generation of the template of a DaemonSet.
     pub fn is_of_generation(&self, generation: &str) -> bool {
         &*self.generation == generation
     }
 
-    /// Its ordinal, if it is a pod of the StatefulSet with this name.
+    /// Returns the ordinal, if this is a pod of the StatefulSet with this name.
     pub fn ordinal(&self, set: &str) -> Option<i64> {
         self.name.strip_prefix(set)?.strip_prefix('-')?.parse().ok()
     }
 
-    /// Whether it has been ready for so many seconds.
+    /// Returns whether the pod has been ready for this number of seconds.
     pub fn is_available(&self, min_ready_seconds: i64, now: Timestamp) -> bool {
         let (ready, since) = self.ready;
         ready && (min_ready_seconds <= 0 || since + min_ready_seconds <= now.as_second())
     }
 
-    /// Whether it starts by itself as soon as an object exists that it names, such as a ConfigMap.
+    /// Returns whether the pod starts without intervention as soon as an object exists that it
+    /// refers to, such as a ConfigMap.
     pub fn lacks_something(&self) -> bool {
         self.trouble.as_ref().is_some_and(|it| &*it.reason == "CreateContainerConfigError")
     }
 
-    /// How it is. A pod that is not ready is assumed to become so, unless a container of it is known
-    /// not to start.
+    /// Returns the health. A pod that is not ready is expected to become ready, unless one of its
+    /// containers is known not to start.
     pub fn health(&self, now: Timestamp) -> Health {
         match (self.ready, self.trouble.as_ref().map(|it| it.kind)) {
             _ if self.has_ended => Health::Ended,
@@ -182,7 +184,8 @@ struct Requirement<'a> {
 }
 
 impl Spec<'_> {
-    /// Kubernetes: `GetTargetNodeName`, pkg/controller/daemon/util/daemonset_util.go.
+    /// Returns the node that the affinity of a daemon pod names. Kubernetes: `GetTargetNodeName`,
+    /// pkg/controller/daemon/util/daemonset_util.go.
     fn node(&self) -> Option<&str> {
         if let Some(name) = self.node_name.as_deref().filter(|name| !name.is_empty()) {
             return Some(name);

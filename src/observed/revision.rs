@@ -9,21 +9,21 @@ use super::meta::{Metadata, Owner};
 /// A ControllerRevision, without its template.
 #[derive(Clone, Debug)]
 pub struct Revision {
-    /// Its namespace.
+    /// The namespace.
     pub namespace: Box<str>,
-    /// Its name.
+    /// The name.
     pub name: Box<str>,
-    /// Its uid.
+    /// The uid.
     pub uid: Box<str>,
-    /// In seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     pub created: i64,
-    /// What the pods of a DaemonSet have as a label; empty for one of a StatefulSet.
+    /// The label value on the pods of a DaemonSet; empty for a StatefulSet.
     pub hash: Box<str>,
-    /// Its number: the higher, the newer. `None` if only its metadata was read.
+    /// The number: the higher, the newer. `None` if only the metadata was read.
     pub number: Option<i64>,
-    /// Whether any controller owns it.
+    /// Whether any controller owns the revision.
     pub is_owned: bool,
-    /// Whether it is one of a DaemonSet or StatefulSet, as its labels say.
+    /// Whether the revision belongs to a DaemonSet or StatefulSet, as its labels say.
     pub is_of_set: bool,
 }
 
@@ -43,7 +43,7 @@ struct Labels<'a> {
 }
 
 impl Revision {
-    /// Reads a revision, and which set controls it.
+    /// Reads a revision, and the set that controls it.
     pub(crate) fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
         let Raw { metadata, revision } = serde_json::from_str(json)?;
         let labels = metadata.labels.as_ref();
@@ -61,7 +61,8 @@ impl Revision {
         Ok((metadata.owner(), revision))
     }
 
-    /// What its pods have as a label: the whole name for StatefulSets, only the hash for DaemonSets.
+    /// Returns the label value on the pods: the whole name for StatefulSets, only the hash for
+    /// DaemonSets.
     pub fn on_pods(&self) -> &str {
         if self.hash.is_empty() { &self.name } else { &self.hash }
     }

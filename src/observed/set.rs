@@ -24,12 +24,12 @@ use crate::{
 /// The annotation with the generation of a DaemonSet's template, which its pods have as a label.
 const GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.generation";
 
-/// What is read of a pod template.
+/// The parts of a pod template that are read.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Template {
     #[serde(default)]
     metadata: Labelled,
-    /// What decides on which nodes the pods of a DaemonSet run.
+    /// The fields that determine on which nodes the pods of a DaemonSet run.
     #[serde(default, rename = "spec")]
     pub(crate) placing: Placing,
 }
@@ -39,7 +39,7 @@ struct Labelled {
     labels: Option<BTreeMap<String, String>>,
 }
 
-/// With the whole template.
+/// A spec with the whole template.
 #[derive(Deserialize)]
 struct Whole {
     #[serde(default)]
@@ -60,14 +60,14 @@ pub struct Set {
     uid: Box<str>,
     generation: i64,
     ignore: Option<Box<str>>,
-    /// In seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     pub(crate) created: i64,
     is_being_deleted: bool,
-    /// When its status was last written, if that is known.
+    /// The time at which the status was last written, if it is known.
     pub(crate) status_written: Option<i64>,
-    /// When something other than its status was last written, if that is known.
+    /// The time at which something other than the status was last written, if it is known.
     pub(crate) spec_written: Option<i64>,
-    /// Whether the Pod Security level `baseline` refuses its pods.
+    /// Whether the Pod Security level `baseline` refuses the pods.
     needs_privileged: bool,
     pub(crate) state: State,
 }
@@ -79,16 +79,16 @@ pub(crate) enum State {
     StatefulSet(Box<StatefulSet>),
 }
 
-/// Of a DaemonSet.
+/// The spec and status of a DaemonSet.
 #[derive(Debug)]
 pub(crate) struct DaemonSet {
     pub(crate) spec: DaemonSetSpec<Template>,
     pub(crate) status: DaemonSetStatus,
-    /// The generation of its template.
+    /// The generation of the template.
     pub(crate) generation: Option<Box<str>>,
 }
 
-/// Of a StatefulSet.
+/// The spec and status of a StatefulSet.
 #[derive(Debug)]
 pub(crate) struct StatefulSet {
     pub(crate) spec: StatefulSetSpec<Template>,
@@ -118,7 +118,7 @@ struct Metadata {
     managed_fields: Vec<Managed>,
 }
 
-/// Who has written which part of an object last.
+/// The manager that last wrote a part of an object.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Managed {
@@ -165,13 +165,13 @@ impl Set {
         Ok(set)
     }
 
-    /// The strictest Pod Security level but `restricted` that does not refuse its pods. Only known of
-    /// one that is not healthy.
+    /// Returns the strictest Pod Security level below `restricted` that allows the pods. The level
+    /// is known only for a set that is not healthy.
     pub(crate) const fn least_pod_security(&self) -> &'static str {
         if self.needs_privileged { "privileged" } else { "baseline" }
     }
 
-    /// `DaemonSet` or `StatefulSet`.
+    /// Returns the kind, `DaemonSet` or `StatefulSet`.
     pub const fn kind(&self) -> WorkloadKind {
         match self.state {
             State::DaemonSet(_) => WorkloadKind::DaemonSet,
@@ -179,37 +179,37 @@ impl Set {
         }
     }
 
-    /// Its namespace.
+    /// Returns the namespace.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its uid.
+    /// Returns the uid.
     pub fn uid(&self) -> &str {
         &self.uid
     }
 
-    /// The generation of its spec.
+    /// Returns the generation of the spec.
     pub const fn generation(&self) -> i64 {
         self.generation
     }
 
-    /// Whether it is being deleted.
+    /// Returns whether the set is being deleted.
     pub const fn is_being_deleted(&self) -> bool {
         self.is_being_deleted
     }
 
-    /// The value of the annotation `setguard.io/ignore`.
+    /// Returns the value of the annotation `setguard.io/ignore`.
     pub fn ignore(&self) -> Option<&str> {
         self.ignore.as_deref()
     }
 
-    /// The labels of its pods.
+    /// Returns the labels of the pods.
     pub(crate) const fn pod_labels(&self) -> Option<&BTreeMap<String, String>> {
         let template = match &self.state {
             State::DaemonSet(it) => &it.spec.template,
@@ -218,7 +218,7 @@ impl Set {
         template.metadata.labels.as_ref()
     }
 
-    /// Whether each of its pods gets claims of its own.
+    /// Returns whether each pod gets claims of its own.
     pub fn has_claim_templates(&self) -> bool {
         match &self.state {
             State::DaemonSet(_) => false,
@@ -228,18 +228,18 @@ impl Set {
         }
     }
 
-    /// Whether its status tells of it as it is now. The status of a set that is being deleted no
-    /// longer matters.
+    /// Returns whether the status is current. The status of a set that is being deleted no longer
+    /// matters.
     pub(crate) fn is_current(&self) -> bool {
         !self.is_being_deleted && self.observed_generation() >= self.generation
     }
 
-    /// Whether its controller has not observed its latest change yet.
+    /// Returns whether the controller has not yet observed the latest change.
     pub(crate) fn is_unobserved(&self) -> bool {
         !self.is_being_deleted && self.observed_generation() < self.generation
     }
 
-    /// The generation that its controller has observed; 0 for none.
+    /// Returns the generation that the controller has observed; 0 for none.
     pub(crate) fn observed_generation(&self) -> i64 {
         let observed = match &self.state {
             State::DaemonSet(it) => it.status.observed_generation,
@@ -248,7 +248,8 @@ impl Set {
         observed.unwrap_or_default()
     }
 
-    /// How many of its pods are ready, and how many it should have, as its status says.
+    /// Returns the number of pods that are ready, and the number that there should be, as the
+    /// status says.
     pub(crate) fn ready_of(&self) -> (i32, i32) {
         match &self.state {
             State::DaemonSet(it) => (it.status.number_ready, it.status.desired_number_scheduled),
@@ -259,15 +260,15 @@ impl Set {
         }
     }
 
-    /// Whether none of its pods is ready, although there should be some.
+    /// Returns whether no pod is ready, although there should be some.
     pub fn has_outage(&self) -> bool {
         let (ready, wanted) = self.ready_of();
         self.is_current() && ready <= 0 && wanted > 0
     }
 
-    /// Whether all pods that it should have exist, are available and of the current revision, as its
-    /// status says. One that is being deleted, or that the controller has not seen yet, counts as
-    /// healthy too: nothing can be said about it.
+    /// Returns whether all pods that the set should have exist, are available and have the current
+    /// revision, as the status says. A set that is being deleted, or that the controller has not
+    /// seen yet, also counts as healthy, because nothing can be said about it.
     pub fn is_healthy(&self) -> bool {
         if !self.is_current() {
             return true;
@@ -279,7 +280,7 @@ impl Set {
     }
 }
 
-/// When the status, or the rest of an object, was last written.
+/// Returns the time at which the status, or the rest of an object, was last written.
 fn written(managed: &[Managed], status: bool) -> Option<i64> {
     let written = managed.iter().filter(|it| (&*it.subresource == "status") == status);
     written.filter_map(|it| Some(it.time.as_ref()?.0.as_second())).max()

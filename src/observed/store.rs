@@ -1,4 +1,4 @@
-//! Everything that was seen of a cluster.
+//! All objects that were read from a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,61 +17,61 @@ use crate::{
     rollout::node::{Placement, placements},
 };
 
-/// How many warnings are kept of one object: the latest.
+/// The most warnings that are kept for one object; older ones are dropped.
 const MOST_EVENTS: usize = 8;
 
-/// What a running cluster has, as far as the rules about status need it.
+/// The objects of a running cluster, as far as the rules about status need them.
 ///
-/// DaemonSets and StatefulSets must be added before the objects around them: what belongs to a set
-/// that is healthy by its status is not kept. A kind that was neither added nor forbidden is taken to
-/// have no objects.
+/// DaemonSets and StatefulSets must be added before the objects that belong to them, because the
+/// objects of a set that is healthy according to its status are not kept. A kind that was neither
+/// added nor forbidden is taken to have no objects.
 #[derive(Debug, Default)]
 pub struct Observed {
     sets: BTreeMap<Owner, Set>,
     nodes: BTreeMap<Box<str>, Node>,
     pods: BTreeMap<Owner, Vec<Pod>>,
-    /// By namespace and name, like the others below.
+    /// The claims by namespace and name; the maps below have keys of the same form.
     claims: BTreeMap<(Box<str>, Box<str>), Claim>,
     volumes: BTreeMap<Box<str>, Volume>,
     classes: BTreeMap<Box<str>, Class>,
     events: BTreeMap<About, Vec<Event>>,
-    /// Those of a set by name.
+    /// The revisions of each set, by name.
     revisions: BTreeMap<Owner, BTreeMap<Box<str>, Revision>>,
     /// Revisions of sets that no controller owns, by namespace and name.
     orphans: BTreeMap<(Box<str>, Box<str>), Revision>,
-    /// By namespace.
+    /// The PodDisruptionBudgets by namespace.
     budgets: BTreeMap<Box<str>, Vec<Budget>>,
     /// Objects of which only the existence matters, by kind, namespace and name.
     others: BTreeSet<(Box<str>, Box<str>, Box<str>)>,
     /// The Pod Security levels that namespaces enforce by their label.
     levels: BTreeMap<Box<str>, Box<str>>,
-    /// By kind and namespace; `None` stands for all namespaces.
+    /// The kinds that could not be read, with the namespace; `None` stands for all namespaces.
     forbidden: BTreeSet<(Box<str>, Option<Box<str>>)>,
     /// Whether the pods and revisions of healthy sets are kept too.
     keeps_all: bool,
 }
 
 impl Observed {
-    /// An empty cluster that keeps the pods and revisions of healthy sets too.
+    /// Creates an empty store that keeps the pods and revisions of healthy sets too.
     pub fn keeping_all() -> Self {
         Observed { keeps_all: true, ..Observed::default() }
     }
 
-    /// Adds an object of any kind; kinds that no rule needs are ignored. Needed are, in any order but
-    /// the sets first:
-    /// - `DaemonSet` and `StatefulSet` (`apps/v1`) and `Node`, always and whole, before the namespaces
-    ///   are asked for;
-    /// - `ControllerRevision` (`apps/v1`), always; its metadata is enough;
+    /// Adds an object of any kind; kinds that no rule needs are ignored. These kinds are needed,
+    /// the sets first and the others in any order:
+    /// - `DaemonSet` and `StatefulSet` (`apps/v1`) and `Node`, always and complete, before the
+    ///   namespaces below are requested;
+    /// - `ControllerRevision` (`apps/v1`), always; the metadata is enough;
     /// - `PodDisruptionBudget` (`policy/v1`), always;
     /// - `ServiceAccount`, `PriorityClass` (`scheduling.k8s.io/v1`) and `Namespace`, so that a refusal of
     ///   which the cause is gone is told as that; their metadata is enough;
     /// - `PersistentVolumeClaim` of [`Observed::namespaces_with_claim_templates`];
     /// - `PersistentVolume` and `StorageClass` (`storage.k8s.io/v1`), if there are such namespaces;
-    /// - `Pod`, `Event` (`v1`, of type `Warning`) and whole `ControllerRevision` of
+    /// - `Pod`, `Event` (`v1`, of type `Warning`) and complete `ControllerRevision` of
     ///   [`Observed::namespaces_with_unhealthy_sets`].
     ///
     /// # Errors
-    /// When the JSON is not an object of this kind.
+    /// Returns an error if the JSON is not an object of this kind.
     pub fn add(
         &mut self,
         api_version: &str,
@@ -147,7 +147,7 @@ impl Observed {
         self.sets.insert(owner(&set), set);
     }
 
-    /// Whether what belongs to a set is needed.
+    /// Returns whether the objects that belong to a set are needed.
     fn may_matter(&self, owner: &Owner) -> bool {
         self.keeps_all || self.sets.get(owner).is_none_or(|set| !set.is_healthy())
     }
@@ -165,13 +165,13 @@ impl Observed {
         events.truncate(MOST_EVENTS);
     }
 
-    /// Remembers that objects of a kind could not be read, in one namespace or in all: no rule then
+    /// Remembers that objects of a kind could not be read, in one namespace or in all. No rule then
     /// takes the absence of such an object for a fact.
     pub fn forbid(&mut self, kind: &str, namespace: Option<&str>) {
         self.forbidden.insert((kind.into(), namespace.map(Into::into)));
     }
 
-    /// Whether it is known which objects of a kind there are in a namespace.
+    /// Returns whether all objects of a kind in a namespace are known.
     pub fn knows(&self, kind: &str, namespace: &str) -> bool {
         let is_forbidden = |namespace: Option<&str>| {
             self.forbidden.contains(&(kind.into(), namespace.map(Into::into)))
@@ -179,47 +179,47 @@ impl Observed {
         !is_forbidden(None) && !is_forbidden(Some(namespace))
     }
 
-    /// All sets, in the order of namespace, kind and name.
+    /// Returns all sets, in the order of namespace, kind and name.
     pub fn sets(&self) -> impl Iterator<Item = &Set> {
         self.sets.values()
     }
 
-    /// The pods of a set that is not healthy.
+    /// Returns the pods of a set that is not healthy.
     pub fn pods(&self, set: &Set) -> &[Pod] {
         self.pods.get(&owner(set)).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The revisions of a set that is not healthy.
+    /// Returns the revisions of a set that is not healthy.
     pub fn revisions(&self, set: &Set) -> impl Iterator<Item = &Revision> {
         self.revisions.get(&owner(set)).into_iter().flat_map(BTreeMap::values)
     }
 
-    /// The revisions of sets that no controller owns.
+    /// Returns the revisions of sets that no controller owns.
     pub fn orphans(&self) -> impl Iterator<Item = &Revision> {
         self.orphans.values()
     }
 
-    /// The PodDisruptionBudgets of a namespace.
+    /// Returns the PodDisruptionBudgets of a namespace.
     pub fn budgets(&self, namespace: &str) -> &[Budget] {
         self.budgets.get(namespace).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// All nodes, in alphabetical order.
+    /// Returns all nodes, in alphabetical order.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> + Clone {
         self.nodes.values()
     }
 
-    /// A node by its name.
+    /// Returns the node with this name.
     pub fn node(&self, name: &str) -> Option<&Node> {
         self.nodes.get(name)
     }
 
-    /// A claim by its name.
+    /// Returns the claim with this name.
     pub fn claim(&self, namespace: &str, name: &str) -> Option<&Claim> {
         self.claims.get(&(namespace.into(), name.into()))
     }
 
-    /// The claims of a namespace whose names begin with this.
+    /// Returns the claims of a namespace whose names have this prefix.
     pub fn claims<'a>(
         &'a self,
         namespace: &'a str,
@@ -232,44 +232,45 @@ impl Observed {
         claims.map(|(_, name, claim)| (name, claim))
     }
 
-    /// A volume by its name.
+    /// Returns the volume with this name.
     pub fn volume(&self, name: &str) -> Option<&Volume> {
         self.volumes.get(name)
     }
 
-    /// A storage class by its name.
+    /// Returns the storage class with this name.
     pub fn class(&self, name: &str) -> Option<&Class> {
         self.classes.get(name)
     }
 
-    /// Whether there is a ServiceAccount, or a PriorityClass (which is in no namespace), with this name.
+    /// Returns whether there is a ServiceAccount, or a PriorityClass (which is in no namespace),
+    /// with this name.
     pub fn exists(&self, kind: &str, namespace: &str, name: &str) -> bool {
         self.others.contains(&(kind.into(), namespace.into(), name.into()))
     }
 
-    /// The Pod Security level that a namespace enforces by its label.
+    /// Returns the Pod Security level that a namespace enforces by its label.
     pub fn pod_security(&self, namespace: &str) -> Option<&str> {
         self.levels.get(namespace).map(|level| &**level)
     }
 
-    /// All storage classes with their names, in alphabetical order.
+    /// Returns all storage classes with their names, in alphabetical order.
     pub fn classes(&self) -> impl Iterator<Item = (&str, &Class)> {
         self.classes.iter().map(|(name, class)| (&**name, class))
     }
 
-    /// The latest warnings about an object, the newest first.
+    /// Returns the latest warnings about an object, newest first.
     pub fn events(&self, namespace: &str, kind: &str, name: &str) -> &[Event] {
         let about = (namespace.into(), kind.into(), name.into());
         self.events.get(&about).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The namespaces of which pods and events must be added, because a set in them is not healthy by
-    /// its status, in alphabetical order.
+    /// Returns the namespaces whose pods and events must be added because a set in them is not
+    /// healthy according to its status, in alphabetical order.
     pub fn namespaces_with_unhealthy_sets(&self) -> Vec<&str> {
         self.namespaces(|set| !self.is_healthy(set))
     }
 
-    /// The namespaces of which claims must be added, in alphabetical order.
+    /// Returns the namespaces whose claims must be added, in alphabetical order.
     pub fn namespaces_with_claim_templates(&self) -> Vec<&str> {
         self.namespaces(Set::has_claim_templates)
     }
@@ -281,9 +282,9 @@ impl Observed {
         namespaces
     }
 
-    /// Whether a set is healthy by its status, and its status tells of the nodes as they are now. The
-    /// controller does not update the status of a DaemonSet when a node gets a taint that keeps only
-    /// new pods away.
+    /// Returns whether a set is healthy according to its status, and the status is up to date with
+    /// the nodes. The controller does not update the status of a DaemonSet when a node gets a taint
+    /// that keeps only new pods away.
     ///
     /// Kubernetes: `syncNodeUpdate`, pkg/controller/daemon/daemon_controller.go.
     pub fn is_healthy(&self, set: &Set) -> bool {

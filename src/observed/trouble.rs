@@ -1,4 +1,4 @@
-//! Why a pod is not ready, as its status says.
+//! The reasons why a pod is not ready, as its status gives them.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::meta::Condition;
 use crate::finding::shorten;
 
-/// The states of containers that do not start by themselves.
+/// The states of containers that do not start without intervention.
 const BROKEN: [&str; 8] = [
     "CrashLoopBackOff",
     "ImagePullBackOff",
@@ -19,19 +19,19 @@ const BROKEN: [&str; 8] = [
     "CreateContainerError",
     "RunContainerError",
 ];
-/// After so many restarts a container that has ended is taken to end again.
+/// The number of restarts after which a container that has ended is expected to end again.
 const RESTARTS: i32 = 2;
 /// The longest message that is kept, in bytes.
 pub(super) const LONGEST: usize = 400;
 
-/// Why a pod is not ready.
+/// The reason why a pod is not ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// What kind of trouble it is.
+    /// The kind of trouble.
     pub kind: TroubleKind,
-    /// One word, such as `ImagePullBackOff`.
+    /// The reason in one word, such as `ImagePullBackOff`.
     pub reason: Box<str>,
-    /// What the kubelet or the scheduler says about it, at most a few hundred bytes. May be empty.
+    /// The message of the kubelet or the scheduler, at most a few hundred bytes. May be empty.
     pub message: Box<str>,
     /// The container that has ended, if one has.
     pub ended: Option<Ended>,
@@ -40,31 +40,31 @@ pub struct Trouble {
 /// A container that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Its name.
+    /// The name.
     pub container: Box<str>,
-    /// Whether it has been started again since, or is about to be.
+    /// Whether the container has been started again since, or is about to be.
     pub is_previous: bool,
 }
 
-/// What kind of trouble a pod has.
+/// The kind of trouble that a pod has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TroubleKind {
-    /// The scheduler finds no node for it, or not its node.
+    /// The scheduler finds no node for the pod, or the node that it must run on isn't suitable.
     Unschedulable,
-    /// A container does not start by itself, or does not go on.
+    /// A container does not start or continue without intervention.
     Broken,
-    /// Something is about to start or to become ready.
+    /// A container is about to start or to become ready.
     Waiting,
     /// The pod has ended.
     Ended,
 }
 
-/// Where a pod is to run.
+/// The way the node of a pod is determined.
 #[derive(Clone, Copy)]
 pub(super) enum Placed<'a> {
-    /// On this node.
+    /// The pod runs on this node.
     On(&'a str),
-    /// Where this scheduler says.
+    /// This scheduler chooses the node.
     By(&'a str),
 }
 
@@ -132,7 +132,7 @@ impl<'a> Container<'a> {
         Some((self, why, why.reason.as_deref()?))
     }
 
-    /// How it has ended: now, or before it was started again.
+    /// Returns the way the container ended: now, or before it was started again.
     fn end(&self) -> Option<(&Why<'a>, Ended)> {
         let now = self.state.as_ref().and_then(|it| it.terminated.as_ref());
         let before = || self.last_state.as_ref().and_then(|it| it.terminated.as_ref());
@@ -141,7 +141,8 @@ impl<'a> Container<'a> {
         Some((end, Ended { container, is_previous: now.is_none() }))
     }
 
-    /// `container app ended with exit code 137 (OOMKilled), restarted 14 times`.
+    /// Returns text such as `container app ended with exit code 137 (OOMKilled), restarted 14
+    /// times`.
     fn account(&self, end: &Why<'_>) -> String {
         let code = end.exit_code.unwrap_or_default();
         let mut text = format!("container {} ended with exit code {code}", self.name);
@@ -181,7 +182,7 @@ impl Status<'_> {
         self.of_containers().or_else(|| self.not_started(placed)).or_else(|| self.not_ready())
     }
 
-    /// A container that does not start, has ended, or is about to start.
+    /// Returns the trouble of a container that does not start, has ended, or is about to start.
     fn of_containers(&self) -> Option<Trouble> {
         let init = self.init_container_statuses.iter().flatten();
         let containers = self.container_statuses.iter().flatten().chain(init);
@@ -197,7 +198,7 @@ impl Status<'_> {
             let ended = end.map(|(_, ended)| ended);
             return Some(Trouble { ended, ..trouble(TroubleKind::Broken, reason, &message) });
         }
-        // Between two back-offs it has ended, or runs again for a moment.
+        // Between two back-offs the container has ended, or runs again for a moment.
         let unready = containers.filter(|it| !it.ready);
         let mut ends = unready.filter_map(|it| it.end().map(|(end, ended)| (it, end, ended)));
         let is_why =
@@ -218,8 +219,8 @@ impl Status<'_> {
         Some(trouble(TroubleKind::Waiting, reason, text(&why.message)))
     }
 
-    /// Whether a container has been started again since the pod is not ready. One that was started
-    /// before that has another reason.
+    /// Returns whether a container has been started again since the pod became unready. A container
+    /// that was started before that is unready for another reason.
     fn has_restarted(&self, container: &Container<'_>) -> bool {
         let started =
             container.state.as_ref().and_then(|it| it.running.as_ref()?.started_at.as_ref());
@@ -228,7 +229,8 @@ impl Status<'_> {
             && started.zip(unready).is_none_or(|(started, unready)| started.0 > unready.0)
     }
 
-    /// A pod with which nobody has begun: no scheduler, or not the kubelet of its node.
+    /// Returns the trouble of a pod that no scheduler, or not the kubelet of its node, has
+    /// processed yet.
     fn not_started(&self, placed: Placed<'_>) -> Option<Trouble> {
         let message = match (placed, self.phase.as_deref()) {
             (Placed::By(scheduler), _) => {
@@ -249,7 +251,8 @@ impl Status<'_> {
         Some(trouble(TroubleKind::Waiting, self.phase.as_deref().unwrap_or("Pending"), message))
     }
 
-    /// A pod whose containers run: which are not ready, or what else its `Ready` condition says.
+    /// Returns the trouble of a pod whose containers run: the containers that are not ready, or
+    /// else the message of its `Ready` condition.
     fn not_ready(&self) -> Option<Trouble> {
         let unready = self.container_statuses.iter().flatten().filter(|it| !it.ready);
         let names: Vec<_> = unready.map(|it| &*it.name).collect();
