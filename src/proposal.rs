@@ -19,26 +19,26 @@ use crate::{
 /// A manifest that is to be created or applied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Proposal<'a, 'n> {
-    /// Its identity.
+    /// The identity.
     pub(crate) id: &'a ObjectId,
-    /// The resource that it declares.
+    /// The resource that the manifest declares.
     pub(crate) resource: &'static Resource,
-    /// Its tree.
+    /// The tree.
     pub(crate) node: &'a Node<'n>,
-    /// Its JSON, as [`schema::read`] normalizes it.
+    /// The manifest as JSON, as [`schema::read`] normalizes it.
     pub(crate) json: &'a str,
     /// The old object as it was read, as JSON. `None` if the manifest creates the object.
     pub(crate) old: Option<&'a str>,
 }
 
-/// Applies manifests under the same conditions.
+/// An applier of manifests under the same conditions.
 #[derive(Debug)]
 pub(crate) struct Applier<'a> {
     /// The context of the verdicts.
     pub(crate) context: Context<'a>,
     /// The command by which the manifests reach the cluster.
     pub(crate) verb: Verb,
-    /// The claims and volumes that are known.
+    /// The known claims and volumes.
     pub(crate) storage: &'a Storage,
     /// The namespaces that request the control-plane tolerations.
     pub(crate) namespaces: &'a Namespaces,
@@ -60,9 +60,9 @@ pub(crate) enum Outcome<'a> {
 /// An object that the API server is asked to store, after injection.
 #[derive(Debug)]
 pub(crate) struct Stored<'a> {
-    /// The object and the one that it replaces.
+    /// The object and the object that it replaces.
     pub(crate) subject: Subject<'a>,
-    /// The object that it replaces, after injection, as JSON.
+    /// The replaced object, after injection, as JSON.
     pub(crate) old: Option<&'a str>,
     /// The verdict of the rules. The API server refuses the object for its
     /// [refusals](Verdict::refusals).
@@ -114,12 +114,13 @@ impl Applier<'_> {
                 self.store(object, &merged, Some(old), namespace, |it| then(&tree, it.into()))
             }
             Err(error @ DecodeError::TooHeavy(_)) => then(&tree, error.into()),
-            // A merged object that can't be read should not occur. The manifest is checked all the same.
+            // A merged object that can't be read should not occur. The manifest is checked
+            // nevertheless.
             Err(_) => self.store(object, json, Some(old), namespace, |it| then(node, it.into())),
         }
     }
 
-    /// The object that the webhook made of the old one, if it changed that.
+    /// Returns the old object after the webhook's injection, if the injection changed it.
     fn before(&self, resource: &'static Resource, given: &str, namespace: &str) -> Option<String> {
         let object = Object::parse(resource, given).ok()?;
         self.injection(&object, self.old_namespaces, namespace).applied(given)
@@ -164,7 +165,7 @@ impl Applier<'_> {
         then(Stored { subject, old, verdict, of_injection })
     }
 
-    /// The injection of the webhook into a template. The API server validates the result.
+    /// Returns the injection of the webhook into a template. The API server validates the result.
     fn injection(&self, object: &Object<'_>, asking: &Namespaces, namespace: &str) -> Injection {
         inject::template(object, asking.contains(namespace), &self.context.policy.injection)
     }

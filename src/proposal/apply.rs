@@ -1,9 +1,9 @@
-//! What an object becomes when a manifest is applied over it.
+//! The object that results when a manifest is applied over an old one.
 //!
 //! `kubectl apply` does not replace an object. A field that the manifest leaves out is removed only
-//! if it was applied before; others keep their values, defaults of the API server included. What
-//! was applied before is in the annotation of `kubectl apply` or, for server-side apply, in the
-//! managed fields. If the old object is itself a manifest, all of it was applied.
+//! if it was applied before; other fields keep their values, including defaults of the API server.
+//! The previously applied fields are in the annotation of `kubectl apply` or, for server-side
+//! apply, in the managed fields. If the old object is itself a manifest, all of it was applied.
 
 mod fields;
 mod lists;
@@ -20,12 +20,13 @@ use crate::{
     yaml::Node,
 };
 
-/// The objects that the API server is asked to store, one after the other, when `manifest` is applied
-/// over an old object. `given` is the old object as it was read, `stored` what the webhook made of
-/// it.
+/// Returns the objects that the API server is asked to store, one after the other, when `manifest`
+/// is applied over an old object. `given` is the old object as it was read, `stored` the same
+/// object after the webhook's injection.
 ///
-/// There are two of them if server-side apply takes over from client-side apply: kubectl applies
-/// the manifest, makes itself the owner of what was applied client-side, and applies it once more.
+/// There are two objects if server-side apply takes over from client-side apply: kubectl applies
+/// the manifest, makes itself the owner of the fields that were applied client-side, and applies
+/// the manifest once more.
 ///
 /// Values of the old object get the position of the nearest mapping in the manifest. If the old
 /// object cannot be read, the result is the manifest.
@@ -52,7 +53,7 @@ pub fn outcomes<'a>(
     steps.map(|owned| merger.object(manifest, &stored, &owned)).collect()
 }
 
-/// An object as the API server stores it, without its managed fields.
+/// Returns an object as the API server stores it, without its managed fields.
 fn with_defaults(resource: &'static Resource, json: &str) -> Option<Value> {
     let mut stored: Value = serde_json::from_str(json).ok()?;
     // The API server sets no defaults in a custom resource.

@@ -1,7 +1,8 @@
-//! Which fields were applied before, and by whom.
+//! The fields that were applied before, and their managers.
 //!
 //! A set of fields has the form of `fieldsV1` in managed fields: `f:` before the name of a field,
-//! `k:` before the keys of an item, `v:` before an item that is a value, and `.` for an item itself.
+//! `k:` before the keys of an item, `v:` before an item that is a value, and `.` for the item
+//! itself.
 
 use serde_json::{Map, Value};
 
@@ -15,15 +16,17 @@ const MANAGER: &str = "kubectl";
 /// The fields that were applied before.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Owned {
-    /// By the manager that applies now. They are removed if the manifest leaves them out.
+    /// The fields of the manager that applies now. They are removed if the manifest leaves them
+    /// out.
     pub(super) mine: Value,
-    /// By other managers. They stay.
+    /// The fields of other managers. They stay.
     pub(super) others: Value,
 }
 
 impl Owned {
-    /// What was applied before the manifest, according to the old object; and, if kubectl then takes
-    /// over what was applied client-side, what is its own after that.
+    /// Returns the fields that were applied before the manifest, according to the old object; and,
+    /// if kubectl then takes over the fields that were applied client-side, the fields that it owns
+    /// after that.
     pub(super) fn before(verb: Verb, old: &Value, lists: Lists) -> Vec<Self> {
         let metadata = &old["metadata"];
         if verb == Verb::ServerSideApply
@@ -38,14 +41,14 @@ impl Owned {
         let applied = metadata["annotations"][LAST_APPLIED].as_str();
         let mine = match applied.map(serde_json::from_str) {
             Some(Ok(applied)) => of(lists, "", &applied),
-            // It was created by other means, so nothing of it was applied.
+            // An object that was created by other means has no applied fields.
             _ if metadata["uid"].is_string() => Value::Null,
             _ => of(lists, "", old),
         };
         vec![Owned { mine, others: Value::Null }]
     }
 
-    /// `also_mine` tells which managers kubectl takes over from.
+    /// Returns the owned fields. `also_mine` selects the managers that kubectl takes over from.
     fn managed(managers: &[Value], also_mine: fn(&Value) -> bool) -> Self {
         let mut owned = Owned::default();
         for entry in managers {
@@ -59,7 +62,7 @@ impl Owned {
     }
 }
 
-/// Whether this is the manager that applied the object client-side last.
+/// Returns whether this manager was the last to apply the object client-side.
 ///
 /// Kubernetes: `migrateToSSAIfNecessary`, kubectl `pkg/cmd/apply/apply.go`.
 fn is_client_side(entry: &Value) -> bool {
@@ -80,7 +83,7 @@ fn unite(set: &mut Value, more: &Value) {
     }
 }
 
-/// The fields that a value of this name contains.
+/// Returns the fields that a value of a field with this name contains.
 fn of(lists: Lists, name: &str, value: &Value) -> Value {
     let mut fields = Map::new();
     match value {
@@ -105,7 +108,7 @@ fn of(lists: Lists, name: &str, value: &Value) -> Value {
 
 const ITSELF: &str = ".";
 
-/// Whether a set contains an item of a list, and not only fields of it.
+/// Returns whether a set contains an item of a list itself, and not only fields of it.
 pub(super) fn contains_itself(item: &Value) -> bool {
     item.as_object().is_some_and(|fields| fields.is_empty() || fields.contains_key(ITSELF))
 }

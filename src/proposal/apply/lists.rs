@@ -1,36 +1,36 @@
-//! How lists and mappings are merged, by the names of their fields.
+//! The ways to merge lists and mappings, by the names of their fields.
 //!
-//! Kubernetes publishes it in its API: `x-kubernetes-patch-merge-key` and
+//! Kubernetes publishes these rules in its API: `x-kubernetes-patch-merge-key` and
 //! `x-kubernetes-patch-strategy` for client-side apply, `x-kubernetes-list-type`,
-//! `x-kubernetes-list-map-keys` and `x-kubernetes-map-type` for server-side apply. In DaemonSets and
-//! StatefulSets no field name has two meanings, wherever a merge can get.
+//! `x-kubernetes-list-map-keys` and `x-kubernetes-map-type` for server-side apply. In the parts of
+//! DaemonSets and StatefulSets that a merge can reach, each field name has only one meaning.
 
 use serde_json::{Map, Value};
 
-/// Which lists are merged item by item.
+/// The lists that are merged item by item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lists {
-    /// As client-side apply does.
+    /// The lists that client-side apply merges.
     ClientSide,
-    /// As server-side apply does.
+    /// The lists that server-side apply merges.
     ServerSide,
-    /// None of them.
+    /// No lists.
     Whole,
 }
 
-/// How the items of a list are told apart.
+/// The way the items of a list are identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
-    /// They are not: the list is replaced as a whole.
+    /// The items are not identified: the list is replaced as a whole.
     Whole,
-    /// By their values.
+    /// The items are identified by their values.
     Values,
-    /// By these fields.
+    /// The items are identified by these fields.
     Keys(&'static [&'static str]),
 }
 
 impl Lists {
-    /// How a list is merged.
+    /// Returns the way the items of a list are identified.
     pub(super) fn list(self, name: &str) -> List {
         match (self, name) {
             (Lists::Whole, _) => List::Whole,
@@ -61,7 +61,7 @@ impl Lists {
         }
     }
 
-    /// Whether a mapping is replaced as a whole.
+    /// Returns whether a mapping is replaced as a whole.
     pub(super) fn is_atomic(self, name: &str) -> bool {
         self == Lists::ServerSide
             && matches!(
@@ -83,15 +83,16 @@ impl Lists {
             )
     }
 
-    /// Whether an item of this list keeps only the fields that the manifest writes (`retainKeys`).
+    /// Returns whether an item of this list keeps only the fields that the manifest writes
+    /// (`retainKeys`).
     pub(super) fn keeps_only_written(self, list: &str) -> bool {
         self == Lists::ClientSide && matches!(list, "volumes" | "resourceClaims")
     }
 }
 
 impl List {
-    /// What identifies an item, in the form of managed fields: `k:{"name":"a"}`, `v:"a"`. `None` if
-    /// it lacks a key, and in a list that is replaced as a whole.
+    /// Returns the key of an item, in the form of managed fields: `k:{"name":"a"}`, `v:"a"`.
+    /// Returns `None` if the item lacks a key, or if the list is replaced as a whole.
     pub(super) fn key(self, item: &Value) -> Option<String> {
         match self {
             List::Whole => None,

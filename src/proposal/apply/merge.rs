@@ -17,10 +17,10 @@ use super::{
 };
 use crate::yaml::{Key, Mark, Node, Value};
 
-/// Merges manifests in one way.
+/// A merger of manifests, with the rules of one command.
 pub(super) struct Merger {
     pub(super) lists: Lists,
-    /// Whether null in the manifest removes a field. If not, it counts as a value.
+    /// Whether null in the manifest removes a field. Otherwise null counts as a value.
     pub(super) null_removes: bool,
 }
 
@@ -57,8 +57,8 @@ impl Merger {
         self.node("", manifest, old, owned, manifest.mark)
     }
 
-    /// Merges a value. `name` is the name of its field or, for an item, of its list; `mark` is the
-    /// position that values of the old object get.
+    /// Merges a value. `name` is the name of its field or, for an item, of its list. Values of the
+    /// old object get the position `mark`.
     fn node<'a>(
         &self,
         name: &str,
@@ -78,7 +78,7 @@ impl Merger {
                     None => return new.clone(),
                 },
             },
-            // An empty mapping, and so is null to server-side apply.
+            // Server-side apply treats null like an empty mapping.
             (Value::Null, Json::Object(_)) if !self.lists.is_atomic(name) => {
                 let empty = Node { value: Value::Map(Vec::new()), mark: new.mark };
                 return self.node(name, &empty, old, owned, mark);
@@ -121,8 +121,8 @@ impl Merger {
         merged
     }
 
-    /// Merges a list item by item. `None` if two items have the same key, so
-    /// that they cannot be told apart.
+    /// Merges a list item by item. Returns `None` if two items have the same key, so that they
+    /// cannot be distinguished.
     fn list<'a>(
         &self,
         name: &str,
@@ -178,8 +178,8 @@ impl Merger {
         Some(items.into_iter().filter_map(item).collect())
     }
 
-    /// What is kept of an old value that the manifest leaves out. `can_go` is false for an item of
-    /// which only fields were applied.
+    /// Returns the part of an old value that is kept although the manifest leaves it out. `can_go`
+    /// is false for an item of which only fields were applied.
     fn kept(&self, name: &str, old: &Json, owned: Below<'_>, can_go: bool) -> Option<Json> {
         if owned.mine.is_none() {
             return Some(old.clone());
@@ -209,7 +209,7 @@ impl Merger {
     }
 }
 
-/// The scalars of an item, which include its keys; or the item itself if it is one.
+/// Returns the scalars of an item, which include its keys, or the item itself if it is a scalar.
 fn key_fields(node: &Node<'_>) -> Json {
     let scalar = |node: &Node<'_>| match &node.value {
         Value::Int(number) => Json::from(*number),
@@ -225,7 +225,7 @@ fn key_fields(node: &Node<'_>) -> Json {
     }
 }
 
-/// Where each key is.
+/// Returns the index of each key.
 fn index(keys: &[Option<String>]) -> HashMap<&str, usize> {
     let mut index = HashMap::new();
     for (i, key) in keys.iter().enumerate() {
@@ -236,10 +236,10 @@ fn index(keys: &[Option<String>]) -> HashMap<&str, usize> {
     index
 }
 
-/// Items of the manifest keep their order, and so do old items that are kept. An old item comes
-/// before an item of the manifest if it was before it. A new item comes last if an old one was
-/// removed, whose room it takes in kubectl's list; otherwise it comes before the old items that
-/// remain.
+/// Orders the items as client-side apply does. Items of the manifest keep their order, and so do
+/// old items that are kept. An old item that preceded an item of the manifest still does. A new
+/// item comes last if an old one was removed, whose room it takes in kubectl's list; otherwise it
+/// comes before the old items that remain.
 ///
 /// Kubernetes: `mergeSortedSlice`, apimachinery `pkg/util/strategicpatch/patch.go`, and
 /// `mergeSliceWithSpecialElements`, which removes items from the list that gives the order.
@@ -272,7 +272,8 @@ fn order_of_client_side(
     items
 }
 
-/// Old items come first, until the next item that both have.
+/// Orders the items as server-side apply does: old items come first, until the next item that both
+/// have.
 ///
 /// Kubernetes: `visitListItems`, structured-merge-diff `typed/merge.go`.
 fn order_of_server_side(new: &[Option<String>], old: &[Option<String>]) -> Vec<Item> {
