@@ -1,4 +1,4 @@
-//! `setguard check`: reads manifests, runs the engine on them, and reports what it finds.
+//! `setguard check`: reads manifests, runs the engine on them, and reports the findings.
 
 mod baseline;
 mod checked;
@@ -50,8 +50,9 @@ use crate::{
 /// Reads files, folders (every .yaml, .yml and .json file below them, except hidden ones) and
 /// standard input (`-`). Checks DaemonSets and StatefulSets, also those inside a List: each alone,
 /// then together with each other and with the objects of other kinds in the same run that matter to
-/// them, such as Services, Deployments, PodDisruptionBudgets and Namespaces. Skips everything else. What kubectl would refuse because it
-/// is no object is input that cannot be read; in a folder only if it seems to be meant as one.
+/// them, such as Services, Deployments, PodDisruptionBudgets and Namespaces. Skips everything else.
+/// Input that isn't a Kubernetes object is an error; in a folder only if it seems to be meant as
+/// one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes:
@@ -111,10 +112,10 @@ pub struct CheckArgs {
     deny_warnings: bool,
 }
 
-/// `setguard check`.
+/// Runs `setguard check`.
 ///
 /// # Errors
-/// When the policy or a feature gate is invalid, or the report cannot be written.
+/// Returns an error if the policy or a feature gate is invalid, or the report cannot be written.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     if args.paths.is_empty() {
         let mut command = CheckArgs::augment_args(clap::Command::new("setguard check"));
@@ -181,7 +182,7 @@ fn add_all(
     cross_object.report(checker, ledger)
 }
 
-/// What is found in the previous manifests, as if they were new.
+/// Returns the findings in the previous manifests, as if these were new.
 fn findings(
     old: Vec<Source>,
     policy: &Policy,
@@ -198,8 +199,8 @@ fn findings(
     Ok(ledger.known.collected.unwrap_or_default())
 }
 
-/// Finds all sources, and what they say about the surroundings of objects. A source that can be
-/// read only once is read now.
+/// Finds all sources, and the parts of the input that objects are checked against. A source that
+/// can be read only once is read now.
 fn look_around(
     args: &CheckArgs,
     context: &mut InputContext,
@@ -210,7 +211,7 @@ fn look_around(
         report::note(&note);
     }
     let paths = listing.sources;
-    // Each is read here, and checked later.
+    // Each source is read here, and checked later.
     progress.set_steps(2 * paths.len());
     let mut sources = Vec::with_capacity(paths.len());
     let done: Result<(), Infallible> = workers::in_order(
@@ -230,7 +231,7 @@ fn look_around(
     }
 }
 
-/// A source to be read, and its text if it says something about other objects.
+/// Returns a source to be read, and its text if that affects other objects.
 fn look(
     source: Result<Source, String>,
     stdin_path: Option<&str>,
@@ -247,7 +248,7 @@ fn look(
             let is_telling = InputContext::may_learn_from(text);
             return (Ok(again), is_telling.then(|| text.to_owned()));
         }
-        // Reading it again tells what is wrong.
+        // Reading the source again reports the problem.
         (Err(_), Some(again)) => return (Ok(again), None),
         (error, None) => return (error, None),
     };
@@ -258,7 +259,7 @@ fn look(
     (Ok(source), Some(text))
 }
 
-/// Records what was found in a source.
+/// Records the findings in a source.
 fn record(
     checked: CheckedSource,
     cross_object: &mut CrossObject,
@@ -286,7 +287,8 @@ fn record(
     Ok(())
 }
 
-/// It is a failure: a pipeline whose paths are wrong would be green for ever.
+/// Returns the message for a run that checks nothing. Such a run fails, because a pipeline with
+/// wrong paths would always succeed.
 fn nothing_to_check(summary: &Summary) -> String {
     let Summary { files, others, .. } = summary;
     format!(

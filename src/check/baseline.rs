@@ -1,12 +1,13 @@
-//! The baseline: a file with the findings that were there when somebody began to use setguard.
+//! The baseline: a file with the findings that existed when setguard was introduced.
 //!
-//! One finding a line, sorted, with its message as a comment, so that two branches merge:
+//! The file has one finding per line, sorted, with its message as a comment, so that two branches
+//! merge:
 //!
 //! ```text
 //! surge-host-port apps/DaemonSet/kube-system/agent spec.updateStrategy  # container "main" claims …
 //! ```
 //!
-//! A finding is known by its rule, object and field, wherever its line moves.
+//! A finding is identified by its rule, object and field, wherever its line moves.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,7 +23,7 @@ use crate::{
     },
 };
 
-/// The rules whose findings nothing hides.
+/// The rules whose findings cannot be hidden.
 pub(crate) const ALWAYS_REPORTED: [&str; 4] =
     [API_VALIDATION.id, POD_TEMPLATE_VALIDATION.id, SCHEMA.id, POLICY_WEAKENED.id];
 
@@ -31,17 +32,17 @@ const HEADER: &str = "\
 # `setguard check --prune-baseline` removes those that are fixed.
 ";
 
-/// How many bytes of a message are written.
+/// The most bytes of a message that are written.
 const LONG_MESSAGE: usize = 160;
 
-/// The findings that are known.
+/// The known findings.
 #[derive(Debug, Default)]
 pub(crate) struct Baseline {
-    /// Each with its line, from 1, and whether it was found in this run.
+    /// The entries with their lines, from 1, and whether each was found in this run.
     entries: BTreeMap<String, Entry>,
     /// The objects of the entries, and whether they were checked in this run.
     objects: HashMap<String, bool>,
-    /// The findings of this run with their messages, if all are to be written down.
+    /// The findings of this run with their messages, if all are to be written.
     written: Option<BTreeMap<String, String>>,
 }
 
@@ -51,12 +52,12 @@ struct Entry {
     is_found: bool,
 }
 
-/// The entries of which the finding was not found.
+/// The entries whose findings were not found.
 #[derive(Debug, Default)]
 pub(crate) struct Unused {
-    /// Their object was checked: line and text.
+    /// The entries whose object was checked: line and text.
     pub(crate) fixed: Vec<(usize, String)>,
-    /// How many there are whose object is not in the input.
+    /// The number of entries whose object is not in the input.
     pub(crate) absent: usize,
 }
 
@@ -64,7 +65,7 @@ impl Baseline {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// The first line that is no entry, with its number.
+    /// Returns the first line that isn't an entry, with its number.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut baseline = Baseline::default();
         for (i, line) in text.lines().enumerate() {
@@ -87,7 +88,7 @@ impl Baseline {
                 }
                 _ => {
                     return Err(format!(
-                        "{line_number}: this is no finding: write RULE OBJECT FIELD"
+                        "{line_number}: this isn't a finding: write RULE OBJECT FIELD"
                     ));
                 }
             }
@@ -95,20 +96,20 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// A baseline that takes down everything that is found.
+    /// Creates a baseline that records all findings.
     pub(crate) fn to_write() -> Self {
         Baseline { written: Some(BTreeMap::new()), ..Baseline::default() }
     }
 
-    /// An object was checked.
+    /// Records that an object was checked.
     pub(crate) fn checked(&mut self, object: &str) {
         if let Some(is_checked) = self.objects.get_mut(object) {
             *is_checked = true;
         }
     }
 
-    /// Whether a finding is known. If all are to be written down, it becomes known now, unless it is
-    /// only a note.
+    /// Returns whether a finding is known. If all findings are to be written, it becomes known now,
+    /// unless it is only a note.
     pub(crate) fn hides(&mut self, fingerprint: &Fingerprint, diagnostic: &Diagnostic) -> bool {
         let text = fingerprint.to_string();
         if let Some(entry) = self.entries.get_mut(&text) {
@@ -124,7 +125,7 @@ impl Baseline {
         false
     }
 
-    /// The text of a file with all findings that were taken down.
+    /// Returns the text of a file with all recorded findings.
     pub(crate) fn to_text(&self) -> String {
         let mut text = HEADER.to_owned();
         for (entry, message) in self.written.iter().flatten() {
@@ -133,7 +134,7 @@ impl Baseline {
         text
     }
 
-    /// The entries that were not found.
+    /// Returns the entries that were not found.
     pub(crate) fn unused(&self) -> Unused {
         let mut unused = Unused::default();
         let missing = self.entries.iter().filter(|(_, entry)| !entry.is_found);
@@ -149,7 +150,8 @@ impl Baseline {
         unused
     }
 
-    /// The text of the file without the entries that were not found; the rest stays as it is.
+    /// Returns the text of the file without the entries that were not found; the rest stays
+    /// unchanged.
     pub(crate) fn pruned(&self, text: &str) -> String {
         let is_unused = |line: &&str| {
             let entry = self.entries.get(entry_of(line));
@@ -159,14 +161,14 @@ impl Baseline {
     }
 }
 
-/// A line without its comment; empty if it has no entry.
+/// Returns a line without its comment; empty if it has no entry.
 fn entry_of(line: &str) -> &str {
     let line = line.trim_start_matches('\u{feff}').trim();
     let entry = line.split_once("  #").map_or(line, |(entry, _)| entry).trim_end();
     if entry.starts_with('#') { "" } else { entry }
 }
 
-/// Whether the word after a field is a number such as `#2`. There need be none.
+/// Returns whether the optional word after a field is a number such as `#2`.
 fn is_number(word: Option<&&str>) -> bool {
     word.is_none_or(|word| {
         let digits = word.strip_prefix('#').unwrap_or_default();

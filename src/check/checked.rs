@@ -1,4 +1,4 @@
-//! A source and everything that was found in it, as the threads hand it over.
+//! A source and all findings in it, as the threads return them.
 
 use std::{cell::LazyCell, sync::Arc};
 
@@ -21,24 +21,24 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct CheckedSource {
     pub(super) source: Source,
-    /// How to read it again. `None` if that is not possible.
+    /// The source for reading it again. `None` if that is not possible.
     pub(super) again: Option<Source>,
-    /// What it contains, in its order.
+    /// The content, in the order of the source.
     pub(super) contents: Vec<Content>,
-    /// How many objects are not checked.
+    /// The number of objects that are not checked.
     pub(super) others: usize,
-    /// How many parts are no objects and need not be.
+    /// The number of parts that aren't objects and needn't be.
     pub(super) passed_over: usize,
 }
 
 /// A part of a source.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// A document that cannot be read, or that is no object although it should be.
+    /// A document that cannot be read, or that should be an object but isn't.
     Unreadable(Diagnostic),
     /// An object that is not checked, but that rules need to check others.
     Related(Item),
-    /// The comments of a document whose objects were checked, after those.
+    /// The comments of a document, after the objects that they are about.
     Ignores(Ignores),
     /// An object that was checked.
     Checked(Box<CheckedManifest>),
@@ -48,7 +48,7 @@ pub(super) enum Content {
 #[derive(Debug)]
 pub(super) struct CheckedManifest {
     pub(super) report: ObjectReport,
-    /// Its summary for the cross-object rules, if it could be read.
+    /// The summary for the cross-object rules, if the object could be read.
     pub(super) item: Option<Item>,
     /// The positions of the fields in which cross-object rules may find more.
     pub(super) marks: Box<[Mark]>,
@@ -57,7 +57,7 @@ pub(super) struct CheckedManifest {
 impl CheckedSource {
     /// Reads a source and checks its documents.
     pub(super) fn of(source: Source, checker: &Checker<'_>) -> Result<Self, String> {
-        // What could be read only once has been read.
+        // A source that can be read only once has been read now.
         let again = source.unread();
         let source = source.read()?;
         let file: Arc<str> = source.name().into();

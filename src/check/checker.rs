@@ -1,4 +1,4 @@
-//! Checks a manifest and builds the report on it.
+//! The checks of a manifest, and the report on them.
 
 #![expect(clippy::disallowed_methods, reason = "today's date is read here")]
 
@@ -29,9 +29,9 @@ use crate::{
 /// An object that was checked.
 #[derive(Debug)]
 pub(crate) struct CheckedObject {
-    /// The report on it.
+    /// The report on the object.
     pub(crate) report: ObjectReport,
-    /// Its summary for the cross-object rules, if it could be read.
+    /// The summary for the cross-object rules, if the object could be read.
     pub(crate) item: Option<Item>,
 }
 
@@ -40,21 +40,21 @@ pub(crate) struct CheckedObject {
 pub(crate) struct InputContext {
     /// The namespaces that request the control-plane tolerations.
     pub(crate) namespaces: Namespaces,
-    /// The same before the change.
+    /// The namespaces that requested them before the change.
     pub(crate) old_namespaces: Namespaces,
     /// Whether any namespace may enforce a level of the Pod Security Standards.
     pub(crate) has_pod_security: bool,
-    /// Claims and volumes.
+    /// The claims and volumes.
     pub(crate) storage: Storage,
 }
 
 impl InputContext {
-    /// Whether a source may have anything to add.
+    /// Returns whether a source may have anything to add.
     pub(crate) fn may_learn_from(text: &str) -> bool {
         Namespaces::may_be_in(text) || text.contains(ENFORCE_LABEL) || volumes::may_be_in(text)
     }
 
-    /// Adds what a source has.
+    /// Adds the namespaces, claims and volumes of a source.
     pub(crate) fn add(&mut self, text: &str) {
         self.namespaces.add(text);
         self.has_pod_security |= text.contains(ENFORCE_LABEL);
@@ -62,7 +62,7 @@ impl InputContext {
     }
 }
 
-/// Everything that a verdict depends on besides the object.
+/// All inputs of a verdict besides the object.
 #[derive(Debug)]
 pub(crate) struct Checker<'a> {
     context: InputContext,
@@ -84,7 +84,7 @@ impl<'a> Checker<'a> {
         Checker { context, policy, previous, verb, strictness, now: Timestamp::now() }
     }
 
-    /// The comments of a document that exempt from warnings.
+    /// Reads the comments of a document that exempt from warnings.
     pub(crate) fn ignores(&self, document: &Document<'_>) -> Ignores {
         if self.strictness.no_ignores { Ignores::default() } else { Ignores::of(document) }
     }
@@ -140,7 +140,7 @@ impl<'a> Checker<'a> {
 
     fn stored(&self, stored: Stored<'_>, node: &Node<'_>, checked: &mut CheckedObject) {
         let object = &stored.subject.object;
-        // An object that claims to be in deletion is nothing to other objects.
+        // An object that claims to be in deletion is ignored for other objects.
         let is_there = object.metadata.deletion_timestamp.is_none();
         let item = is_there.then(|| Item::of(object));
         // Refusals are kept until the end, so only if they can matter.
@@ -187,8 +187,8 @@ fn schema(problem: Problem) -> Diagnostic {
     }
 }
 
-/// A document that cannot be read, or that is no object. `is_template` says whether its source looks
-/// like a Helm template.
+/// Reports a document that cannot be read, or that isn't an object. `is_template` says whether its
+/// source looks like a Helm template.
 pub(super) fn syntax(mut problem: Problem, is_template: bool) -> Diagnostic {
     if problem.help.is_none() && is_template {
         let help = "if this is a Helm template, check the rendered chart: \

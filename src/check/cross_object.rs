@@ -12,11 +12,12 @@ use crate::{
     yaml::Mark,
 };
 
-/// What is kept of the input: a summary of each object, and how to read its text again.
+/// The retained parts of the input: a summary of each object, and its source for reading the text
+/// again.
 #[derive(Debug, Default)]
 pub(super) struct CrossObject {
     inventory: Inventory,
-    /// One entry for each object of the inventory that is checked, in the same order.
+    /// The entries of the checked objects in the inventory, in its order.
     kept: Vec<Entry>,
     sources: Vec<Option<Source>>,
     ignores: Vec<KeptIgnores>,
@@ -36,16 +37,16 @@ struct KeptIgnores {
 /// An object that was already checked alone.
 #[derive(Debug)]
 struct Entry {
-    /// Its index in the inventory.
+    /// The index in the inventory.
     place: usize,
     source: usize,
-    /// Its number in the reports.
+    /// The number in the reports.
     number: usize,
     id: ObjectId,
     rendered_from: Option<String>,
     /// The positions of the fields in which cross-object rules may find more.
     marks: Box<[Mark]>,
-    /// The worst severity reported for it so far.
+    /// The worst severity that has been reported so far.
     worst: Option<Severity>,
 }
 
@@ -69,7 +70,7 @@ impl CrossObject {
         self.inventory.add(item);
     }
 
-    /// Adds the comments of a document. `number` is that of an object of it.
+    /// Adds the comments of a document. `number` is the number of one of its objects.
     pub(super) fn ignores(&mut self, file: &str, number: usize, ignores: Ignores) {
         let (source, file) = (self.sources.len(), file.to_owned());
         self.ignores.push(KeptIgnores { source, file, number, ignores });
@@ -81,7 +82,7 @@ impl CrossObject {
         self.sources.push(again.or(Some(source)));
     }
 
-    /// Runs the cross-object rules and reports what they find.
+    /// Runs the cross-object rules and reports the findings.
     pub(super) fn report(mut self, checker: &Checker<'_>, ledger: &mut Ledger) -> io::Result<()> {
         let mut verdicts = checker.check_cross_object(&self.inventory);
         let mut open: Option<(usize, Source)> = None;
@@ -99,7 +100,7 @@ impl CrossObject {
                 rendered_from: kept.rendered_from,
                 ..ObjectReport::of(kept.id)
             };
-            // They are in the order of their sources.
+            // The comments are in the order of their sources.
             let first = self.ignores.partition_point(|it| it.source < kept.source);
             let own = self.ignores.iter_mut().skip(first);
             for it in own.take_while(|it| it.source == kept.source) {

@@ -1,9 +1,9 @@
-//! `--fix`: fixes in the files what can be fixed without a doubt.
+//! `--fix`: unambiguous fixes, applied to the files.
 //!
-//! A rule says what to change in an object, [`edit`] how to change its text so that every other byte
-//! stays, and [`fixer`] tries it: an edit can go wrong where an alias shares a part of the text.
-//! Nothing is written before it has been verified: that the new text means what the old one did, but for
-//! the change; that the finding is gone; and that nothing else is found.
+//! A rule says what to change in an object, [`edit`] how to change its text so that every other
+//! byte stays, and [`fixer`] verifies the result: an edit can go wrong where an alias shares a part
+//! of the text. Nothing is written unless the new text means the same as the old text apart from
+//! the change, the finding is gone, and there is no new finding.
 
 mod change;
 mod copy;
@@ -57,10 +57,10 @@ pub(crate) struct FixArgs {
     not_safe: bool,
 }
 
-/// Fixes all files below these paths. `None` if they are to be checked now.
+/// Fixes all files below these paths. Returns `None` if they are to be checked now.
 ///
 /// # Errors
-/// When a file cannot be written, or the diff cannot be printed.
+/// Returns an error if a file cannot be written, or the diff cannot be printed.
 pub(super) fn run(
     args: &FixArgs,
     paths: &[PathBuf],
@@ -85,7 +85,7 @@ pub(super) fn run(
     for source in source::sources(paths).filter_map(Result::ok) {
         let is_named = source.is_named();
         let (Source::File(path) | Source::FileInFolder(path)) = source else { continue };
-        // What cannot be read, or not without a loss, is left for the check to report.
+        // Files that cannot be read without loss are left for the check to report.
         let bytes = files::read_regular(&path, LARGEST).ok();
         let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else { continue };
         let target = fs::canonicalize(&path).unwrap_or_default();
@@ -133,7 +133,7 @@ fn print_diff(path: &Path, old: &str, new: &str) -> io::Result<()> {
     if out.is_terminal() {
         Printable::new(out).write_all(diff.as_bytes())
     } else {
-        // A carriage return belongs to a diff.
+        // Carriage returns must stay in a diff, so nothing is escaped.
         out.write_all(diff.as_bytes())
     }
 }

@@ -1,8 +1,9 @@
 //! Comments in YAML that exempt findings from warnings: `# setguard: ignore[rule-a, rule-b] reason`.
 //!
-//! A comment covers the line that it stands on, or the next one that has anything if it stands alone,
-//! and all that is nested below what begins there. So above the first line of an object it covers the
-//! object. It has the power of the annotation `setguard.io/ignore`: it never exempts from a denial.
+//! A comment covers its own line or, if it stands alone, the next line that isn't empty, and
+//! everything that is nested below the values that begin there. So a comment above the first line
+//! of an object covers the object. It has the same effect as the annotation `setguard.io/ignore`:
+//! it never exempts from a denial.
 
 use std::ops::RangeInclusive;
 
@@ -18,7 +19,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Ignores {
     list: Vec<Ignore>,
-    /// What is wrong with comments.
+    /// The problems of the comments.
     remarks: Vec<String>,
     /// The first object of the document that is checked.
     object: Option<ObjectId>,
@@ -29,26 +30,26 @@ pub(crate) struct Ignores {
 struct Ignore {
     /// The line of the comment.
     line: usize,
-    /// The lines that it covers.
+    /// The lines that the comment covers.
     covers: RangeInclusive<usize>,
     rule: String,
     reason: String,
     use_: Use,
 }
 
-/// What became of a rule in a comment.
+/// The effect of a rule in a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Use {
-    /// Nothing was found that it is about.
+    /// There is no finding that the rule is about.
     None,
-    /// What was found is denied.
+    /// The findings of the rule are denied.
     Denied,
-    /// A finding is exempted by it, or would be if nothing else exempted it.
+    /// A finding is exempted by the comment, or would be if nothing else exempted it.
     Exempts,
 }
 
 impl Ignores {
-    /// The comments of a document.
+    /// Reads the comments of a document.
     pub(crate) fn of(document: &Document<'_>) -> Self {
         let mut ignores = Ignores::default();
         for comment in &document.comments {
@@ -81,12 +82,12 @@ impl Ignores {
         }
     }
 
-    /// Whether there is nothing to do and nothing to say.
+    /// Returns whether there is nothing to exempt and nothing to report.
     pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty() && self.remarks.is_empty()
     }
 
-    /// Exempts what the comments cover.
+    /// Exempts the findings that the comments cover.
     pub(crate) fn apply(&mut self, report: &mut ObjectReport) {
         if self.is_empty() {
             return;
@@ -103,8 +104,9 @@ impl Ignores {
         }
     }
 
-    /// What the user should know about the comments, once all rules have run. `None` if that is
-    /// nothing, or if the document has no object that is checked. `number` is that of one.
+    /// Returns the remarks on the comments, once all rules have run. Returns `None` if there are
+    /// none, or if no object of the document is checked. `number` is the number of one of its
+    /// objects.
     pub(crate) fn remarks(self, number: usize) -> Option<ObjectReport> {
         let mut remarks = self.remarks;
         for Ignore { line, rule, use_, .. } in self.list {
@@ -127,7 +129,7 @@ impl Ignore {
     fn apply(&mut self, diagnostic: &mut Diagnostic) {
         let use_ = match diagnostic.mode {
             Mode::Deny => Use::Denied,
-            // An object that had the fault before is no reason to forget that the rule denies it.
+            // The rule still denies a finding that the old object also had.
             Mode::Warn if diagnostic.downgrade.is_some() => Use::Denied,
             Mode::Warn => {
                 let (line, reason) = (self.line, &self.reason);
@@ -144,7 +146,7 @@ impl Ignore {
     }
 }
 
-/// The rules and the reason in `ignore[rule-a, rule-b] reason`.
+/// Parses the rules and the reason in `ignore[rule-a, rule-b] reason`.
 fn parse(text: &str) -> Option<(Vec<&str>, &str)> {
     let (rules, reason) =
         text.strip_prefix("ignore")?.trim_start().strip_prefix('[')?.split_once(']')?;
@@ -152,12 +154,12 @@ fn parse(text: &str) -> Option<(Vec<&str>, &str)> {
     (!rules.contains(&"")).then_some((rules, reason.trim_start_matches([' ', '\t', ':', '-', '—'])))
 }
 
-/// The lines that a comment covers.
+/// Returns the lines that a comment covers.
 fn covers(comment: &Comment<'_>, root: &Node<'_>) -> RangeInclusive<usize> {
     let mut best: Option<RangeInclusive<usize>> = None;
     each_part(root.mark.line, root, &mut |first, last| {
         let is_meant = if comment.is_alone { first > comment.line } else { first == comment.line };
-        // Of parts that begin on one line, the outermost comes first.
+        // Among parts that begin on one line, the outermost comes first.
         if is_meant && best.as_ref().is_none_or(|best| first < *best.start()) {
             best = Some(first..=last());
         }
@@ -165,8 +167,8 @@ fn covers(comment: &Comment<'_>, root: &Node<'_>) -> RangeInclusive<usize> {
     best.unwrap_or(comment.line..=comment.line)
 }
 
-/// Calls a function with every value of a tree: with its first line, which is that of its key if it
-/// has one, and how to find its last line.
+/// Calls a function with every value of a tree: with its first line, which is the line of its key
+/// if it has one, and a function that returns its last line.
 fn each_part(first: usize, node: &Node<'_>, see: &mut dyn FnMut(usize, &dyn Fn() -> usize)) {
     see(first, &|| last_line(node).max(first));
     match &node.value {

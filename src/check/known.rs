@@ -1,4 +1,4 @@
-//! Findings that are known and not reported again: those in the baseline, and with `--new-only`
+//! Known findings, which are not reported again: those in the baseline and, with `--new-only`,
 //! those that the previous manifests have too.
 
 use std::{
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// The flags about what is known.
+/// The flags about known findings.
 #[derive(Debug, Args)]
 pub(crate) struct KnownArgs {
     /// The same as --against, with the files as they were at a commit of git, such as `origin/main`
@@ -46,15 +46,15 @@ pub(crate) struct KnownArgs {
     prune_baseline: bool,
 }
 
-/// What is known. The default knows nothing.
+/// The known findings, by default none.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) baseline: Option<Baseline>,
     /// The findings in the previous manifests.
     pub(crate) old: Option<HashSet<Fingerprint>>,
-    /// Everything that is found, if it is only collected.
+    /// All findings, if they are only collected.
     pub(crate) collected: Option<HashSet<Fingerprint>>,
-    /// How many findings were removed.
+    /// The findings that were removed.
     pub(crate) hidden: Hidden,
 }
 
@@ -62,7 +62,7 @@ impl Known {
     /// Reads the baseline, if there is one.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns an error if the baseline cannot be read or is invalid.
     pub(crate) fn open(args: &KnownArgs) -> anyhow::Result<Self> {
         let mut known = Known::default();
         if let Some(path) = &args.baseline {
@@ -77,23 +77,23 @@ impl Known {
         Ok(known)
     }
 
-    /// Knows nothing, and collects everything.
+    /// Creates a collector, which knows no findings and collects all.
     pub(crate) fn to_collect() -> Self {
         Known { collected: Some(HashSet::new()), ..Known::default() }
     }
 
-    /// Whether there is a baseline.
+    /// Returns whether there is a baseline.
     pub(crate) const fn has_baseline(&self) -> bool {
         self.baseline.is_some()
     }
 
-    /// Writes what is to be written, and says on standard error which entries of the baseline are no
-    /// longer needed. Those whose finding is fixed are a failure: such an entry would hide the same
-    /// fault when it comes back. Nothing is written unless `is_complete`: what could not be read may have
-    /// what an entry is about.
+    /// Writes the requested files, and prints which entries of the baseline are no longer needed to
+    /// standard error. Entries whose finding is fixed are a failure: such an entry would hide the
+    /// fault when it comes back. Nothing is written unless `is_complete`, because input that could
+    /// not be read may contain the objects of the entries.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub(crate) fn finish(&self, args: &KnownArgs, is_complete: bool) -> anyhow::Result<Exit> {
         let Some(baseline) = &self.baseline else { return Ok(Exit::Clean) };
         let mut say = Printable::new(anstream::stderr()).guarded();
@@ -167,7 +167,8 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
         .map_err(|error| anyhow::anyhow!("{}: cannot be written: {error}", path.display()))
 }
 
-/// Whether nothing hides a finding: what the API server refuses never reaches the cluster.
+/// Returns whether a finding cannot be hidden: an object that the API server refuses never reaches
+/// the cluster.
 fn is_always_reported(diagnostic: &Diagnostic) -> bool {
     ALWAYS_REPORTED.contains(&diagnostic.rule.id)
 }

@@ -1,5 +1,5 @@
-//! Where everything that is found passes, on one thread and in order: it is numbered, counted, and
-//! handed to the reports.
+//! The ledger through which all findings pass, on one thread and in order: they are numbered,
+//! counted, and handed to the reports.
 
 use std::io;
 
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// What a run has found so far.
+/// The findings of a run so far.
 pub(super) struct Ledger {
     pub(super) summary: Summary,
     pub(super) progress: Progress,
@@ -41,18 +41,18 @@ impl Ledger {
         }
     }
 
-    /// Something could not be checked.
+    /// Records that something could not be checked.
     pub(super) fn failure(&mut self, message: &str) {
         self.has_failed = true;
         self.progress.aside(|| self.reports.failure(message));
     }
 
-    /// Whether something could not be checked.
+    /// Returns whether something could not be checked.
     pub(super) const fn has_failed(&self) -> bool {
         self.has_failed
     }
 
-    /// A document could not be read.
+    /// Records that a document could not be read.
     pub(super) fn unreadable(
         &mut self,
         source: &Source,
@@ -64,7 +64,7 @@ impl Ledger {
         self.progress.aside(|| self.reports.unreadable(source, &diagnostic))
     }
 
-    /// An object was checked. Sets its number.
+    /// Records that an object was checked, and sets its number.
     pub(super) fn object(&mut self, source: &Source, object: &mut ObjectReport) -> io::Result<()> {
         object.number = self.summary.objects;
         self.number(source, object);
@@ -72,7 +72,7 @@ impl Ledger {
         self.report(source, object)
     }
 
-    /// More was found in an object of which `before` was the worst.
+    /// Records more findings in an object. The worst finding so far was `before`.
     pub(super) fn more(
         &mut self,
         source: &Source,
@@ -91,7 +91,7 @@ impl Ledger {
         self.progress.aside(|| self.reports.object(Some(source), object))
     }
 
-    /// Numbers what was found in an object, and removes what is known.
+    /// Numbers the findings in an object, and removes known findings.
     fn number(&mut self, source: &Source, object: &mut ObjectReport) {
         if object.diagnostics.is_empty() && !self.known.has_baseline() {
             return;

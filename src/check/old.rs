@@ -1,4 +1,4 @@
-//! The previous manifests: those of `--against` and `--against-ref`.
+//! The previous manifests of `--against` and `--against-ref`.
 
 use std::path::PathBuf;
 
@@ -10,8 +10,8 @@ use crate::{
     report,
 };
 
-/// Reads those below `against`, or those below `paths` as they were at a commit. What cannot be read is
-/// complained about.
+/// Reads the manifests below `against`, or those below `paths` as they were at a commit. Calls
+/// `complain` for manifests that cannot be read.
 pub(super) fn read(
     against: &[PathBuf],
     reference: Option<&str>,

@@ -25,11 +25,11 @@ use crate::{
 /// The policy of a run.
 pub(super) struct Chosen {
     pub(super) policy: Policy,
-    /// The report on what the policy file weakens, with the file.
+    /// The report on the rules that the policy file weakens, with the file.
     pub(super) weakened: Option<(Source, ObjectReport)>,
 }
 
-/// A policy, and the file it is from. Without a file, it is the default policy.
+/// A policy, and the file that it was read from. Without a file, it is the default policy.
 struct Loaded {
     policy: Policy,
     source: Option<Source>,
@@ -48,7 +48,7 @@ impl Choice<'_> {
     /// a commit. Prints the problems of an invalid policy, and then returns `None`.
     ///
     /// # Errors
-    /// When a policy cannot be read.
+    /// Returns an error if a policy cannot be read.
     pub(super) fn load(&self, strictness: Strictness) -> anyhow::Result<Option<Chosen>> {
         let Some(here) = self.in_work_tree()? else { return Ok(None) };
         let (flag, reference) = match (&self.known.policy_from_ref, &self.known.against_ref) {
@@ -79,7 +79,7 @@ impl Choice<'_> {
         self.known.policy_from_ref.is_some()
     }
 
-    /// The policy as it is now.
+    /// Returns the current policy.
     fn in_work_tree(&self) -> anyhow::Result<Option<Loaded>> {
         let mut flags = self.flags.clone();
         if flags.policy.is_none()
@@ -98,8 +98,8 @@ impl Choice<'_> {
         Ok(policy.map(|policy| Loaded { policy, source }))
     }
 
-    /// The policy as it was at a commit, or the name of its file if that is invalid. Prints the
-    /// problems if the policy is to be used.
+    /// Returns the policy as it was at a commit, or the name of its file if the policy is invalid.
+    /// Prints the problems if the policy is to be used.
     fn at_commit(
         &self,
         flag: &'static str,
@@ -134,8 +134,8 @@ fn say(policy: &str) {
     let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "policy: {policy}");
 }
 
-/// Reports what the policy enforces less than the earlier one, in its file. If the file is gone, the
-/// report is about the earlier file.
+/// Reports the rules that the policy enforces less than the earlier one, in its file. If the file
+/// is gone, the report is about the earlier file.
 fn weakened(
     here: &Loaded,
     earlier: &Loaded,

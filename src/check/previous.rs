@@ -16,9 +16,9 @@ use crate::{
 /// The previous objects.
 #[derive(Debug, Default)]
 pub(crate) struct Previous {
-    /// As JSON.
+    /// The objects as JSON.
     objects: HashMap<ObjectId, String>,
-    /// As summaries, for the cross-object rules.
+    /// The objects as summaries, for the cross-object rules.
     pub(crate) inventory: Inventory,
 }
 
@@ -55,8 +55,8 @@ impl Previous {
         }
     }
 
-    /// The previous state of an object, as JSON. `None` if there is none, or if the API server
-    /// generates the name: such an object is always new.
+    /// Returns the previous state of an object, as JSON. `None` if there is none, or if the API
+    /// server generates the name, because such an object is always new.
     pub(crate) fn get(&self, id: &ObjectId) -> Option<&str> {
         self.objects.get(id).filter(|_| !id.is_generated).map(String::as_str)
     }

@@ -6,17 +6,17 @@ use std::{
     thread,
 };
 
-/// How many items a thread works on before it hands over the results. Large enough that threads
-/// seldom wait for each other, and small enough that little is in memory.
+/// The number of items that a thread processes before it returns the results: large enough that
+/// threads seldom wait for each other, and small enough that little is in memory.
 const BATCH: usize = 16;
-/// How many finished batches may wait for their turn, for each thread.
+/// The number of finished batches that may wait for their turn, for each thread.
 const WAITING: usize = 2;
 
-/// Calls `work` with each item, on all cores, and `take` with each result, on this thread and in the
-/// order of the items. Only a bounded number of results exist at a time.
+/// Calls `work` with each item, on all cores, and `take` with each result, on this thread and in
+/// the order of the items. Only a bounded number of results exist at a time.
 ///
 /// # Errors
-/// The first error of `take`, which ends the work.
+/// Returns the first error of `take`, which ends the work.
 pub(super) fn in_order<I: Send, O: Send, E>(
     items: Vec<I>,
     work: impl Fn(I) -> O + Sync,
@@ -27,7 +27,8 @@ pub(super) fn in_order<I: Send, O: Send, E>(
     if threads < 2 || items.len() < 2 {
         return items.into_iter().try_for_each(|item| take(work(item)));
     }
-    // The batches are dealt like cards, so that it is known whose turn it is to hand over.
+    // The batches are dealt like cards, so that the order in which the threads return them is
+    // known.
     let mut hands: Vec<Vec<Vec<I>>> = (0..threads).map(|_| Vec::new()).collect();
     let mut items = items.into_iter();
     let mut batches = 0;
@@ -58,7 +59,7 @@ pub(super) fn in_order<I: Send, O: Send, E>(
     })
 }
 
-/// Works until all is done, or until nobody takes the results any more.
+/// Works until all items are done, or until the receiver no longer takes results.
 fn play<I, O>(hand: Vec<Vec<I>>, work: impl Fn(I) -> O, done: &SyncSender<Vec<O>>) {
     for batch in hand {
         if done.send(batch.into_iter().map(&work).collect()).is_err() {

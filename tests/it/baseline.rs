@@ -97,7 +97,7 @@ fn a_baseline_that_cannot_be_read_is_an_error() {
         folder.write("known", text);
         let ran = folder.check("a.yaml --baseline known");
         assert_eq!(ran.code, 2, "{text}");
-        assert!(ran.stderr.contains("known:1: this is no finding"), "{ran:?}");
+        assert!(ran.stderr.contains("known:1: this isn't a finding"), "{ran:?}");
     }
     assert_eq!(folder.check("a.yaml --baseline none").code, 2);
     assert_eq!(folder.check("a.yaml --write-baseline none/known").code, 2);

@@ -5,7 +5,7 @@ use crate::{
     yaml::{Node, Value},
 };
 
-/// The change for a fix in an object. A parent that would be empty is removed too.
+/// Returns the change for a fix in an object. A parent that would become empty is removed too.
 pub(super) fn in_object(fix: &Fix, object: &Node<'_>) -> Change {
     match &fix.change {
         Change::Remove(field) => Change::Remove(without_empty_parents(field, object)),
@@ -13,7 +13,7 @@ pub(super) fn in_object(fix: &Fix, object: &Node<'_>) -> Change {
     }
 }
 
-/// The outermost field that would be empty without this one, or this one.
+/// Returns the outermost field that would become empty without this field, or this field itself.
 fn without_empty_parents(field: &Field, object: &Node<'_>) -> Field {
     let mut steps: Vec<_> = field.steps().collect();
     while let [parents @ .., _] = steps.as_slice()
@@ -26,7 +26,7 @@ fn without_empty_parents(field: &Field, object: &Node<'_>) -> Field {
     Field::of(steps)
 }
 
-/// The value of a field, which must be there as its path says.
+/// Returns the value of a field, which must exist as its path says.
 pub(super) fn get<'n, 'a, 's>(
     object: &'n Node<'a>,
     mut steps: impl Iterator<Item = Step<'s>>,
@@ -38,7 +38,7 @@ pub(super) fn get<'n, 'a, 's>(
     })
 }
 
-/// Changes an object that is JSON. `None` if it does not have what is to be changed.
+/// Changes an object that is JSON. Returns `None` if it lacks the field to change.
 pub(super) fn apply(change: &Change, object: &mut serde_json::Value) -> Option<()> {
     match change {
         Change::Remove(field) => {

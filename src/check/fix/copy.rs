@@ -1,11 +1,11 @@
-//! Writing an item of a list a second time, with a change.
+//! A second copy of an item of a list, with a change.
 
 use super::edit::{Edit, Part, Texts};
 use crate::yaml::{Kind, Span};
 
 impl Texts<'_> {
-    /// The edit that adds a copy after an item. In the copy, the token with the number `value` has
-    /// another text. Comments are not copied.
+    /// Returns the edit that adds a copy after an item. In the copy, the text of the token with the
+    /// number `value` is replaced. Comments are not copied.
     pub(super) fn copy(&self, item: &Part, value: usize, with: &str) -> Option<Edit> {
         let spans = self.spans.get(item.tokens.clone())?;
         if spans.iter().any(|span| matches!(span.kind, Kind::Anchor(_) | Kind::Alias(_))) {
@@ -43,7 +43,7 @@ impl Texts<'_> {
         Some(Edit { bytes: end..end, with })
     }
 
-    /// The text of an item without its comments.
+    /// Returns the text of an item without its comments.
     fn copied(&self, item: &Part, value: usize, with: &str) -> Option<String> {
         let mut copied = String::new();
         let mut last: Option<usize> = None;
@@ -70,7 +70,8 @@ impl Texts<'_> {
     }
 }
 
-/// What is between two tokens, without comments and the lines that have only one.
+/// Returns the text between two tokens, without comments and without lines that have only a
+/// comment.
 fn without_comments(gap: &str) -> String {
     if gap.trim().is_empty() {
         return gap.to_owned();

@@ -8,7 +8,7 @@ use crate::{
     yaml::{Kind, Mark, Node, Span, Value},
 };
 
-/// Bytes of a text, and what is to be there instead.
+/// A replacement of some bytes of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Edit {
     /// The bytes.
@@ -17,7 +17,7 @@ pub(super) struct Edit {
     pub(super) with: String,
 }
 
-/// A text after edits, in any order. `None` if two of them touch the same bytes.
+/// Returns the text after these edits, in any order. `None` if two of them touch the same bytes.
 pub(super) fn apply(text: &str, mut edits: Vec<Edit>) -> Option<String> {
     edits.sort_by_key(|edit| (edit.bytes.start, edit.bytes.end));
     let (mut edited, mut at) = (String::with_capacity(text.len()), 0);
@@ -39,18 +39,18 @@ pub(super) struct Texts<'a> {
     in_brackets: Vec<bool>,
 }
 
-/// A part of a text: its tokens, and the sign of the list or mapping that it is in.
+/// A part of a text: its tokens, and the indicator of the list or mapping that contains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Its tokens, by their numbers. Those of an entry begin with the key, those of an item with the
-    /// value.
+    /// The tokens, by their numbers. The tokens of an entry begin with its key, the tokens of an
+    /// item with its value.
     pub(super) tokens: Range<usize>,
-    /// Whether it is in brackets.
+    /// Whether the part is in brackets.
     pub(super) is_flow: bool,
 }
 
 impl<'a> Texts<'a> {
-    /// A text with the tokens of [`crate::yaml::spans`].
+    /// Creates a text with the tokens of [`crate::yaml::spans`].
     pub(super) fn new(text: &'a str, spans: Vec<Span<'a>>) -> Self {
         let mut depth = 0_usize;
         let in_brackets = spans.iter().map(|span| {
@@ -66,7 +66,8 @@ impl<'a> Texts<'a> {
         Texts { text, spans, in_brackets }
     }
 
-    /// The edits that change an object of the text. `None` if there are none that only do this.
+    /// Returns the edits that change an object of the text. `None` if no edits make this change
+    /// alone.
     pub(super) fn edits(&self, change: &Change, object: &Node<'_>) -> Option<Vec<Edit>> {
         match change {
             Change::Remove(field) => self.remove(&self.part(object, field)?),
@@ -81,7 +82,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// The part of the text that a field is.
+    /// Returns the part of the text that contains a field.
     fn part(&self, object: &Node<'_>, field: &Field) -> Option<Part> {
         let node = get(object, field.steps())?;
         let steps: Vec<_> = field.steps().collect();
@@ -104,12 +105,12 @@ impl<'a> Texts<'a> {
         Some(Part { tokens: first..end, is_flow: *self.in_brackets.get(first)? })
     }
 
-    /// The first token of a value at this position.
+    /// Returns the first token of a value at this position.
     fn first_at(&self, mark: Mark) -> Option<usize> {
         self.find(mark, |kind| !matches!(kind, Kind::BlockEnd | Kind::Key))
     }
 
-    /// The scalar at this position.
+    /// Returns the scalar at this position.
     fn scalar_at(&self, mark: Mark) -> Option<usize> {
         self.find(mark, |kind| matches!(kind, Kind::Scalar(..)))
     }
@@ -122,7 +123,7 @@ impl<'a> Texts<'a> {
         here.position(|span| is_it(&span.kind)).map(|i| first + i)
     }
 
-    /// The number of the token after a value that begins with this one.
+    /// Returns the number of the token after a value that begins with this one.
     fn end_of_value(&self, mut at: usize) -> Option<usize> {
         while matches!(self.spans.get(at)?.kind, Kind::Anchor(_) | Kind::Tag(_)) {
             at += 1;
@@ -136,7 +137,8 @@ impl<'a> Texts<'a> {
                     depth += 1;
                 }
                 Kind::BlockEnd | Kind::FlowMappingEnd | Kind::FlowListEnd => {
-                    // It ends what is around an empty value, or around a list that is not indented.
+                    // The token ends the collection around an empty value, or around a list that is
+                    // not indented.
                     let Some(less) = depth.checked_sub(1) else { return Some(at) };
                     depth = less;
                 }
@@ -154,7 +156,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// The bytes from the first to the last token of a part.
+    /// Returns the bytes from the first to the last token of a part.
     pub(super) fn bytes(&self, part: &Part) -> Option<Range<usize>> {
         let spans = self.spans.get(part.tokens.clone())?.iter();
         let spans = spans.filter(|span| !span.bytes.is_empty());
@@ -162,22 +164,23 @@ impl<'a> Texts<'a> {
         for span in spans {
             (start, end) = (start.min(span.bytes.start), end.max(span.bytes.end));
         }
-        // A block scalar takes the empty lines after it too.
+        // The tokens of a block scalar include the empty lines after it.
         let text = self.text.get(start..end)?;
         Some(start..start + text.trim_end().len())
     }
 
-    /// The byte at which the line begins that has this one.
+    /// Returns the first byte of the line that contains this byte.
     pub(super) fn line_start(&self, at: usize) -> Option<usize> {
         Some(self.text.get(..at)?.rfind('\n').map_or(0, |end| end + 1))
     }
 
-    /// The byte after the end of the line that has this one.
+    /// Returns the byte after the end of the line that contains this byte.
     pub(super) fn line_end(&self, at: usize) -> Option<usize> {
         Some(self.text.get(at..)?.find('\n').map_or(self.text.len(), |end| at + end + 1))
     }
 
-    /// Whether between two bytes are only spaces and line breaks, or with `comments` also comments.
+    /// Returns whether the text between two bytes has only spaces and line breaks and, with
+    /// `comments`, comments.
     pub(super) fn is_blank(&self, bytes: Range<usize>, comments: bool) -> bool {
         let text = self.text.get(bytes).unwrap_or("x");
         text.lines().all(|line| {

@@ -1,4 +1,4 @@
-//! Fixes a text.
+//! The fixes of a text, each verified before it is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ use crate::{
     yaml,
 };
 
-/// Fixes texts.
+/// A fixer of texts.
 pub(super) struct Fixer<'j> {
     checker: &'j Checker<'j>,
     is_named: bool,
-    /// Whether changes are made that are not safe.
+    /// Whether unsafe changes are made too.
     with_unsafe: bool,
-    /// The changes that did not do what they should, and are not tried again.
+    /// The changes that failed verification, and are not tried again.
     refused: BTreeSet<Place>,
 }
 
@@ -32,11 +32,13 @@ pub(super) struct Fixed {
     pub(super) count: usize,
     /// The rules whose fixes are not safe.
     pub(super) not_safe: BTreeSet<&'static str>,
-    /// What could not be fixed although such findings usually can, with lines.
+    /// The findings that could not be fixed although findings of their rules usually can, with
+    /// lines.
     pub(super) left: Vec<String>,
 }
 
-/// A finding: the numbers of its document and of its object in it, its rule and its field.
+/// The place of a finding: the numbers of its document and of its object in it, its rule and its
+/// field.
 type Place = (usize, usize, &'static str, String);
 
 /// A change to try.
@@ -49,12 +51,12 @@ struct Try {
     edits: Vec<Edit>,
 }
 
-/// What is found in a text, and what it means.
+/// The findings in a text, and the objects that it stands for.
 #[derive(Default)]
 struct Read {
-    /// The documents as JSON, or why one cannot be read.
+    /// The documents as JSON, or the reason why one cannot be read.
     documents: Vec<Result<serde_json::Value, String>>,
-    /// How often a rule finds something in an object, with which severity.
+    /// The number of findings by object, rule and severity.
     found: BTreeMap<(usize, usize, &'static str, Severity), usize>,
     tries: Vec<Try>,
     left: Vec<String>,
@@ -65,12 +67,13 @@ impl<'j> Fixer<'j> {
         Fixer { checker, is_named, with_unsafe, refused: BTreeSet::new() }
     }
 
-    /// Makes all changes that do what they should.
+    /// Makes all changes that pass verification.
     pub(super) fn fix(mut self, text: &str) -> Fixed {
         let mut fixed = Fixed { text: text.to_owned(), ..Fixed::default() };
         let mut read = self.read(&fixed.text);
         while !read.tries.is_empty() {
-            // All together, since most texts take all; and if that fails, the first alone.
+            // All changes are tried together first, since most texts accept all; if that fails, the
+            // first one alone.
             let tries = std::mem::take(&mut read.tries);
             let tried = self.try_all(&fixed.text, &read, &tries).map(|it| (it, tries.len()));
             let tried = tried.or_else(|| {
@@ -92,7 +95,8 @@ impl<'j> Fixer<'j> {
         fixed
     }
 
-    /// The text with these changes and what is in it, if they did what they should and no more.
+    /// Returns the text with these changes and its content, if the changes have exactly their
+    /// intended effect.
     fn try_all(&self, text: &str, before: &Read, tries: &[Try]) -> Option<(String, Read)> {
         let edits = tries.iter().flat_map(|it| it.edits.clone()).collect();
         let text = edit::apply(text, edits)?;
@@ -151,7 +155,8 @@ impl<'j> Fixer<'j> {
                             let at = manifest.at.clone();
                             read.tries.push(Try { place, is_safe, at, change, edits });
                         }
-                        // A change that is not safe is only shown, and what is not shown is plain.
+                        // An unsafe change is only shown, so one that cannot be made needs no
+                        // message.
                         None if !is_safe => {}
                         Some(_) => {}
                         None => read.left.push(format!(
@@ -166,7 +171,8 @@ impl<'j> Fixer<'j> {
         read
     }
 
-    /// The fix of a finding. Without one if the finding is exempted: then it is meant.
+    /// Returns the fix of a finding. `None` if the finding is exempted, because the value is then
+    /// intended.
     fn fix_of<'d>(&self, diagnostic: &'d Diagnostic) -> Option<&'d Fix> {
         let fix = diagnostic.fix.as_ref().filter(|fix| fix.is_safe || self.with_unsafe);
         fix.filter(|_| diagnostic.downgrade.is_none())

@@ -1,4 +1,4 @@
-//! Leaving something out of a text.
+//! The removal of a part of a text.
 
 use std::ops::Range;
 
@@ -6,7 +6,8 @@ use super::edit::{Edit, Part, Texts};
 use crate::yaml::{Kind, Span};
 
 impl Texts<'_> {
-    /// The edits that leave a part out. Comments in its lines go with it; comments above stay.
+    /// Returns the edits that remove a part. Comments in its lines are removed too; comments above
+    /// stay.
     pub(super) fn remove(&self, part: &Part) -> Option<Vec<Edit>> {
         let bytes = self.bytes(part)?;
         if part.is_flow {
@@ -21,7 +22,7 @@ impl Texts<'_> {
         Some(vec![self.remove_lines(start..bytes.end)?])
     }
 
-    /// Leaves out whole lines, if they have nothing else.
+    /// Removes whole lines, if they contain nothing else.
     fn remove_lines(&self, bytes: Range<usize>) -> Option<Edit> {
         let (start, end) = (self.line_start(bytes.start)?, self.line_end(bytes.end)?);
         let is_alone =
@@ -29,7 +30,7 @@ impl Texts<'_> {
         is_alone.then(|| Edit { bytes: start..end, with: String::new() })
     }
 
-    /// Leaves out an entry or an item and one comma.
+    /// Removes an entry or an item and one comma.
     fn remove_in_brackets(&self, part: &Part, bytes: Range<usize>) -> Option<Vec<Edit>> {
         let without = |bytes| Edit { bytes, with: String::new() };
         let after = self.spans.get(part.tokens.end..)?;
@@ -50,7 +51,7 @@ impl Texts<'_> {
         Some(vec![without(comma), rest])
     }
 
-    /// The comma before a token, with nothing between but tokens without text.
+    /// Returns the comma before a token, with only tokens without text between them.
     fn comma_before(&self, token: usize) -> Option<&Span<'_>> {
         let before = self.spans.get(..token)?.iter().rev();
         let mut before = before.skip_while(|span| span.bytes.is_empty() || span.kind == Kind::Key);
