@@ -1,4 +1,4 @@
-//! What a rule found, in which field, and the description of the rule.
+//! Findings, the fields that they are about, and the descriptions of rules.
 
 mod field;
 mod findings;

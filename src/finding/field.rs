@@ -26,27 +26,27 @@ pub struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// The path of a top-level field, such as `spec`.
+    /// Creates the path of a top-level field, such as `spec`.
     pub const fn new(root: &'a str) -> Self {
         Path { parent: None, step: Step::Child(root) }
     }
 
-    /// The path of a field of this object.
+    /// Returns the path of a field of this object.
     pub const fn child(&'a self, name: &'a str) -> Path<'a> {
         Path { parent: Some(self), step: Step::Child(name) }
     }
 
-    /// The path of an element of this list.
+    /// Returns the path of an element of this list.
     pub const fn index(&'a self, index: usize) -> Path<'a> {
         Path { parent: Some(self), step: Step::Index(index) }
     }
 
-    /// The path of an entry of this map.
+    /// Returns the path of an entry of this map.
     pub const fn key(&'a self, key: &'a str) -> Path<'a> {
         Path { parent: Some(self), step: Step::Key(key) }
     }
 
-    /// The owned path.
+    /// Returns the owned path.
     pub fn to_field(&self) -> Field {
         let mut steps = Vec::new();
         let mut at = Some(self);
@@ -77,7 +77,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// A path of these steps.
+    /// Creates a path of these steps.
     pub(crate) fn of<'s>(steps: impl IntoIterator<Item = Step<'s>>) -> Self {
         let steps = steps.into_iter().map(|step| match step {
             Step::Child(name) => OwnedStep::Child(name.into()),
@@ -87,7 +87,7 @@ impl Field {
         Field { steps: steps.collect() }
     }
 
-    /// The steps, from the root.
+    /// Returns the steps, from the root.
     pub fn steps(&self) -> impl Iterator<Item = Step<'_>> {
         self.steps.iter().map(|step| match step {
             OwnedStep::Child(name) => Step::Child(name),
@@ -96,19 +96,20 @@ impl Field {
         })
     }
 
-    /// The first `n` steps, or all if there are fewer.
+    /// Returns the first `n` steps, or all if there are fewer.
     #[must_use]
     pub fn first(&self, n: usize) -> Field {
         Field { steps: self.steps.iter().take(n).cloned().collect() }
     }
 
-    /// The rest of the path after a prefix; `None` if it does not begin with the prefix.
+    /// Returns the rest of the path after a prefix; `None` if the path does not begin with the
+    /// prefix.
     pub fn strip_prefix(&self, prefix: &Field) -> Option<Field> {
         let steps = self.steps.strip_prefix(prefix.steps.as_slice())?;
         Some(Field { steps: steps.to_vec() })
     }
 
-    /// The path as a JSON Pointer (RFC 6901): `/spec/containers/0/image`.
+    /// Returns the path as a JSON Pointer (RFC 6901): `/spec/containers/0/image`.
     pub fn pointer(&self) -> String {
         let mut out = String::new();
         for step in self.steps() {

@@ -1,4 +1,4 @@
-//! What a rule found wrong with an object.
+//! The findings of rules about an object.
 //!
 //! The wording is the API server's: each [`Reason`] has its constructor on [`Findings`], and the
 //! constructor chooses the words, so that a message reads the same wherever it is created.
@@ -15,18 +15,18 @@ use super::{
     value::Value,
 };
 
-/// One fault, in one field.
+/// One fault in one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule that found it.
+    /// The rule that found the fault.
     pub rule: &'static Meta,
     /// The field.
     pub field: Field,
     /// The kind of fault, in one word of the API server's vocabulary.
     pub reason: Reason,
-    /// What is wrong: lower case, no full stop (or the API server's own text).
+    /// The description of the fault: lower case, no full stop (or the API server's own text).
     pub message: String,
-    /// What to write instead, if the message does not contain it.
+    /// The value to write instead, if the message does not contain it.
     pub help: Option<Cow<'static, str>>,
     /// The commands that the help contains, in its order.
     pub commands: Vec<Command>,
@@ -35,7 +35,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Message and help in one line, as in a cause, a warning and `check --format json`.
+    /// Returns message and help in one line, as in a cause, a warning and `check --format json`.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.help {
             Some(help) => format!("{}; {help}", self.message).into(),
@@ -44,15 +44,16 @@ impl Finding {
     }
 }
 
-/// How many findings of one rule are kept, so that an object with thousands of faults does not
-/// become an answer of megabytes.
+/// The most findings of one rule that are kept, so that an object with thousands of faults does not
+/// cause an answer of megabytes.
 const MAX_FINDINGS: usize = 100;
-/// The longest message, in bytes. A longer one loses its middle.
+/// The longest message, in bytes. A longer message loses its middle.
 const MAX_MESSAGE: usize = 16 << 10;
-/// How many bytes of messages are kept of one rule, which at least one finding may exceed.
+/// The most bytes of messages of one rule that are kept; at least one finding is kept even if it
+/// exceeds them.
 const MAX_BYTES: usize = 64 << 10;
 
-/// What was found by one rule.
+/// The number of findings of one rule.
 #[derive(Clone, Copy, Debug)]
 struct Count {
     rule: &'static Meta,
@@ -61,13 +62,13 @@ struct Count {
     left_out: usize,
 }
 
-/// The list to which rules add what they find. Nothing stops at the first finding; of each rule a
-/// bounded number is kept, and the others are counted.
+/// The list of findings, to which rules add. A rule never stops at the first finding; of each rule
+/// a bounded number of findings is kept, and the others are counted.
 #[derive(Debug)]
 pub struct Findings {
     rule: &'static Meta,
     list: Vec<Finding>,
-    /// The rules that found something.
+    /// The rules that have findings.
     counts: Vec<Count>,
 }
 
@@ -75,12 +76,12 @@ pub struct Findings {
 pub struct Reported<'f>(Option<&'f mut Finding>);
 
 impl Reported<'_> {
-    /// Returns whether there was room for it.
+    /// Returns whether there was room for the finding.
     pub const fn is_kept(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Says which change removes the fault.
+    /// Sets the change that removes the fault.
     pub fn fixed_by(self, fix: Fix) {
         if let Some(finding) = self.0 {
             finding.fix = Some(fix);
@@ -88,7 +89,7 @@ impl Reported<'_> {
     }
 }
 
-/// A state of a list, to which it can return.
+/// A state of a list, to which the list can return.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
     kept: usize,
@@ -96,49 +97,50 @@ pub(crate) struct Checkpoint {
 }
 
 impl Findings {
-    /// An empty list of findings by this rule.
+    /// Creates an empty list for findings of this rule.
     pub const fn of(rule: &'static Meta) -> Self {
         Findings { rule, list: Vec::new(), counts: Vec::new() }
     }
 
-    /// From here on, findings are by this rule.
+    /// Sets the rule of all later findings.
     pub const fn set_rule(&mut self, rule: &'static Meta) {
         self.rule = rule;
     }
 
-    /// How many there are, including those that were left out.
+    /// Returns the number of findings, including those that were left out.
     pub fn len(&self) -> usize {
         self.list.len() + self.counts.iter().map(|count| count.left_out).sum::<usize>()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no findings.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Those that were kept, in the order of discovery.
+    /// Returns the kept findings, in the order of discovery.
     pub fn into_vec(self) -> Vec<Finding> {
         self.list
     }
 
-    /// How many findings were left out, by rule; only rules of which some were.
+    /// Returns the number of findings that were left out, for each rule that has such findings.
     pub fn left_out(&self) -> impl Iterator<Item = (&'static Meta, usize)> {
         let some = self.counts.iter().filter(|count| count.left_out > 0);
         some.map(|count| (count.rule, count.left_out))
     }
 
-    /// The state of the list, for [`Findings::rewind`].
+    /// Returns the state of the list, for [`Findings::rewind`].
     pub(crate) fn checkpoint(&self) -> Checkpoint {
         Checkpoint { kept: self.list.len(), counts: self.counts.clone() }
     }
 
-    /// Removes and returns those that were added since a checkpoint.
+    /// Removes and returns the findings that were added since a checkpoint.
     pub(crate) fn rewind(&mut self, to: Checkpoint) -> Vec<Finding> {
         self.counts = to.counts;
         self.list.split_off(to.kept)
     }
 
-    /// Runs a rule, and puts these words before its messages and this help where it gives none.
+    /// Runs a rule, prefixes its messages with these words, and adds this help where the rule gives
+    /// none.
     pub(crate) fn quote(
         &mut self,
         before: &str,
@@ -162,8 +164,8 @@ impl Findings {
         self.add(|_| finding);
     }
 
-    /// Whether the next finding of the current rule will be kept. If not, a rule need not go to the
-    /// length of describing it.
+    /// Returns whether the next finding of the current rule will be kept. If not, a rule can avoid
+    /// the cost of describing it.
     pub(crate) fn has_room(&self) -> bool {
         let count = self.counts.iter().find(|count| std::ptr::eq(count.rule, self.rule));
         count.is_none_or(|count| count.kept < MAX_FINDINGS && count.bytes < MAX_BYTES)
@@ -194,7 +196,8 @@ impl Findings {
 
     /// Adds a finding in a rule's own words.
     ///
-    /// `message` is what will happen, `help` what to write instead; both lower case, no full stop.
+    /// `message` says what will happen, `help` what to write instead; both in lower case without a
+    /// full stop.
     pub fn report(
         &mut self,
         path: &Path<'_>,
@@ -205,7 +208,7 @@ impl Findings {
         self.report_at(path.to_field(), reason, message.into(), help)
     }
 
-    /// Like [`Findings::report`], at a field that is owned.
+    /// Adds a finding like [`Findings::report`], with an owned field.
     pub(crate) fn report_at(
         &mut self,
         field: Field,
@@ -218,17 +221,17 @@ impl Findings {
         self.add(|rule| Finding { rule, field, reason, message, help, commands, fix: None })
     }
 
-    /// `Required value` (`field.Required`).
+    /// Adds `Required value` (`field.Required`).
     pub fn required(&mut self, path: &Path<'_>, detail: impl fmt::Display) {
         self.push(path, Reason::Required, format_args!("Required value"), detail);
     }
 
-    /// `Forbidden` (`field.Forbidden`).
+    /// Adds `Forbidden` (`field.Forbidden`).
     pub fn forbidden(&mut self, path: &Path<'_>, detail: impl fmt::Display) {
         self.push(path, Reason::Forbidden, format_args!("Forbidden"), detail);
     }
 
-    /// `Invalid value: …` (`field.Invalid`).
+    /// Adds `Invalid value: …` (`field.Invalid`).
     pub fn invalid<'v>(
         &mut self,
         path: &Path<'_>,
@@ -239,19 +242,19 @@ impl Findings {
         self.push(path, Reason::Invalid, format_args!("Invalid value: {value}"), detail);
     }
 
-    /// `Duplicate value: …` (`field.Duplicate`).
+    /// Adds `Duplicate value: …` (`field.Duplicate`).
     pub fn duplicate<'v>(&mut self, path: &Path<'_>, value: impl Into<Value<'v>>) {
         let value = value.into();
         self.push(path, Reason::Duplicate, format_args!("Duplicate value: {value}"), "");
     }
 
-    /// `Not found: …` (`field.NotFound`).
+    /// Adds `Not found: …` (`field.NotFound`).
     pub fn not_found<'v>(&mut self, path: &Path<'_>, value: impl Into<Value<'v>>) {
         let value = value.into();
         self.push(path, Reason::NotFound, format_args!("Not found: {value}"), "");
     }
 
-    /// `Not found: …`, and where it was searched for (`field.NotFound` with a detail).
+    /// Adds `Not found: …` with the place that was searched (`field.NotFound` with a detail).
     pub fn not_found_because<'v>(
         &mut self,
         path: &Path<'_>,
@@ -262,14 +265,14 @@ impl Findings {
         self.push(path, Reason::NotFound, format_args!("Not found: {value}"), detail);
     }
 
-    /// `Too many: N: must have at most M items` (`field.TooMany`).
+    /// Adds `Too many: N: must have at most M items` (`field.TooMany`).
     pub fn too_many(&mut self, path: &Path<'_>, count: usize, max: usize) {
         let items = if max == 1 { "item" } else { "items" };
         let detail = format!("must have at most {max} {items}");
         self.push(path, Reason::TooMany, format_args!("Too many: {count}"), detail);
     }
 
-    /// `Unsupported value: …: supported values: "A", "B"`, in the order given
+    /// Adds `Unsupported value: …: supported values: "A", "B"`, in the order given
     /// (`field.NotSupported`).
     pub fn not_supported<'v>(
         &mut self,
@@ -286,7 +289,7 @@ impl Findings {
         self.push(path, Reason::NotSupported, format_args!("Unsupported value: {value}"), detail);
     }
 
-    /// `Too long: may not be more than N bytes`; the value is not echoed (`field.TooLong`).
+    /// Adds `Too long: may not be more than N bytes`; the value is not echoed (`field.TooLong`).
     pub fn too_long(&mut self, path: &Path<'_>, max: usize) {
         let detail = format!("may not be more than {max} bytes");
         self.push(path, Reason::TooLong, format_args!("Too long"), detail);

@@ -1,22 +1,22 @@
-//! What a finding advises: words, and commands of which each says what it does.
+//! The advice of a finding: words, and commands with their effects.
 
 use std::borrow::Cow;
 
-/// What a command does to the cluster, from harmless to dangerous.
+/// The effect of a command on the cluster, from harmless to dangerous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// It only reads.
+    /// The command only reads.
     Looks,
-    /// It changes an object, and restarts no pod.
+    /// The command changes an object, and restarts no pod.
     Changes,
-    /// At most so many pods are deleted, and created again.
+    /// At most this number of pods is deleted and created again.
     Restarts(usize),
-    /// Data can be lost.
+    /// The command can lose data.
     LosesData,
 }
 
 impl Effect {
-    /// The word for programs.
+    /// Returns the word for programs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Effect::Looks => "looks",
@@ -26,7 +26,7 @@ impl Effect {
         }
     }
 
-    /// At most how many pods are restarted, if that is what it does.
+    /// Returns at most how many pods are restarted, if that is what it does.
     pub const fn pods(self) -> Option<usize> {
         match self {
             Effect::Restarts(pods) => Some(pods),
@@ -34,7 +34,7 @@ impl Effect {
         }
     }
 
-    /// The words for people.
+    /// Returns the words for people.
     fn words(self) -> Cow<'static, str> {
         match self {
             Effect::Looks => "only looks".into(),
@@ -45,7 +45,7 @@ impl Effect {
         }
     }
 
-    /// The effect of two commands.
+    /// Returns the combined effect of two commands.
     fn and(self, other: Effect) -> Effect {
         match (self, other) {
             (Effect::Restarts(some), Effect::Restarts(more)) => Effect::Restarts(some.max(more)),
@@ -54,8 +54,8 @@ impl Effect {
     }
 }
 
-/// A line for a shell, with its effect. It has no `Display`, so that it gets into a text only through
-/// [`Help::run`], which says the effect.
+/// A line for a shell, with its effect. The type has no `Display`, so that a line is printed only
+/// through [`Help::run`], which adds the effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     line: String,
@@ -63,22 +63,22 @@ pub struct Command {
 }
 
 impl Command {
-    /// A command.
+    /// Creates a command.
     pub const fn new(line: String, effect: Effect) -> Self {
         Command { line, effect }
     }
 
-    /// The line, for programs.
+    /// Returns the line, for programs.
     pub fn line(&self) -> &str {
         &self.line
     }
 
-    /// What it does.
+    /// Returns the effect.
     pub const fn effect(&self) -> Effect {
         self.effect
     }
 
-    /// This command, and if it succeeds another.
+    /// Returns this command, and if it succeeds another.
     #[must_use]
     pub fn then(self, other: &Command) -> Self {
         let line = format!("{} && {}", self.line, other.line);
@@ -86,7 +86,7 @@ impl Command {
     }
 }
 
-/// What to write or to do instead: lower case, no full stop.
+/// The advice, in lower case without a full stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Help {
     pub(super) text: Cow<'static, str>,
@@ -94,19 +94,19 @@ pub struct Help {
 }
 
 impl Help {
-    /// Words, to which commands can be added.
+    /// Creates a help with words, to which commands can be added.
     pub fn say(text: impl Into<Cow<'static, str>>) -> Self {
         Help { text: text.into(), commands: Vec::new() }
     }
 
-    /// More words.
+    /// Adds more words.
     #[must_use]
     pub fn and(mut self, text: &str) -> Self {
         self.text.to_mut().push_str(text);
         self
     }
 
-    /// A command in backticks, and its effect.
+    /// Adds a command in backticks, and its effect.
     #[must_use]
     pub fn run(mut self, command: Command) -> Self {
         let text = self.text.to_mut();
@@ -115,7 +115,7 @@ impl Help {
         self
     }
 
-    /// Another help after this one.
+    /// Adds another help at the end.
     #[must_use]
     pub fn then(mut self, other: Help) -> Self {
         self.text.to_mut().push_str(&other.text);

@@ -4,7 +4,7 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// How strictly a rule is enforced.
+/// The strictness with which a rule is enforced.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema,
 )]
@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 pub enum Mode {
     /// The rule is not run.
     Off,
-    /// The finding is counted, but not shown to the user; a note in `check`.
+    /// The finding is counted, but not shown to the user; `check` shows it as a note.
     Audit,
     /// The finding is shown as a warning, and the object is allowed.
     Warn,
@@ -21,7 +21,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// `deny`, `warn`, `audit` or `off`.
+    /// Returns `deny`, `warn`, `audit` or `off`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Mode::Audit => "audit",
@@ -76,24 +76,24 @@ impl<'de> Deserialize<'de> for Mode {
     }
 }
 
-/// The description of a rule. Two are equal if they have the same id.
+/// The description of a rule. Two descriptions are equal if they have the same id.
 #[derive(Debug)]
 pub struct Meta {
-    /// Kebab-case and never changed: it names the file, the fixture folder, the docs anchor, the
-    /// policy key and the metric label, and marks messages.
+    /// The id, in kebab-case and never changed: the name of the file, the fixture folder, the docs
+    /// anchor, the policy key and the metric label, and the mark of messages.
     pub id: &'static str,
-    /// One line of at most 80 characters.
+    /// The summary, one line of at most 80 characters.
     pub summary: &'static str,
-    /// What Kubernetes does, why that hurts, and the upstream source to read.
+    /// The behaviour of Kubernetes, the harm, and the upstream source to read.
     pub why: &'static str,
-    /// A manifest that has the fault. A test runs it.
+    /// A manifest that has the fault, checked by a test.
     pub bad: &'static str,
-    /// The same manifest without it. A test runs it.
+    /// A corrected manifest, checked by a test.
     pub good: &'static str,
     /// The mode, unless the policy sets another.
     pub mode: Mode,
-    /// Whether a policy may change its mode and make exceptions from it. A policy cannot allow what
-    /// the API server refuses.
+    /// Whether a policy may change the mode and make exceptions from the rule. A policy cannot
+    /// allow objects that the API server refuses.
     pub adjustable: bool,
 }
 
@@ -115,7 +115,7 @@ impl Ord for Meta {
     }
 }
 
-/// For findings that are counted and never shown, and for tests that need some rule.
+/// A rule for findings that are counted and never shown, and for tests that need some rule.
 pub(crate) static SOME_RULE: Meta = Meta {
     id: "some-rule",
     summary: "",

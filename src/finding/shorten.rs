@@ -1,8 +1,8 @@
-//! Texts that may be of any length.
+//! Texts of any length, shortened for messages.
 
 use std::borrow::Cow;
 
-/// Cuts the middle out of a text of more bytes than this.
+/// Shortens a text of more bytes than this by cutting out its middle.
 pub(crate) fn shorten(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return text.into();

@@ -1,6 +1,6 @@
 //! Suggestions for misspelt words.
 
-/// The known word closest to a misspelt one, if any is close enough.
+/// Returns the known word closest to a misspelt one, if any is close enough.
 pub(crate) fn nearest_of<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,

@@ -16,8 +16,8 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// Any value, printed as JSON the way Go does (`<`, `>`, `&` and the line separators escaped).
-    /// In Go's internal structs, names begin with an upper-case letter and keep the struct's order.
+    /// Creates a value that is printed as JSON the way Go does (`<`, `>`, `&` and the line
+    /// separators escaped).
     pub fn json(value: &impl Serialize) -> Value<'static> {
         let mut out = Beginning(Vec::new());
         let whole = serde_json::to_writer(&mut out, value).is_ok();
@@ -30,10 +30,10 @@ impl Value<'_> {
     }
 }
 
-/// How much of a value is printed, in bytes. Messages are cut to less.
+/// The most bytes of a value that are printed. Messages are cut to less.
 const MAX_BYTES: usize = 64 << 10;
 
-/// The beginning of what is written. Nothing more is accepted once it is full.
+/// The beginning of the written bytes. Once it is full, nothing more is accepted.
 struct Beginning(Vec<u8>);
 
 impl io::Write for Beginning {
@@ -107,8 +107,8 @@ fn quote(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(if beginning.len() < text.len() { "…" } else { "\"" })
 }
 
-/// Whether Go prints a character as it is (`strconv.IsPrint`). Rust's `escape_debug` knows the same
-/// characters, but escapes a combining one at the beginning of a text.
+/// Returns whether Go prints a character unchanged (`strconv.IsPrint`). Rust's `escape_debug` knows
+/// the same characters, but escapes a combining one at the beginning of a text.
 fn is_printable(c: char) -> bool {
     c.is_ascii() || ["x", c.encode_utf8(&mut [0; 4])].concat().escape_debug().nth(1) == Some(c)
 }
