@@ -1,4 +1,4 @@
-//! Runs the rules on an object and decides what follows from the findings.
+//! The evaluation of an object: runs the rules and decides the consequences of the findings.
 //!
 //! Modes, exceptions and ratcheting are applied here and nowhere else. The engine is pure: today's
 //! date is an input.
@@ -62,8 +62,8 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     verdict
 }
 
-/// Evaluates an object before the API server validates it, by the rules that can only work then. It
-/// warns and never denies: the API server itself refuses what must be refused.
+/// Evaluates an object before the API server validates it, with the rules that are effective only
+/// then. The verdict warns and never denies: the API server itself refuses invalid objects.
 pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     if subject.is_being_deleted() {
@@ -78,8 +78,8 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
     verdict
 }
 
-/// Evaluates an object that is too heavy to be read, and of which only the name is known. It replaces
-/// the old object, if there is one, which is given as JSON.
+/// Evaluates an object that is too heavy to be read, so that only its name is known. `old` is the
+/// object that it replaces, if there is one, as JSON.
 pub fn evaluate_too_heavy(
     weight: &Weight,
     namespace: &str,
@@ -99,7 +99,7 @@ pub fn evaluate_too_heavy(
     verdict
 }
 
-/// Evaluates the findings of an injection, for the object that it belongs to.
+/// Evaluates the findings of an injection, for the object that the injection is for.
 pub fn evaluate_injection<'a>(
     injection: &Injection,
     object: impl Into<Identity<'a>>,
@@ -112,7 +112,7 @@ pub fn evaluate_injection<'a>(
     verdict
 }
 
-/// Runs the traps. Returns how many have not looked at the object, because time ran out.
+/// Runs the traps. Returns the number of traps that did not run, because time ran out.
 fn run_traps(
     subject: &Subject<'_>,
     cx: &Context<'_>,
@@ -127,7 +127,8 @@ fn run_traps(
     });
     let mut too_late = 0;
     for trap in traps {
-        // No trap takes long, whatever the object: it is enough to look between them.
+        // Every trap is fast, whatever the object, so it is enough to check the deadline between
+        // them.
         if too_late > 0 || cx.deadline.has_passed() {
             too_late += 1;
         } else {
@@ -138,7 +139,7 @@ fn run_traps(
     too_late
 }
 
-/// Reports rules that have not looked at the object, because time ran out.
+/// Reports rules that did not run, because time ran out.
 fn add_too_late(rules: usize, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     if rules > 0 {
         let mut findings = Findings::of(&TOO_LARGE);
@@ -159,7 +160,7 @@ fn add_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdict:
     }
 }
 
-/// What was wrong with the old object: found out only when needed, and once for each trap.
+/// The faults of the old object, determined only when needed, and once for each trap.
 struct Before<'a, 's> {
     subject: &'a Subject<'s>,
     cx: &'a Context<'a>,
@@ -168,7 +169,7 @@ struct Before<'a, 's> {
 }
 
 impl Before<'_, '_> {
-    /// Whether the old object has the fault of this trap too.
+    /// Returns whether the old object has the fault of this trap too.
     fn had(&self, rule: &'static Meta) -> bool {
         if let Some(had) = self.traps.borrow().get(rule.id) {
             return *had;

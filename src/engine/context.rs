@@ -1,5 +1,5 @@
-//! Everything that a verdict depends on besides the object, and the mode of each finding: the
-//! policy, its exceptions and ratcheting.
+//! All inputs of a verdict besides the object, and the mode of each finding: the policy, its
+//! exceptions and ratcheting.
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
@@ -16,7 +16,7 @@ use crate::{
     rules::api_validation::meta::POD_TEMPLATE_VALIDATION,
 };
 
-/// The origin of an object: it determines what has validated the object before.
+/// The origin of an object, which determines what has validated the object before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A manifest: nothing has validated the object yet.
@@ -24,12 +24,12 @@ pub enum Origin {
     /// A review: the API server has validated the object, and may know fields that setguard does
     /// not know yet.
     Admission,
-    /// A running cluster: the API server has validated it, perhaps by the
-    /// rules of an older release.
+    /// A running cluster: the API server has validated the object, perhaps by the rules of an older
+    /// release.
     Cluster,
 }
 
-/// Everything that a verdict depends on besides the object.
+/// All inputs of a verdict besides the object.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The policy in force.
@@ -45,7 +45,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The context of a command: it has the time that it needs, and no view of a cluster.
+    /// Creates the context of a command, which has no deadline and no view of a cluster.
     pub(crate) fn of_command(policy: &'a Policy, origin: Origin, now: Timestamp) -> Self {
         let today = TimeZone::UTC.to_datetime(now).date();
         Context { policy, origin, today, deadline: Deadline::NONE, view: None }
@@ -62,7 +62,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// What exceptions depend on: the object's namespace, its name and its own ignore annotation.
+/// The parts of an object that exceptions depend on: its namespace, its name and its own ignore
+/// annotation.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
     pub(super) namespace: &'a str,
@@ -99,8 +100,8 @@ impl<'a> From<&'a Item> for Identity<'a> {
 }
 
 impl Verdict {
-    /// Makes what is found in a set without a ready pod an error, unless the policy sets the
-    /// mode of the rule.
+    /// Makes the findings in a set without a ready pod errors, unless the policy sets the mode of
+    /// the rule.
     pub(super) fn deny_outage(&mut self, cx: &Context<'_>) {
         for violation in &mut self.violations {
             let rule = violation.finding.rule;
@@ -140,7 +141,8 @@ impl Verdict {
     }
 }
 
-/// The reason of the exception that covers a finding. An expired exception becomes a remark.
+/// Returns the reason of the exception that covers a finding. An expired exception becomes a
+/// remark.
 fn exception(
     finding: &Finding,
     object: &Identity<'_>,

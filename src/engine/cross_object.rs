@@ -1,4 +1,4 @@
-//! Runs the cross-object rules: on the objects of an input, and on one object of a cluster.
+//! The evaluation by cross-object rules, of the objects of an input and of one object in a cluster.
 
 use std::{cell::OnceCell, collections::BTreeMap};
 
@@ -17,8 +17,8 @@ use crate::{
     },
 };
 
-/// Evaluates an object by the cross-object rules, as one of a cluster. Returns how many rules have not
-/// looked at it, because time ran out.
+/// Evaluates an object in a cluster by the cross-object rules. Returns the number of rules that did
+/// not run, because time ran out.
 pub(super) fn in_cluster(
     subject: &Subject<'_>,
     view: &View,
@@ -50,7 +50,7 @@ pub(super) fn in_cluster(
             };
             if let Freshness::Stale { as_of } = view.freshness(through) {
                 most = most.min(Mode::Warn);
-                // A long message loses its end.
+                // A long message is cut at the end, so the time comes first.
                 let when = format!("as of {} UTC: ", as_of.strftime("%H:%M:%S"));
                 finding.message.insert_str(0, &when);
             }
@@ -72,8 +72,8 @@ pub(super) fn in_cluster(
     too_late
 }
 
-/// Evaluates an object that a cluster has stored by the cross-object rules. The view must have been
-/// completed after the object was read: what it does not have is then missing.
+/// Evaluates an object that is stored in a cluster by the cross-object rules. The view must have
+/// been completed after the object was read, so that objects that it lacks are missing.
 pub fn evaluate_stored(item: &Item, view: &View, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     let kind = item.kind();
@@ -89,7 +89,7 @@ pub fn evaluate_stored(item: &Item, view: &View, cx: &Context<'_>) -> Verdict {
     verdict
 }
 
-/// Evaluates objects by the cross-object rules, as those of an input. The key of a verdict is the
+/// Evaluates the objects of an input by the cross-object rules. The key of a verdict is the
 /// object's index in the inventory. `before` contains the previous objects, for ratcheting.
 pub fn evaluate_cross_object(
     inventory: &Inventory,

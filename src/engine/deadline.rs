@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-/// Tells rules when the evaluation has to end, so that the caller gets an answer in time. The engine itself
-/// reads no clock.
+/// The time at which the evaluation has to end, so that the caller gets an answer in time. The
+/// engine itself reads no clock.
 #[derive(Clone, Copy)]
 pub struct Deadline<'a>(Option<&'a dyn Fn() -> bool>);
 
 impl<'a> Deadline<'a> {
-    /// There is no deadline.
+    /// The absence of a deadline.
     pub const NONE: Deadline<'static> = Deadline(None);
 
-    /// The deadline has passed once this function returns true.
+    /// Creates a deadline that has passed once this function returns true.
     pub const fn passed_when(has_passed: &'a dyn Fn() -> bool) -> Self {
         Deadline(Some(has_passed))
     }

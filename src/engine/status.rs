@@ -1,4 +1,4 @@
-//! Runs the rules about status on a running cluster.
+//! The evaluation of a running cluster by the rules about status.
 
 use std::collections::BTreeMap;
 
@@ -20,14 +20,15 @@ use crate::{
 /// The verdict on the status of one object.
 #[derive(Debug, Default)]
 pub struct StatusVerdict {
-    /// What was found.
+    /// The findings with their modes.
     pub verdict: Verdict,
-    /// The rules of other families that find the same in this object: what they found need not be
-    /// shown.
+    /// The rules of other families that report the same fault in this object. Their findings need
+    /// not be shown.
     pub instead_of: Vec<&'static str>,
 }
 
-/// Evaluates a running cluster by the rules about status. Only objects with findings are in the answer.
+/// Evaluates a running cluster by the rules about status. The answer contains only objects with
+/// findings.
 pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectName, StatusVerdict> {
     let mut verdicts = BTreeMap::new();
     let is_last =
@@ -77,7 +78,7 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
     verdicts
 }
 
-/// Whether something was found in an object that is more than a note, or exempted.
+/// Returns whether an object has a finding that is more than a note, or exempted.
 fn is_explained(name: &ObjectName, verdicts: &BTreeMap<ObjectName, StatusVerdict>) -> bool {
     verdicts.get(name).is_some_and(|own| {
         own.verdict.violations.iter().any(|it| it.mode > Mode::Audit || it.downgrade.is_some())

@@ -8,18 +8,18 @@ use crate::{
 /// A finding, and the mode that applies to it.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// What was found.
+    /// The finding.
     pub finding: Finding,
     /// The mode after policy, ratcheting and exceptions.
     pub mode: Mode,
-    /// Why the mode is less strict than the rule's mode.
+    /// The reason why the mode is less strict than the rule's mode.
     pub downgrade: Option<Downgrade>,
 }
 
-/// Why a finding's mode is less strict than its rule's mode.
+/// The reason why a finding's mode is less strict than its rule's mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Downgrade {
-    /// The object had this fault already: existing objects stay editable.
+    /// The old object already had this fault: existing objects stay editable.
     Ratcheted,
     /// The policy has an exception, with this reason.
     Exception(String),
@@ -33,20 +33,20 @@ pub enum Downgrade {
 pub struct Verdict {
     /// All findings whose mode is not off, in the order of discovery.
     pub violations: Vec<Violation>,
-    /// The findings that there was no room for: how many, of which rule, in which mode.
+    /// The findings that there was no room for: rule, mode and number.
     pub left_out: Vec<(&'static Meta, Mode, usize)>,
-    /// What the user should know about the policy itself, such as an expired exception.
+    /// Remarks on the policy itself, such as an expired exception.
     pub remarks: Vec<String>,
 }
 
 impl Verdict {
-    /// Whether nothing is denied.
+    /// Returns whether the object is allowed, because nothing is denied.
     pub fn allowed(&self) -> bool {
         self.denials().next().is_none()
     }
 
-    /// Counts findings of a rule that there was no room for. Their mode is the mode of the last one
-    /// that was kept.
+    /// Counts findings of a rule that there was no room for. Their mode is the mode of the last
+    /// finding that was kept.
     pub(super) fn leave_out(&mut self, rule: &'static Meta, count: usize) {
         let kept = self.violations.iter().rfind(|it| it.finding.rule == rule);
         if let Some(mode) = kept.map(|it| it.mode).filter(|_| count > 0) {
@@ -55,7 +55,7 @@ impl Verdict {
         }
     }
 
-    /// Makes every finding at most as strict as this.
+    /// Limits every finding to this mode.
     pub(crate) fn at_most(&mut self, mode: Mode) {
         for violation in &mut self.violations {
             violation.mode = violation.mode.min(mode);
@@ -65,27 +65,28 @@ impl Verdict {
         }
     }
 
-    /// The findings that deny the object.
+    /// Returns the findings that deny the object.
     pub fn denials(&self) -> impl Iterator<Item = &Violation> {
         self.of(Mode::Deny)
     }
 
-    /// The denials for which the API server itself refuses the object.
+    /// Returns the denials for which the API server itself refuses the object.
     pub fn refusals(&self) -> impl Iterator<Item = &Violation> {
         self.denials().filter(|it| METAS.contains(&it.finding.rule))
     }
 
-    /// The findings that are shown as warnings.
+    /// Returns the findings that are shown as warnings.
     pub fn warnings(&self) -> impl Iterator<Item = &Violation> {
         self.of(Mode::Warn)
     }
 
-    /// The findings that are counted, but not shown.
+    /// Returns the findings that are counted, but not shown.
     pub fn audits(&self) -> impl Iterator<Item = &Violation> {
         self.of(Mode::Audit)
     }
 
-    /// How many findings deny the object, including those that there was no room for.
+    /// Returns the number of findings that deny the object, including those that there was no room
+    /// for.
     pub fn count_denials(&self) -> usize {
         let left_out = self.left_out.iter().filter(|(_, mode, _)| *mode == Mode::Deny);
         self.denials().count() + left_out.map(|(.., count)| count).sum::<usize>()
