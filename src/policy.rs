@@ -1,7 +1,7 @@
 //! The policy: modes, exceptions, injection, and the cluster that objects are meant for.
 //!
-//! [`PolicyFile`] is what the user writes; [`Policy`] is its validated form, which the engine uses.
-//! The server and `check` read the same file.
+//! [`PolicyFile`] is the file as the user writes it; [`Policy`] is its validated form, which the
+//! engine uses. The server and `check` read the same file.
 
 pub mod args;
 pub(crate) mod discover;
@@ -37,14 +37,14 @@ pub struct Exception {
     namespaces: Vec<String>,
     names: Vec<String>,
     rules: Vec<&'static Meta>,
-    /// Why it was made.
+    /// The reason for the exception.
     pub reason: String,
-    /// The last day on which it applies.
+    /// The last day on which the exception applies.
     pub expires: Option<Date>,
 }
 
 impl Exception {
-    /// Whether it covers this rule for this object, expired or not.
+    /// Returns whether the exception covers this rule for this object, expired or not.
     pub fn covers(&self, rule: &Meta, namespace: &str, name: &str) -> bool {
         let any = |patterns: &[String], text| {
             patterns.is_empty() || patterns.iter().any(|pattern| glob(pattern, text))
@@ -53,7 +53,8 @@ impl Exception {
     }
 }
 
-/// Whether a text matches a pattern, in which `*` stands for any text, also an empty one.
+/// Returns whether a text matches a pattern, in which `*` stands for any text, including an empty
+/// one.
 fn glob(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
@@ -70,15 +71,15 @@ pub struct Policy {
     modes: BTreeMap<&'static Meta, Mode>,
     /// Exceptions, in the order of the file.
     pub exceptions: Vec<Exception>,
-    /// What is injected, and for which controllers.
+    /// The settings of injection: what is injected, and for which controllers.
     pub injection: Settings,
     /// The cluster that objects are meant for.
     pub cluster: Cluster,
     /// Whether the file or a flag names the release of the cluster.
     pub names_release: bool,
-    /// Whether this stands in for a policy that cannot be used.
+    /// Whether this is the fallback for a policy that cannot be used.
     pub is_fallback: bool,
-    /// The name of the file, if the policy is of one.
+    /// The name of the file that the policy was read from, if any.
     pub file: Option<String>,
 }
 
@@ -86,7 +87,7 @@ impl Policy {
     /// Reads a policy file.
     ///
     /// # Errors
-    /// All problems of the file, each with its field and line.
+    /// Returns all problems of the file, each with its field and line.
     pub fn parse(text: &str) -> Result<Policy, Vec<Problem>> {
         let (file, root) = yaml::read_one::<PolicyFile>(text)?;
         let mut problems = Problems { root: &root, list: Vec::new() };
@@ -94,8 +95,8 @@ impl Policy {
         if problems.list.is_empty() { Ok(policy) } else { Err(problems.list) }
     }
 
-    /// Stands in for a policy that cannot be used: the defaults, and what a policy may change only
-    /// warns. The other rules are the same in every policy.
+    /// Returns the fallback for a policy that cannot be used: the defaults, but rules whose mode a
+    /// policy may change only warn.
     pub fn fallback() -> Policy {
         let mut policy = Policy { is_fallback: true, ..Policy::default() };
         let adjustable = catalogue::all().iter().filter(|rule| rule.meta.adjustable);
@@ -105,24 +106,24 @@ impl Policy {
         policy
     }
 
-    /// The mode of a rule.
+    /// Returns the mode of a rule.
     pub fn mode(&self, rule: &Meta) -> Mode {
         self.modes.get(rule).copied().unwrap_or(rule.mode)
     }
 
-    /// Whether the policy names the mode of a rule.
+    /// Returns whether the policy names the mode of a rule.
     pub(crate) fn sets_mode(&self, rule: &Meta) -> bool {
         self.modes.contains_key(rule)
     }
 
-    /// The ids of the rules whose modes are below their defaults.
+    /// Returns the ids of the rules whose modes are below their defaults.
     pub fn weakened(&self) -> Vec<&'static str> {
         let lowered = self.modes.iter().filter(|(rule, mode)| **mode < rule.mode);
         lowered.map(|(rule, _)| rule.id).collect()
     }
 
-    /// This policy for a cluster of which the release and the feature gates are known. What the
-    /// policy names itself remains.
+    /// Returns this policy for a cluster whose release and feature gates are known. Settings in the
+    /// policy itself take precedence.
     #[must_use]
     pub fn in_cluster(mut self, version: Version, gates: &BTreeMap<String, bool>) -> Self {
         if !self.names_release {
@@ -137,7 +138,7 @@ impl Policy {
     }
 }
 
-/// Checks what the types cannot express, and collects the problems.
+/// The checks that the types cannot express, which collect the problems.
 struct Problems<'a, 'y> {
     root: &'a yaml::Node<'y>,
     list: Vec<Problem>,
@@ -150,7 +151,7 @@ impl Problems<'_, '_> {
         self.list.push(Problem { field, mark, message, help });
     }
 
-    /// Like `push`, for a problem with a name: if the name is a key, the report marks the key.
+    /// Adds a problem with a name: if the name is a key, the report marks the key.
     fn push_name(&mut self, path: &Path<'_>, message: String, help: Option<String>) {
         let field: Field = path.to_field();
         let mark = self.root.locate_key(&field);
@@ -207,8 +208,8 @@ impl Problems<'_, '_> {
         policy
     }
 
-    /// Finds a rule whose mode a policy may change and from which it may make exceptions. If the
-    /// policy may not, or there is no such rule, adds a problem.
+    /// Finds a rule whose mode a policy may change and from which it may make exceptions. Adds a
+    /// problem if the policy may not, or if the rule does not exist.
     fn rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static Meta> {
         match catalogue::find(id) {
             Some(rule) if rule.meta.adjustable => Some(rule.meta),
@@ -264,8 +265,8 @@ impl Problems<'_, '_> {
         }
     }
 
-    /// The API server validates what is injected like any toleration of a pod: if one were invalid, no
-    /// new pod of a daemon could be created.
+    /// Checks the tolerations as the API server validates the tolerations of a pod: an invalid one
+    /// would prevent the creation of every new daemon pod.
     fn tolerations(&mut self, tolerations: &[TolerationEntry]) {
         let injection = Path::new("injection");
         let list = injection.child("tolerations");

@@ -28,18 +28,18 @@ pub struct PolicyArgs {
     pub feature_gates: Option<BTreeMap<String, bool>>,
 }
 
-/// Why the policy cannot be loaded.
+/// The reason why the policy cannot be loaded.
 #[derive(Debug)]
 pub enum PolicyError {
-    /// The file cannot be read: which one, and why.
+    /// The file cannot be read; with the file and the reason.
     Read(String),
     /// The file is not a valid policy.
     Wrong {
         /// The file.
         path: PathBuf,
-        /// Its text.
+        /// The text of the file.
         text: String,
-        /// All its problems.
+        /// All problems of the file.
         problems: Vec<Problem>,
     },
 }
@@ -64,15 +64,15 @@ impl PolicyArgs {
     /// Loads the policy that the flags specify.
     ///
     /// # Errors
-    /// When its file cannot be read, or is not a valid policy.
+    /// Returns an error if its file cannot be read, or is not a valid policy.
     pub fn load(&self) -> Result<Policy, PolicyError> {
         self.parse(self.read()?)
     }
 
-    /// The text of the policy file, if the flags specify one.
+    /// Returns the text of the policy file, if the flags specify one.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn read(&self) -> Result<Option<String>, PolicyError> {
         let Some(path) = &self.policy else { return Ok(None) };
         let read = Source::File(path.clone()).read_at_most(LARGEST_POLICY);
@@ -83,7 +83,7 @@ impl PolicyArgs {
     /// applies the flags that override it.
     ///
     /// # Errors
-    /// When the text is not a valid policy.
+    /// Returns an error if the text is not a valid policy.
     pub fn parse(&self, text: Option<String>) -> Result<Policy, PolicyError> {
         let mut policy = match text {
             None => return Ok(self.over(Policy::default())),
@@ -96,7 +96,7 @@ impl PolicyArgs {
         Ok(self.over(policy))
     }
 
-    /// What stands in for a policy that cannot be used, with the flags.
+    /// Returns the fallback for a policy that cannot be used, with the flags applied.
     pub fn fallback(&self) -> Policy {
         self.over(Policy::fallback())
     }

@@ -1,4 +1,4 @@
-//! Finds the policy file of a repository.
+//! The search for the policy file of a repository.
 
 #![expect(clippy::disallowed_methods, reason = "the folders of the repository are looked at here")]
 
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crate::manifests::{files::Fence, repository::Repository};
 
-/// Where a policy is looked for in each folder; the first one counts.
+/// The names under which a policy is searched for in each folder; the first one counts.
 const NAMES: [&str; 3] = ["setguard.yaml", ".setguard.yaml", ".github/setguard.yaml"];
 
-/// The nearest policy file from the working folder up to the root of the repository, as a path
-/// relative to the working folder if it is in it.
+/// Returns the nearest policy file from the working folder up to the root of the repository, as a
+/// path relative to the working folder if it is inside it.
 ///
 /// # Errors
-/// When it isn't a regular file of the repository: a link may lead to a secret.
+/// Returns an error if it isn't a regular file of the repository: a link may lead to a secret.
 pub(crate) fn discover(repository: &Repository) -> Result<Option<PathBuf>, String> {
     let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|about| !about.is_dir());
     let Some(found) = candidates(repository).find(is_there) else { return Ok(None) };
@@ -29,16 +29,16 @@ pub(crate) fn discover(repository: &Repository) -> Result<Option<PathBuf>, Strin
     Ok(Some(here.map_or_else(|| found.clone(), Path::to_owned)))
 }
 
-/// Every place where the policy may be, the nearest first.
+/// Returns every possible path of the policy, the nearest first.
 pub(crate) fn candidates(repository: &Repository) -> impl Iterator<Item = PathBuf> {
-    let folders = repository.upwards().filter(|folder| !is_for_everybody(folder));
+    let folders = repository.upwards().filter(|folder| !is_writable_by_all(folder));
     folders.flat_map(|folder| NAMES.iter().map(move |name| folder.join(name)))
 }
 
-/// Whether everybody may put files into a folder that they share, such as `/tmp`. What is found there
-/// may be somebody else's.
+/// Returns whether everyone may put files into a shared folder, such as `/tmp`. Files there may
+/// belong to other users.
 #[cfg(unix)]
-fn is_for_everybody(folder: &Path) -> bool {
+fn is_writable_by_all(folder: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     const STICKY_AND_WRITABLE: u32 = 0o1002;
     std::fs::metadata(folder)
@@ -46,6 +46,6 @@ fn is_for_everybody(folder: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_for_everybody(_: &Path) -> bool {
+fn is_writable_by_all(_: &Path) -> bool {
     false
 }

@@ -86,7 +86,7 @@ pub struct Kubernetes {
     pub feature_gates: BTreeMap<String, bool>,
 }
 
-/// The JSON Schema of the policy file.
+/// Returns the JSON Schema of the policy file.
 pub fn json_schema() -> serde_json::Value {
     schemars::schema_for!(PolicyFile).to_value()
 }

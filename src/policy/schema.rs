@@ -1,7 +1,8 @@
-//! What the types of the policy file do not express, for its JSON Schema.
+//! The parts of the JSON Schema that the types of the policy file do not express.
 //!
-//! What the schema accepts, the program accepts, so that an editor, or Helm, reports a mistake before
-//! setguard does. Only the gates are fewer: the program also takes those that no rule depends on.
+//! The program accepts whatever the schema accepts, so that an editor, or Helm, reports a mistake
+//! before setguard does. Only the gates are fewer: the program also accepts gates that no rule
+//! depends on.
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,8 @@ use crate::{
     kubernetes::cluster::{self, Version},
 };
 
-/// The rules whose mode a policy may change and from which it may make exceptions.
+/// Returns the ids of the rules whose mode a policy may change and from which it may make
+/// exceptions.
 pub(super) fn rule_ids() -> Value {
     let adjustable = catalogue::all().iter().filter(|rule| rule.meta.adjustable);
     json!({"enum": adjustable.map(|rule| rule.meta.id).collect::<Vec<_>>()})
@@ -20,7 +22,7 @@ pub(super) fn gates() -> Value {
     json!({"enum": cluster::gates().collect::<Vec<_>>()})
 }
 
-/// A supported release, with whatever follows the minor version.
+/// Returns the pattern of a supported release, with any text after the minor version.
 pub(super) fn release() -> String {
     let minors: Vec<_> = (Version::OLDEST.minor()..=Version::NEWEST.minor())
         .map(|minor| minor.to_string())
@@ -28,7 +30,7 @@ pub(super) fn release() -> String {
     format!(r"^v?1\.({})\+?(\.|$)", minors.join("|"))
 }
 
-/// A day that exists.
+/// Returns the pattern of a day that exists.
 pub(super) fn date() -> String {
     let days = "(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)\
                 |02-(0[1-9]|1[0-9]|2[0-8])";

@@ -11,7 +11,8 @@ use crate::{
 const NAMED: usize = 5;
 
 impl Policy {
-    /// Finds what this policy enforces less than an earlier one, whose name messages contain.
+    /// Finds the rules that this policy enforces less than an earlier one, whose name the messages
+    /// contain.
     pub fn weaker_than(&self, earlier: &Policy, name: &str) -> Findings {
         let mut found = Findings::of(&POLICY_WEAKENED);
         let lowered: Vec<_> = catalogue::all()
@@ -50,8 +51,9 @@ impl Policy {
 }
 
 impl Exception {
-    /// Whether this one exempts all that another exempts, for at least as long. Patterns are compared
-    /// as texts, so some that mean the same count as different.
+    /// Returns whether this exception exempts everything that another exempts, for at least as
+    /// long. Patterns are compared as texts, so different patterns with the same meaning count as
+    /// different.
     fn includes(&self, other: &Exception) -> bool {
         let has = |ours: &[String], theirs: &[String]| {
             ours.is_empty()
