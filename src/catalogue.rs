@@ -14,32 +14,32 @@ use crate::{
     rules::{api_validation, bounds, cross_object, policy, status, traps::TRAPS},
 };
 
-/// Where the documentation is on the web.
+/// The address of the documentation on the web.
 pub const HOME: &str = "https://setguard.io";
 
-/// A rule, and what it looks at.
+/// A rule, and the kinds of objects that it checks.
 #[derive(Debug)]
 pub struct Rule {
-    /// Its description.
+    /// The description.
     pub meta: &'static Meta,
-    /// The kinds of objects that it looks at.
+    /// The kinds of objects that the rule checks.
     pub kinds: Vec<Kind>,
 }
 
 impl Rule {
-    /// The names of the kinds, separated by commas.
+    /// Returns the names of the kinds, separated by commas.
     pub fn kinds(&self) -> String {
         let names: Vec<_> = self.kinds.iter().map(|kind| kind.as_str()).collect();
         names.join(", ")
     }
 
-    /// The address of its documentation.
+    /// Returns the address of the rule's documentation.
     pub fn url(&self) -> String {
         format!("{HOME}/rules#{}", self.meta.id)
     }
 }
 
-/// Every rule, in alphabetical order of the ids.
+/// Returns every rule, in alphabetical order of the ids.
 pub fn all() -> &'static [Rule] {
     static ALL: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         let api = api_validation::meta::METAS.map(|meta| (meta, api_validation::meta::KINDS));
@@ -56,7 +56,7 @@ pub fn all() -> &'static [Rule] {
             kinds.entry(meta).or_default().extend(of);
         }
         let rules = kinds.into_iter().map(|(meta, mut kinds)| {
-            // A rule can also belong both to those that compare objects and to those about status.
+            // A rule can also be both a cross-object rule and a rule about status.
             let mut seen = BTreeSet::new();
             kinds.retain(|kind| seen.insert(*kind));
             Rule { meta, kinds }
@@ -72,7 +72,7 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     all.binary_search_by_key(&id, |rule| rule.meta.id).ok().map(|i| &all[i])
 }
 
-/// The rule id closest to a misspelt one, if any is close enough.
+/// Returns the rule id closest to a misspelt one, if any is close enough.
 pub fn nearest(id: &str) -> Option<&'static str> {
     nearest_of(id, all().iter().map(|rule| rule.meta.id))
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Rule, all};
 
-/// `docs/rules.md`.
+/// Returns the content of `docs/rules.md`.
 pub fn rules_markdown() -> String {
     let rules = all();
     let mut out = String::from(

@@ -64,7 +64,7 @@ impl PolicyArgs {
     /// Loads the policy that the flags specify.
     ///
     /// # Errors
-    /// Returns an error if its file cannot be read, or is not a valid policy.
+    /// Returns an error if the policy file cannot be read, or is not a valid policy.
     pub fn load(&self) -> Result<Policy, PolicyError> {
         self.parse(self.read()?)
     }
@@ -72,7 +72,7 @@ impl PolicyArgs {
     /// Returns the text of the policy file, if the flags specify one.
     ///
     /// # Errors
-    /// Returns an error if it cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn read(&self) -> Result<Option<String>, PolicyError> {
         let Some(path) = &self.policy else { return Ok(None) };
         let read = Source::File(path.clone()).read_at_most(LARGEST_POLICY);

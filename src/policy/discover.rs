@@ -13,7 +13,8 @@ const NAMES: [&str; 3] = ["setguard.yaml", ".setguard.yaml", ".github/setguard.y
 /// path relative to the working folder if it is inside it.
 ///
 /// # Errors
-/// Returns an error if it isn't a regular file of the repository: a link may lead to a secret.
+/// Returns an error if the policy isn't a regular file of the repository: a link may lead to a
+/// secret.
 pub(crate) fn discover(repository: &Repository) -> Result<Option<PathBuf>, String> {
     let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|about| !about.is_dir());
     let Some(found) = candidates(repository).find(is_there) else { return Ok(None) };
