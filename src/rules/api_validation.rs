@@ -22,7 +22,7 @@ use crate::{
     validation::object_meta,
 };
 
-/// Finds what the API server would reject.
+/// Finds the errors for which the API server would reject the object.
 ///
 /// Returns the findings that the API server tolerates because the old object is already invalid: it
 /// accepts any pod template for a StatefulSet whose stored spec has errors.

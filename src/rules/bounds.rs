@@ -17,7 +17,7 @@ pub static TOO_LARGE: Meta = Meta {
 Everybody who may create an object can send one of up to 3 MiB through the API server, with hundreds of
 thousands of items in a list. Kubernetes' types are large: an empty volume is two bytes of JSON and three
 kilobytes in memory. A webhook that reads such an object is killed for its memory, or is busy for so long that
-the API server gives up, and then nobody else's objects are checked either.
+the API server gives up, and then no other objects are checked either.
 
 So setguard estimates how much memory an object would take before it reads it. An object of more than 8 MiB
 is not evaluated, and nothing is injected into it. That is room for about 1,000 volumes, 1,500 containers
@@ -53,7 +53,7 @@ pub fn too_heavy(weight: &Weight, found: &mut Findings) {
     );
 }
 
-/// Reports an object that this many rules have not looked at, because time ran out.
+/// Reports an object that this number of rules did not check, because time ran out.
 pub fn out_of_time(rules: usize, found: &mut Findings) {
     found.report(
         &SPEC,

@@ -1,22 +1,22 @@
-//! Commands for the reader, which are right when they are pasted.
+//! Commands for the reader that can be pasted safely.
 
 use std::borrow::Cow;
 
 use crate::finding::{Command, Effect};
 
-/// How kubectl reaches an object.
+/// The way kubectl reaches an object.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kubectl<'a> {
     /// The context, if it is not the current one.
     pub(super) context: Option<&'a str>,
-    /// The namespace. `None` for an object that is in none, or if it is the one that kubectl is set
-    /// to.
+    /// The namespace. `None` for a cluster-scoped object, or if the namespace is kubectl's current
+    /// one.
     pub(super) namespace: Option<&'a str>,
 }
 
 impl Kubectl<'_> {
-    /// `kubectl COMMAND -n NAMESPACE WORDS`, without quotes around the whole. The command is written
-    /// as it is, and the words so that a shell takes each as one.
+    /// Returns `kubectl COMMAND -n NAMESPACE WORDS`, without quotes around the whole. The command
+    /// is written verbatim, and each word so that a shell takes it as one.
     pub(super) fn does(&self, effect: Effect, command: &str, words: &[&str]) -> Command {
         let mut line = format!("kubectl {command}");
         let options = [("--context", self.context), ("-n", self.namespace)];
@@ -31,13 +31,13 @@ impl Kubectl<'_> {
         Command::new(line, effect)
     }
 
-    /// The same of a command that only looks.
+    /// Returns a command that only reads, written like [`Self::does`].
     pub(super) fn looks(&self, command: &str, words: &[&str]) -> Command {
         self.does(Effect::Looks, command, words)
     }
 }
 
-/// The text as one word of a shell. Names that the API server accepts need no quotes.
+/// Returns the text as one word for a shell. Names that the API server accepts need no quotes.
 pub(super) fn quoted(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._/=:,".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

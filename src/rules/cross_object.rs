@@ -1,7 +1,7 @@
 //! Rules about several objects.
 //!
-//! A rule is asked about one object among others, which are items of an inventory. There may be
-//! many, so no rule looks at all of them: the inventory has indexes.
+//! A rule checks one object against the other items of an inventory. There may be many, so no rule
+//! iterates over all of them: the inventory has indexes.
 
 mod budgets;
 mod host_port_conflict;

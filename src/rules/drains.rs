@@ -1,5 +1,5 @@
-//! PodDisruptionBudgets that allow no eviction: what the rule that compares objects and the one that
-//! sees a running cluster have in common.
+//! PodDisruptionBudgets that allow no eviction: code that the cross-object rule and the rule about
+//! status share.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -8,7 +8,7 @@ use crate::{
     kubernetes::int_or_percent::{number, percentage, to_value},
 };
 
-/// One rule for both.
+/// The description that both rules share.
 pub(super) const META: Meta = Meta {
     id: "pdb-blocks-drain",
     summary: "a StatefulSet whose PodDisruptionBudget never allows an eviction",
@@ -41,7 +41,7 @@ Kubernetes: `getExpectedPodCount`, pkg/controller/disruption/disruption.go.",
     adjustable: true,
 };
 
-/// What a PodDisruptionBudget says, if it wants all of this number of pods.
+/// Returns the setting of a PodDisruptionBudget, if it requires all of this number of pods.
 pub(super) fn wanted(
     min_available: Option<&IntOrString>,
     max_unavailable: Option<&IntOrString>,

@@ -1,11 +1,11 @@
-//! The rule that reports a policy file that became weaker.
+//! The rule that reports a policy file that has become weaker.
 
 use crate::{
     finding::{Meta, Mode},
     kubernetes::kind::Kind,
 };
 
-/// The kind that the rule looks at: the policy file.
+/// The kind that the rule checks: the policy file.
 pub static KINDS: &[Kind] = &[Kind::Policy];
 
 /// The rule that compares the policy file with the one at `--against-ref` or `--policy-from-ref`.

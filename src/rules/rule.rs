@@ -13,42 +13,42 @@ use crate::{
     object::{DaemonSetSpec, Object, StatefulSetSpec, Subject, Workload},
 };
 
-/// A rule: its description, and how it looks for a fault.
+/// A rule: its description, and its function.
 #[derive(Debug)]
 pub struct Rule {
-    /// Its description.
+    /// The description.
     pub meta: Meta,
-    /// The scope of its function. Functions are pure: no IO, no clock, no policy.
+    /// The scope of the function. Functions are pure: they use no IO, no clock and no policy.
     pub scope: Scope,
 }
 
-/// What the function of a rule needs to see.
+/// The part of the world that the function of a rule needs to see.
 #[derive(Clone, Copy, Debug)]
 pub enum Scope {
     /// One DaemonSet or StatefulSet, and its former state: a trap, which is a setting that the API
     /// server accepts but that does not work, or not as its author intended.
     Object {
-        /// When it can be found.
+        /// The phase in which the trap can be found.
         phase: Phase,
-        /// Whether it applies to OpenKruise too.
+        /// Whether the trap applies to OpenKruise too.
         openkruise: OpenKruise,
-        /// The function that finds it.
+        /// The function that finds the fault.
         check: ObjectCheck,
     },
     /// One object among others. The rule can run only where the others are known.
     Inventory {
-        /// The kinds of object that its findings are about.
+        /// The kinds of object that the findings are about.
         kinds: &'static [Kind],
-        /// What its findings rest on.
+        /// The evidence for the findings.
         evidence: Evidence,
-        /// The function that finds it.
+        /// The function that finds the fault.
         check: fn(&Query<'_>, &mut InventoryFindings),
     },
     /// The status of the objects in a running cluster.
     Status {
-        /// The kinds of object that its findings are about.
+        /// The kinds of object that the findings are about.
         kinds: &'static [Kind],
-        /// The function that finds it.
+        /// The function that finds the fault.
         check: StatusCheck,
     },
 }
@@ -63,7 +63,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The name as in an AdmissionReview: `CREATE`.
+    /// Returns the name as in an AdmissionReview: `CREATE`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Operation::Create => "CREATE",
@@ -72,22 +72,24 @@ impl Operation {
     }
 }
 
-/// The point of an admission at which a trap can see what it looks for.
+/// The point of an admission at which a trap can detect its fault.
 ///
 /// The API server runs mutating webhooks, drops the fields of disabled features, validates the
 /// object itself, and then runs validating webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Only before the API server drops or refuses it: in `/mutate`, as a warning, and in `check`.
+    /// The trap works only before the API server drops or refuses the setting: in `/mutate`, as a
+    /// warning, and in `check`.
     Before {
-        /// The operations at which it can find something: `CREATE`, `UPDATE`.
+        /// The operations in which the trap can find something: `CREATE`, `UPDATE`.
         operations: &'static [Operation],
-        /// Selects the writes that the API server sends to `/mutate` for this trap, in CEL. It is
-        /// true for every write in which the trap can find something, and for few others. An error
-        /// counts as false, so it must not fail, whatever an object of the built-in kinds has.
+        /// A CEL expression that selects the writes that the API server sends to `/mutate` for this
+        /// trap. It is true for every write in which the trap can find something, and for few
+        /// others. An error counts as false, so the expression must not fail, whatever fields an
+        /// object of the built-in kinds has.
         sent_if: &'static str,
     },
-    /// Once the API server has accepted the object: in `/validate` and in `check`.
+    /// The trap works once the API server has accepted the object: in `/validate` and in `check`.
     After,
 }
 
@@ -102,7 +104,7 @@ pub enum OpenKruise {
     DoesNotApply,
 }
 
-/// The function of a trap, by the kinds that it looks at.
+/// The function of a trap, by the kinds that it checks.
 #[derive(Clone, Copy, Debug)]
 pub enum ObjectCheck {
     /// DaemonSets.
@@ -113,19 +115,19 @@ pub enum ObjectCheck {
     Both(fn(&Subject<'_>, &Cluster, &mut Findings)),
 }
 
-/// The function of a rule about status, by what it looks at.
+/// The function of a rule about status, by its subject.
 #[derive(Clone, Copy, Debug)]
 pub enum StatusCheck {
-    /// One set and what is around it. Runs only on sets whose status is up to date.
+    /// One set with its surroundings. Runs only on sets whose status is up to date.
     Set(fn(&StatusQuery<'_>, &mut StatusFindings)),
     /// One set in which no other rule about status has found anything but notes.
     IfSilent(fn(&StatusQuery<'_>, &mut StatusFindings)),
-    /// Objects of which no set knows.
+    /// Objects that belong to no set.
     Others(fn(&Audit<'_>, &mut StatusFindings)),
 }
 
 impl Rule {
-    /// The kinds that it looks at.
+    /// Returns the kinds that the rule checks.
     pub const fn kinds(&self) -> &'static [Kind] {
         match self.scope {
             Scope::Object { check: ObjectCheck::DaemonSet(_), .. } => &[Kind::DaemonSet],
@@ -137,7 +139,7 @@ impl Rule {
         }
     }
 
-    /// The point of an admission at which a trap can see what it looks for.
+    /// Returns the point of an admission at which a trap can detect its fault.
     pub const fn phase(&self) -> Option<Phase> {
         match self.scope {
             Scope::Object { phase, .. } => Some(phase),
@@ -145,7 +147,7 @@ impl Rule {
         }
     }
 
-    /// What the findings of a rule about several objects rest on.
+    /// Returns the evidence for the findings of a cross-object rule.
     pub const fn evidence(&self) -> Option<Evidence> {
         match self.scope {
             Scope::Inventory { evidence, .. } => Some(evidence),
@@ -173,7 +175,7 @@ impl Rule {
         }
     }
 
-    /// Looks for a trap in an object, if the trap looks at objects of this kind.
+    /// Runs a trap on an object, if the trap checks objects of this kind.
     pub fn run(&self, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
         let Scope::Object { check, .. } = self.scope else { return };
         match (check, &subject.object.workload) {
@@ -188,7 +190,7 @@ impl Rule {
         }
     }
 
-    /// Looks at an object among others, if the rule needs these.
+    /// Runs a cross-object rule on an object.
     pub fn run_among(&'static self, query: &Query<'_>) -> InventoryFindings {
         let mut found = InventoryFindings::of(&self.meta);
         if let Scope::Inventory { check, .. } = self.scope {

@@ -1,11 +1,12 @@
-//! Rollouts that wait for pods that do not become available: what the rules that see an UPDATE and
-//! those that see a running cluster have in common.
+//! Rollouts that wait for pods that do not become available: code that the rules about an UPDATE
+//! and the rules about a running cluster share.
 
 use k8s_openapi::api::apps::v1::DaemonSetStatus;
 
 use crate::{finding::Help, object::DaemonSetSpec, rollout::daemon_set::Settings};
 
-/// How many pods of a DaemonSet are unavailable, and how many may be while it is updated.
+/// The number of unavailable pods of a DaemonSet, and the number that may be unavailable while it
+/// is updated.
 ///
 /// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go; `UnavailableCount`,
 /// pkg/controller/daemon/util/daemonset_util.go.
@@ -17,7 +18,8 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// That of a DaemonSet. `None` if it is not updated by deleting pods, a few at a time.
+    /// Returns the budget of a DaemonSet. Returns `None` if the DaemonSet is not updated by
+    /// deleting pods, a few at a time.
     pub(super) fn of<T>(spec: &DaemonSetSpec<T>, status: &DaemonSetStatus) -> Option<Self> {
         let settings = Settings::of(spec);
         let desired = status.desired_number_scheduled;
@@ -29,13 +31,13 @@ impl Budget {
         deletes.then_some(Budget { desired, unavailable, allowed })
     }
 
-    /// Whether available pods must wait for those that are not. If none is available, all are
-    /// replaced at once.
+    /// Returns whether available pods must wait for unavailable ones. If no pod is available, all
+    /// are replaced at once.
     pub(super) fn is_used_up(&self) -> bool {
         i64::from(self.unavailable) >= self.allowed && self.unavailable < self.desired
     }
 
-    /// What that means.
+    /// Returns the consequence as text.
     pub(super) fn consequence(&self) -> String {
         let Budget { desired, unavailable, allowed } = self;
         format!(
@@ -45,8 +47,8 @@ impl Budget {
     }
 }
 
-/// What becomes of a new template of an ordered StatefulSet while pods are not ready. `who` says which
-/// are not.
+/// Returns the consequence for a new template of an ordered StatefulSet while pods are not ready.
+/// `who` names these pods.
 ///
 /// Kubernetes: `processReplica`, pkg/controller/statefulset/stateful_set_control.go.
 pub(super) fn ordered(who: &str) -> String {
@@ -56,9 +58,9 @@ pub(super) fn ordered(who: &str) -> String {
     )
 }
 
-/// Why deleting a broken pod of a StatefulSet would not help, if it is below the partition: it comes
-/// back with the old template. The partition is an index, not an ordinal. `lower` says how to lower it
-/// and delete the pod.
+/// Returns why deleting a broken pod of a StatefulSet would not help, if it is below the partition:
+/// the pod comes back with the old template. The partition is an index, not an ordinal. `lower`
+/// says how to lower it and delete the pod.
 pub(super) fn below_partition(index: i64, partition: i64, lower: Help) -> Option<Help> {
     let why = format!(
         "it is below the partition, {partition}, and comes back with the old template: repair it, \

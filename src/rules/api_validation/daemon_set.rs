@@ -33,8 +33,8 @@ pub(super) struct Old<'a> {
     pub(super) template: OldTemplate<'a>,
 }
 
-/// `ValidateDaemonSetSpec`, and on UPDATE `ValidateDaemonSetSpecUpdate`. Each time it validates the
-/// whole spec, whatever the old one was.
+/// Validates the spec: `ValidateDaemonSetSpec`, and on UPDATE `ValidateDaemonSetSpecUpdate`. Both
+/// validate the whole spec, whatever the old one was.
 pub(super) fn validate(
     spec: &DaemonSetSpec,
     old: Option<Old<'_>>,
@@ -79,8 +79,8 @@ pub(super) fn validate(
     non_negative(spec.revision_history_limit, &SPEC.child("revisionHistoryLimit"), found);
 }
 
-/// Whether invalid label values in the selector's expressions are allowed: on UPDATE, if the old
-/// object has one in its selector or an invalid selector in a pod affinity term.
+/// Returns whether invalid label values in the selector's expressions are allowed: on UPDATE, if
+/// the old object has one in its selector or an invalid selector in a pod affinity term.
 ///
 /// Kubernetes: `ValidateUpdate` in the strategy, and `hasInvalidLabelValueInAffinitySelector`,
 /// `pkg/api/pod/util.go`.
@@ -111,7 +111,7 @@ fn bad_affinity_selector(pod: &PodSpec) -> bool {
             .any(|weighted| bad_term(&weighted.pod_affinity_term))
 }
 
-/// Whether `ValidatePodAffinityTermSelector` would find anything.
+/// Returns whether `ValidatePodAffinityTermSelector` would find anything.
 fn bad_term(term: &PodAffinityTerm) -> bool {
     let mut found = Findings::of(&API_VALIDATION);
     let path = Path::new("term");
@@ -121,7 +121,8 @@ fn bad_term(term: &PodAffinityTerm) -> bool {
     !found.is_empty()
 }
 
-/// `ValidateDaemonSetUpdateStrategy`. With `OnDelete` it validates nothing else.
+/// Validates the update strategy (`ValidateDaemonSetUpdateStrategy`). With `OnDelete`, nothing else
+/// is validated.
 fn update_strategy(strategy: &DaemonSetUpdateStrategy, path: &Path<'_>, found: &mut Findings) {
     match (strategy.type_.as_deref(), &strategy.rolling_update) {
         (Some("OnDelete"), _) => {}
@@ -134,7 +135,7 @@ fn update_strategy(strategy: &DaemonSetUpdateStrategy, path: &Path<'_>, found: &
     }
 }
 
-/// `ValidateRollingUpdateDaemonSet`.
+/// Validates a rolling update (`ValidateRollingUpdateDaemonSet`).
 fn rolling_update(rolling: &RollingUpdateDaemonSet, path: &Path<'_>, found: &mut Findings) {
     const ZERO: IntOrString = IntOrString::Int(0);
     let unavailable = rolling.max_unavailable.as_ref().unwrap_or(&ZERO);
@@ -155,7 +156,7 @@ fn rolling_update(rolling: &RollingUpdateDaemonSet, path: &Path<'_>, found: &mut
     }
 }
 
-/// The strategy as the API server prints it: its internal type has no JSON names.
+/// Returns the strategy as the API server prints it: its internal type has no JSON names.
 fn as_internal_json(strategy: &DaemonSetUpdateStrategy) -> Value<'static> {
     let rolling = strategy.rolling_update.as_ref().map(|rolling| {
         let or_zero = |value: &Option<IntOrString>| value.clone().unwrap_or(IntOrString::Int(0));

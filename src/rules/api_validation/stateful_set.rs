@@ -50,15 +50,16 @@ pub(super) struct Old<'a> {
 }
 
 impl Old<'_> {
-    /// Whether it is an object of a cluster, and not the previous state of a manifest. The server
-    /// has validated a stored object and dropped the fields that it does not honour.
+    /// Returns whether this is an object of a cluster, and not the previous state of a manifest.
+    /// The server has validated a stored object and dropped the fields that it does not honour.
     const fn is_stored(&self) -> bool {
         self.metadata.uid.is_some()
     }
 }
 
-/// `ValidateStatefulSet` or `ValidateStatefulSetUpdate`, without the metadata. Returns the errors
-/// in the pod template that the API server tolerates because the stored object has errors too.
+/// Validates an object without its metadata: `ValidateStatefulSet` or `ValidateStatefulSetUpdate`.
+/// Returns the errors in the pod template that the API server tolerates because the stored object
+/// has errors too.
 pub(super) fn validate<'a>(
     object: &Object<'_>,
     spec: &StatefulSetSpec,
@@ -101,7 +102,7 @@ struct Validator<'a> {
 }
 
 impl Validator<'_> {
-    /// `ValidateStatefulSetSpec` without the spec of the pod template.
+    /// Validates the spec without the spec of the pod template (`ValidateStatefulSetSpec`).
     fn own_fields<T>(
         &self,
         spec: &StatefulSetSpec<T>,
@@ -174,7 +175,8 @@ impl Validator<'_> {
         (self.old?.template)()
     }
 
-    /// The part of `ValidatePodTemplateSpec` that an invalid old object switches off.
+    /// Validates the pod template with the part of `ValidatePodTemplateSpec` that an invalid old
+    /// object switches off.
     fn pod_template<T>(
         &self,
         spec: &StatefulSetSpec<T>,
@@ -193,8 +195,8 @@ impl Validator<'_> {
         found.set_rule(&API_VALIDATION);
     }
 
-    /// Whether the old object itself fails the validation for an UPDATE. If so, the API server does
-    /// not validate the new pod template at all.
+    /// Returns whether the old object itself fails the validation for an UPDATE. If so, the API
+    /// server does not validate the new pod template at all.
     fn old_is_invalid(&self, old: Old<'_>) -> bool {
         let Some(template) = (old.template)() else { return false };
         let mut faults = Findings::of(&API_VALIDATION);
@@ -243,8 +245,9 @@ impl Validator<'_> {
         found.invalid(&path.child("rollingUpdate"), value, detail);
     }
 
-    /// `AllowStatefulSetRecreateStrategy` of `statefulSetStrategy`. A stored object that has the
-    /// strategy keeps it when the gate is switched off.
+    /// Returns whether the strategy `Recreate` is allowed: `AllowStatefulSetRecreateStrategy` of
+    /// `statefulSetStrategy`. A stored object that has the strategy keeps it when the gate is
+    /// switched off.
     fn may_recreate(&self) -> bool {
         let has_it = |old: Old<'_>| {
             let strategy = old.spec.update_strategy.as_ref();
@@ -256,7 +259,7 @@ impl Validator<'_> {
                 || self.old.is_some_and(has_it))
     }
 
-    /// `validateRollingUpdateStatefulSet`.
+    /// Validates a rolling update (`validateRollingUpdateStatefulSet`).
     fn rolling_update(
         &self,
         rolling: &RollingUpdateStatefulSetStrategy,
@@ -277,10 +280,10 @@ impl Validator<'_> {
         }
     }
 
-    /// Whether `maxUnavailable` is still set when the API server validates it. If its gate is off,
-    /// the server drops it first, unless the old object has it (`dropStatefulSetDisabledFields`).
-    /// An old object that was never stored, such as the previous state of a manifest, would have
-    /// lost it too.
+    /// Returns whether `maxUnavailable` is still set when the API server validates it. If its gate
+    /// is off, the server drops it first, unless the old object has it
+    /// (`dropStatefulSetDisabledFields`). An old object that was never stored, such as the previous
+    /// state of a manifest, would have lost it too.
     fn keeps_max_unavailable(&self) -> bool {
         let in_use = |old: Old<'_>| {
             let strategy = old.spec.update_strategy.as_ref();
@@ -290,7 +293,7 @@ impl Validator<'_> {
         self.cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) || self.old.is_some_and(in_use)
     }
 
-    /// The rolling update as the API server prints it: its internal type has no JSON names.
+    /// Returns the rolling update as the API server prints it: its internal type has no JSON names.
     fn as_internal_json(&self, rolling: &RollingUpdateStatefulSetStrategy) -> serde_json::Value {
         let max_unavailable =
             rolling.max_unavailable.as_ref().filter(|_| self.keeps_max_unavailable());
@@ -298,7 +301,7 @@ impl Validator<'_> {
     }
 }
 
-/// `ValidatePersistentVolumeClaimRetentionPolicy`.
+/// Validates the retention policy (`ValidatePersistentVolumeClaimRetentionPolicy`).
 fn retention(
     policy: &StatefulSetPersistentVolumeClaimRetentionPolicy,
     path: &Path<'_>,
@@ -314,7 +317,7 @@ fn retention(
     }
 }
 
-/// The last part of `ValidateStatefulSetUpdate`.
+/// Reports changes of immutable fields, as the last part of `ValidateStatefulSetUpdate` does.
 fn only_mutable_fields_differ<T>(
     new: &StatefulSetSpec,
     old: &StatefulSetSpec<T>,

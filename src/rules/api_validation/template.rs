@@ -1,4 +1,4 @@
-//! What DaemonSets and StatefulSets require of a pod template beyond a valid pod spec.
+//! The requirements of DaemonSets and StatefulSets on a pod template beyond a valid pod spec.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,8 @@ pub(super) fn metadata(
     profiles(template, annotations, &path, found);
 }
 
-/// `GetDeletionCostFromPodAnnotations`, `pkg/apis/core/helper/helpers.go`.
+/// Returns an invalid deletion cost (`GetDeletionCostFromPodAnnotations`,
+/// `pkg/apis/core/helper/helpers.go`).
 fn bad_deletion_cost(annotations: &Annotations) -> Option<&str> {
     let cost = annotations.get(DELETION_COST)?;
     // Upstream rejects a plus sign and leading zeros, but allows leading zeros after a minus.
@@ -83,7 +84,8 @@ fn bad_deletion_cost(annotations: &Annotations) -> Option<&str> {
     (!first_digit || cost.parse::<i32>().is_err()).then_some(cost)
 }
 
-/// `ValidateSeccompPodAnnotations` and `ValidateAppArmorPodAnnotations`.
+/// Validates the annotations for profiles (`ValidateSeccompPodAnnotations` and
+/// `ValidateAppArmorPodAnnotations`).
 fn profiles(
     template: &PodTemplateSpec,
     annotations: &Annotations,
@@ -109,7 +111,7 @@ fn profiles(
     }
 }
 
-/// `ValidateSeccompProfile`.
+/// Validates the name of a seccomp profile (`ValidateSeccompProfile`).
 fn seccomp(profile: &str, path: &Path<'_>, found: &mut Findings) {
     if let Some(file) = profile.strip_prefix("localhost/") {
         for message in names::local_descending_path(file) {
@@ -126,7 +128,7 @@ fn has_container(spec: &PodSpec, name: &str) -> bool {
         || spec.ephemeral_containers.iter().flatten().any(|container| container.name == name)
 }
 
-/// What these workloads forbid in a pod spec although a pod allows it.
+/// Reports fields of a pod spec that these workloads forbid although a pod may have them.
 ///
 /// Kubernetes: the ends of `ValidateDaemonSetSpec` and `ValidateStatefulSetSpec`.
 pub(super) fn restrictions(
@@ -146,7 +148,8 @@ pub(super) fn restrictions(
     }
 }
 
-/// Kubernetes: the end of `ValidatePodTemplateSpec`, `pkg/apis/core/validation/validation.go`.
+/// Reports ephemeral containers. Kubernetes: the end of `ValidatePodTemplateSpec`,
+/// `pkg/apis/core/validation/validation.go`.
 pub(super) fn no_ephemeral_containers(
     template: &PodTemplateSpec,
     path: &Path<'_>,

@@ -1,4 +1,4 @@
-//! The API server's words, where an older release has others for the same error.
+//! The words of older releases, where they differ from the newest ones for the same error.
 
 use crate::{
     finding::Finding,
@@ -79,7 +79,7 @@ const QUALIFIED_NAME: &str = ": a qualified name must consist of alphanumeric ch
      or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an \
      optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
 
-/// Turns a message in the newest words into one in those of the cluster's release.
+/// Replaces the newest words of a message by the words of the cluster's release.
 ///
 /// A message ends with its words; a value that a user wrote stands before them.
 pub(super) fn of_release(finding: &mut Finding, cluster: &Cluster) {

@@ -15,8 +15,8 @@ pub(super) struct Protection<'a> {
 }
 
 impl<'a> Protection<'a> {
-    /// All PodDisruptionBudgets that select the pods of the object, each once even if an input has it
-    /// several times.
+    /// Returns all PodDisruptionBudgets that select the pods of the object, each once even if an
+    /// input has it several times.
     pub(super) fn all(query: &Query<'a>) -> Vec<Self> {
         let namespace = query.item.namespace();
         let Some(controller) = query.item.controller() else { return Vec::new() };

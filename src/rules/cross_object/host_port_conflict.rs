@@ -73,12 +73,12 @@ fn ports(item: &Item) -> Option<&Ports> {
     item.controller()?.ports.as_deref()
 }
 
-/// The first other DaemonSet that claims a port which this one claims too, if this is the one to
+/// Returns the first other DaemonSet that claims one of the same ports, if this is the DaemonSet to
 /// report.
 fn first_conflict(query: &Query<'_>, own: &Ports) -> Option<u32> {
     let claimed = Claimed::of(&own.claims);
     let mut first: Option<u32> = None;
-    // The same one is found by each port that both claim.
+    // A DaemonSet is found once for each port that both claim.
     let mut known: HashMap<u32, bool> = HashMap::new();
     for claim in claimed.ports() {
         for list in query.inventory().claimants(claim, &own.nodes) {
@@ -138,7 +138,7 @@ mod tests {
         })
     }
 
-    /// All pairs, one by one, without pools.
+    /// Compares all pairs, without pools.
     fn brute_force(inventory: &Inventory) -> BTreeMap<usize, usize> {
         let items: Vec<_> = inventory.items().collect();
         let first = |(place, item): &(usize, &Item)| {

@@ -5,8 +5,8 @@ use crate::{
     {inventory::item::Item, kubernetes::kind::Kind},
 };
 
-/// Whether an object is known not to exist. If it is in a namespace, that is the namespace of the
-/// object that names it.
+/// Returns whether an object is known not to exist. A namespaced object is searched for in the
+/// namespace of the object that names it.
 pub(super) fn is_missing(query: &Query<'_>, kind: Kind, name: &str) -> bool {
     let namespace = if kind.is_namespaced() { query.item.namespace() } else { "" };
     query.knows(kind, namespace)
@@ -14,8 +14,9 @@ pub(super) fn is_missing(query: &Query<'_>, kind: Kind, name: &str) -> bool {
         && !may_be_elsewhere(query, kind, name)
 }
 
-/// Whether one of that name may be in the same namespace, although the two seem to be in different
-/// ones: one of them does not set its namespace, and gets that of whoever applies it.
+/// Returns whether an object with this name may be in the same namespace although the namespaces
+/// seem to differ: one of the two objects does not set its namespace, and gets the namespace of the
+/// command that applies it.
 pub(super) fn may_be_elsewhere(query: &Query<'_>, kind: Kind, name: &str) -> bool {
     let is_free = |item: &Item| !item.sets_namespace || !query.item.sets_namespace;
     query.inventory().named_anywhere(kind, name).any(is_free)

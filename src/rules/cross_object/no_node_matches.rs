@@ -95,7 +95,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     );
 }
 
-/// A taint as in `kubectl taint`.
+/// Returns a taint as in `kubectl taint`.
 fn written(taint: &Taint) -> String {
     let Taint { key, value, effect, .. } = taint;
     match value.as_deref().filter(|value| !value.is_empty()) {

@@ -47,14 +47,15 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     }
 }
 
-/// What a PodDisruptionBudget says, if it wants all of this number of pods.
+/// Returns the setting of a PodDisruptionBudget, if it requires all of this number of pods.
 fn blocks(budget: &Budget, replicas: i64, shared: impl Fn() -> bool) -> Option<String> {
     let wanted =
         drains::wanted(budget.min_available.as_ref(), budget.max_unavailable.as_ref(), replicas)?;
     (budget.max_unavailable.is_some() || !shared()).then_some(wanted)
 }
 
-/// Whether it is known to select the pods of another controller too, which then may be spared.
+/// Returns whether the budget is known to select the pods of another controller too, which may be
+/// spared instead.
 fn selects_others(query: &Query<'_>, budget: &Budget) -> bool {
     let Some(selector) = &budget.selector else { return false };
     let mut selected = query.inventory().selected_by(query.item.namespace(), selector);

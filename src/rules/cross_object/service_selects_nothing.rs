@@ -63,7 +63,7 @@ fn leads_to(service: &Service, set: &Item, controller: &Controller) -> bool {
     service.is_external || (has_any && missing(service, set, controller).is_none())
 }
 
-/// The first label in the selector of the Service that no pod has.
+/// Returns the first label in the selector of the Service that no pod has.
 fn missing<'s>(
     service: &'s Service,
     set: &Item,

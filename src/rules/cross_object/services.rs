@@ -7,21 +7,21 @@ use crate::{
     rules::rule::inventory::Query,
 };
 
-/// A StatefulSet that names a Service, and the Services of that name: none, one, or several
-/// versions of the same one.
+/// A StatefulSet that names a Service, and the Services with this name: none, one, or several
+/// versions of the same Service.
 pub(super) struct Governed<'a> {
     pub(super) set: &'a Item,
     pub(super) controller: &'a Controller,
     pub(super) name: &'a str,
     pub(super) services: Vec<(&'a Item, &'a Service)>,
-    /// Whether another Service of that name may be in the same namespace: one of the two objects
-    /// does not set its namespace, and gets that of whoever applies it.
+    /// Whether another Service with this name may be in the same namespace: one of the two objects
+    /// does not set its namespace, and gets the namespace of the command that applies it.
     pub(super) may_be_another: bool,
 }
 
 impl<'a> Governed<'a> {
-    /// `None` if the object is no StatefulSet that names a Service, or if the Services of its
-    /// namespace are not known.
+    /// Returns the Services of a StatefulSet. Returns `None` if the object isn't a StatefulSet that
+    /// names a Service, or if the Services of its namespace are not known.
     pub(super) fn of(query: &Query<'a>) -> Option<Self> {
         let (set, inventory) = (query.item, query.inventory());
         let controller = set.controller()?;
@@ -35,7 +35,7 @@ impl<'a> Governed<'a> {
         Some(Governed { set, controller, name, services, may_be_another })
     }
 
-    /// The first of the Services, if none of them meets a condition.
+    /// Returns the first of the Services, if none of them meets a condition.
     pub(super) fn first_unless_any(
         &self,
         is_right: impl Fn(&Service) -> bool,

@@ -20,7 +20,7 @@ A claim template cannot be changed later. The usual causes are the name of anoth
 class that was renamed.
 
 Seen on a 1.36 control plane: the claim and the pod stay Pending, \"pod has unbound immediate
-PersistentVolumeClaims\". A PersistentVolume that somebody made by hand can have the name of such a class, and
+PersistentVolumeClaims\". A PersistentVolume that was created by hand can have the name of such a class, and
 is then bound to the claim; the rule does not know PersistentVolumes.
 
 A claim that names no class gets the default class when there is one. Until then nothing provides its volume.

@@ -1,4 +1,4 @@
-//! The object that a rule looks at among others, and what the rule finds.
+//! The object that a cross-object rule checks, its surroundings, and the findings of the rule.
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
@@ -12,49 +12,49 @@ use crate::{
     kubernetes::{cluster::Cluster, kind::Kind},
 };
 
-/// What the findings of a rule rest on.
+/// The evidence for the findings of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// An object that is there. It may deny.
+    /// The presence of an object. The rule may deny.
     Presence,
-    /// That an object is not there. In the webhook it warns at most: the object may be created a
+    /// The absence of an object. In the webhook the rule warns at most: the object may be created a
     /// moment later, or may be too new to be seen.
     Absence,
-    /// That an object is not there which is usually applied together with the one that names it. In
-    /// the webhook it says nothing about an object that is created, as the other may follow, and warns
-    /// at most when the object is changed.
+    /// The absence of an object that is usually applied together with the one that names it. In the
+    /// webhook the rule reports nothing for an object that is created, as the other may follow, and
+    /// warns at most when the object is changed.
     AbsentNeighbor,
 }
 
-/// The object that a rule is asked about, and those around it.
+/// The object that a rule checks, and its surroundings.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
     /// The object.
     pub item: &'a Item,
-    /// Its pod template; `None` if only its summary is at hand.
+    /// The pod template; `None` if only the summary is available.
     pub template: Option<&'a PodTemplateSpec>,
-    /// The cluster that it is meant for.
+    /// The cluster that the object is meant for.
     pub cluster: &'a Cluster,
     around: Around<'a>,
 }
 
-/// The objects around the one that a rule is asked about.
+/// The other objects that a rule compares with.
 #[derive(Clone, Copy, Debug)]
 enum Around<'a> {
-    /// Those of an input, of which it is one.
+    /// The objects of an input, including the checked one with this index.
     Input(&'a Inventory, u32),
-    /// Those of a cluster, of which it may be a former state.
+    /// The objects of a cluster, which may include a former state of the checked one.
     Cluster(&'a View),
 }
 
 impl<'a> Query<'a> {
-    /// An object of an input, by its index.
+    /// Creates a query about an object of an input, by its index.
     pub fn in_input(inventory: &'a Inventory, index: usize, cluster: &'a Cluster) -> Option<Self> {
         let (item, id) = (inventory.get(index)?, u32::try_from(index).ok()?);
         Some(Query { item, template: None, cluster, around: Around::Input(inventory, id) })
     }
 
-    /// An object that a cluster is asked to store.
+    /// Creates a query about an object that a cluster is asked to store.
     pub const fn in_cluster(
         view: &'a View,
         item: &'a Item,
@@ -64,7 +64,7 @@ impl<'a> Query<'a> {
         Query { item, template: Some(template), cluster, around: Around::Cluster(view) }
     }
 
-    /// An object that a cluster has stored, of which only the summary is at hand.
+    /// Creates a query about an object that a cluster has stored, with only the summary available.
     pub const fn stored(view: &'a View, item: &'a Item, cluster: &'a Cluster) -> Self {
         Query { item, template: None, cluster, around: Around::Cluster(view) }
     }
@@ -76,18 +76,18 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Another object that can be held against this one. `None` if it is this one, is being deleted,
-    /// or is of a kind of which too little is known.
+    /// Returns another object that this one can be compared with. Returns `None` if it is this
+    /// object, is being deleted, or is of a kind of which too little is known.
     pub(in crate::rules) fn other(&self, id: u32) -> Option<&'a Item> {
         self.inventory().item(id).filter(|other| self.counts(other) && !self.item.is_same(other))
     }
 
-    /// Whether an object is there to stay, as far as is known.
+    /// Returns whether an object is expected to stay, as far as is known.
     pub(in crate::rules) fn counts(&self, other: &Item) -> bool {
         !other.is_terminating && self.freshness(other.kind) != Freshness::Unknown
     }
 
-    /// Whether, of this object and another one with the same fault, this is the one to report. In an
+    /// Returns whether this object is the one to report, of two objects with the same fault. In an
     /// input that is the later one.
     pub(in crate::rules) const fn answers_for(&self, id: u32, other: &Item) -> bool {
         match self.around {
@@ -96,9 +96,9 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Whether it is known which objects of a kind there are in a namespace (`""` if they are in
-    /// none). Nobody knows what else will be applied with an input, so one that has none tells
-    /// nothing.
+    /// Returns whether all objects of a kind in a namespace are known (`""` for cluster-scoped
+    /// kinds). Other objects may be applied together with an input, so an input without objects of
+    /// a kind says nothing about them.
     pub(in crate::rules) fn knows(&self, kind: Kind, namespace: &str) -> bool {
         match self.around {
             Around::Input(inventory, _) => inventory.has_any(kind, namespace),
@@ -106,17 +106,18 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Whether all objects of a kind are known, and not only those of an input.
+    /// Returns whether all objects of a kind are known, and not only those of an input.
     pub(in crate::rules) fn knows_all(&self, kind: Kind) -> bool {
         matches!(self.around, Around::Cluster(_)) && self.freshness(kind) != Freshness::Unknown
     }
 
-    /// Whether a cluster has stored it. What became of its pods is then seen in its status.
+    /// Returns whether a cluster has stored the object. Its status then shows what happened to its
+    /// pods.
     pub(in crate::rules) const fn is_stored(&self) -> bool {
         matches!(self.around, Around::Cluster(_)) && self.template.is_none()
     }
 
-    /// `the input has` or `the cluster has`.
+    /// Returns `the input has` or `the cluster has`.
     pub(in crate::rules) const fn who_has(&self) -> &'static str {
         match self.around {
             Around::Input(..) => "the input has",
@@ -124,7 +125,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// How current the objects of a kind are.
+    /// Returns how current the objects of a kind are.
     pub fn freshness(&self, kind: Kind) -> Freshness {
         match self.around {
             Around::Input(..) => Freshness::Fresh,
@@ -133,21 +134,21 @@ impl<'a> Query<'a> {
     }
 }
 
-/// The findings of a rule about an object among others.
+/// The findings of a cross-object rule about an object.
 #[derive(Debug)]
 pub struct InventoryFindings {
     findings: Findings,
-    /// The kind of the objects on which each finding rests.
+    /// The kind of the objects that each finding is based on.
     through: Vec<Kind>,
 }
 
 impl InventoryFindings {
-    /// An empty list of findings of this rule.
+    /// Creates an empty list for findings of this rule.
     pub const fn of(rule: &'static Meta) -> Self {
         InventoryFindings { findings: Findings::of(rule), through: Vec::new() }
     }
 
-    /// Adds a finding that rests on objects of this kind; see [`Findings::report`].
+    /// Adds a finding that is based on objects of this kind; see [`Findings::report`].
     pub(in crate::rules) fn report(
         &mut self,
         through: Kind,
@@ -161,17 +162,17 @@ impl InventoryFindings {
         }
     }
 
-    /// The findings that were kept, each with the kind of the objects on which it rests.
+    /// Returns the findings that were kept, each with the kind of the objects that it is based on.
     pub fn into_vec(self) -> Vec<(Kind, Finding)> {
         self.through.into_iter().zip(self.findings.into_vec()).collect()
     }
 
-    /// The number of findings that there was no room for.
+    /// Returns the number of findings that there was no room for.
     pub fn left_out(&self) -> usize {
         self.findings.left_out().map(|(_, count)| count).sum()
     }
 
-    /// Returns whether there are none.
+    /// Returns whether there are no findings.
     pub fn is_empty(&self) -> bool {
         self.findings.is_empty()
     }

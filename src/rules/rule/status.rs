@@ -1,4 +1,4 @@
-//! The set that a rule about status looks at, and what the rule finds.
+//! The set that a rule about status checks, and the findings of the rule.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -8,18 +8,18 @@ use crate::{
     observed::{Observed, Set},
 };
 
-/// A running cluster, and the moment at which it was seen.
+/// A running cluster, and the time at which it was read.
 #[derive(Clone, Copy, Debug)]
 pub struct Audit<'a> {
-    /// What it has.
+    /// The objects of the cluster.
     pub observed: &'a Observed,
-    /// Its release and feature gates.
+    /// The release and feature gates.
     pub cluster: &'a Cluster,
-    /// When it was seen.
+    /// The time at which the cluster was read.
     pub now: Timestamp,
-    /// For how long a pod may be missing or not ready before that is reported.
+    /// The time for which a pod may be missing or not ready before that is reported.
     pub patience: SignedDuration,
-    /// The context that kubectl needs to reach it, if it is not the current one.
+    /// The context that kubectl needs to reach the cluster, if it is not the current one.
     pub context: Option<&'a str>,
 }
 
@@ -28,7 +28,7 @@ impl Audit<'_> {
     pub const PATIENCE: SignedDuration = SignedDuration::from_mins(5);
 }
 
-/// The set that a rule is asked about, and the cluster around it.
+/// The set that a rule checks, and the cluster around it.
 #[derive(Clone, Copy, Debug)]
 pub struct StatusQuery<'a> {
     /// The set.
@@ -38,8 +38,8 @@ pub struct StatusQuery<'a> {
 }
 
 impl StatusQuery<'_> {
-    /// Whether the set is not healthy, and its pods, which may be why, are known. Pods of healthy sets
-    /// are not read.
+    /// Returns whether the set is not healthy, and its pods, which may be the reason, are known.
+    /// Pods of healthy sets are not read.
     pub fn has_pods_to_look_at(&self) -> bool {
         !self.set.is_healthy() && self.audit.observed.knows("Pod", self.set.namespace())
     }
@@ -48,15 +48,15 @@ impl StatusQuery<'_> {
 /// The name of an object in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectName {
-    /// Empty for one that is in no namespace.
+    /// The namespace; empty for a cluster-scoped object.
     pub namespace: Box<str>,
-    /// Its kind.
+    /// The kind.
     pub kind: &'static str,
-    /// Its name.
+    /// The name.
     pub name: Box<str>,
-    /// Its apiVersion.
+    /// The apiVersion.
     pub api_version: &'static str,
-    /// Its uid.
+    /// The uid.
     pub uid: Box<str>,
 }
 
@@ -72,21 +72,21 @@ impl From<&Set> for ObjectName {
     }
 }
 
-/// What a rule about status found.
+/// A finding of a rule about status.
 #[derive(Debug)]
 pub struct StatusFinding {
-    /// The object that it is about; `None` if it is about the set that the rule was asked about.
+    /// The object that the finding is about; `None` for the set that the rule checked.
     pub about: Option<ObjectName>,
     /// The finding.
     pub finding: Finding,
-    /// Whether it only informs: it is then a note, whatever the mode of the rule.
+    /// Whether the finding only informs: it is then a note, whatever the mode of the rule.
     pub is_note: bool,
-    /// A rule of another family that finds the same cause in the same object. What that one found need
-    /// not be shown.
+    /// A rule of another family that finds the same cause in the same object. The finding of that
+    /// rule need not be shown.
     pub instead_of: Option<&'static str>,
 }
 
-/// What a rule reports.
+/// A report of a rule.
 #[derive(Debug)]
 pub(in crate::rules) struct Report<'p> {
     path: &'p Path<'p>,
@@ -98,8 +98,9 @@ pub(in crate::rules) struct Report<'p> {
 }
 
 impl<'p> Report<'p> {
-    /// Something is wrong with this field of the set; see [`Findings::report`]. The help names in
-    /// backticks what to run next: in this order, the commands repair it.
+    /// Creates a report that something is wrong with this field of the set; see
+    /// [`Findings::report`]. The help names in backticks the commands to run next: in this order,
+    /// they repair the set.
     pub(in crate::rules) fn new(
         path: &'p Path<'p>,
         message: String,
@@ -108,19 +109,19 @@ impl<'p> Report<'p> {
         Report { path, message, help: help.into(), about: None, is_note: false, instead_of: None }
     }
 
-    /// It only informs.
+    /// Marks the report as a note.
     pub(in crate::rules) const fn note(mut self) -> Self {
         self.is_note = true;
         self
     }
 
-    /// It is about another object than the set.
+    /// Sets the object that the report is about, if it isn't the set.
     pub(in crate::rules) fn about(mut self, about: ObjectName) -> Self {
         self.about = Some(about);
         self
     }
 
-    /// A rule of another family finds the same.
+    /// Sets the rule of another family that finds the same cause.
     pub(in crate::rules) const fn instead_of(mut self, rule: Option<&'static str>) -> Self {
         self.instead_of = rule;
         self
@@ -139,7 +140,7 @@ pub struct StatusFindings {
 const MOST: usize = 10;
 
 impl StatusFindings {
-    /// An empty list of findings of this rule.
+    /// Creates an empty list for findings of this rule.
     pub const fn of(rule: &'static Meta) -> Self {
         StatusFindings { rule, list: Vec::new(), left_out: 0 }
     }
@@ -147,7 +148,7 @@ impl StatusFindings {
     /// Adds a finding.
     pub(in crate::rules) fn add(&mut self, report: Report<'_>) {
         let Report { path, message, help, about, is_note, instead_of } = report;
-        // Those about other objects are one for each of these.
+        // Only one finding is added for each of the other objects.
         if about.is_none() && self.list.len() >= MOST {
             self.left_out += 1;
             return;
@@ -163,12 +164,12 @@ impl StatusFindings {
         }));
     }
 
-    /// How many findings there was no room for.
+    /// Returns the number of findings that there was no room for.
     pub const fn left_out(&self) -> usize {
         self.left_out
     }
 
-    /// All findings.
+    /// Returns all findings.
     pub fn into_vec(self) -> Vec<StatusFinding> {
         self.list
     }

@@ -1,4 +1,4 @@
-//! Which pods a partition lets a rollout reach.
+//! The pods that a partition lets a rollout reach.
 
 use super::read;
 use crate::{

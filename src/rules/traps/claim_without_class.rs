@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         summary: "a claim template with an empty storageClassName: nothing provisions its volumes",
         why: "\
 `storageClassName: \"\"` does not mean the default class, it means none: nothing provisions a volume,
-and the claim waits until somebody creates a PersistentVolume that has no class either. Until then the
+and the claim waits until a PersistentVolume without a class is created by hand. Until then the
 pod stays Pending. If the field is left out, the claim gets the default class of the cluster.
 Templates that choose their volumes by `volumeName` or a `selector` are exempt, and so are those with
 the older annotation for the class. If `setguard check` gets a PersistentVolume without a class in the same
@@ -54,7 +54,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
                 Reason::Invalid,
                 format!(
                     "with an empty class nothing provisions a volume for the claim {name:?}, and \
-                     the pods stay Pending until somebody creates the volumes by hand"
+                     the pods stay Pending until the volumes are created by hand"
                 ),
                 "leave it out for the default class, or add a selector for volumes created by hand",
             )

@@ -69,7 +69,7 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     );
 }
 
-/// The first volume of the pod in a folder for plugins, and what the plugins there are for.
+/// Returns the first volume of the pod in a folder for plugins, and what the plugins there are for.
 fn plugin_folder(pod: &PodSpec) -> Option<(&str, &'static str)> {
     let paths = pod.volumes.iter().flatten().filter_map(|volume| volume.host_path.as_ref());
     paths.map(|host| host.path.as_str()).find_map(|path| {

@@ -60,7 +60,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     );
 }
 
-/// The first name of a Service that a container mentions.
+/// Returns the first name of a Service that a container mentions.
 fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
     containers(spec).find_map(|container| {
         let lists = [&container.command, &container.args];
@@ -70,7 +70,7 @@ fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
     })
 }
 
-/// The first name in a text that has `svc` as one of its labels, but not as its first.
+/// Returns the first name in a text that has `svc` as one of its labels, but not as its first.
 fn name_in(text: &str) -> Option<&str> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
     let names = text.split(|c| !is_of_name(c));

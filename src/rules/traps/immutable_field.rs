@@ -1,4 +1,4 @@
-//! What to do instead of a change to an immutable field.
+//! The remedy for a change to an immutable field.
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
@@ -105,7 +105,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     report(field, what, then.into());
 }
 
-/// How to grow the claims that exist, with the command for the first one.
+/// Returns the advice to expand the existing claims, with the command for the first one.
 fn grow_first<T, U>(
     object: &Object<'_>,
     new: &StatefulSetSpec<T>,
@@ -120,7 +120,7 @@ fn grow_first<T, U>(
     Help::say("; grow existing claims one by one, ").run(edit).and(" first")
 }
 
-/// Whether the claim templates differ from the old ones in their sizes only.
+/// Returns whether the claim templates differ from the old ones in their sizes only.
 fn only_sizes_differ<T, U>(new: &StatefulSetSpec<T>, old: &StatefulSetSpec<U>) -> bool {
     let sizeless = |claims: &Option<Vec<PersistentVolumeClaim>>| {
         let mut claims = claims.clone().unwrap_or_default();

@@ -52,7 +52,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if list.iter().any(knows) {
         return;
     }
-    // One copy of equal ones is enough.
+    // Of several equal tolerations, one copy is enough.
     let old = list.iter().enumerate().filter(|(i, it)| {
         it.key.as_deref() == Some(OLD) && !list.iter().take(*i).any(|other| other == *it)
     });

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         summary: "a changed template under OnDelete, which running pods do not get",
         why: "\
 With `updateStrategy.type: OnDelete` the controller uses the new template only to create missing pods.
-Running pods keep the old template until somebody deletes them. `kubectl rollout status` does not wait: it
+Running pods keep the old template until they are deleted by hand. `kubectl rollout status` does not wait: it
 fails for this strategy. So it is easy to believe that a fix is live when it has only been applied.
 
 Seen on a 1.36 control plane: after a new template both pods of a DaemonSet keep the old one, UP-TO-DATE 0;

@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         summary: "a DaemonSet with settings for rolling updates under OnDelete",
         why: "\
 With `updateStrategy.type: OnDelete` the block `rollingUpdate` has no effect: a pod is replaced only when
-somebody deletes it. The API server does not even validate the block, so it accepts values that it would
+it is deleted by hand. The API server does not even validate the block, so it accepts values that it would
 otherwise refuse. Users who write the block expect rolling updates.
 
 The rule ignores a block that contains only the defaults: it stays behind when the type of an existing object
@@ -50,7 +50,7 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     found.report(
         &UPDATE_STRATEGY.child("rollingUpdate"),
         Reason::Forbidden,
-        "rollingUpdate is ignored with type OnDelete: a pod is replaced when somebody deletes it",
+        "rollingUpdate is ignored with type OnDelete: a pod is replaced when it is deleted by hand",
         "use type RollingUpdate, or leave rollingUpdate out",
     )
     .fixed_by(Fix::remove(&UPDATE_STRATEGY.child("rollingUpdate")));

@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
         why: "\
 With podManagementPolicy OrderedReady the controller first waits until every existing pod is ready and
 available, and only then begins to replace pods. So after a bad image a good one is not rolled out:
-the controller waits for the broken pod, which only the new template could fix. Somebody has to delete
+the controller waits for the broken pod, which only the new template could fix. You have to delete
 that pod; it then comes back with the new template, or with the old one if it is below the partition. A
 pod that is only starting does no harm.
 
@@ -74,8 +74,8 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     );
 }
 
-/// What to do. A pod below the partition comes back with the old template, so deleting it does not
-/// help.
+/// Returns the advice. A pod below the partition comes back with the old template, so deleting it
+/// does not help.
 fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64) -> Help {
     let list = read::kubectl(Effect::Looks, "get pods", object, "");
     let Some(ordinal) = suspect else {
@@ -103,7 +103,7 @@ fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64)
     see.and(", and run ").run(delete).and(" if it does not become ready by itself")
 }
 
-/// The strategy that does not wait, where the cluster has it.
+/// Returns the strategy that does not wait, where the cluster has it.
 fn recreate(cluster: &Cluster) -> &'static str {
     if cluster.enabled(STATEFUL_SET_RECREATE_STRATEGY) {
         "; updateStrategy.type Recreate would not wait, but takes all pods down with each template"
@@ -112,9 +112,10 @@ fn recreate(cluster: &Cluster) -> &'static str {
     }
 }
 
-/// The pod that is probably not ready, derived from the counts in the status. Pods are started from the
-/// first to the last, each when the one before it is ready, and updated from the last to the first.
-/// The counts cannot tell a pod that broke later from the one that was started last.
+/// Returns the pod that is probably not ready, derived from the counts in the status. Pods are
+/// started from the first to the last, each when the one before it is ready, and updated from the
+/// last to the first. The counts cannot tell a pod that broke later from the one that was started
+/// last.
 fn suspect<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> Option<i64> {
     let ordinals = read::ordinals(spec);
     let wanted = ordinals.end - ordinals.start;

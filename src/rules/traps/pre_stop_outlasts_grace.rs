@@ -78,7 +78,7 @@ fn visit(spec: &PodSpec, visitor: &mut dyn FnMut(&Container, &Path<'_>)) {
     }
 }
 
-/// The field of the preStop hook that sleeps, and for how many seconds.
+/// Returns the field of the preStop hook that sleeps, and for how many seconds.
 fn sleep(container: &Container) -> Option<(&'static str, i64)> {
     let hook = container.lifecycle.as_ref()?.pre_stop.as_ref()?;
     if let Some(sleep) = &hook.sleep {
@@ -102,7 +102,7 @@ fn sleep(container: &Container) -> Option<(&'static str, i64)> {
     Some(("exec", number.trim_end_matches(';').parse::<i64>().ok()?.checked_mul(unit)?))
 }
 
-/// The name of a program without its folder.
+/// Returns the name of a program without its folder.
 fn name_of(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or_default()
 }

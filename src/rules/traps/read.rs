@@ -1,4 +1,4 @@
-//! What several traps read from an object.
+//! Values that several traps read from an object.
 
 mod command;
 mod object;

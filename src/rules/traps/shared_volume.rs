@@ -93,7 +93,7 @@ fn writes(read_only: Option<bool>) -> bool {
     read_only != Some(true)
 }
 
-/// The volumes that are mounted, and whether all mounts of each are read-only.
+/// Returns the volumes that are mounted, and whether all mounts of each are read-only.
 fn only_read(pod: &PodSpec) -> HashMap<&str, bool> {
     let mut volumes = HashMap::new();
     for mount in containers(pod).flat_map(|container| container.volume_mounts.iter().flatten()) {
@@ -102,7 +102,7 @@ fn only_read(pod: &PodSpec) -> HashMap<&str, bool> {
     volumes
 }
 
-/// The source of a volume, if it is a disk that only one node can attach for writing.
+/// Returns the source of a volume, if it is a disk that only one node can attach for writing.
 fn disk(volume: &Volume) -> Option<&'static str> {
     let v = volume;
     let sources = [

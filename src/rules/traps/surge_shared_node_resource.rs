@@ -52,7 +52,7 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
         .fixed_by(Fix::use_default(&ROLLING_UPDATE));
 }
 
-/// The message, if a container is probed on a port of the node that is not declared.
+/// Returns the message, if a container is probed on a port of the node that is not declared.
 fn listener(pod: &PodSpec) -> Option<String> {
     if pod.host_network != Some(true) || read::host_port(pod).is_some() {
         return None;
@@ -71,7 +71,7 @@ fn listener(pod: &PodSpec) -> Option<String> {
     })
 }
 
-/// The port that a probe connects to, if it probes the pod itself.
+/// Returns the port that a probe connects to, if it probes the pod itself.
 fn own_port(probe: &Probe) -> Option<i32> {
     let http = probe.http_get.as_ref().map(|get| (get.host.as_deref(), &get.port));
     let tcp = probe.tcp_socket.as_ref().map(|socket| (socket.host.as_deref(), &socket.port));

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         summary: "a template with finalizers, which keep every deleted pod Terminating",
         why: "\
 Every pod gets the finalizers of the template. A pod with finalizers is not removed when it has ended: it
-stays Terminating until somebody removes them. A rolling update waits for that at each pod, and so do
+stays Terminating until they are removed. A rolling update waits for that at each pod, and so do
 scaling down, draining a node, deleting the set and deleting the namespace. The API server does not look at
 this field of a template.
 
@@ -42,15 +42,16 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if finalizers.is_empty() || object_meta::refuses_finalizers(finalizers) {
         return;
     }
-    found.report(
-        &TEMPLATE.child("metadata").child("finalizers"),
-        Reason::Forbidden,
-        format!(
-            "every deleted pod stays Terminating, and the rollout waits, until somebody removes \
+    found
+        .report(
+            &TEMPLATE.child("metadata").child("finalizers"),
+            Reason::Forbidden,
+            format!(
+                "every deleted pod stays Terminating, and the rollout waits, until you remove \
              {} from it",
-            finalizers.join(", ")
-        ),
-        "leave the finalizers out of the template",
-    )
-    .fixed_by(Fix::use_default(&TEMPLATE.child("metadata").child("finalizers")));
+                finalizers.join(", ")
+            ),
+            "leave the finalizers out of the template",
+        )
+        .fixed_by(Fix::use_default(&TEMPLATE.child("metadata").child("finalizers")));
 }

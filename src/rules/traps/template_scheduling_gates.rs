@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         summary: "a template with schedulingGates, behind which every pod waits",
         why: "\
 The scheduler does not look at a pod that has scheduling gates. Each pod that is created from the template
-waits until somebody removes its gates. This has to be done for each pod, also for one that replaces a broken
+waits until its gates are removed. This has to be done for each pod, also for one that replaces a broken
 pod. A gate is meant to be set when a pod is created, by a webhook whose controller removes it later.
 
 Seen on a 1.36 control plane: the pods of a DaemonSet and of a StatefulSet with `schedulingGates` in the
@@ -48,7 +48,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             &POD_SPEC.child("schedulingGates"),
             Reason::Forbidden,
             format!(
-                "no pod is scheduled until somebody removes {} from it, again for each new pod",
+                "no pod is scheduled until you remove {} from it, again for each new pod",
                 names.join(", ")
             ),
             "leave the gates out of the template, and let a webhook put them on pods",

@@ -65,7 +65,7 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     }
 }
 
-/// Whether the controller replaces this toleration by its own, which has no limit.
+/// Returns whether the controller replaces this toleration by its own, which has no limit.
 ///
 /// Kubernetes: `MatchToleration`, staging/src/k8s.io/api/core/v1/toleration.go.
 fn is_replaced(toleration: &Toleration) -> bool {

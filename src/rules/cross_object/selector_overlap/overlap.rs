@@ -1,11 +1,11 @@
-//! How two selectors overlap.
+//! The overlap of two selectors.
 
 use crate::inventory::{
     item::{Controller, Item},
     labels::Labels,
 };
 
-/// How two selectors overlap, seen from one of them.
+/// The overlap of two selectors, seen from one of them.
 pub(super) enum Overlap<'a> {
     /// The other selects the pods of this one.
     Ours(&'a Labels),

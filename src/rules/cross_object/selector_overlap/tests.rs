@@ -1,4 +1,4 @@
-//! Whether the indexes find what comparing all finds.
+//! A test that the indexes find the same overlaps as a comparison of all pairs.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::inventory::{Inventory, read};
 
-/// A controller of some kind, with a selector that matches its template.
+/// Returns a strategy for controllers of some kind, with a selector that matches the template.
 fn object() -> impl Strategy<Value = Value> {
     let value = || prop::sample::select(vec!["x", "y", "z"]);
     let key = prop::sample::select(vec!["a", "b", "c"]);
@@ -47,7 +47,7 @@ fn object() -> impl Strategy<Value = Value> {
     )
 }
 
-/// All pairs, one by one.
+/// Compares all pairs.
 fn brute_force(inventory: &Inventory) -> BTreeMap<usize, usize> {
     let mut first = BTreeMap::new();
     let items: Vec<_> = inventory.items().collect();

@@ -6,8 +6,8 @@ use crate::{
     rules::command::Kubectl,
 };
 
-/// `kubectl COMMAND -n NAMESPACE NAME`. Without a namespace in the object there is none in the
-/// command: both then mean the namespace that kubectl is set to.
+/// Returns `kubectl COMMAND -n NAMESPACE NAME`. If the object has no namespace, neither has the
+/// command: both then mean kubectl's current namespace.
 pub(crate) fn kubectl<T>(
     effect: Effect,
     command: &str,

@@ -1,4 +1,4 @@
-//! What traps read from an object of either kind.
+//! Values that traps read from an object of either kind.
 
 use k8s_openapi::{
     api::{
@@ -13,28 +13,29 @@ use crate::{
     object::{Object, Subject},
 };
 
-/// Whether an UPDATE changes the template, which is what starts a rollout. Call this last: it has
-/// to parse the old template.
+/// Returns whether an UPDATE changes the template, which is what starts a rollout. Call this last:
+/// it has to parse the old template.
 pub(crate) fn template_changes(subject: &Subject<'_>, cluster: &Cluster) -> bool {
     subject.template_changes(cluster)
 }
 
-/// The pod spec in the template.
+/// Returns the pod spec in the template.
 pub(crate) fn pod_spec<'a>(object: &'a Object<'_>) -> Option<&'a PodSpec> {
     object.template().spec.as_ref()
 }
 
-/// The status of a StatefulSet. In an UPDATE of the main resource this is the stored status.
+/// Returns the status of a StatefulSet. In an UPDATE of the main resource this is the stored
+/// status.
 pub(crate) fn stateful_set_status<T>(object: &Object<'_, T>) -> Option<StatefulSetStatus> {
     object.status.read()
 }
 
-/// The status of a DaemonSet. In an UPDATE of the main resource this is the stored status.
+/// Returns the status of a DaemonSet. In an UPDATE of the main resource this is the stored status.
 pub(crate) fn daemon_set_status<T>(object: &Object<'_, T>) -> Option<DaemonSetStatus> {
     object.status.read()
 }
 
-/// The selector, if the API server accepts it with this template.
+/// Returns the selector, if the API server accepts it with this template.
 pub(crate) fn selector<'a>(object: &'a Object<'_>) -> Option<&'a LabelSelector> {
     let labels = object.template().metadata.as_ref().and_then(|meta| meta.labels.as_ref());
     object.selector().filter(|it| {

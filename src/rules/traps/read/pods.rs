@@ -1,4 +1,4 @@
-//! What traps read from the pod spec of a template.
+//! Values that traps read from the pod spec of a template.
 
 use k8s_openapi::api::core::v1::{Container, PodAffinityTerm, PodSpec};
 
@@ -8,7 +8,8 @@ use crate::{
     object::Object,
 };
 
-/// The required anti-affinity terms of a template that keep its own pods apart, with their indices.
+/// Returns the required anti-affinity terms of a template that keep its own pods apart, with their
+/// indices.
 pub(crate) fn self_anti_affinity<'a>(
     object: &'a Object<'_>,
 ) -> impl Iterator<Item = (usize, &'a PodAffinityTerm)> {
@@ -44,8 +45,9 @@ pub(crate) struct HostPort<'a> {
     pub(crate) number: i32,
 }
 
-/// The first port of the node that a pod claims while it runs. With `hostNetwork` every declared
-/// port counts. Init containers that are not sidecars do not count: they have ended by then.
+/// Returns the first port of the node that a pod claims while it runs. With `hostNetwork` every
+/// declared port counts. Init containers that are not sidecars do not count: they have ended by
+/// then.
 ///
 /// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
 /// pkg/apis/core/v1/defaults.go.

@@ -1,9 +1,9 @@
-//! How a changed template is rolled out.
+//! The way a changed template is rolled out.
 
 use crate::object::{Object, Workload};
 pub(crate) use crate::{kubernetes::int_or_percent::scaled, rollout::daemon_set::surges};
 
-/// The type of the update strategy: `RollingUpdate` or `OnDelete`.
+/// Returns the type of the update strategy: `RollingUpdate` or `OnDelete`.
 pub(crate) fn strategy<'a>(object: &'a Object<'_>) -> Option<&'a str> {
     match &object.workload {
         Workload::DaemonSet(spec) => spec.update_strategy.as_ref()?.type_.as_deref(),

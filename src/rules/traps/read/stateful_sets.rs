@@ -1,4 +1,4 @@
-//! What traps read from a StatefulSet.
+//! Values that traps read from a StatefulSet.
 
 use std::ops::Range;
 
@@ -17,8 +17,9 @@ use crate::{
     object::{StatefulSetSpec, Subject},
 };
 
-/// How many pods of a StatefulSet a rolling update may take down at once, if the feature gate is
-/// on. `None` if the field is not set, or has a value that the API server refuses.
+/// Returns the number of pods of a StatefulSet that a rolling update may take down at once, if the
+/// feature gate is on. Returns `None` if the field is not set, or has a value that the API server
+/// refuses.
 ///
 /// Kubernetes: `getStatefulSetMaxUnavailable`, pkg/controller/statefulset/stateful_set_utils.go.
 pub(crate) fn max_unavailable(spec: &StatefulSetSpec) -> Option<i64> {
@@ -30,7 +31,7 @@ pub(crate) fn max_unavailable(spec: &StatefulSetSpec) -> Option<i64> {
     Some(scaled(value, spec.replicas.unwrap_or(1), false)?.max(1))
 }
 
-/// The names of a StatefulSet's pods with these ordinals: `web-1`, `web-1 and web-2`,
+/// Returns the names of a StatefulSet's pods with these ordinals: `web-1`, `web-1 and web-2`,
 /// `web-1 to web-5`.
 pub(crate) fn pod_names(name: &str, ordinals: &Range<i64>) -> String {
     let (first, last) = (ordinals.start, ordinals.end - 1);
@@ -42,7 +43,7 @@ pub(crate) fn pod_names(name: &str, ordinals: &Range<i64>) -> String {
     }
 }
 
-/// The claim templates of a StatefulSet, with their names.
+/// Returns the claim templates of a StatefulSet, with their names.
 pub(crate) fn claims<T>(
     spec: &StatefulSetSpec<T>,
 ) -> impl Iterator<Item = (&str, &PersistentVolumeClaim)> + Clone {
@@ -50,8 +51,8 @@ pub(crate) fn claims<T>(
     claims.map(|claim| (claim.metadata.name.as_deref().unwrap_or_default(), claim))
 }
 
-/// The partition, if it still holds back the previous template change and this update changes the
-/// template again, but not the partition.
+/// Returns the partition, if it still holds back the previous template change and this update
+/// changes the template again, but not the partition.
 pub(crate) fn partition_still_held(subject: &Subject<'_>, cluster: &Cluster) -> Option<i32> {
     let (old, spec) = subject.old().zip(subject.object.stateful_set())?;
     let replicas = spec.replicas.unwrap_or(1);
