@@ -1,4 +1,4 @@
-//! `setguard wait`: a rollout, watched until it serves or cannot succeed.
+//! `setguard wait`: a rollout that is watched until it serves or cannot succeed.
 
 #![expect(clippy::disallowed_methods, reason = "how long the wait lasts is measured here")]
 
@@ -123,10 +123,11 @@ pub struct WaitArgs {
     format: Format,
 }
 
-/// `setguard wait`.
+/// Runs `setguard wait`.
 ///
 /// # Errors
-/// When a file or an answer cannot be read, the cluster cannot be reached, or a set does not exist.
+/// Returns an error if a file or an answer cannot be read, the cluster cannot be reached, or a set
+/// does not exist.
 pub fn run(args: &WaitArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -201,7 +202,7 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
     };
     tokio::select! {
         done = vigil.keep(&news) => done,
-        // The followers never end; without any, this would wait for ever.
+        // The followers never end; without any followers, this would wait for ever.
         () = follows.for_each(|never| async move { match never {} }), if !lists.is_empty() => {
             Ok(Exit::Error)
         }

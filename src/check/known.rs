@@ -23,7 +23,7 @@ use crate::{
 /// The flags about known findings.
 #[derive(Debug, Args)]
 pub(crate) struct KnownArgs {
-    /// The same as --against, with the files as they were at a commit of git, such as `origin/main`
+    /// Like --against, with the files as they were at a commit of git, such as `origin/main`
     #[arg(long, value_name = "REF", group = "old", conflicts_with = "against")]
     pub(crate) against_ref: Option<String>,
     /// Check with the policy file as it was at a commit of git, such as `origin/main`, so that a change

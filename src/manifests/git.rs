@@ -23,7 +23,7 @@ use super::{
 pub(crate) struct Old {
     /// In order of the paths, and of their names.
     pub(crate) sources: Vec<Result<Source, String>>,
-    /// What could not be read, and need not be.
+    /// The parts that could not be read, and need not be.
     pub(crate) notes: Vec<String>,
 }
 
@@ -221,7 +221,7 @@ impl<'a> Commit<'a> {
         Ok(())
     }
 
-    /// What files contain. A file with more than `most` bytes is an error of its own.
+    /// Returns the contents of files. A file with more than `most` bytes causes an error of its own.
     fn cat(&self, blobs: &[&Blob], most: u64) -> Result<Vec<Result<Vec<u8>, String>>, String> {
         if blobs.is_empty() {
             return Ok(Vec::new());

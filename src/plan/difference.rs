@@ -1,4 +1,4 @@
-//! What a change changes, field by field.
+//! The fields that a change changes.
 
 use serde_json::Value;
 

@@ -33,7 +33,7 @@ pub struct PolicyFile {
     /// Objects that are exempt from some rules.
     #[serde(default)]
     pub exceptions: Vec<ExceptionEntry>,
-    /// What is injected into pods, and for which controllers.
+    /// The injection: what is injected into pods, and for which controllers.
     #[serde(default)]
     pub injection: Settings,
     /// The cluster that the objects are meant for.

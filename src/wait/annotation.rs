@@ -1,4 +1,4 @@
-//! Annotations of sets: the two that this command writes.
+//! The two annotations of sets that this command writes.
 
 use kube::{
     api::{Patch, PatchParams},

@@ -1,4 +1,4 @@
-//! Which sets are waited for, of those that the cluster has.
+//! The choice of the sets to wait for, out of the sets in the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) selector: Option<&'a str>,
     /// The name of a Helm release.
     pub(crate) release: Option<&'a str>,
-    /// Where what has no namespace is.
+    /// The namespace of objects that set none.
     pub(crate) namespace: &'a str,
 }
 
@@ -72,10 +72,10 @@ impl Read {
     }
 }
 
-/// The sets that are waited for, each once, in alphabetical order.
+/// Returns the sets to wait for, each once, in alphabetical order.
 ///
 /// # Errors
-/// When a set that is named does not exist, or the API server does not answer.
+/// Returns an error if a set that is named does not exist, or the API server does not answer.
 pub(crate) async fn choose(reader: &Reader, wanted: Wanted<'_>) -> anyhow::Result<Vec<Target>> {
     let mut targets = BTreeSet::new();
     let given = wanted.given.unwrap_or_default().iter();
@@ -113,7 +113,7 @@ pub(crate) async fn choose(reader: &Reader, wanted: Wanted<'_>) -> anyhow::Resul
 /// The annotations of a set.
 type Annotations = BTreeMap<String, String>;
 
-/// The sets of a Helm release, in all namespaces if these may be read.
+/// Returns the sets of a Helm release, in all namespaces if these may be read.
 async fn of_release(
     reader: &Reader,
     release: &str,
@@ -138,7 +138,7 @@ async fn of_release(
     Ok(sets.map(|(target, _)| target).collect())
 }
 
-/// A set by its name.
+/// Returns the set with this name.
 async fn one(reader: &Reader, named: &Named, namespace: &str) -> anyhow::Result<Target> {
     let Named { kind, name } = named;
     let Some(collection) = SETS.iter().find(|it| it.kind == kind.as_str()) else {
@@ -161,7 +161,7 @@ async fn one(reader: &Reader, named: &Named, namespace: &str) -> anyhow::Result<
     }
 }
 
-/// The sets with these labels, in one namespace or in all, with their annotations.
+/// Returns the sets with these labels, in one namespace or in all, with their annotations.
 async fn select(
     reader: &Reader,
     namespace: Option<&str>,

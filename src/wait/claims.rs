@@ -6,7 +6,8 @@ use crate::{
     rollout::stateful_set::Settings,
 };
 
-/// The first claim that is not bound and does not only wait for its pod to get a node.
+/// Returns the obstacle of the first claim that is not bound, unless the claim only waits for its
+/// pod to get a node.
 pub(crate) fn unbound(view: &View<'_>, set: &Set) -> Option<Obstacle> {
     let State::StatefulSet(it) = &set.state else { return None };
     let observed = view.observed;
@@ -40,7 +41,7 @@ fn why(view: &View<'_>, namespace: &str, name: &str, claim: &Claim) -> Option<(H
             None if knows_classes => {
                 Some((Hold::Fact, format!("the storage class {class} does not exist")))
             }
-            // Its pod may have no node yet.
+            // The pod of the claim may have no node yet.
             Some(it) if it.waits_for_pod && failed.is_none() => None,
             _ => Some(match failed {
                 Some(event) => (Hold::Likely, event.message.to_string()),

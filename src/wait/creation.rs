@@ -1,16 +1,17 @@
-//! Pods that do not exist: refused, or not asked for.
+//! Pods that do not exist, because they were refused or not requested.
 
 use super::obstacle::{Hold, Obstacle, Repair, View};
 use crate::observed::{Event, Set, State};
 
-/// How long a controller waits at most before it tries again, in seconds, and how late it may be.
+/// The longest time that a controller waits before it tries again, in seconds, and the tolerated
+/// delay.
 ///
 /// Kubernetes: `DefaultTypedControllerRateLimiter`, client-go util/workqueue/default_rate_limiters.go.
 const LONGEST_WAIT: i64 = 1_000;
 const SLACK: i64 = 60;
-/// How much older than the wait an attempt may be, in seconds.
+/// The time by which an attempt may precede the wait, in seconds.
 const BEFORE: i64 = 15;
-/// For how long the API server keeps an event, in seconds.
+/// The time for which the API server keeps an event, in seconds.
 const KEPT: i64 = 3_600;
 /// Refusals that often go away by themselves: a webhook that does not answer, or an API server with
 /// too much to do.
@@ -24,8 +25,9 @@ const PASSING: [&str; 7] = [
     "already exists",
 ];
 
-/// A refusal of the API server to create or delete pods of a set. `known` is the time of the first
-/// refusal that the wait has seen: one that is younger is of now, whatever the clock here says.
+/// Returns the obstacle of a refusal to create or delete pods of a set. `known` is the time of the
+/// first refusal that the wait has seen: a younger refusal is current, whatever the local clock
+/// says.
 pub(crate) fn refusal(view: &View<'_>, set: &Set, known: &mut Option<i64>) -> Option<Obstacle> {
     let lacks = match &set.state {
         State::DaemonSet(it) => {
@@ -39,7 +41,7 @@ pub(crate) fn refusal(view: &View<'_>, set: &Set, known: &mut Option<i64>) -> Op
         return Some(of_event(event, is_of_now));
     }
     let event = latest(view, set, "FailedDelete")?;
-    // The event is of this rollout, or of one before.
+    // The event belongs to this rollout, or to an earlier one.
     (event.last >= view.begun.as_second() - BEFORE).then(|| {
         let text = format!("pods cannot be deleted: {}", event.message);
         Obstacle { since: Some(event.first), ..Obstacle::new("undeletable", Hold::Likely, text) }
@@ -50,7 +52,7 @@ fn of_event(event: &Event, is_of_now: bool) -> Obstacle {
     let text = format!("pods are refused: {}", event.message);
     let passes = PASSING.iter().any(|word| event.message.contains(word));
     let hold = match (is_of_now, passes) {
-        // The cause may be gone, which only the next attempt shows.
+        // The cause may be gone; only the next attempt shows that.
         (false, _) => Hold::Until(event.last + LONGEST_WAIT + SLACK),
         (true, true) => Hold::Transient,
         (true, false) => Hold::Fact,

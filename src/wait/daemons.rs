@@ -14,10 +14,10 @@ use crate::{
     },
 };
 
-/// How many reasons are named.
+/// The most reasons that are named.
 const MOST: usize = 3;
 
-/// The pods of a DaemonSet that keep it from its end.
+/// Returns the obstacles of the pods of a DaemonSet that keep it from its end.
 pub(crate) fn obstacles(view: &View<'_>, set: &Set, daemons: &DaemonSet) -> Vec<Obstacle> {
     let observed = view.observed;
     let strategy = daemons.spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref());
@@ -48,8 +48,8 @@ pub(crate) fn obstacles(view: &View<'_>, set: &Set, daemons: &DaemonSet) -> Vec<
     obstacles
 }
 
-/// Whether pods on nodes that are down, and that should have none, use up what may be unavailable: the
-/// controller counts them, and the status does not.
+/// Returns whether pods on nodes that are down, and that should have none, use up the pods that may
+/// be unavailable: the controller counts them, and the status does not.
 ///
 /// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.
 fn is_budget_eaten(daemons: &DaemonSet, down: usize) -> bool {
@@ -59,7 +59,7 @@ fn is_budget_eaten(daemons: &DaemonSet, down: usize) -> bool {
     down > 0 && !settings.is_on_delete() && budget.max_surge == 0 && down >= budget.max_unavailable
 }
 
-/// The nodes that get a pod.
+/// Returns the nodes that get a pod.
 fn wanted<'a>(view: &View<'a>, daemons: &DaemonSet) -> Vec<&'a str> {
     let placing = &daemons.spec.template.placing;
     let placements = placements(placing, view.observed.nodes().map(|it| &it.place));
@@ -70,7 +70,7 @@ fn wanted<'a>(view: &View<'a>, daemons: &DaemonSet) -> Vec<&'a str> {
         .collect()
 }
 
-/// Why no node gets a pod.
+/// Returns the obstacle that no node gets a pod, with the reasons.
 pub(crate) fn no_node(view: &View<'_>, daemons: &DaemonSet) -> Obstacle {
     let observed = view.observed;
     let text = "no node gets a pod of it, so nothing runs";

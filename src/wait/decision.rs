@@ -1,4 +1,5 @@
-//! Whether a rollout has ended, goes on, or cannot succeed. Pure: what was seen before is an input.
+//! The decision whether a rollout has ended, goes on, or cannot succeed. It is pure: earlier
+//! observations are an input.
 
 use std::collections::BTreeMap;
 
@@ -13,54 +14,56 @@ use super::{
 };
 use crate::observed::{Set, State};
 
-/// An obstacle that is not seen for longer than this is another one when it comes again.
+/// The longest interruption of an obstacle. If an obstacle is not seen for longer, it counts as a
+/// new one when it comes back.
 const GAP: SignedDuration = SignedDuration::from_secs(5);
-/// A container that crashes is ready, or just started, in between.
+/// The longest interruption of a crash: a container that crashes is ready, or just started, in
+/// between.
 const GAP_OF_CRASH: SignedDuration = SignedDuration::from_secs(60);
 
-/// The beginning of the key of an obstacle: nothing goes on.
+/// The prefix of the key of an obstacle: nothing goes on.
 const IDLE: &str = "idle";
 
-/// Obstacles of the looks before.
+/// The obstacles seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     seen: BTreeMap<(Target, String), Seen>,
-    /// When the first refusal was that was seen, in seconds since 1970.
+    /// The time of the first refusal that was seen, in seconds since 1970.
     refusals: BTreeMap<Target, Option<i64>>,
 }
 
-/// When an obstacle was seen first and last.
+/// The times at which an obstacle was first and last seen.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     first: Timestamp,
     last: Timestamp,
 }
 
-/// The decision about a set now.
+/// The current decision about a set.
 #[derive(Clone, Debug)]
 pub(crate) struct Decision {
-    /// `None` if the set does not exist.
+    /// The standing; `None` if the set does not exist.
     pub(crate) standing: Option<Standing>,
-    /// The obstacles that keep it from its end; the worst first.
+    /// The obstacles that keep the set from its end, the worst first.
     pub(crate) obstacles: Vec<Obstacle>,
     /// The obstacles that have lasted too long: the rollout cannot succeed.
     pub(crate) stuck: Vec<Obstacle>,
 }
 
 impl Decision {
-    /// Whether the rollout has ended well.
+    /// Returns whether the rollout has succeeded.
     pub(crate) fn is_done(&self) -> bool {
         self.standing.as_ref().is_some_and(|it| it.outcome().is_some())
     }
 }
 
 impl Memory {
-    /// Forgets since when obstacles are known, because nothing was seen for a while.
+    /// Forgets the times at which obstacles were first seen, because nothing was seen for a while.
     pub(crate) fn begin_again(&mut self) {
         self.seen.clear();
     }
 
-    /// Takes note of an obstacle, and returns since when it is known.
+    /// Records an obstacle, and returns the time at which it was first seen.
     fn note(&mut self, target: &Target, obstacle: &Obstacle, now: Timestamp) -> Timestamp {
         let gap = if obstacle.key.ends_with(pods::CRASH) { GAP_OF_CRASH } else { GAP };
         let key = (target.clone(), obstacle.key.clone());
@@ -101,7 +104,7 @@ pub(crate) fn decide(
     Decision { standing, obstacles, stuck }
 }
 
-/// All that keeps a set from its end.
+/// Returns all obstacles that keep a set from its end.
 fn obstacles(
     view: &View<'_>,
     set: &Set,
@@ -136,11 +139,11 @@ fn obstacles(
     }
 }
 
-/// Nothing that is known keeps the set from its end, and nothing goes on.
+/// Returns the obstacle of a set that nothing known keeps from its end although nothing goes on.
 fn idle(view: &View<'_>, set: &Set, standing: &Standing) -> Option<Obstacle> {
     let pods = view.observed.pods(set);
     let moves = |pod: &crate::observed::Pod| !pod.ready.0 || pod.deleted.is_some();
-    // Pods that are ready wait for minReadySeconds.
+    // Ready pods wait for minReadySeconds.
     if pods.iter().any(moves) || standing.available < standing.ready {
         return None;
     }

@@ -1,4 +1,5 @@
-//! Findings of the rules about status about a rollout that does not go on, in the words of the audit.
+//! The findings of the rules about status on a rollout that does not go on, in the words of the
+//! audit.
 
 use jiff::SignedDuration;
 
@@ -15,7 +16,7 @@ use crate::{
     yaml::Mark,
 };
 
-/// Rules about what keeps no rollout from its end.
+/// The rules about conditions that keep no rollout from its end.
 const OTHERS: [&str; 6] = [
     "claim-size-differs",
     "misscheduled",
@@ -24,10 +25,10 @@ const OTHERS: [&str; 6] = [
     "revision-left-behind",
     "revision-orphan",
 ];
-/// How many findings are shown.
+/// The most findings that are shown.
 const MOST: usize = 3;
 
-/// The findings in a set, the worst first. Patience is not asked for here.
+/// Returns the findings in a set, the worst first. The patience does not matter here.
 pub(crate) fn of(
     view: &View<'_>,
     set: &Set,

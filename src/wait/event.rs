@@ -1,4 +1,4 @@
-//! Messages while a rollout goes on: one event for a set and a change of it.
+//! The messages during a rollout: one event for each change of a set.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -18,15 +18,15 @@ pub(crate) enum EventType {
     Stuck,
     /// The wait has ended before the rollout of a set.
     Unfinished,
-    /// `--repair` has done something, or failed to.
+    /// `--repair` has made a repair, or failed to.
     Repair,
-    /// Something that the user should know, such as that the API server does not answer.
+    /// A fact that the user should know, such as that the API server does not answer.
     Note,
-    /// The last event: how the wait has ended.
+    /// The last event: the result of the wait.
     End,
 }
 
-/// An event. As JSON it is a line.
+/// An event. As JSON, each event is one line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Event {
@@ -38,14 +38,14 @@ pub(crate) struct Event {
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<ObjectV1>,
     pub(crate) message: String,
-    /// The message without what the findings say.
+    /// The message without the text of the findings.
     #[serde(skip)]
     pub(crate) headline: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<&'static str>,
     #[serde(flatten)]
     counts: Option<CountsV1>,
-    /// The pod that the rollout waits for, and since when.
+    /// The pod that the rollout waits for, and the time since which it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pod: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,7 +94,7 @@ struct CommandV1 {
 }
 
 impl Event {
-    /// An event about no set.
+    /// Creates an event that is not about a set.
     pub(crate) fn new(type_: EventType, message: impl Into<String>, now: Timestamp) -> Self {
         Event {
             api_version: "setguard.io/v1",
@@ -112,7 +112,7 @@ impl Event {
         }
     }
 
-    /// About a set.
+    /// Sets the set that the event is about.
     pub(crate) fn about(mut self, target: &Target) -> Self {
         self.object = Some(ObjectV1 {
             api_version: "apps/v1",
@@ -123,7 +123,7 @@ impl Event {
         self
     }
 
-    /// How far a set is, and for what it waits.
+    /// Creates an event with the progress of a set and the obstacle that it waits for.
     pub(crate) fn of(
         type_: EventType,
         target: &Target,
@@ -163,7 +163,7 @@ impl Event {
         event
     }
 
-    /// With what the audit finds.
+    /// Adds the findings of the audit.
     pub(crate) fn with(mut self, found: &[Diagnostic]) -> Self {
         self.findings = found.iter().map(FindingV1::from).collect();
         self
@@ -187,7 +187,7 @@ impl From<&Diagnostic> for FindingV1 {
     }
 }
 
-/// `12:03:41Z`.
+/// Returns the time of day as `12:03:41Z`.
 fn clock(seconds: i64) -> String {
     match Timestamp::from_second(seconds) {
         Ok(time) => time.strftime("%H:%M:%SZ").to_string(),

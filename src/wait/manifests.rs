@@ -20,10 +20,10 @@ pub(crate) struct Given {
     pub(crate) namespace: Option<String>,
 }
 
-/// The DaemonSets and StatefulSets of files and folders. Other objects are passed over.
+/// Returns the DaemonSets and StatefulSets of files and folders. Other objects are ignored.
 ///
 /// # Errors
-/// When something cannot be read.
+/// Returns an error if a file or document cannot be read.
 pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
     let listing = source::list(paths);
     listing.notes.iter().for_each(|note| report::note(note));

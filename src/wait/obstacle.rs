@@ -1,26 +1,26 @@
-//! Obstacles that keep a rollout from its end, and for how long it is given the benefit of the doubt.
+//! The obstacles that keep a rollout from its end, and the time that each is tolerated.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{kubernetes::cluster::Cluster, observed::Observed};
 
-/// Something that keeps a rollout from its end.
+/// A condition that keeps a rollout from its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Obstacle {
-    /// The key by which it is recognized the next time.
+    /// The key by which the obstacle is recognized the next time.
     pub(crate) key: String,
     pub(crate) hold: Hold,
     /// The description for a line of the log.
     pub(crate) text: String,
     /// The pod that waits, if one does.
     pub(crate) pod: Option<String>,
-    /// Since when, as the cluster says, in seconds since 1970.
+    /// The time since which the obstacle exists, as the cluster says, in seconds since 1970.
     pub(crate) since: Option<i64>,
     /// The repair that `--repair` may make.
     pub(crate) repair: Option<Repair>,
 }
 
-/// For how long an obstacle may last.
+/// The time that an obstacle may last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Hold {
     /// An obstacle that does not go away by itself: only long enough to see that it stays.
@@ -31,7 +31,7 @@ pub(crate) enum Hold {
     Transient,
     /// A transient obstacle whose patience runs from this second on.
     TransientSince(i64),
-    /// Until this second, and no shorter than if it were transient.
+    /// An obstacle that may last until this second, but no shorter than if it were transient.
     Until(i64),
     /// A pod that is only slow.
     Slow,
@@ -40,27 +40,27 @@ pub(crate) enum Hold {
 /// A repair that `--repair` may make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Repair {
-    /// Delete this pod, which comes back with the new revision.
+    /// Delete this pod, which is created again with the new revision.
     DeletePod(String),
-    /// Make the controller try now.
+    /// Make the controller try again now.
     Poke,
 }
 
-/// How patient to be.
+/// The limits for obstacles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// With what is a fact.
+    /// The time for facts.
     pub(crate) fact: SignedDuration,
-    /// With what seldom goes away.
+    /// The time for obstacles that seldom go away.
     pub(crate) likely: SignedDuration,
-    /// With what often goes away.
+    /// The time for obstacles that often go away.
     pub(crate) transient: SignedDuration,
-    /// After so many restarts a container that goes on ending is a fact.
+    /// The number of restarts after which a container that goes on ending is a fact.
     pub(crate) restarts: i32,
 }
 
 impl Limits {
-    /// The limits that follow from the patience of the user.
+    /// Returns the limits that follow from the patience of the user.
     pub(crate) fn of(patience: SignedDuration, restarts: i32) -> Self {
         Limits {
             fact: SignedDuration::from_secs(10).min(patience),
@@ -71,13 +71,13 @@ impl Limits {
     }
 }
 
-/// The cluster, and the moment at which it was seen.
+/// The cluster, and the time at which it was read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) observed: &'a Observed,
     pub(crate) cluster: &'a Cluster,
     pub(crate) now: Timestamp,
-    /// When the wait began.
+    /// The time at which the wait began.
     pub(crate) begun: Timestamp,
     pub(crate) limits: Limits,
     /// Whether a DaemonSet that matches no node counts as rolled out.
@@ -90,7 +90,7 @@ impl Obstacle {
         Obstacle { key, hold, text, pod: None, since: None, repair: None }
     }
 
-    /// The obstacle of a pod.
+    /// Sets the pod of the obstacle, and the time since which it waits.
     pub(crate) fn of_pod(mut self, pod: &str, since: i64) -> Self {
         self.key = format!("{pod}: {}", self.key);
         self.pod = Some(pod.to_owned());
@@ -98,7 +98,7 @@ impl Obstacle {
         self
     }
 
-    /// Whether it has lasted for too long.
+    /// Returns whether the obstacle has lasted too long.
     pub(crate) fn has_lasted(&self, first: Timestamp, view: &View<'_>) -> bool {
         let for_long = |limit: SignedDuration| view.now.duration_since(first) >= limit;
         let limits = &view.limits;

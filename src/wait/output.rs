@@ -1,4 +1,4 @@
-//! Where events are written: lines of text or JSON, or a screen that is drawn again in place.
+//! The output of events: lines of text or JSON, or a screen that is redrawn in place.
 
 use std::{
     collections::BTreeMap,
@@ -33,17 +33,17 @@ pub(crate) enum Format {
     Json,
 }
 
-/// How often the screen moves while nothing changes.
+/// The interval at which the screen moves while nothing changes.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Writes events.
+/// A writer of events.
 #[derive(Debug)]
 pub(crate) struct Output {
     format: Format,
     screen: Option<Screen>,
-    /// Whether there was a screen, of which nothing is left.
+    /// Whether there was a screen that has been removed.
     had_screen: bool,
-    /// The last line about each set: one that says the same is not written again.
+    /// The last line about each set: an equal line is not written again.
     last: BTreeMap<Target, String>,
 }
 
@@ -63,7 +63,7 @@ impl Output {
         Output { format, had_screen: screen.is_some(), screen, last: BTreeMap::new() }
     }
 
-    /// How far a set is, if that is new.
+    /// Writes the progress of a set, if it is new.
     pub(crate) fn set(&mut self, target: &Target, event: &Event) -> io::Result<()> {
         let line = self.last.get(target);
         if line.is_some_and(|it| *it == event.message) && event.type_ == EventType::Progress {
@@ -77,7 +77,7 @@ impl Output {
         self.write(Some(target), event)
     }
 
-    /// Anything else, at once.
+    /// Writes any other event at once.
     pub(crate) fn say(&mut self, target: Option<&Target>, event: &Event) -> io::Result<()> {
         match &self.screen {
             Some(screen) => screen.all.suspend(|| self.write(target, event)),
@@ -85,14 +85,14 @@ impl Output {
         }
     }
 
-    /// The end of a set that is done. A log that has said so does not say it again.
+    /// Writes that a set is done. A log that already has this line does not get it again.
     pub(crate) fn done(&mut self, target: &Target, event: &Event) -> io::Result<()> {
         let is_known = self.last.get(target).is_some_and(|it| *it == event.message);
         let is_shown = is_known && self.format == Format::Text && !self.had_screen;
         if is_shown { Ok(()) } else { self.write(Some(target), event) }
     }
 
-    /// The last words about a set, with what the audit finds.
+    /// Writes the verdict on a set, with the findings of the audit.
     pub(crate) fn verdict(
         &mut self,
         target: &Target,
@@ -102,7 +102,7 @@ impl Output {
         if self.format == Format::Json || found.is_empty() {
             return self.write(Some(target), event);
         }
-        // The findings say the rest.
+        // The findings contain the rest.
         let mut first = event.clone();
         first.message.clone_from(&event.headline);
         self.write(Some(target), &first)?;
@@ -118,7 +118,7 @@ impl Output {
         Text::on_stdout(None).object(None, &report)
     }
 
-    /// Removes the screen: what is written then stays.
+    /// Removes the screen, so that later output stays.
     pub(crate) fn leave_screen(&mut self) -> io::Result<()> {
         if let Some(screen) = self.screen.take() {
             screen.all.clear()?;

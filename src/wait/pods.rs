@@ -1,9 +1,9 @@
-//! Why a pod is not ready, and whether it will be.
+//! The reasons why a pod is not ready, and whether it will become ready.
 
 use super::obstacle::{Hold, Obstacle, View};
 use crate::observed::{Event, Pod, Set, Trouble, TroubleKind};
 
-/// Words of registries and kubelets for an image that does not exist.
+/// The words of registries and kubelets for an image that does not exist.
 const NO_IMAGE: [&str; 6] = [
     "not found",
     "manifest unknown",
@@ -12,14 +12,15 @@ const NO_IMAGE: [&str; 6] = [
     "no match for platform",
     "no matching manifest",
 ];
-/// Their words for a program that does not exist.
+/// The words of registries and kubelets for a program that does not exist.
 const NO_PROGRAM: [&str; 2] = ["executable file not found", "no such file or directory"];
-/// Their words for a volume that cannot be made from what there is.
+/// The words of registries and kubelets for a volume that cannot be made from the existing objects.
 const NO_SOURCE: [&str; 2] = ["not found", "non-existent"];
-/// For how long an event of a kubelet counts, in seconds. It tries again after two minutes at most.
+/// The time for which an event of a kubelet counts, in seconds. A kubelet tries again after two
+/// minutes at most.
 const LATEST: i64 = 150;
 
-/// Why a pod that is not ready keeps a rollout from its end.
+/// Returns the obstacle of a pod that is not ready.
 pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
     let since = pod.ready.1;
     // A pod on a node that is down does not end, whatever its grace period is.
@@ -31,7 +32,7 @@ pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
         let text = format!("{} is being deleted{}", pod.name, why.unwrap_or_default());
         let hold = Hold::TransientSince(end);
         let mut obstacle = Obstacle::new("deleted", hold, text).of_pod(&pod.name, end);
-        // The end of its grace period may be to come.
+        // The end of the pod's grace period may be in the future.
         obstacle.since = obstacle.since.filter(|end| *end <= view.now.as_second());
         return obstacle;
     }
@@ -46,7 +47,7 @@ pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
     Obstacle::new(group, hold, text).of_pod(&pod.name, since)
 }
 
-/// A node that is down, or gone.
+/// Returns the obstacle of a node that is down, or gone.
 fn of_node(view: &View<'_>, pod: &Pod) -> Option<Obstacle> {
     let name = pod.node.as_deref().filter(|_| pod.is_bound)?;
     if !view.observed.knows("Node", "") {
@@ -67,7 +68,8 @@ fn of_node(view: &View<'_>, pod: &Pod) -> Option<Obstacle> {
     Some(Obstacle::new("node", hold, text).of_pod(&pod.name, since))
 }
 
-/// The message of its status and its events: a word for the kind of trouble, and how long it may last.
+/// Returns the kind of trouble that the status and the events of a pod tell, in one word, and the
+/// time that it may last.
 fn of_status(view: &View<'_>, set: &Set, pod: &Pod) -> (&'static str, Hold) {
     let Some(trouble) = pod.trouble.as_deref() else { return ("slow", Hold::Slow) };
     let says = |words: &[&str]| words.iter().any(|word| trouble.message.contains(word));
@@ -93,7 +95,7 @@ fn of_status(view: &View<'_>, set: &Set, pod: &Pod) -> (&'static str, Hold) {
 /// The word for containers that start and end again.
 pub(crate) const CRASH: &str = "crash";
 
-/// A pod that is about to start, or to become ready.
+/// Returns the kind of trouble of a pod that is about to start, or to become ready.
 fn of_waiting(view: &View<'_>, set: &Set, pod: &Pod, trouble: &Trouble) -> (&'static str, Hold) {
     let now = view.now.as_second();
     let events = view.observed.events(set.namespace(), "Pod", &pod.name);
@@ -109,7 +111,7 @@ fn of_waiting(view: &View<'_>, set: &Set, pod: &Pod, trouble: &Trouble) -> (&'st
         }
     }
     match &*trouble.reason {
-        // No scheduler or kubelet has begun with it, or its kubelet is silent.
+        // No scheduler or kubelet has processed the pod yet, or its kubelet is silent.
         "Pending" | "Unknown" => ("begin", Hold::Transient),
         _ => ("slow", Hold::Slow),
     }

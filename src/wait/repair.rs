@@ -1,4 +1,5 @@
-//! The repairs of `--repair`: only what the command would print, and nothing that can lose data.
+//! The repairs of `--repair`: only commands that would also be printed, and none that can lose
+//! data.
 
 use jiff::Timestamp;
 use kube::{
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::live::{call::Problem, reader::Reader};
 
-/// Does what is to be done for a set, and says so. A pod is deleted only if it still has this uid.
+/// Makes a repair of a set, and reports it. A pod is deleted only if it still has this uid.
 pub(crate) async fn repair(
     reader: &Reader,
     target: &Target,

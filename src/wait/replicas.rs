@@ -9,7 +9,7 @@ use crate::{
     rollout::stateful_set::{Settings, Strategy},
 };
 
-/// The pods of a StatefulSet that keep it from its end.
+/// Returns the obstacles of the pods of a StatefulSet that keep it from its end.
 pub(crate) fn obstacles(view: &View<'_>, set: &Set, stateful: &StatefulSet) -> Vec<Obstacle> {
     let Some(settings) = Settings::of(set.name(), &stateful.spec, view.cluster) else {
         return Vec::new();
@@ -39,7 +39,7 @@ pub(crate) fn obstacles(view: &View<'_>, set: &Set, stateful: &StatefulSet) -> V
     let mut obstacle = pods::obstacle(view, set, pod);
     let rolls = matches!(settings.strategy, Strategy::RollingUpdate { .. });
     let is_replaced = settings.replaced().contains(&ordinal);
-    // After a rollback the status no longer tells that an update is under way.
+    // After a rollback, the status no longer shows that an update is under way.
     if rolls && is_replaced && !update.is_empty() && is_old(pod) && pod.deleted.is_none() {
         // A pod of an old revision that does not become ready is not replaced, even by the fix.
         if obstacle.hold == Hold::Slow {

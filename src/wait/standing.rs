@@ -1,4 +1,4 @@
-//! How far a rollout is, as the status of its set says.
+//! The progress of a rollout, as the status of its set says.
 
 use crate::{
     kubernetes::cluster::Cluster,
@@ -6,17 +6,18 @@ use crate::{
     rollout::stateful_set::{Settings, Strategy},
 };
 
-/// How far a rollout is.
+/// The progress of a rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// How many pods have the new revision, and how many must have it.
+    /// The number of pods with the new revision, and the number that must have it.
     pub(crate) updated: i32,
     pub(crate) to_update: i32,
-    /// How many pods are ready, how many of them for long enough, and how many must be.
+    /// The number of ready pods, the number that have been ready for long enough, and the number
+    /// that must be.
     pub(crate) ready: i32,
     pub(crate) available: i32,
     pub(crate) wanted: i32,
-    /// How many pods there are.
+    /// The number of existing pods.
     pub(crate) exist: i32,
     pub(crate) phase: Phase,
 }
@@ -34,21 +35,22 @@ pub(crate) enum Phase {
     NoNode,
 }
 
-/// How a rollout has ended.
+/// The way a rollout has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// All pods have the new revision and are available.
     RolledOut,
-    /// So have all from this index on; so many pods below keep the old revision.
+    /// All pods from this index on have the new revision and are available; the others below keep
+    /// the old revision.
     Partitioned { partition: i64, kept: i32 },
-    /// All pods are available; so many get the new revision when they are deleted.
+    /// All pods are available; this number gets the new revision when they are deleted.
     OnDelete { kept: i32 },
-    /// The set is to have no pods.
+    /// The set should have no pods.
     Empty,
 }
 
 impl Outcome {
-    /// The word for programs.
+    /// Returns the word for programs.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Outcome::RolledOut => "rolled-out",
@@ -60,7 +62,8 @@ impl Outcome {
 }
 
 impl Standing {
-    /// The standing of a set. `allow_none` takes a DaemonSet that matches no node for rolled out.
+    /// Returns the standing of a set. `allow_none` counts a DaemonSet that matches no node as
+    /// rolled out.
     pub(crate) fn of(set: &Set, cluster: &Cluster, allow_none: bool) -> Self {
         let mut standing = match &set.state {
             State::StatefulSet(it) => stateful_set(set.name(), it, cluster),
@@ -72,7 +75,7 @@ impl Standing {
         standing
     }
 
-    /// The outcome, if the rollout has ended.
+    /// Returns the outcome, if the rollout has ended.
     pub(crate) const fn outcome(&self) -> Option<Outcome> {
         match self.phase {
             Phase::Ended(outcome) => Some(outcome),
@@ -80,7 +83,7 @@ impl Standing {
         }
     }
 
-    /// One line about it.
+    /// Returns the progress as one line of text.
     pub(crate) fn text(&self) -> String {
         let Standing { updated, to_update, ready, available, wanted, exist, phase } = self;
         let counts = || format!("{updated} of {to_update} updated, {ready} of {wanted} ready");
@@ -113,8 +116,9 @@ impl Standing {
     }
 }
 
-/// Kubernetes: `Status` of `StatefulSetStatusViewer`, kubectl pkg/polymorphichelpers/rollout_status.go,
-/// which does not ask for the pods of an old revision to be ready.
+/// Returns the standing of a StatefulSet. Kubernetes: `Status` of `StatefulSetStatusViewer`,
+/// kubectl pkg/polymorphichelpers/rollout_status.go, which does not require the pods of an old
+/// revision to be ready.
 fn stateful_set(name: &str, set: &StatefulSet, cluster: &Cluster) -> Standing {
     let StatefulSet { spec, status } = set;
     let wanted = spec.replicas.unwrap_or(1);
@@ -144,7 +148,8 @@ fn stateful_set(name: &str, set: &StatefulSet, cluster: &Cluster) -> Standing {
     Standing { updated, to_update, ready, available, wanted, exist: status.replicas, phase }
 }
 
-/// Kubernetes: `Status` of `DaemonSetStatusViewer`, kubectl pkg/polymorphichelpers/rollout_status.go.
+/// Returns the standing of a DaemonSet. Kubernetes: `Status` of `DaemonSetStatusViewer`, kubectl
+/// pkg/polymorphichelpers/rollout_status.go.
 fn daemon_set(set: &DaemonSet, allow_none: bool) -> Standing {
     let DaemonSet { spec, status, .. } = set;
     let wanted = status.desired_number_scheduled;

@@ -1,20 +1,20 @@
-//! The sets that are waited for.
+//! The sets to wait for.
 
 use std::fmt;
 
 use crate::kubernetes::resource::WorkloadKind;
 
-/// A set that is waited for.
+/// A set to wait for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Target {
     pub(crate) namespace: String,
     pub(crate) kind: WorkloadKind,
     pub(crate) name: String,
-    /// Whether each of its pods has claims of its own.
+    /// Whether each pod has claims of its own.
     pub(crate) has_claims: bool,
 }
 
-/// For people, and for kubectl: `statefulset/db -n shop`.
+/// The form for people and for kubectl: `statefulset/db -n shop`.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{} -n {}", self.kind.lower(), self.name, self.namespace)
@@ -31,7 +31,7 @@ pub(crate) struct Named {
 /// Reads `KIND/NAME`, with the short names of kubectl.
 ///
 /// # Errors
-/// When it is none.
+/// Returns an error if the text has another form.
 pub(crate) fn named(text: &str) -> Result<Named, String> {
     let (kind, name) = text.split_once('/').ok_or("not KIND/NAME, such as statefulset/db")?;
     let kind = match kind.to_ascii_lowercase().trim_end_matches(".apps") {

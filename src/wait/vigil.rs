@@ -1,4 +1,4 @@
-//! The wait itself: looks at the sets whenever something has changed, and once a second.
+//! The wait itself, which examines the sets whenever something has changed, and once a second.
 
 #![expect(clippy::disallowed_methods, reason = "the time of each look is read here")]
 
@@ -31,11 +31,11 @@ use crate::{
     policy::Policy,
 };
 
-/// How often the sets are looked at although nothing has changed: time passes.
+/// The interval at which the sets are examined although nothing has changed, because time passes.
 const TICK: Duration = Duration::from_secs(1);
-/// Changes that come one after the other are looked at together.
+/// The time within which successive changes are examined together.
 const TOGETHER: Duration = Duration::from_millis(300);
-/// How often a controller is made to try again at most.
+/// The shortest time between two requests to a controller to try again.
 const BETWEEN_POKES: SignedDuration = SignedDuration::from_mins(5);
 /// The longest reason in an annotation, in bytes.
 const LONGEST_REASON: usize = 500;
@@ -51,19 +51,19 @@ pub(crate) struct Vigil<'a> {
     pub(crate) repairs: bool,
     pub(crate) annotates: bool,
     pub(crate) begun: Timestamp,
-    /// When the wait ends, and how long it was to last.
+    /// The time at which the wait ends, and its length.
     pub(crate) deadline: Option<(Timestamp, SignedDuration)>,
     pub(crate) output: Output,
     pub(crate) memory: Memory,
-    /// Repairs that were made, and when.
+    /// The repairs that were made, with their times.
     pub(crate) repaired: Vec<(Target, Repair, Timestamp)>,
-    /// The cluster at the last look.
+    /// The cluster when it was last read.
     pub(crate) observed: Option<Rc<Observed>>,
     pub(crate) was_lost: bool,
     pub(crate) has_said_what_is_hidden: bool,
 }
 
-/// The state of all sets at a moment.
+/// The state of all sets at one time.
 struct Look {
     observed: Rc<Observed>,
     decisions: Vec<(Target, Decision)>,
@@ -74,7 +74,7 @@ impl Vigil<'_> {
     /// Waits to the end.
     ///
     /// # Errors
-    /// When an object cannot be read, or nothing can be written.
+    /// Returns an error if an object cannot be read, or the output cannot be written.
     pub(crate) async fn keep(&mut self, news: &Notify) -> anyhow::Result<Exit> {
         loop {
             if timeout(TICK, news.notified()).await.is_ok() {
@@ -107,7 +107,7 @@ impl Vigil<'_> {
         }
     }
 
-    /// Whether the cluster cannot be seen just now.
+    /// Returns whether the cluster cannot be read at present.
     fn is_blind(&mut self, now: Timestamp) -> anyhow::Result<bool> {
         let world = self.world.borrow();
         if let Some(why) = world.lost() {
@@ -150,7 +150,7 @@ impl Vigil<'_> {
 
     fn look(&mut self, now: Timestamp) -> anyhow::Result<Look> {
         let mut world = self.world.borrow_mut();
-        // Without a change only the time is new.
+        // Without a change, only the time is new.
         let observed = match self.observed.take().filter(|_| !world.has_changed) {
             Some(observed) => observed,
             None => Rc::new(world.observe().map_err(anyhow::Error::msg)?),
@@ -180,7 +180,7 @@ impl Vigil<'_> {
         }
     }
 
-    /// Repairs what may be repaired. Returns whether a set is stuck all the same.
+    /// Makes the allowed repairs. Returns whether a set is still stuck.
     async fn repair(&mut self, look: &Look) -> anyhow::Result<bool> {
         let mut is_stuck = false;
         for (target, decision) in &look.decisions {
@@ -196,7 +196,7 @@ impl Vigil<'_> {
         Ok(is_stuck)
     }
 
-    /// Returns whether something was done about an obstacle, now or a moment ago.
+    /// Returns whether an obstacle was repaired, now or a moment ago.
     async fn repair_one(
         &mut self,
         target: &Target,
@@ -222,7 +222,8 @@ impl Vigil<'_> {
         Ok(is_done)
     }
 
-    /// Writes into each set that is stuck why, and removes that from each set that is done.
+    /// Writes the reason into an annotation of each set that is stuck, and removes the annotation
+    /// from each set that is done.
     async fn annotate(&mut self, look: &Look) -> anyhow::Result<()> {
         for (target, decision) in look.decisions.iter().filter(|_| self.annotates) {
             let set = find(&look.observed, target);
@@ -243,7 +244,7 @@ impl Vigil<'_> {
         Ok(())
     }
 
-    /// Shows how far all sets are.
+    /// Shows the progress of all sets.
     fn show(&mut self, look: &Look) -> anyhow::Result<()> {
         for (target, decision) in &look.decisions {
             let event = Event::of(EventType::Progress, target, decision, look.now);
@@ -252,7 +253,7 @@ impl Vigil<'_> {
         Ok(())
     }
 
-    /// All sets are done.
+    /// Ends the wait because all sets are done.
     fn succeed(&mut self, look: &Look) -> anyhow::Result<Exit> {
         self.output.leave_screen()?;
         for (target, decision) in &look.decisions {
@@ -268,7 +269,7 @@ impl Vigil<'_> {
         Ok(Exit::Clean)
     }
 
-    /// A set cannot succeed.
+    /// Ends the wait because a set cannot succeed.
     fn fail(&mut self, look: &Look) -> anyhow::Result<Exit> {
         let count = self.last_words(look)?;
         let text = format!("{count} of {} cannot succeed", sets(look.decisions.len()));
@@ -276,7 +277,7 @@ impl Vigil<'_> {
         Ok(Exit::Denied)
     }
 
-    /// The time is up.
+    /// Ends the wait because the time is up.
     fn give_up(
         &mut self,
         look: Option<&Look>,
@@ -299,7 +300,8 @@ impl Vigil<'_> {
         Ok(Exit::TimedOut)
     }
 
-    /// Says of each set how it stands, and of what goes no further why. Returns how many cannot succeed.
+    /// Writes the standing of each set, and the reasons of those that do not go on. Returns the
+    /// number of sets that cannot succeed.
     fn last_words(&mut self, look: &Look) -> anyhow::Result<usize> {
         self.output.leave_screen()?;
         let mut count = 0;

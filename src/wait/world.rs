@@ -1,5 +1,5 @@
-//! The known part of the cluster: the objects as the API server sent them, kept as JSON, of which the
-//! rules see what they see in an audit.
+//! The known part of the cluster: the objects as the API server sent them, kept as JSON. The rules
+//! see the same parts of them as in an audit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::{
     observed::Observed,
 };
 
-/// All that is followed.
+/// The followed collections.
 #[derive(Debug)]
 pub(crate) struct World {
     targets: Vec<Target>,
@@ -27,10 +27,10 @@ pub(crate) struct World {
 pub(crate) struct Source {
     pub(crate) collection: &'static Collection,
     pub(crate) namespace: Option<String>,
-    /// By namespace and name.
+    /// The objects by namespace and name.
     objects: BTreeMap<(String, String), String>,
     state: State,
-    /// Why the API server cannot be followed just now.
+    /// The reason why the API server cannot be followed at present.
     lost: Option<String>,
 }
 
@@ -41,7 +41,7 @@ enum State {
     Forbidden(String),
 }
 
-/// The fields that decide whether an object is kept.
+/// The fields that determine whether an object is kept.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Head {
@@ -58,13 +58,13 @@ struct Names {
     annotations: BTreeMap<String, IgnoredAny>,
 }
 
-/// Kinds in no namespace that matter for all sets.
+/// A cluster-scoped kind that matters for all sets.
 const NODES: &str = "Node";
-/// Kinds that matter for sets with claims.
+/// A kind that matters for sets with claims.
 const CLASSES: &str = "StorageClass";
 
 impl World {
-    /// The collections to follow for these sets.
+    /// Returns the collections to follow for these sets.
     pub(crate) fn around(targets: Vec<Target>) -> Self {
         let namespaces = |wants: &dyn Fn(&Target) -> bool| -> BTreeSet<String> {
             let targets = targets.iter().filter(|it| wants(it));
@@ -91,17 +91,17 @@ impl World {
         World { targets, sources, has_changed: true }
     }
 
-    /// The sets that are waited for.
+    /// Returns the sets to wait for.
     pub(crate) fn targets(&self) -> &[Target] {
         &self.targets
     }
 
-    /// All that is followed.
+    /// Returns the followed collections.
     pub(crate) fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// Takes in what is new about a source.
+    /// Applies a change of a source.
     pub(crate) fn hear(&mut self, index: usize, news: News<'_>) {
         let World { targets, sources, has_changed } = self;
         let Some(source) = sources.get_mut(index) else { return };
@@ -134,17 +134,18 @@ impl World {
         };
     }
 
-    /// Whether all that may be read was read.
+    /// Returns whether all collections that may be read have been read.
     pub(crate) fn is_complete(&self) -> bool {
         !self.sources.iter().any(|it| matches!(it.state, State::Unread))
     }
 
-    /// Why the API server cannot be followed just now.
+    /// Returns the reason why the API server cannot be followed at present.
     pub(crate) fn lost(&self) -> Option<&str> {
         self.sources.iter().find_map(|it| it.lost.as_deref())
     }
 
-    /// Collections that may not be read: the collection, its namespace, and what the API server says.
+    /// Returns the collections that may not be read: the collection, its namespace, and the answer
+    /// of the API server.
     pub(crate) fn forbidden(&self) -> impl Iterator<Item = (&Source, &str)> {
         self.sources.iter().filter_map(|it| match &it.state {
             State::Forbidden(why) => Some((it, why.as_str())),
@@ -152,10 +153,10 @@ impl World {
         })
     }
 
-    /// The cluster as the rules see it.
+    /// Returns the cluster as the rules see it.
     ///
     /// # Errors
-    /// When an object cannot be read.
+    /// Returns an error if an object cannot be read.
     pub(crate) fn observe(&self) -> Result<Observed, String> {
         let mut observed = Observed::keeping_all();
         for source in &self.sources {
@@ -172,7 +173,7 @@ impl World {
         Ok(observed)
     }
 
-    /// Whether a set has an annotation.
+    /// Returns whether a set has an annotation.
     pub(crate) fn has_annotation(&self, target: &Target, key: &str) -> bool {
         let key_of_set = (target.namespace.clone(), target.name.clone());
         let mut sets = self.sources.iter().filter(|it| it.collection.kind == target.kind.as_str());
@@ -181,7 +182,7 @@ impl World {
         head.is_some_and(|head| head.metadata.annotations.contains_key(key))
     }
 
-    /// The uid of a pod.
+    /// Returns the uid of a pod.
     pub(crate) fn uid_of_pod(&self, namespace: &str, name: &str) -> Option<String> {
         let key = (namespace.to_owned(), name.to_owned());
         let mut pods = self.sources.iter().filter(|it| it.collection.kind == "Pod");
@@ -198,7 +199,7 @@ impl Source {
     /// Keeps an object if it matters. Returns whether that changes anything.
     fn put(&mut self, targets: &[Target], json: String) -> bool {
         let Ok(head) = serde_json::from_str::<Head>(&json) else {
-            // An error about it is reported when the rules are to see it.
+            // An invalid object is reported when the rules need it.
             return self.objects.insert(Default::default(), json).is_none();
         };
         let Names { namespace, name, .. } = &head.metadata;
@@ -211,8 +212,8 @@ impl Source {
         before.as_ref() != self.objects.get(&key)
     }
 
-    /// Whether an object is one of the sets, or may belong to one: the names of pods, revisions, claims
-    /// and events begin with or contain the name of their set.
+    /// Returns whether an object is one of the sets, or may belong to one: the names of pods,
+    /// revisions, claims and events begin with or contain the name of their set.
     fn matters(&self, targets: &[Target], head: &Head) -> bool {
         if self.namespace.is_none() {
             return true;
@@ -228,7 +229,8 @@ impl Source {
         }
     }
 
-    /// Without what is large and not looked at. The controller's mark in a set is looked at.
+    /// Returns an object without large parts that aren't needed. The controller's mark in a set is
+    /// needed.
     fn slim(&self, json: String) -> String {
         if self.collection.kind != NODES {
             return json;
@@ -244,7 +246,7 @@ impl Source {
         }
         let conditions = node["status"]["conditions"].as_array_mut();
         for condition in conditions.into_iter().flatten().filter_map(|it| it.as_object_mut()) {
-            // The heartbeat changes every few minutes, and says nothing.
+            // The heartbeat changes every few minutes without any meaning for the rules.
             condition.shift_remove("lastHeartbeatTime");
         }
         node.to_string()

@@ -24,7 +24,7 @@ serviceaccount \"nope\" not found\".
 Only `setguard check` reports this, if one run gets another ServiceAccount of the namespace: ServiceAccounts
 are not in the webhook's view of the cluster. `default` is in every namespace. If the object or a
 ServiceAccount of the right name sets no namespace, nothing is reported, as the two may meet in the namespace
-of whoever applies them.
+of the command that applies them.
 
 Kubernetes: `Admit`, plugin/pkg/admission/serviceaccount/admission.go.",
         bad: include_str!("examples/service-account-missing.bad.yaml"),

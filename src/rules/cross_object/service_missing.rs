@@ -28,7 +28,7 @@ The webhook warns of this when the object is changed, and never denies. It says 
 created, because the Service is often applied with it, and may follow. `setguard
 check` reports it if one run gets the StatefulSet and at least one Service of its namespace. A run that gets
 no Services reports nothing about them. If the StatefulSet or a Service with the right name sets no namespace,
-the two may meet in the namespace of whoever applies them, and nothing is reported.
+the two may meet in the namespace of the command that applies them, and nothing is reported.
 
 Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go; `ShouldSetHostname`,
 endpointslice util/controller_utils.go.",

@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         why: "\
 With `persistentVolumeClaimRetentionPolicy.whenScaled: Delete` a scale-down deletes the claims of the
 pods that it removes, and with the usual reclaim policy of a storage class their data too. By default
-claims are retained, and reused when the StatefulSet grows again. The policy itself is no reason to
+claims are retained, and reused when the StatefulSet grows again. The policy itself isn't a reason to
 warn; this rule warns when an update is about to delete claims. It cannot see `kubectl scale` and
 autoscalers: they use the scale subresource.
 

@@ -16,18 +16,18 @@ use crate::{
 /// Objects with their apiVersion and kind, the sets first.
 pub(super) type World = Vec<(&'static str, &'static str, Value)>;
 
-/// When each wait begins.
+/// The time at which each wait begins.
 const BEGIN: &str = "2026-11-23T10:00:00Z";
-/// For how long a world is watched, in seconds.
+/// The time for which a world is watched, in seconds.
 pub(super) const LONG: i64 = 3_600;
 
-/// So many seconds after the wait has begun.
+/// Returns the time this many seconds after the wait has begun.
 pub(super) fn at(seconds: i64) -> String {
     let begin: Timestamp = BEGIN.parse().unwrap();
     begin.checked_add(SignedDuration::from_secs(seconds)).unwrap().to_string()
 }
 
-/// The decision so many seconds after the wait has begun.
+/// Returns the decision this many seconds after the wait has begun.
 pub(super) fn look(world: &World, seconds: i64, allow_none: bool, memory: &mut Memory) -> Decision {
     let mut observed = Observed::keeping_all();
     for (api_version, kind, object) in world {
@@ -49,7 +49,7 @@ pub(super) fn look(world: &World, seconds: i64, allow_none: bool, memory: &mut M
     decide(&view, &target, set, memory)
 }
 
-/// When a rollout is given up, and why.
+/// Returns the time at which a rollout is given up, with the decision.
 pub(super) fn given_up(world: impl Fn(i64) -> World) -> Option<(i64, Decision)> {
     let mut memory = Memory::default();
     let moments = (0..30).chain((30..=LONG).step_by(5));
@@ -60,7 +60,7 @@ pub(super) fn given_up(world: impl Fn(i64) -> World) -> Option<(i64, Decision)> 
     })
 }
 
-/// A StatefulSet of ordered pods, of which none is ready.
+/// Returns a StatefulSet of ordered pods, of which none is ready.
 pub(super) fn stateful_set(replicas: i32, ready: i32, updated: i32) -> Value {
     json!({
         "metadata": {
@@ -81,7 +81,7 @@ pub(super) fn stateful_set(replicas: i32, ready: i32, updated: i32) -> Value {
     })
 }
 
-/// A DaemonSet on so many nodes.
+/// Returns a DaemonSet on this number of nodes.
 pub(super) fn daemon_set(desired: i32, ready: i32, updated: i32) -> Value {
     json!({
         "metadata": {
@@ -105,7 +105,8 @@ pub(super) fn daemon_set(desired: i32, ready: i32, updated: i32) -> Value {
     })
 }
 
-/// A pod of the StatefulSet, or with `node` of the DaemonSet on it, of this revision: 1 or 2.
+/// Returns a pod of the StatefulSet, or with `node` of the DaemonSet on it, of this revision: 1 or
+/// 2.
 pub(super) fn pod(name: &str, revision: u8, node: Option<&str>) -> Value {
     let (kind, hash) = match node {
         Some(_) => ("DaemonSet", format!("hash-{revision}")),
@@ -135,7 +136,7 @@ fn ready(pod: &mut Value, is_ready: bool) {
         json!([{"type": "Ready", "status": status, "lastTransitionTime": at(-60)}]);
 }
 
-/// The pod, with a container that waits.
+/// Returns the pod, with a container that waits.
 pub(super) fn waiting(mut pod: Value, reason: &str, message: &str, restarts: i32) -> Value {
     ready(&mut pod, false);
     pod["status"]["phase"] = json!("Pending");
@@ -150,7 +151,7 @@ pub(super) fn waiting(mut pod: Value, reason: &str, message: &str, restarts: i32
     pod
 }
 
-/// The pod, running and not ready.
+/// Returns the pod, running and not ready.
 pub(super) fn slow(mut pod: Value) -> Value {
     ready(&mut pod, false);
     pod["status"]["containerStatuses"] = json!([{
@@ -160,7 +161,7 @@ pub(super) fn slow(mut pod: Value) -> Value {
     pod
 }
 
-/// The pod, without a place.
+/// Returns the pod, without a place.
 pub(super) fn unschedulable(mut pod: Value, message: &str) -> Value {
     pod["spec"] = json!({});
     pod["status"] = json!({"phase": "Pending", "conditions": [{
@@ -169,13 +170,13 @@ pub(super) fn unschedulable(mut pod: Value, message: &str) -> Value {
     pod
 }
 
-/// The pod, being deleted: gone after this second.
+/// Returns the pod, being deleted: gone after this second.
 pub(super) fn deleted(mut pod: Value, end: i64) -> Value {
     pod["metadata"]["deletionTimestamp"] = json!(at(end));
     pod
 }
 
-/// A node of the pool, down since this second if at all.
+/// Returns a node of the pool, down since this second if at all.
 pub(super) fn node(name: &str, down: Option<i64>) -> Value {
     let (status, since) = down.map_or(("True", -90), |since| ("Unknown", since));
     let taints = match down {
@@ -194,7 +195,7 @@ pub(super) fn node(name: &str, down: Option<i64>) -> Value {
     })
 }
 
-/// A warning about an object, last given at this second.
+/// Returns a warning about an object, last given at this second.
 pub(super) fn event(kind: &str, name: &str, reason: &str, message: &str, last: i64) -> Value {
     json!({
         "metadata": {"name": "e", "namespace": "shop", "creationTimestamp": at(last)},

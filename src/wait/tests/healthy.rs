@@ -1,4 +1,4 @@
-//! Rollouts that only take their time: none of them is ever given up.
+//! Rollouts that only take time: none of them is ever given up.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn never_given_up(what: &str, world: impl Fn(i64) -> World) {
     }
 }
 
-/// A StatefulSet whose last pod is in this state, in the new revision.
+/// Returns a StatefulSet whose last pod is in this state, in the new revision.
 fn last(change: impl Fn(Value) -> Value) -> World {
     let pods = [pod("db-0", 1, None), pod("db-1", 1, None), change(pod("db-2", 2, None))];
     of_stateful_set(stateful_set(3, 2, 1), pods)

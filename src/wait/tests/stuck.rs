@@ -1,4 +1,4 @@
-//! Rollouts that cannot succeed, and when that is said.
+//! Rollouts that cannot succeed, and the time at which that is reported.
 
 use serde_json::{Value, json};
 
@@ -10,12 +10,13 @@ use super::{
     },
 };
 
-/// For how long a fact, and what seldom goes away, must have been seen.
+/// The time for which a fact, or an obstacle that seldom goes away, must have been seen.
 const FACT: i64 = 10;
 const LIKELY: i64 = 60;
 const TRANSIENT: i64 = 300;
 
-/// The rollout of a world that stands still is given up at this second, for this reason.
+/// Checks that the rollout of a world that stands still is given up at this second, for this
+/// reason.
 #[track_caller]
 fn gives_up(world: &World, when: i64, why: &str) -> Option<Repair> {
     let Some((second, decision)) = given_up(|_| world.clone()) else {
@@ -27,7 +28,7 @@ fn gives_up(world: &World, when: i64, why: &str) -> Option<Repair> {
     obstacle.repair.clone()
 }
 
-/// A StatefulSet whose last pod is in this state, in the new revision.
+/// Returns a StatefulSet whose last pod is in this state, in the new revision.
 fn last(change: impl Fn(Value) -> Value) -> World {
     let pods = [pod("db-0", 1, None), pod("db-1", 1, None), change(pod("db-2", 2, None))];
     of_stateful_set(stateful_set(3, 2, 1), pods)
@@ -68,7 +69,7 @@ fn containers_that_go_on_crashing_are_given_up_by_their_restarts_or_by_patience(
     let world = |restarts: i32| last(move |pod| waiting(pod, "CrashLoopBackOff", "", restarts));
     gives_up(&world(7), FACT, "restarted 7 times");
     gives_up(&world(2), TRANSIENT, "restarted 2 times");
-    // Between two crashes it runs, and once it is even ready.
+    // Between two crashes the container runs, and once it is even ready.
     let changing = |now: i64| match now % 40 {
         0..20 => world(2),
         20..30 => last(slow),
@@ -94,7 +95,7 @@ fn what_a_container_lacks_may_come() {
     let network = "failed to set up sandbox: no IP addresses";
     let end = given_up(|now| with(network, "FailedCreatePodSandBox", now)).unwrap();
     assert_eq!(end.0, TRANSIENT);
-    // An event of long ago says nothing about now.
+    // An old event says nothing about the present.
     assert!(given_up(|_| with(missing, "FailedMount", -200)).is_none());
 }
 
@@ -112,18 +113,18 @@ fn a_pod_of_an_old_revision_holds_up_the_fix() {
     back[0].2["status"]["updateRevision"] = json!("db-1");
     back[0].2["status"]["updatedReplicas"] = json!(2);
     assert_eq!(gives_up(&back, FACT, "it has an old revision"), delete);
-    // One that only is not ready may be about to become ready.
+    // A pod that is only not ready may be about to become ready.
     assert_eq!(gives_up(&world(&slow), TRANSIENT, "it has an old revision"), delete);
     // With the new revision, or without one, no pod may be deleted.
     let world = last(|pod| waiting(pod, "ImagePullBackOff", NOT_FOUND, 0));
     assert_eq!(gives_up(&world, FACT, "db-2"), None);
-    // Below the partition it would come back as it is.
+    // Below the partition the pod would come back unchanged.
     let mut below = bad.clone();
     below[0].2["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = json!(2);
     assert_eq!(gives_up(&below, FACT, "db-1"), None);
 }
 
-/// A StatefulSet of which the last pod does not exist.
+/// Returns a StatefulSet of which the last pod does not exist.
 fn missing() -> World {
     let mut set = stateful_set(3, 2, 0);
     set["status"]["replicas"] = json!(2);
