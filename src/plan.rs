@@ -139,13 +139,13 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
         let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {message}");
     };
     let now = Timestamp::now();
-    #[cfg_attr(not(feature = "server"), expect(unused_mut, reason = "--live adds to it"))]
     let paths = Paths {
         new: &args.paths,
         namespace: args.namespace.as_deref(),
         old: &args.against,
         nodes: &args.nodes,
     };
+    #[cfg_attr(not(feature = "server"), expect(unused_mut, reason = "--live adds to it"))]
     let mut input = Input::read(&paths, policy.cluster.version, now, &mut complain);
     #[cfg(feature = "server")]
     if args.live {
