@@ -152,12 +152,13 @@ fn weakened(
     let file = yaml::read_one::<PolicyFile>(source.text()).ok();
     let mark =
         |finding: &Finding| file.as_ref().map_or(start, |(_, root)| root.locate(&finding.field));
-    let name = file.as_ref().and_then(|(file, _)| file.metadata.as_ref());
+    let metadata = file.as_ref().and_then(|(file, _)| file.metadata.as_ref());
+    let name = metadata.map(|it| it.name.as_str()).filter(|name| !name.is_empty());
     let id = ObjectId {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
         namespace: String::new(),
-        name: name.map_or_else(String::new, |metadata| metadata.name.clone()),
+        name: name.unwrap_or_else(|| source.name()).to_owned(),
         is_generated: false,
     };
     let mut report = ObjectReport::of(id);
