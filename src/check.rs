@@ -30,6 +30,7 @@ use self::{
 use crate::{
     exit::Exit,
     manifests::{
+        git::Commit,
         repository::Repository,
         source::{self, Source},
     },
@@ -127,7 +128,9 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let strictness = Strictness { deny_warnings: args.deny_warnings, no_ignores: args.no_ignores };
     let (flags, no_config, known) = (&args.policy, args.no_config, &args.known);
     let choice = Choice { flags, no_config, known, repository: &repository };
-    let Some(chosen) = choice.load(strictness)? else { return Ok(Exit::Error) };
+    let commit = known.against_ref.as_deref().map(|it| Commit::find("--against-ref", it));
+    let found = commit.as_ref().and_then(|it| it.as_ref().ok());
+    let Some(chosen) = choice.load(found, strictness)? else { return Ok(Exit::Error) };
     let policy = chosen.policy;
     if args.fix.fix {
         let done = fix::run(&args.fix, &args.paths, &policy, strictness)?;
@@ -140,8 +143,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let mut ledger = Ledger::new(repository.clone(), reports, known);
     let mut context = InputContext::default();
     let mut previous = Previous::default();
-    let reference = args.known.against_ref.as_deref();
-    let old = old::read(&args.against, reference, &args.paths, &mut |it| ledger.failure(&it));
+    let old = old::read(&args.against, commit, &args.paths, &mut |it| ledger.failure(&it));
     for source in &old {
         context.old_namespaces.add(source.text());
         previous.add(source).iter().for_each(|message| ledger.failure(message));
@@ -151,7 +153,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     }
     let sources = look_around(args, &mut context, &mut ledger.progress);
     let checker = Checker::new(&policy, &previous, args.verb, context, strictness);
-    add_all(sources, &checker, &mut ledger)?;
+    check_all(sources, &checker, &mut ledger)?;
     if ledger.summary.is_empty() && !ledger.has_failed() && !args.allow_empty {
         ledger.failure(&nothing_to_check(&ledger.summary));
     }
@@ -162,7 +164,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
 }
 
 /// Checks all sources, each alone and then together.
-fn add_all(
+fn check_all(
     sources: Vec<Result<Source, String>>,
     checker: &Checker<'_>,
     ledger: &mut Ledger,
@@ -195,7 +197,7 @@ fn findings(
     let previous = Previous::default();
     let checker = Checker::new(policy, &previous, Verb::default(), context, Strictness::default());
     let mut ledger = Ledger::new(repository, Reports::none(), Known::to_collect());
-    add_all(old.into_iter().map(Ok).collect(), &checker, &mut ledger)?;
+    check_all(old.into_iter().map(Ok).collect(), &checker, &mut ledger)?;
     Ok(ledger.known.collected.unwrap_or_default())
 }
 

@@ -14,20 +14,19 @@ use crate::{
 /// `complain` for manifests that cannot be read.
 pub(super) fn read(
     against: &[PathBuf],
-    reference: Option<&str>,
+    commit: Option<Result<Commit<'_>, String>>,
     paths: &[PathBuf],
     complain: &mut dyn FnMut(String),
 ) -> Vec<Source> {
-    let sources: Vec<_> =
-        match reference.map(|it| Commit::find("--against-ref", it)?.manifests(paths)) {
-            Some(Ok(old)) => {
-                for note in old.notes {
-                    report::note(&note);
-                }
-                old.sources
+    let sources: Vec<_> = match commit.map(|commit| commit?.manifests(paths)) {
+        Some(Ok(old)) => {
+            for note in old.notes {
+                report::note(&note);
             }
-            Some(Err(message)) => vec![Err(message)],
-            None => source::sources(against).map(|source| source?.read()).collect(),
-        };
+            old.sources
+        }
+        Some(Err(message)) => vec![Err(message)],
+        None => source::sources(against).map(|source| source?.read()).collect(),
+    };
     sources.into_iter().filter_map(|source| source.map_err(&mut *complain).ok()).collect()
 }

@@ -44,39 +44,29 @@ pub(super) struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// Loads the policy that the flags name, or the one of the repository, from the work tree or from
-    /// a commit. Prints the problems of an invalid policy, and then returns `None`.
+    /// Loads the policy that the flags name, or the policy of the repository, from the work tree or
+    /// from a commit, and compares the two. `against` is the commit of `--against-ref`. Prints the
+    /// problems of an invalid policy, and then returns `None`.
     ///
     /// # Errors
     /// Returns an error if a policy cannot be read.
-    pub(super) fn load(&self, strictness: Strictness) -> anyhow::Result<Option<Chosen>> {
+    pub(super) fn load(
+        &self,
+        against: Option<&Commit<'_>>,
+        strictness: Strictness,
+    ) -> anyhow::Result<Option<Chosen>> {
         let Some(here) = self.in_work_tree()? else { return Ok(None) };
-        let (flag, reference) = match (&self.known.policy_from_ref, &self.known.against_ref) {
-            (Some(reference), _) => ("--policy-from-ref", reference),
-            (None, Some(reference)) => ("--against-ref", reference),
-            (None, None) => return Ok(Some(Chosen { policy: here.policy, weakened: None })),
-        };
-        let earlier = match self.at_commit(flag, reference) {
-            Ok(Ok(loaded)) => loaded,
-            Ok(Err(_)) if self.uses_commit() => return Ok(None),
-            Err(message) if self.uses_commit() => anyhow::bail!(message),
-            Ok(Err(name)) => {
-                report::note(&format!(
-                    "{name} is invalid, so it isn't known whether this change weakens the policy"
-                ));
-                return Ok(Some(Chosen { policy: here.policy, weakened: None }));
-            }
-            // The error is reported when the manifests of the commit are read. A policy outside of the
-            // repository isn't part of the change.
-            Err(_) => return Ok(Some(Chosen { policy: here.policy, weakened: None })),
-        };
-        let weakened = weakened(&here, &earlier, reference, strictness);
-        let policy = if self.uses_commit() { earlier.policy } else { here.policy };
-        Ok(Some(Chosen { policy, weakened }))
-    }
-
-    const fn uses_commit(&self) -> bool {
-        self.known.policy_from_ref.is_some()
+        if let Some(reference) = &self.known.policy_from_ref {
+            let commit =
+                Commit::find("--policy-from-ref", reference).map_err(anyhow::Error::msg)?;
+            let Some(earlier) = self.at_commit(&commit, reference)? else { return Ok(None) };
+            let weakened = weakened(&here, &earlier, reference, strictness);
+            return Ok(Some(Chosen { policy: earlier.policy, weakened }));
+        }
+        let weakened = against
+            .zip(self.known.against_ref.as_deref())
+            .and_then(|(commit, reference)| self.compare(&here, commit, reference, strictness));
+        Ok(Some(Chosen { policy: here.policy, weakened }))
     }
 
     /// Returns the current policy.
@@ -86,47 +76,63 @@ impl Choice<'_> {
             && !self.no_config
             && let Some(found) = discover(self.repository).map_err(anyhow::Error::msg)?
         {
-            if !self.uses_commit() {
+            if self.known.policy_from_ref.is_none() {
                 say(&found.display().to_string());
             }
             flags.policy = Some(found);
         }
-        let text = flags.read()?;
-        let name = flags.policy.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-        let source = text.map(|text| Source::of(name, text, true));
+        let source = report::policy::read(&flags)?;
         let policy = report::policy::parse(&flags, source.as_ref())?;
         Ok(policy.map(|policy| Loaded { policy, source }))
     }
 
-    /// Returns the policy as it was at a commit, or the name of its file if the policy is invalid.
-    /// Prints the problems if the policy is to be used.
-    fn at_commit(
+    /// Returns the policy to use, as it was at a commit.
+    fn at_commit(&self, commit: &Commit<'_>, reference: &str) -> anyhow::Result<Option<Loaded>> {
+        let paths = self.paths(commit).map_err(anyhow::Error::msg)?;
+        let source = commit.first(&paths, LARGEST_POLICY).map_err(anyhow::Error::msg)?;
+        match &source {
+            Some(source) => say(source.name()),
+            None => say(&format!("none at {reference}, so the defaults")),
+        }
+        let policy = report::policy::parse(&self.flags_for(source.as_ref()), source.as_ref())?;
+        Ok(policy.map(|policy| Loaded { policy, source }))
+    }
+
+    /// Compares the current policy with the policy at a commit.
+    fn compare(
         &self,
-        flag: &'static str,
+        here: &Loaded,
+        commit: &Commit<'_>,
         reference: &str,
-    ) -> Result<Result<Loaded, String>, String> {
-        let commit = Commit::find(flag, reference)?;
-        let paths: Vec<PathBuf> = match &self.flags.policy {
+        strictness: Strictness,
+    ) -> Option<(Source, ObjectReport)> {
+        // A policy outside of the repository isn't part of the change.
+        let paths = self.paths(commit).ok()?;
+        let unknown = |why: String| {
+            report::note(&format!(
+                "{why}, so it isn't known whether this change weakens the policy"
+            ));
+        };
+        let source = commit.first(&paths, LARGEST_POLICY).map_err(unknown).ok()?;
+        let policy = self.flags_for(source.as_ref()).parse(source.as_ref().map(Source::text));
+        let name = source.as_ref().map_or("", Source::name);
+        let policy = policy.map_err(|_| unknown(format!("{name} is invalid"))).ok()?;
+        weakened(here, &Loaded { policy, source }, reference, strictness)
+    }
+
+    /// Returns the places where the policy may be at a commit.
+    fn paths(&self, commit: &Commit<'_>) -> Result<Vec<PathBuf>, String> {
+        Ok(match &self.flags.policy {
             Some(named) => vec![commit.resolve(named)?],
             None if self.no_config => Vec::new(),
             None => candidates(self.repository).collect(),
-        };
-        let source = commit.first(&paths, LARGEST_POLICY)?;
-        if self.uses_commit() {
-            match &source {
-                Some(source) => say(source.name()),
-                None => say(&format!("none at {reference}, so the defaults")),
-            }
-        }
-        let name = source.as_ref().map_or("", Source::name).to_owned();
-        let mut flags = self.flags.clone();
-        flags.policy = source.is_some().then(|| PathBuf::from(&name));
-        let policy = if self.uses_commit() {
-            report::policy::parse(&flags, source.as_ref()).map_err(|error| error.to_string())?
-        } else {
-            flags.parse(source.as_ref().map(|source| source.text().to_owned())).ok()
-        };
-        Ok(policy.map(|policy| Loaded { policy, source }).ok_or(name))
+        })
+    }
+
+    /// Returns the flags for a policy from this source.
+    fn flags_for(&self, source: Option<&Source>) -> PolicyArgs {
+        let policy = source.map(|source| PathBuf::from(source.name()));
+        PolicyArgs { policy, ..self.flags.clone() }
     }
 }
 

@@ -121,23 +121,20 @@ impl<'a> Commit<'a> {
     /// # Errors
     /// When it isn't a regular file, has more than `most` bytes, or isn't UTF-8.
     pub(crate) fn first(&self, paths: &[PathBuf], most: u64) -> Result<Option<Source>, String> {
-        for path in paths {
-            let Ok(inside) = path.strip_prefix(&self.git.top) else { continue };
-            let name = self.name(inside);
-            let entries = self.entries(inside)?;
-            let Some(entry) = entries.into_iter().find(|entry| entry.blob.path == inside) else {
-                continue;
-            };
-            if !entry.is_regular() {
-                return Err(format!("{name} isn't a regular file"));
-            }
-            let bytes = self.cat(&[&entry.blob], most)?.pop().unwrap_or_else(|| Ok(Vec::new()));
-            let bytes = bytes.map_err(|error| format!("{name}: {error}"))?;
-            let text = encoding::decode(bytes)
-                .map_err(|line| format!("{name}:{line}: this is not UTF-8"))?;
-            return Ok(Some(Source::of(name, text, true)));
+        let inside = paths.iter().filter_map(|path| path.strip_prefix(&self.git.top).ok());
+        let inside: Vec<&Path> = inside.collect();
+        // Without a path, git lists everything.
+        if inside.is_empty() {
+            return Ok(None);
         }
-        Ok(None)
+        let entries = self.entries(&inside)?;
+        let found = inside.iter().find_map(|path| entries.iter().find(|it| it.blob.path == *path));
+        let Some(entry) = found else { return Ok(None) };
+        if !entry.is_regular() {
+            return Err(format!("{} isn't a regular file", self.name(&entry.blob.path)));
+        }
+        let bytes = self.cat(&[&entry.blob], most)?.pop();
+        bytes.map(|bytes| self.source(&entry.blob, bytes)).transpose()
     }
 
     /// The name of a file at the commit, as git writes it.
@@ -158,12 +155,12 @@ impl<'a> Commit<'a> {
         inside.map(Path::to_owned).map_err(|_| self.outside(path))
     }
 
-    /// Everything at or below a path.
-    fn entries(&self, inside: &Path) -> Result<Vec<Entry>, String> {
-        let mut args = ["ls-tree", "-r", "-z", "--full-tree", &self.id].map(OsStr::new).to_vec();
-        if !inside.as_os_str().is_empty() {
-            args.extend([OsStr::new("--"), inside.as_os_str()]);
-        }
+    /// Everything at or below these paths.
+    fn entries(&self, inside: &[&Path]) -> Result<Vec<Entry>, String> {
+        let args = ["ls-tree", "-r", "-z", "--full-tree", &self.id, "--"].map(OsStr::new);
+        // The empty path is the whole repository, of which git takes no name.
+        let paths = inside.iter().map(|path| path.as_os_str()).filter(|path| !path.is_empty());
+        let args: Vec<_> = args.into_iter().chain(paths).collect();
         let listed = self.git.output(&args).map_err(|error| self.incomplete(&error))?;
         // <mode> SP <type> SP <id> TAB <path> NUL
         let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
@@ -173,7 +170,7 @@ impl<'a> Commit<'a> {
             let mut words = head.split(' ');
             let (mode, id) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
             let path = PathBuf::from(path);
-            let is_named = path == inside;
+            let is_named = inside.contains(&path.as_path());
             Some(Entry { mode: mode.to_owned(), blob: Blob { id: id.to_owned(), path, is_named } })
         });
         Ok(entries.collect())
@@ -182,7 +179,7 @@ impl<'a> Commit<'a> {
     /// The manifests below a path. Of a folder, those that would be read in it today.
     fn list(&self, inside: &Path, notes: &mut Vec<String>) -> Result<Vec<Blob>, String> {
         let mut blobs = Vec::new();
-        for entry in self.entries(inside)? {
+        for entry in self.entries(&[inside])? {
             let path = &entry.blob.path;
             let below = path.strip_prefix(inside).unwrap_or(path);
             let is_hidden = below.iter().any(|part| part.as_encoded_bytes().starts_with(b"."));
@@ -212,13 +209,18 @@ impl<'a> Commit<'a> {
             .filter(|blob| blob.is_named || is_manifest(&blob.path) && !layout.skips(&blob.path))
             .collect();
         for (blob, bytes) in blobs.iter().zip(self.cat(&blobs, LARGEST_IN_FOLDER)?) {
-            let name = self.name(&blob.path);
-            let text = bytes.map_err(|error| format!("{name}: {error}")).and_then(|bytes| {
-                encoding::decode(bytes).map_err(|line| format!("{name}:{line}: this is not UTF-8"))
-            });
-            old.sources.push(text.map(|text| Source::of(name, text, blob.is_named)));
+            old.sources.push(self.source(blob, bytes));
         }
         Ok(())
+    }
+
+    /// A file with what [`Commit::cat`] says about it.
+    fn source(&self, blob: &Blob, bytes: Result<Vec<u8>, String>) -> Result<Source, String> {
+        let name = self.name(&blob.path);
+        let bytes = bytes.map_err(|error| format!("{name}: {error}"))?;
+        let text =
+            encoding::decode(bytes).map_err(|line| format!("{name}:{line}: this is not UTF-8"))?;
+        Ok(Source::of(name, text, blob.is_named))
     }
 
     /// Returns the contents of files. A file with more than `most` bytes causes an error of its own.

@@ -37,8 +37,6 @@ pub enum PolicyError {
     Wrong {
         /// The file.
         path: PathBuf,
-        /// The text of the file.
-        text: String,
         /// All problems of the file.
         problems: Vec<Problem>,
     },
@@ -51,7 +49,7 @@ impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PolicyError::Read(error) => f.write_str(error),
-            PolicyError::Wrong { path, problems, .. } => {
+            PolicyError::Wrong { path, problems } => {
                 let path = path.display();
                 write!(f, "{path}: the policy cannot be used")?;
                 problems.iter().try_for_each(|problem| write!(f, "\n  {path}:{problem}"))
@@ -61,14 +59,6 @@ impl fmt::Display for PolicyError {
 }
 
 impl PolicyArgs {
-    /// Loads the policy that the flags specify.
-    ///
-    /// # Errors
-    /// Returns an error if the policy file cannot be read, or is not a valid policy.
-    pub fn load(&self) -> Result<Policy, PolicyError> {
-        self.parse(self.read()?)
-    }
-
     /// Returns the text of the policy file, if the flags specify one.
     ///
     /// # Errors
@@ -84,12 +74,12 @@ impl PolicyArgs {
     ///
     /// # Errors
     /// Returns an error if the text is not a valid policy.
-    pub fn parse(&self, text: Option<String>) -> Result<Policy, PolicyError> {
+    pub fn parse(&self, text: Option<&str>) -> Result<Policy, PolicyError> {
         let mut policy = match text {
             None => return Ok(self.over(Policy::default())),
-            Some(text) => Policy::parse(&text).map_err(|problems| {
+            Some(text) => Policy::parse(text).map_err(|problems| {
                 let path = self.policy.clone().unwrap_or_default();
-                PolicyError::Wrong { path, text, problems }
+                PolicyError::Wrong { path, problems }
             })?,
         };
         policy.file = self.policy.as_ref().map(|path| path.display().to_string());

@@ -15,9 +15,16 @@ use crate::{
 /// # Errors
 /// Returns an error if the policy cannot be read, or the problems cannot be printed.
 pub(crate) fn load(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
+    parse(args, read(args)?.as_ref())
+}
+
+/// Reads the policy file, if the flags specify one.
+///
+/// # Errors
+/// Returns an error if the file cannot be read.
+pub(crate) fn read(args: &PolicyArgs) -> anyhow::Result<Option<Source>> {
     let name = args.policy.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-    let source = args.read()?.map(|text| Source::of(name, text, true));
-    parse(args, source.as_ref())
+    Ok(args.read()?.map(|text| Source::of(name, text, true)))
 }
 
 /// Parses a policy that has been read. If it is invalid, prints the problems and returns `None`.
@@ -25,7 +32,7 @@ pub(crate) fn load(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
 /// # Errors
 /// Returns an error if the problems cannot be printed.
 pub(crate) fn parse(args: &PolicyArgs, source: Option<&Source>) -> anyhow::Result<Option<Policy>> {
-    match (args.parse(source.map(|source| source.text().to_owned())), source) {
+    match (args.parse(source.map(Source::text)), source) {
         (Ok(policy), _) => Ok(Some(policy)),
         (Err(PolicyError::Wrong { problems, .. }), Some(source)) => {
             text::problems(source, &problems)?;

@@ -30,7 +30,7 @@ pub fn load(args: PolicyArgs, if_invalid: IfInvalid) -> Result<(Policy, Reloader
     let mut patience = Patience::default();
     let text = read(&args, &mut patience);
     let seen = text.as_ref().map(Clone::clone).map_err(ToString::to_string);
-    let (policy, invalid) = match text.and_then(|text| args.parse(text)) {
+    let (policy, invalid) = match text.and_then(|text| args.parse(text.as_deref())) {
         Ok(policy) => (policy, None),
         Err(error) if if_invalid == IfInvalid::Warn => (args.fallback(), Some(error)),
         Err(error) => return Err(error),
@@ -87,7 +87,7 @@ impl Reloader {
             return;
         }
         self.seen = now;
-        match read.and_then(|text| self.args.parse(text)) {
+        match read.and_then(|text| self.args.parse(text.as_deref())) {
             Ok(policy) => {
                 app.set_policy(policy);
                 app.metrics.policy.reloaded(true);
@@ -104,7 +104,7 @@ impl Reloader {
 /// Logs each problem, and `then`, the consequence. Counts the failure.
 fn failed(app: &App, error: &PolicyError, then: &str) {
     app.metrics.policy.reloaded(false);
-    if let PolicyError::Wrong { path, problems, .. } = error {
+    if let PolicyError::Wrong { path, problems } = error {
         for problem in problems {
             let at = format!("{}:{problem}", path.display());
             tracing::error!(at, "the policy is invalid");
