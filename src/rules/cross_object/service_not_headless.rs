@@ -25,7 +25,8 @@ Seen on a 1.36 control plane: setting `clusterIP: None` on a Service that has an
 not change once set\".
 
 `setguard check` reports this if one run gets both objects, and the webhook if the Service is in the cluster.
-A Service with an address can exist next to the headless one, for clients that can use any pod.
+A Service with an address can exist next to the headless one, for clients that can use any pod. A single pod
+has no other to find, so a set with one replica isn't reported.
 
 Kubernetes: DNS specification, \"Records for a Headless Service\"; `ValidateServiceClusterIPsRelatedFields`,
 pkg/apis/core/validation/validation.go.",
@@ -39,6 +40,9 @@ pkg/apis/core/validation/validation.go.",
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(it) = Governed::of(query) else { return };
+    if it.set.details().is_none_or(|details| details.replicas < 2) {
+        return;
+    }
     if let Some((first, _)) = it.first_unless_any(|service| service.is_headless) {
         found.report(
             Kind::Service,

@@ -25,7 +25,8 @@ label has an EndpointSlice without endpoints, a Service without a selector has n
 
 `setguard check` reports this if one run gets both objects, and the webhook if the Service is in the cluster.
 Labels that the controller itself sets on each pod, such as `statefulset.kubernetes.io/pod-name`, count as
-matching if a pod can have the value.
+matching if a pod can have the value. A Service without a selector is reported only if the pods have no
+ServiceAccount of their own: with one, a program such as Patroni may write the endpoints itself.
 
 Kubernetes: `syncService`, pkg/controller/endpointslice/endpointslice_controller.go; `ShouldSetHostname`,
 endpointslice util/controller_utils.go.",
@@ -41,6 +42,11 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(it) = Governed::of(query) else { return };
     let leads = |service: &Service| leads_to(service, it.set, it.controller);
     let Some((first, service)) = it.first_unless_any(leads) else { return };
+    let account = it.set.details().and_then(|details| details.service_account.as_deref());
+    let may_write_endpoints = account.is_some_and(|account| account != "default");
+    if service.selector.iter().next().is_none() && may_write_endpoints {
+        return;
+    }
     let message = match missing(service, it.set, it.controller) {
         Some((key, value)) => format!(
             "its {first} selects pods with {key}={value}, a label that these pods do not have, so \

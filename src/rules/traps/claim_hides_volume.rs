@@ -18,7 +18,8 @@ pub(super) static RULE: Rule = Rule {
 The controller adds a volume for each claim template to every pod, and drops a volume of the pod
 template that has the same name. So the ConfigMap, Secret or emptyDir of that name is never mounted:
 a volumeMount of that name gets the claim instead. The API server also leaves the hidden volume out
-when it validates the template.
+when it validates the template. A hidden emptyDir isn't reported: nothing is lost with it, and charts leave
+it there for sets without a claim.
 
 Seen on a 1.36 control plane: with an emptyDir `data` and a claim template `data`, the pod has one
 volume `data`, the claim.
@@ -41,7 +42,7 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
     let Some(pod) = spec.template.spec.as_ref() else { return };
     let claims: HashSet<&str> = read::claims(spec).map(|(name, _)| name).collect();
     for (i, volume) in pod.volumes.iter().flatten().enumerate() {
-        if claims.contains(volume.name.as_str()) {
+        if volume.empty_dir.is_none() && claims.contains(volume.name.as_str()) {
             found.report(
                 &VOLUMES.index(i).child("name"),
                 Reason::Duplicate,

@@ -1,10 +1,10 @@
 //! The network plugin or storage driver of a node without a priority.
 
-use k8s_openapi::api::core::v1::PodSpec;
+use k8s_openapi::api::core::v1::{PodSpec, Volume};
 
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
-    kubernetes::cluster::Cluster,
+    kubernetes::{cluster::Cluster, containers::containers},
     object::{DaemonSetSpec, Subject},
     rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
@@ -24,8 +24,8 @@ Pending with \"Insufficient cpu\" and \"No preemption victims found\"; with
 the class is a choice: the pods that it is to evict need a lower priority, and those that it must not evict an
 equal or a higher one. A class with `preemptionPolicy: Never` evicts nothing.
 
-The rule finds DaemonSets with a hostPath in /etc/cni, /opt/cni or the kubelet's folders for plugins. It
-cannot see whether the cluster has a PriorityClass with globalDefault.
+The rule finds DaemonSets that mount a hostPath in /etc/cni, /opt/cni or the kubelet's folders for plugins,
+and can write there. It cannot see whether the cluster has a PriorityClass with globalDefault.
 
 Kubernetes: `PodEligibleToPreemptOthers` and `SelectVictimsOnNode`,
 pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.",
@@ -69,9 +69,15 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     );
 }
 
-/// Returns the first volume of the pod in a folder for plugins, and what the plugins there are for.
+/// Returns the first folder for plugins to which the pod can write, and what the plugins there are
+/// for. A monitor of the network reads its configuration, and installs nothing.
 fn plugin_folder(pod: &PodSpec) -> Option<(&str, &'static str)> {
-    let paths = pod.volumes.iter().flatten().filter_map(|volume| volume.host_path.as_ref());
+    let is_written = |volume: &&Volume| {
+        let mounts = containers(pod).flat_map(|container| container.volume_mounts.iter().flatten());
+        mounts.filter(|it| it.name == volume.name).any(|it| it.read_only != Some(true))
+    };
+    let volumes = pod.volumes.iter().flatten().filter(is_written);
+    let paths = volumes.filter_map(|volume| volume.host_path.as_ref());
     paths.map(|host| host.path.as_str()).find_map(|path| {
         let is_in = |folder: &&(&str, _)| {
             path.strip_prefix(folder.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -19,9 +19,10 @@ A pod with `hostNetwork: true` and the default `dnsPolicy: ClusterFirst` does no
 kubelet gives it the node's resolv.conf. Names of Services such as `api.monitoring.svc` do not resolve there.
 `dnsPolicy: ClusterFirstWithHostNet` is what the author meant.
 
-The rule looks for names with `.svc` in the commands, arguments and environment of the containers. It is
-silent if `dnsConfig` names servers. Network plugins, which must work before the
-cluster's DNS does, use IP addresses.
+The rule looks for names such as `api.monitoring.svc` in the commands, arguments and environment of the
+containers. It leaves out names that are only compared and never resolved: lists of hosts without a proxy,
+names in certificates, issuers and audiences of tokens. It is silent if `dnsConfig` names servers. Network
+plugins, which must work before the cluster's DNS does, use IP addresses.
 
 Not seen on a control plane, because it happens in the kubelet.
 
@@ -60,24 +61,60 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     );
 }
 
-/// Returns the first name of a Service that a container mentions.
+/// Returns the first name of a Service that a container resolves.
 fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
     containers(spec).find_map(|container| {
         let lists = [&container.command, &container.args];
-        let words = lists.into_iter().flatten().flatten().map(String::as_str);
-        let values = container.env.iter().flatten().filter_map(|env| env.value.as_deref());
-        words.chain(values).find_map(name_in).map(|name| (container, name))
+        let found = lists.into_iter().flatten().find_map(|list| name_in_arguments(list));
+        let mut env = container.env.iter().flatten().filter(|it| !is_only_compared(&it.name));
+        let found = found.or_else(|| env.find_map(|it| name_in(it.value.as_deref()?)));
+        found.map(|name| (container, name))
     })
 }
 
-/// Returns the first name in a text that has `svc` as one of its labels, but not as its first.
+/// Returns the first name of a Service in the arguments, which are `--flag=value` or `--flag value`.
+fn name_in_arguments(list: &[String]) -> Option<&str> {
+    let before = std::iter::once("").chain(list.iter().map(String::as_str));
+    before.zip(list).find_map(|(before, word)| {
+        let flag = if word.starts_with('-') { word.split('=').next()? } else { before };
+        let is_left_out = flag.starts_with('-') && is_only_compared(flag);
+        if is_left_out { None } else { name_in(word) }
+    })
+}
+
+/// Returns whether the flag or variable of this name has names that the program compares with
+/// others, and does not resolve.
+fn is_only_compared(flag: &str) -> bool {
+    let flag = flag.to_ascii_lowercase().replace('_', "-");
+    let words = ["no-proxy", "server-name", "servername", "dns-name", "alt-name", "common-name"];
+    words.iter().any(|word| flag.contains(word))
+        || flag
+            .split('-')
+            .any(|word| matches!(word, "san" | "sans" | "cn" | "issuer" | "audience" | "audiences"))
+}
+
+/// Returns the first name of a Service in a text: at least two labels, `svc`, and perhaps the domain
+/// of the cluster. The name of a file isn't the name of a Service.
 fn name_in(text: &str) -> Option<&str> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
-    let names = text.split(|c| !is_of_name(c));
-    names.map(|name| name.trim_matches('.')).find(|name| {
-        name.match_indices(".svc").any(|(i, svc)| {
-            let rest = &name[i + svc.len()..];
-            i > 0 && (rest.is_empty() || rest.starts_with('.'))
-        })
-    })
+    let mut start = 0;
+    while let Some(skipped) = text[start..].find(is_of_name) {
+        let at = start + skipped;
+        let end = text[at..].find(|c| !is_of_name(c)).map_or(text.len(), |length| at + length);
+        let before = &text[..at];
+        let is_in_path = before.ends_with('/') && !before.ends_with("://");
+        let name = text[at..end].trim_end_matches('.');
+        if !is_in_path && is_service(name) {
+            return Some(name);
+        }
+        start = end;
+    }
+    None
+}
+
+fn is_service(name: &str) -> bool {
+    let mut labels = name.split('.');
+    let before = labels.by_ref().take_while(|label| *label != "svc");
+    let has_namespace = before.filter(|label| !label.is_empty()).count() >= 2;
+    has_namespace && name.split('.').any(|label| label == "svc")
 }

@@ -44,18 +44,19 @@ const NEW: &str = "node-role.kubernetes.io/control-plane";
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let spec = read::pod_spec(&subject.object);
     let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
-    let Some(i) = list.iter().position(|it| it.key.as_deref() == Some(OLD)) else { return };
-    // A toleration of the new taint is deliberate, even if its effect is another one.
-    let knows = |it: &Toleration| {
-        it.key.as_deref() == Some(NEW) || tolerations::tolerates(it, NEW, "NoSchedule")
-    };
-    if list.iter().any(knows) {
+    // Without an effect a toleration is for all effects. The taint has NoSchedule.
+    let is_effective =
+        |it: &Toleration| matches!(it.effect.as_deref(), None | Some("" | "NoSchedule"));
+    let is_old = |it: &Toleration| it.key.as_deref() == Some(OLD) && is_effective(it);
+    let Some(i) = list.iter().position(is_old) else { return };
+    if list.iter().any(|it| tolerations::tolerates(it, NEW, "NoSchedule")) {
         return;
     }
     // Of several equal tolerations, one copy is enough.
-    let old = list.iter().enumerate().filter(|(i, it)| {
-        it.key.as_deref() == Some(OLD) && !list.iter().take(*i).any(|other| other == *it)
-    });
+    let old = list
+        .iter()
+        .enumerate()
+        .filter(|(i, it)| is_old(it) && !list.iter().take(*i).any(|other| other == *it));
     found
         .report(
             &TOLERATIONS.index(i).child("key"),

@@ -24,7 +24,8 @@ Seen on a 1.36 control plane: `sleep: {seconds: 30}` with a grace period of 30 i
 and `exec: {command: [sleep, \"60\"]}` is accepted. That the process gets two seconds is read from the source,
 because it happens in the kubelet.
 
-The rule reads the sleep action, and commands that are nothing but a sleep: `sleep 60`, also in a shell.
+The rule reads the sleep action, and commands that are nothing but a sleep: `sleep 60`, also in a shell,
+`sleep 1m 30s`, `sleep infinity`.
 
 Kubernetes: `killContainer`, pkg/kubelet/kuberuntime/kuberuntime_container.go; `validateSleepAction`,
 pkg/apis/core/validation/validation.go.",
@@ -48,14 +49,15 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let grace = spec.termination_grace_period_seconds.unwrap_or(DEFAULT_GRACE);
     visit(spec, &mut |container, path| {
         let Some((action, seconds)) = sleep(container) else { return };
-        if seconds == 0 || seconds < grace {
+        if seconds == Some(0) || seconds.is_some_and(|seconds| seconds < grace) {
             return;
         }
+        let time = seconds.map_or("forever".to_owned(), |seconds| format!("{seconds} s"));
         found.report(
             &path.child("lifecycle").child("preStop").child(action),
             Reason::Invalid,
             format!(
-                "the hook sleeps {seconds} s of a grace period of {grace} s, so container {:?} is \
+                "the hook sleeps {time} of a grace period of {grace} s, so container {:?} is \
                  killed 2 s after it is told to stop",
                 container.name
             ),
@@ -78,28 +80,45 @@ fn visit(spec: &PodSpec, visitor: &mut dyn FnMut(&Container, &Path<'_>)) {
     }
 }
 
-/// Returns the field of the preStop hook that sleeps, and for how many seconds.
-fn sleep(container: &Container) -> Option<(&'static str, i64)> {
+/// Returns the field of the preStop hook that sleeps, and for how many seconds. `None` as the number
+/// of seconds is forever.
+fn sleep(container: &Container) -> Option<(&'static str, Option<i64>)> {
     let hook = container.lifecycle.as_ref()?.pre_stop.as_ref()?;
     if let Some(sleep) = &hook.sleep {
-        return Some(("sleep", sleep.seconds));
+        return Some(("sleep", Some(sleep.seconds)));
     }
-    let seconds = match hook.exec.as_ref()?.command.as_deref()? {
-        [program, seconds] if name_of(program) == "sleep" => seconds,
-        [shell, flag, script] if name_of(shell).ends_with("sh") && flag == "-c" => {
-            let mut words = script.split_whitespace();
-            let (program, seconds) = (words.next()?, words.next()?);
-            let is_all = name_of(program) == "sleep" && words.next().is_none();
-            is_all.then_some(seconds)?
+    let command = hook.exec.as_ref()?.command.as_deref()?;
+    let words: Vec<&str> = match command {
+        [shell, flag, script] if name_of(shell).ends_with("sh") && runs_script(flag) => {
+            let script = script.trim().trim_end_matches(';');
+            script.strip_prefix("exec ").unwrap_or(script).split_whitespace().collect()
         }
-        _ => return None,
+        words => words.iter().map(String::as_str).collect(),
     };
-    let (number, unit) = match seconds.strip_suffix(['s', 'm']) {
-        Some(number) if seconds.ends_with('m') => (number, 60),
-        Some(number) => (number, 1),
-        None => (seconds, 1),
-    };
-    Some(("exec", number.trim_end_matches(';').parse::<i64>().ok()?.checked_mul(unit)?))
+    let (program, times) = words.split_first()?;
+    if name_of(program) != "sleep" || times.is_empty() {
+        return None;
+    }
+    if times.iter().any(|time| matches!(*time, "inf" | "infinity")) {
+        return Some(("exec", None));
+    }
+    let total = times.iter().try_fold(0_i64, |sum, time| sum.checked_add(seconds(time)?))?;
+    Some(("exec", Some(total)))
+}
+
+/// Returns whether a shell with these flags runs the next word, as `-c` and `-ec` do.
+fn runs_script(flags: &str) -> bool {
+    flags.strip_prefix('-').is_some_and(|flags| {
+        flags.ends_with('c') && flags.bytes().all(|flag| flag.is_ascii_lowercase())
+    })
+}
+
+/// Returns the seconds of an operand of sleep, such as `45` or `2m`.
+fn seconds(time: &str) -> Option<i64> {
+    let units = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400)];
+    let unit = units.into_iter().find_map(|(unit, size)| Some((time.strip_suffix(unit)?, size)));
+    let (number, unit) = unit.unwrap_or((time, 1));
+    number.parse::<i64>().ok()?.checked_mul(unit)
 }
 
 /// Returns the name of a program without its folder.
