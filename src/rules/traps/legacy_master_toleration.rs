@@ -52,11 +52,13 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if list.iter().any(|it| tolerations::tolerates(it, NEW, "NoSchedule")) {
         return;
     }
-    // Of several equal tolerations, one copy is enough.
-    let old = list
-        .iter()
-        .enumerate()
-        .filter(|(i, it)| is_old(it) && !list.iter().take(*i).any(|other| other == *it));
+    // Those with other effects belong to it. Of several equal tolerations, one copy is enough.
+    let old = list.iter().enumerate().filter(|(i, it)| {
+        let copy = Toleration { key: Some(NEW.to_owned()), ..Toleration::clone(it) };
+        it.key.as_deref() == Some(OLD)
+            && !list.iter().take(*i).any(|other| other == *it)
+            && !list.contains(&copy)
+    });
     found
         .report(
             &TOLERATIONS.index(i).child("key"),
