@@ -45,7 +45,11 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut findings = Findings::of(&API_VALIDATION);
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     let tolerated = api_validation::validate(subject, &cluster, &mut findings);
-    let can_see = |phase| cx.origin != Origin::Admission || phase == Some(Phase::After);
+    let can_see = |phase| match cx.origin {
+        Origin::Manifest => true,
+        Origin::Admission => phase == Some(Phase::After),
+        Origin::Cluster => phase != Some(Phase::Manifest),
+    };
     let mut too_late = run_traps(subject, cx, can_see, &mut findings);
     add_all(findings, subject, cx, &mut verdict);
     if let Some(view) = cx.view.filter(|view| view.covers(subject.object.metadata.namespace())) {

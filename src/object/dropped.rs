@@ -3,19 +3,19 @@
 //! Kubernetes: `dropDisabledFields` in `pkg/api/pod/util.go`, which keeps a field that the old spec
 //! uses.
 
+mod label_keys;
 mod user_fields;
 
 use std::{borrow::Cow, collections::HashSet};
 
 use k8s_openapi::api::core::v1::{
-    Container, LifecycleHandler, PodAffinityTerm, PodSpec, PodTemplateSpec, Probe, VolumeProjection,
+    Container, LifecycleHandler, PodSpec, PodTemplateSpec, Probe, VolumeProjection,
 };
 
 use crate::kubernetes::{
     absent::list,
     cluster::{Cluster, since},
     containers::{containers, is_sidecar},
-    pod_affinity::pod_terms,
 };
 
 const CONTAINER_RESTART_RULES: &str = "ContainerRestartRules";
@@ -61,7 +61,7 @@ const FEATURES: &[Feature] = &[
             }
         },
     },
-    Feature { gate: "MatchLabelKeysInPodAffinity", used: label_keys, drop: drop_label_keys },
+    Feature { gate: "MatchLabelKeysInPodAffinity", used: label_keys::used, drop: label_keys::drop },
     Feature {
         gate: "DynamicResourceAllocation",
         used: |spec| {
@@ -246,6 +246,20 @@ pub(crate) fn uses_disabled(spec: &PodSpec, cluster: &Cluster) -> bool {
     FEATURES.iter().any(|feature| (feature.used)(spec) && drops(feature, cluster))
 }
 
+/// Returns the feature gates because of which [`drop_disabled`] would drop something if there were no
+/// old spec, each with the spec without these fields.
+pub(crate) fn disabled(
+    spec: &PodSpec,
+    cluster: &Cluster,
+) -> impl Iterator<Item = (&'static str, PodSpec)> {
+    let used = FEATURES.iter().filter(|it| (it.used)(spec) && drops(it, cluster));
+    used.map(|feature| {
+        let mut without = spec.clone();
+        (feature.drop)(&mut without);
+        (feature.gate, without)
+    })
+}
+
 /// Returns the spec as the API server validates it. The spec is copied only if a field is dropped.
 pub(crate) fn drop_disabled<'a>(
     spec: &'a PodSpec,
@@ -313,33 +327,6 @@ fn drop_proc_mount(spec: &mut PodSpec) {
             "Default".clone_into(mount);
         }
     });
-}
-
-fn label_keys(spec: &PodSpec) -> bool {
-    let uses = |term: &PodAffinityTerm| {
-        !list(&term.match_label_keys).is_empty() || !list(&term.mismatch_label_keys).is_empty()
-    };
-    pod_terms(spec).any(uses)
-}
-
-fn drop_label_keys(spec: &mut PodSpec) {
-    let Some(affinity) = &mut spec.affinity else { return };
-    let drop = |term: &mut PodAffinityTerm| {
-        term.match_label_keys = None;
-        term.mismatch_label_keys = None;
-    };
-    if let Some(pods) = &mut affinity.pod_affinity {
-        let required = &mut pods.required_during_scheduling_ignored_during_execution;
-        required.iter_mut().flatten().for_each(drop);
-        let preferred = &mut pods.preferred_during_scheduling_ignored_during_execution;
-        preferred.iter_mut().flatten().for_each(|term| drop(&mut term.pod_affinity_term));
-    }
-    if let Some(pods) = &mut affinity.pod_anti_affinity {
-        let required = &mut pods.required_during_scheduling_ignored_during_execution;
-        required.iter_mut().flatten().for_each(drop);
-        let preferred = &mut pods.preferred_during_scheduling_ignored_during_execution;
-        preferred.iter_mut().flatten().for_each(|term| drop(&mut term.pod_affinity_term));
-    }
 }
 
 fn projections(spec: &PodSpec) -> impl Iterator<Item = &VolumeProjection> {

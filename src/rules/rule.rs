@@ -89,6 +89,9 @@ pub enum Phase {
         /// object of the built-in kinds has.
         sent_if: &'static str,
     },
+    /// The trap works only on a manifest: in `check`. The API server drops the setting before
+    /// `/validate`, and a condition for `/mutate` would have to read every container of every write.
+    Manifest,
     /// The trap works once the API server has accepted the object: in `/validate` and in `check`.
     After,
 }

@@ -11,6 +11,7 @@ mod claims_deleted_on_scale_down;
 mod control_plane_not_tolerated;
 mod daemon_without_priority;
 mod duplicate_entry;
+mod field_dropped;
 mod grace_period_zero;
 mod history_limit_zero;
 mod host_network_dns;
@@ -67,6 +68,7 @@ pub static TRAPS: &[&Rule] = &[
     &control_plane_not_tolerated::RULE,
     &daemon_without_priority::RULE,
     &duplicate_entry::RULE,
+    &field_dropped::RULE,
     &grace_period_zero::RULE,
     &history_limit_zero::RULE,
     &host_network_dns::RULE,

@@ -161,11 +161,9 @@ pub fn decodes(json: &str) -> bool {
     resource(json).is_some_and(|resource| Object::parse(resource, json).is_ok())
 }
 
-/// Whether only `/mutate` and `check` can evaluate a rule.
+/// Whether `/validate` cannot evaluate a trap.
 pub fn is_before_phase(rule: &str) -> bool {
-    TRAPS
-        .iter()
-        .any(|trap| trap.meta.id == rule && matches!(trap.phase(), Some(Phase::Before { .. })))
+    TRAPS.iter().any(|trap| trap.meta.id == rule && trap.phase() != Some(Phase::After))
 }
 
 /// Returns the findings of `check` in a stream of new objects.
@@ -243,9 +241,11 @@ fn cluster_of(text: &str) -> Cluster {
 }
 
 /// Whether the fixtures and examples of the rule `id` may have this finding of another rule:
-/// immutable-field adds advice to an error of the API server.
+/// immutable-field adds advice to an error of the API server, and a hostname can be dropped.
 pub fn may_accompany(found: &Found, id: &str) -> bool {
-    id == "immutable-field" && found.rule == API_VALIDATION.id
+    let pair = (id, found.rule.as_str());
+    pair == ("immutable-field", API_VALIDATION.id)
+        || pair == ("template-hostname-ignored", "field-dropped")
 }
 
 /// Returns the findings of `check` in an example of a rule. If two documents are the same object,
