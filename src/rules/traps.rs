@@ -12,11 +12,14 @@ mod control_plane_not_tolerated;
 mod daemon_without_priority;
 mod duplicate_entry;
 mod field_dropped;
+mod fs_group_on_large_volume;
+mod git_repo_volume;
 mod grace_period_zero;
 mod history_limit_zero;
 mod host_network_dns;
 mod host_port_spread;
 pub(crate) mod immutable_field;
+mod immutable_release_label;
 mod legacy_master_toleration;
 mod legacy_node_label;
 mod long_ready_seconds;
@@ -39,6 +42,7 @@ mod read;
 mod rollout_blocked;
 mod selector_on_managed_labels;
 mod selector_too_broad;
+mod self_affinity_in_daemonset;
 mod self_anti_affinity;
 mod service_name_empty;
 mod shared_volume;
@@ -69,11 +73,14 @@ pub static TRAPS: &[&Rule] = &[
     &daemon_without_priority::RULE,
     &duplicate_entry::RULE,
     &field_dropped::RULE,
+    &fs_group_on_large_volume::RULE,
+    &git_repo_volume::RULE,
     &grace_period_zero::RULE,
     &history_limit_zero::RULE,
     &host_network_dns::RULE,
     &host_port_spread::RULE,
     &immutable_field::RULE,
+    &immutable_release_label::RULE,
     &legacy_master_toleration::RULE,
     &legacy_node_label::RULE,
     &long_ready_seconds::RULE,
@@ -95,6 +102,7 @@ pub static TRAPS: &[&Rule] = &[
     &rollout_blocked::RULE,
     &selector_on_managed_labels::RULE,
     &selector_too_broad::RULE,
+    &self_affinity_in_daemonset::RULE,
     &self_anti_affinity::RULE,
     &service_name_empty::RULE,
     &shared_volume::RULE,

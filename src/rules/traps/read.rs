@@ -9,7 +9,7 @@ mod stateful_sets;
 pub(super) use self::{
     command::kubectl,
     object::{daemon_set_status, pod_spec, selector, stateful_set_status, template_changes},
-    pods::{host_port, self_anti_affinity},
+    pods::{host_port, self_affinity, self_anti_affinity},
     rollout::{scaled, strategy, surges},
     stateful_sets::{
         claims, max_unavailable, ordinals, partition, partition_still_held, pod_names, replaced,

@@ -1,6 +1,6 @@
 //! Values that traps read from the pod spec of a template.
 
-use k8s_openapi::api::core::v1::{Container, PodAffinityTerm, PodSpec};
+use k8s_openapi::api::core::v1::{Affinity, Container, PodAffinityTerm, PodSpec};
 
 use super::object::pod_spec;
 use crate::{
@@ -13,9 +13,31 @@ use crate::{
 pub(crate) fn self_anti_affinity<'a>(
     object: &'a Object<'_>,
 ) -> impl Iterator<Item = (usize, &'a PodAffinityTerm)> {
-    let affinity = pod_spec(object).and_then(|spec| spec.affinity.as_ref());
-    let anti = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
+    let anti = affinity(object).and_then(|affinity| affinity.pod_anti_affinity.as_ref());
     let terms = anti.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
+    about_itself(object, terms)
+}
+
+/// Returns the required affinity terms of a template that keep its own pods together, with their
+/// indices.
+pub(crate) fn self_affinity<'a>(
+    object: &'a Object<'_>,
+) -> impl Iterator<Item = (usize, &'a PodAffinityTerm)> {
+    let together = affinity(object).and_then(|affinity| affinity.pod_affinity.as_ref());
+    let terms =
+        together.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
+    about_itself(object, terms)
+}
+
+fn affinity<'a>(object: &'a Object<'_>) -> Option<&'a Affinity> {
+    pod_spec(object).and_then(|spec| spec.affinity.as_ref())
+}
+
+/// Returns the terms that match the pods of the template itself, with their indices.
+fn about_itself<'a>(
+    object: &'a Object<'_>,
+    terms: Option<&'a Vec<PodAffinityTerm>>,
+) -> impl Iterator<Item = (usize, &'a PodAffinityTerm)> {
     let labels = object.template().metadata.as_ref().and_then(|m| m.labels.as_ref());
     let own = object.metadata.namespace();
     terms.into_iter().flatten().enumerate().filter(move |(_, term)| {

@@ -1,0 +1,62 @@
+//! A recursive change of the owner of a large volume.
+
+use super::read;
+use crate::{
+    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
+    kubernetes::{cluster::Cluster, quantity::Quantity},
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "fs-group-on-large-volume",
+        summary: "fsGroup on a large volume without fsGroupChangePolicy: OnRootMismatch",
+        why: "\
+With `fsGroup` the kubelet changes the group of every file in the volume each time a pod starts. On a volume
+with millions of files that takes from minutes to hours (kubernetes#69699), and the pod stays in
+ContainerCreating. `fsGroupChangePolicy: OnRootMismatch` skips it if the root of the volume already has the
+group. Because it depends on the number of files, findings are counted and not shown. The rule looks at claim
+templates of 100Gi and more.
+
+Not seen on a control plane, because it happens in the kubelet.
+
+Kubernetes: `NewVolumeOwnership`, pkg/volume/volume_linux.go.",
+        bad: include_str!("examples/fs-group-on-large-volume.bad.yaml"),
+        good: include_str!("examples/fs-group-on-large-volume.good.yaml"),
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    },
+};
+
+/// The smallest request that counts as large.
+const LARGE: &str = "100Gi";
+
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let context = spec.template.spec.as_ref().and_then(|pod| pod.security_context.as_ref());
+    let Some(context) = context.filter(|context| context.fs_group.is_some()) else { return };
+    if context.fs_group_change_policy.as_deref() == Some("OnRootMismatch") {
+        return;
+    }
+    let large = Quantity::parse_resource(LARGE);
+    let sizes = read::claims(spec).filter_map(|(name, claim)| {
+        let requests = claim.spec.as_ref()?.resources.as_ref()?.requests.as_ref()?;
+        Some((name, requests.get("storage")?))
+    });
+    let mut sizes = sizes.filter(|(_, size)| Quantity::parse_resource(&size.0) >= large);
+    let Some((name, size)) = sizes.next() else { return };
+    found.report(
+        &POD_SPEC.child("securityContext").child("fsGroup"),
+        Reason::Invalid,
+        format!(
+            "at each start of a pod the group of every file of its claim {name:?} ({}) is changed",
+            size.0
+        ),
+        "set fsGroupChangePolicy: OnRootMismatch",
+    );
+}

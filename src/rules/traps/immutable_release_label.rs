@@ -1,0 +1,97 @@
+//! A label that each release changes, in a field that cannot be changed.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Meta, Mode, Path, Reason,
+        paths::{CLAIM_TEMPLATES, SELECTOR},
+    },
+    kubernetes::cluster::Cluster,
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "immutable-release-label",
+        summary: "a label that changes with each release, in a field that cannot be changed",
+        why: "\
+The selector of a DaemonSet or StatefulSet and the claim templates of a StatefulSet are immutable, with their
+labels and annotations. A label with the version of the chart or of the application is another one in the next
+release, so the API server refuses the next upgrade: \"updates to statefulset spec for fields other than ...
+are forbidden\". Nothing is wrong until then, and the way out is to delete the set with `--cascade=orphan`.
+
+Seen on a 1.34 control plane: an update that changes only the value of `helm.sh/chart` in a claim template is
+refused, and so is one that adds an annotation there.
+
+The rule knows `helm.sh/chart`, `app.kubernetes.io/version`, checksums, and `chart` and `version` if their
+value looks like a version. It reports new objects only, because it is too late for a stored one.
+
+Kubernetes: `ValidateStatefulSetUpdate`, pkg/apis/apps/validation/validation.go.",
+        bad: include_str!("examples/immutable-release-label.bad.yaml"),
+        good: include_str!("examples/immutable-release-label.good.yaml"),
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    },
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let object = &subject.object;
+    if subject.old().is_some() || object.metadata.uid.is_some() {
+        return;
+    }
+    let labels = object.selector().and_then(|selector| selector.match_labels.as_ref());
+    for (key, value) in labels.into_iter().flatten() {
+        report(&SELECTOR.child("matchLabels"), (key, value), "the selector", found);
+    }
+    let Some(spec) = object.stateful_set() else { return };
+    for (i, (_, claim)) in read::claims(spec).enumerate() {
+        let path = CLAIM_TEMPLATES.index(i);
+        let path = path.child("metadata");
+        let ObjectMeta { labels, annotations, .. } = &claim.metadata;
+        for (field, entries) in [("labels", labels), ("annotations", annotations)] {
+            for (key, value) in entries.iter().flatten() {
+                report(&path.child(field), (key, value), "the claim template", found);
+            }
+        }
+    }
+}
+
+fn report(path: &Path<'_>, (key, value): (&str, &str), place: &str, found: &mut Findings) {
+    if changes_with_release(key, value) {
+        found.report(
+            &path.key(key),
+            Reason::Invalid,
+            format!(
+                "{value:?} changes with each release and {place} cannot be changed, so the API server \
+                 will refuse the next upgrade"
+            ),
+            "leave it out here; the labels of the set and of its pods may have it",
+        );
+    }
+}
+
+fn changes_with_release(key: &str, value: &str) -> bool {
+    match key {
+        "helm.sh/chart" | "app.kubernetes.io/version" => !value.is_empty(),
+        "chart" | "version" => is_version(value),
+        _ => key.starts_with("checksum/"),
+    }
+}
+
+/// Returns whether a text ends in a version with at least two dots, such as `web-1.4.2` or `v1.4.2`.
+/// With fewer, it may be the name of a line of releases.
+fn is_version(text: &str) -> bool {
+    let version = text.rsplit('-').next().unwrap_or_default();
+    let version = version.strip_prefix('v').unwrap_or(version);
+    let mut parts = version.split('.');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
+    version.matches('.').count() >= 2 && parts.by_ref().take(2).all(is_number)
+}
