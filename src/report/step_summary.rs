@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{collected::Collected, diagnostic::Severity};
-use crate::finding::shorten;
+use crate::{finding::shorten, printable::one_line};
 
 /// The maximum number of rows; GitHub accepts 1 MiB for each step.
 const MAX_ROWS: usize = 500;
@@ -57,12 +57,11 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
 /// Returns text in one line, in which no character has a meaning in Markdown.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in shorten(text, LONG_TEXT).chars() {
+    for c in one_line(&shorten(text, LONG_TEXT)).chars() {
         match c {
             // These characters are plain in every position, and frequent.
             ' ' | '.' | ',' | ';' | '/' | '\'' | '"' | '-' | '=' => escaped.push(c),
             c if c.is_ascii_punctuation() => escaped.extend(['\\', c]),
-            c if c.is_control() => escaped.push(' '),
             c => escaped.push(c),
         }
     }

@@ -1,6 +1,8 @@
 //! Names and values that try to act: on a terminal, on the log of a pipeline, or as Markdown. One
 //! generator tests every format.
 
+mod audit;
+
 use proptest::{prelude::*, test_runner::Config};
 use serde_json::{Value, json};
 
@@ -126,6 +128,16 @@ fn without_spans(line: &str) -> String {
     line.to_owned()
 }
 
+/// Panics if the summary of a step has Markdown that came from input.
+fn summary_is_inert(summary: &str, ran: &Ran) {
+    is_inert("summary", summary, ran);
+    for live in ["@", "<", "](", "`"] {
+        let escaped: String = live.chars().flat_map(|c| ['\\', c]).collect();
+        let left = summary.replace(&escaped, "");
+        assert!(!left.contains(live), "{live} in {summary}");
+    }
+}
+
 fn try_all(texts: &[String; 4]) {
     let [old, new] = sets(texts);
     let folder = Folder::new([]);
@@ -135,8 +147,14 @@ fn try_all(texts: &[String; 4]) {
     folder.write(&format!("new/bad {file}"), "{a: [");
     folder.write("old.json", old.to_string());
     for format in ["text", "github"] {
-        let ran = folder.setguard(&["check", "new", "--against", "old.json", "--format", format]);
+        let summary = folder.path("summary.md");
+        let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+        command.args(["check", "new", "--against", "old.json", "--format", format]);
+        let ran: Ran = command.env("GITHUB_STEP_SUMMARY", &summary).output().unwrap().into();
         assert_ne!(ran.code, 0, "{ran:?}");
+        if format == "github" {
+            summary_is_inert(&folder.read("summary.md"), &ran);
+        }
         is_inert(format, &ran.stdout, &ran);
         is_inert(format, &ran.stderr, &ran);
     }
