@@ -28,6 +28,7 @@ pub use self::{
     trouble::{Ended, Trouble, TroubleKind},
 };
 pub(crate) use self::{
-    set::{DaemonSet, State, StatefulSet},
+    event::{LONGEST_WAIT, SLACK},
+    set::{DaemonSet, Ready, State, StatefulSet},
     trouble::NOT_READY,
 };

@@ -7,7 +7,8 @@ use crate::{
     engine::{self, status::StatusVerdict, verdict::Verdict},
     inventory::view::View,
     manifests::id::ObjectId,
-    report::diagnostic::{Diagnostic, Healthy, ObjectReport, Ready, Severity, Strictness},
+    observed::Ready,
+    report::diagnostic::{Diagnostic, Healthy, ObjectReport, Severity, Strictness},
     rules::rule::status::{Audit, ObjectName},
     yaml::Mark,
 };
@@ -92,8 +93,7 @@ impl Found {
         for set in audit.observed.sets() {
             if let Some(entry) = self.entries.get_mut(&ObjectName::from(set)) {
                 entry.is_unsettled = set.is_unobserved() || !audit.observed.is_healthy(set);
-                let (ready, wanted) = set.ready_of();
-                entry.ready = (!set.is_unobserved()).then_some(Ready { ready, wanted });
+                entry.ready = (!set.is_unobserved()).then(|| set.ready());
             }
         }
     }

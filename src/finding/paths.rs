@@ -6,6 +6,8 @@ use super::field::Path;
 pub static METADATA: Path<'static> = Path::new("metadata");
 /// `metadata.annotations`
 pub static ANNOTATIONS: Path<'static> = METADATA.child("annotations");
+/// `status`
+pub static STATUS: Path<'static> = Path::new("status");
 /// `spec`
 pub static SPEC: Path<'static> = Path::new("spec");
 /// `spec.selector`

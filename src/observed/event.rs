@@ -28,6 +28,12 @@ const REASONS: [&str; 17] = [
     "UnexpectedAdmissionError",
     "Unhealthy",
 ];
+/// The longest time that a controller waits before it tries again what was refused, in seconds, and
+/// the tolerated delay.
+///
+/// Kubernetes: `DefaultTypedControllerRateLimiter`, client-go util/workqueue/default_rate_limiters.go.
+pub(crate) const LONGEST_WAIT: i64 = 1_000;
+pub(crate) const SLACK: i64 = 60;
 /// The longest message that is kept, in bytes.
 const LONGEST: usize = 1_000;
 

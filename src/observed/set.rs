@@ -72,6 +72,20 @@ pub struct Set {
     pub(crate) state: State,
 }
 
+/// How many pods of a set are ready, and how many should be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    pub(crate) ready: i32,
+    pub(crate) wanted: i32,
+}
+
+impl Ready {
+    /// Returns whether no pod is ready, although there should be some.
+    pub(crate) const fn is_outage(self) -> bool {
+        self.ready <= 0 && self.wanted > 0
+    }
+}
+
 /// Spec and status, by kind.
 #[derive(Debug)]
 pub(crate) enum State {
@@ -250,20 +264,22 @@ impl Set {
 
     /// Returns the number of pods that are ready, and the number that there should be, as the
     /// status says.
-    pub(crate) fn ready_of(&self) -> (i32, i32) {
+    pub(crate) fn ready(&self) -> Ready {
         match &self.state {
-            State::DaemonSet(it) => (it.status.number_ready, it.status.desired_number_scheduled),
-            State::StatefulSet(it) => {
-                let ready = it.status.ready_replicas.unwrap_or_default();
-                (ready, it.spec.replicas.unwrap_or(1))
+            State::DaemonSet(it) => {
+                let status = &it.status;
+                Ready { ready: status.number_ready, wanted: status.desired_number_scheduled }
             }
+            State::StatefulSet(it) => Ready {
+                ready: it.status.ready_replicas.unwrap_or_default(),
+                wanted: it.spec.replicas.unwrap_or(1),
+            },
         }
     }
 
     /// Returns whether no pod is ready, although there should be some.
     pub fn has_outage(&self) -> bool {
-        let (ready, wanted) = self.ready_of();
-        self.is_current() && ready <= 0 && wanted > 0
+        self.is_current() && self.ready().is_outage()
     }
 
     /// Returns whether all pods that the set should have exist, are available and have the current

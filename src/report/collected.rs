@@ -4,7 +4,7 @@ use std::{borrow::Cow, io};
 
 use super::{
     Report,
-    diagnostic::{Diagnostic, ObjectReport, Ready, Severity, Summary},
+    diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
     fingerprint::Fingerprint,
     policy_use::PolicyUse,
 };
@@ -16,6 +16,7 @@ use crate::{
         repository::Repository,
         source::{STDIN, Source},
     },
+    observed::Ready,
     policy::Policy,
 };
 

@@ -8,6 +8,7 @@ use crate::{
     finding::{Command, Fix, Meta, Mode, Reason},
     manifests::id::ObjectId,
     object::marks,
+    observed::Ready,
     yaml::Mark,
 };
 
@@ -151,21 +152,6 @@ impl ObjectReport {
 
     pub(crate) fn worst(&self) -> Option<Severity> {
         self.diagnostics.iter().map(|diagnostic| diagnostic.severity).max()
-    }
-}
-
-/// How many pods of a set are ready, and how many should be.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ready {
-    pub(crate) ready: i32,
-    pub(crate) wanted: i32,
-}
-
-impl Ready {
-    /// Whether no pod is ready, although there should be some.
-    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
-    pub(crate) const fn is_outage(self) -> bool {
-        self.ready <= 0 && self.wanted > 0
     }
 }
 

@@ -6,10 +6,12 @@ use serde::Serialize;
 
 use super::{
     collected::{Collected, Entry},
-    diagnostic::{Healthy, Ready, Summary},
+    diagnostic::{Healthy, Summary},
     policy_use::PolicyUse,
 };
-use crate::{finding::Command, manifests::id::ObjectId, printable::Printable, yaml::Mark};
+use crate::{
+    finding::Command, manifests::id::ObjectId, observed::Ready, printable::Printable, yaml::Mark,
+};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

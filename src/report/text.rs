@@ -7,12 +7,13 @@ use anstream::{AutoStream, ColorChoice};
 
 use super::{
     Report,
-    diagnostic::{Diagnostic, ObjectReport, Ready, Severity, Summary},
+    diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
     policy_use::PolicyUse,
 };
 use crate::{
     finding::shorten,
     manifests::{excerpt::Excerpt, source::Source},
+    observed::Ready,
     printable::Printable,
     yaml::{Mark, Problem},
 };

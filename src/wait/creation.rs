@@ -1,14 +1,8 @@
 //! Pods that do not exist, because they were refused or not requested.
 
 use super::obstacle::{Hold, Obstacle, Repair, View};
-use crate::observed::{Event, Set, State};
+use crate::observed::{Event, LONGEST_WAIT, SLACK, Set, State};
 
-/// The longest time that a controller waits before it tries again, in seconds, and the tolerated
-/// delay.
-///
-/// Kubernetes: `DefaultTypedControllerRateLimiter`, client-go util/workqueue/default_rate_limiters.go.
-const LONGEST_WAIT: i64 = 1_000;
-const SLACK: i64 = 60;
 /// The time by which an attempt may precede the wait, in seconds.
 const BEFORE: i64 = 15;
 /// The time for which the API server keeps an event, in seconds.

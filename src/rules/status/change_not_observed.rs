@@ -2,7 +2,7 @@
 
 use super::read::{count, names, since};
 use crate::{
-    finding::{Help, Meta, Mode, Path},
+    finding::{Help, Meta, Mode, Path, paths::STATUS},
     kubernetes::kind::Kind,
     observed::Set,
     rules::rule::{
@@ -42,7 +42,6 @@ Kubernetes: `updateStatefulSetStatus`, pkg/controller/statefulset/stateful_set_c
 };
 
 static GENERATION: Path<'static> = STATUS.child("observedGeneration");
-static STATUS: Path<'static> = Path::new("status");
 
 fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     let waits = |set: &&Set| set.is_unobserved();

@@ -4,13 +4,13 @@ use super::{
     daemons::Daemons,
     quota,
     read::{at, names, since},
-    refusal::{LONGEST_WAIT, Refusal},
+    refusal::Refusal,
     replicas::Replicas,
 };
 use crate::{
     finding::{Command, Effect, Help, Meta, Mode, paths::POD_SPEC},
     kubernetes::kind::Kind,
-    observed::State,
+    observed::{LONGEST_WAIT, SLACK, State},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -75,9 +75,6 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     };
     found.add(Report::new(&POD_SPEC, text, help).instead_of(instead_of));
 }
-
-/// How late the controller may be, in seconds.
-const SLACK: i64 = 60;
 
 /// Why the cause of a refusal no longer exists, if that can be seen.
 fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {

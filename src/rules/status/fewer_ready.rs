@@ -2,8 +2,9 @@
 
 use super::read::{one_line, since};
 use crate::{
-    finding::{Help, Meta, Mode, Path},
+    finding::{Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
+    observed::Ready,
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -46,7 +47,7 @@ const ENDED: [&str; 7] = [
 ];
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    let (ready, wanted) = query.set.ready_of();
+    let Ready { ready, wanted } = query.set.ready();
     if ready >= wanted || is_on_a_node_that_is_down(query) {
         return;
     }
@@ -61,8 +62,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let message = format!("{ready} of {wanted} pods are ready {}, and {why}", since(when));
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     let help = Help::say("").run(describe).and(" shows its pods and events");
-    let status = Path::new("status");
-    found.add(Report::new(&status, message, help));
+    found.add(Report::new(&STATUS, message, help));
 }
 
 /// Since when nodes have ended pods of the set again and again, and why, if that still goes on.

@@ -8,7 +8,7 @@ use super::{
     toleration,
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, Path, paths::TOLERATIONS},
+    finding::{Effect, Help, Meta, Mode, Path, paths::STATUS, paths::TOLERATIONS},
     kubernetes::{kind::Kind, taints},
     rollout::node::{Placement, WhyNot},
     rules::rule::{
@@ -118,5 +118,4 @@ fn stays(
     Report::new(&TOLERATIONS, message, help)
 }
 
-static STATUS: Path<'static> = Path::new("status");
 static NUMBER: Path<'static> = STATUS.child("numberMisscheduled");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::read::{count, names, one_line, since};
 use crate::{
-    finding::{Help, Meta, Mode, Path},
+    finding::{Help, Meta, Mode, Path, paths::STATUS},
     kubernetes::{kind::Kind, resource::WorkloadKind},
     observed::{Node, Pod, Set},
     rules::rule::{
@@ -112,5 +112,4 @@ fn of_kind(kind: WorkloadKind, pods: &[(&Set, &Pod)]) -> Option<String> {
     Some(format!("{} ({list}){ending}", count(sets.len(), kind.as_str())))
 }
 
-static STATUS: Path<'static> = Path::new("status");
 static CONDITIONS: Path<'static> = STATUS.child("conditions");

@@ -9,7 +9,7 @@ use super::{
     refusal::Refusal,
 };
 use crate::{
-    finding::{Help, Meta, Mode, Path},
+    finding::{Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
     observed::{Pod, TroubleKind},
     rules::rule::{
@@ -78,7 +78,6 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             count(group.nodes.len(), "node"),
             names(group.nodes.iter().copied())
         );
-        let status = Path::new("status");
         let (message, help) = match group.pod {
             Some(pod) => {
                 let (why, when) = (query.why(pod), since(group.since));
@@ -89,7 +88,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
                 (format!("{nodes}; there is no pod, and no event that says why"), no_pod(query))
             }
         };
-        found.add(Report::new(&status.child("numberAvailable"), message, help));
+        found.add(Report::new(&STATUS.child("numberAvailable"), message, help));
     }
 }
 

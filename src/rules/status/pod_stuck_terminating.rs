@@ -7,7 +7,7 @@ use super::{
     replicas::Replicas,
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, Path},
+    finding::{Effect, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
     observed::Pod,
     rules::rule::{
@@ -56,8 +56,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let (why, help) = explain(query, first, &list);
         let who = names(list.iter().copied());
         let message = format!("{who} should be gone {}: {why}", since(*deleted));
-        let status = Path::new("status");
-        found.add(Report::new(&status.child("readyReplicas"), message, help));
+        found.add(Report::new(&STATUS.child("readyReplicas"), message, help));
     }
 }
 

@@ -10,11 +10,6 @@ use crate::{
 /// and the API server forgets events after an hour.
 const LATEST: i64 = 3_600;
 
-/// How long a controller waits at most before it tries again, in seconds.
-///
-/// Kubernetes: `DefaultTypedControllerRateLimiter`, client-go util/workqueue/default_rate_limiters.go.
-pub(super) const LONGEST_WAIT: i64 = 1_000;
-
 /// How long after a refusal a pod must have been created to show that its cause is gone, in seconds. One
 /// sync creates all pods that are missing. Of an object about which there are many events, only one in
 /// five minutes is recorded.

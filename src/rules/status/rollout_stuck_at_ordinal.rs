@@ -6,7 +6,7 @@ use super::{
     replicas::Replicas,
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, Path},
+    finding::{Effect, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
     observed::{Pod, TroubleKind},
     rules::{
@@ -65,8 +65,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     };
     let help =
         if is_old { release(query, &replicas, &halt) } else { repair(query, &replicas, pod) };
-    let status = Path::new("status");
-    found.add(Report::new(&status.child("readyReplicas"), message, help));
+    found.add(Report::new(&STATUS.child("readyReplicas"), message, help));
 }
 
 /// What waits for a pod of the current template.

@@ -6,7 +6,7 @@ use super::{
     refusal::refused_deletion,
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, Path},
+    finding::{Effect, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
     observed::Pod,
     rollout::daemon_set::Settings,
@@ -81,8 +81,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             .and(more)
             .and("; if they come back, see why the controller does not delete them"),
     };
-    let status = Path::new("status");
-    found.add(Report::new(&status.child("currentNumberScheduled"), message, help));
+    found.add(Report::new(&STATUS.child("currentNumberScheduled"), message, help));
 }
 
 /// Which pods of those on a node, the oldest first, the controller should have deleted.
