@@ -13,6 +13,7 @@ mod pod;
 mod revision;
 mod set;
 mod store;
+mod stranger;
 mod trouble;
 
 pub use self::{
@@ -25,10 +26,11 @@ pub use self::{
     revision::Revision,
     set::Set,
     store::Observed,
+    stranger::Stranger,
     trouble::{Ended, Trouble, TroubleKind},
 };
 pub(crate) use self::{
-    event::{LONGEST_WAIT, SLACK},
+    event::{LONGEST_GAP, LONGEST_WAIT, SLACK},
     set::{DaemonSet, Ready, State, StatefulSet},
     trouble::NOT_READY,
 };

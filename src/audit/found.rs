@@ -92,7 +92,9 @@ impl Found {
         }
         for set in audit.observed.sets() {
             if let Some(entry) = self.entries.get_mut(&ObjectName::from(set)) {
-                entry.is_unsettled = set.is_unobserved() || !audit.observed.is_healthy(set);
+                entry.is_unsettled = set.is_unobserved()
+                    || set.is_being_deleted()
+                    || !audit.observed.is_healthy(set);
                 entry.ready = (!set.is_unobserved()).then(|| set.ready());
             }
         }

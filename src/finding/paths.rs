@@ -6,6 +6,8 @@ use super::field::Path;
 pub static METADATA: Path<'static> = Path::new("metadata");
 /// `metadata.annotations`
 pub static ANNOTATIONS: Path<'static> = METADATA.child("annotations");
+/// `metadata.finalizers`
+pub static FINALIZERS: Path<'static> = METADATA.child("finalizers");
 /// `status`
 pub static STATUS: Path<'static> = Path::new("status");
 /// `spec`

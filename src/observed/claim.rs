@@ -18,8 +18,8 @@ pub struct Claim {
     pub phase: Box<str>,
     /// The time of creation, in seconds since 1970.
     pub created: i64,
-    /// Whether the claim is being deleted.
-    pub is_being_deleted: bool,
+    /// The time at which the deletion of the claim was requested, if it was.
+    pub deleted: Option<i64>,
     /// The amount of storage that the claim requests.
     pub request: Option<Quantity>,
     /// Whether the volume is smaller than the request.
@@ -112,7 +112,7 @@ impl Claim {
         let claim = Claim {
             phase: status.phase.as_deref().unwrap_or("Pending").into(),
             created: metadata.created(),
-            is_being_deleted: metadata.deleted().is_some(),
+            deleted: metadata.deleted(),
             is_being_resized: is_smaller(capacity, request.as_ref()),
             request,
             class: spec.storage_class_name.as_deref().map(Into::into),

@@ -9,8 +9,10 @@ use super::meta::{Metadata, Unread};
 use crate::finding::shorten;
 
 /// The reasons that rules look for.
-const REASONS: [&str; 17] = [
+const REASONS: [&str; 20] = [
+    "BackOff",
     "Evicted",
+    "Failed",
     "FailedAttachVolume",
     "FailedBinding",
     "FailedCreate",
@@ -19,6 +21,7 @@ const REASONS: [&str; 17] = [
     "FailedDelete",
     "FailedMapVolume",
     "FailedMount",
+    "FailedScheduling",
     "NodeAffinity",
     "OutOfcpu",
     "OutOfephemeral-storage",
@@ -36,6 +39,12 @@ pub(crate) const LONGEST_WAIT: i64 = 1_000;
 pub(crate) const SLACK: i64 = 60;
 /// The longest message that is kept, in bytes.
 const LONGEST: usize = 1_000;
+
+/// The longest time between two warnings that count as one, in seconds. Of an object about which
+/// there are many events, only one in five minutes is recorded.
+///
+/// Kubernetes: `defaultSpamQPS`, client-go tools/record/events_cache.go.
+pub(crate) const LONGEST_GAP: i64 = 300;
 
 /// A warning about an object.
 #[derive(Clone, Debug)]
@@ -108,5 +117,19 @@ impl Event {
             last: series.or(last).unwrap_or(at),
         };
         Ok(Some(((namespace.as_ref().into(), kind.as_ref().into(), name.as_ref().into()), event)))
+    }
+
+    /// Returns whether this is the same warning as another, without a long time between them.
+    pub(super) fn continues(&self, other: &Event) -> bool {
+        self.reason == other.reason
+            && self.message == other.message
+            && self.first <= other.last.saturating_add(LONGEST_GAP)
+            && other.first <= self.last.saturating_add(LONGEST_GAP)
+    }
+
+    /// Extends this warning by another that [`Event::continues`] it.
+    pub(super) fn absorb(&mut self, other: &Event) {
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
     }
 }

@@ -133,6 +133,13 @@ impl<L> Metadata<'_, L> {
         self.owner_references.iter().flatten().any(|owner| owner.controller == Some(true))
     }
 
+    /// Returns kind and name of the controller of the object, if it has one.
+    pub(super) fn controller(&self) -> Option<Box<str>> {
+        let mut owners = self.owner_references.iter().flatten();
+        let owner = owners.find(|owner| owner.controller == Some(true))?;
+        Some(format!("{} {}", owner.kind, owner.name).into())
+    }
+
     /// Returns the set that controls the object, if one does.
     pub(super) fn owner(&self) -> Option<Owner> {
         let mut owners = self.owner_references.iter().flatten();

@@ -9,7 +9,7 @@ use super::{
     meta::{Metadata, Owner},
     trouble::{Placed, Status, Trouble, TroubleKind},
 };
-use crate::rollout::Health;
+use crate::{kubernetes::resource::WorkloadKind, rollout::Health};
 
 /// A pod of a set, reduced to what matters for rollouts.
 #[derive(Clone, Debug)]
@@ -41,6 +41,14 @@ pub struct Pod {
 impl Pod {
     /// Reads a pod, and the set that controls it.
     pub(crate) fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
+        let (_, owner, pod) = Pod::read_in_namespace(json)?;
+        Ok((owner, pod))
+    }
+
+    /// Reads a pod with its namespace, and the set that controls it.
+    pub(super) fn read_in_namespace(
+        json: &str,
+    ) -> serde_json::Result<(Box<str>, Option<Owner>, Self)> {
         let Raw { metadata, spec, status } = serde_json::from_str(json)?;
         let labels = metadata.labels.as_ref();
         let label = |label: Option<&Cow<'_, str>>| label.map(|it| &**it).unwrap_or_default().into();
@@ -67,7 +75,7 @@ impl Pod {
             revision: label(labels.and_then(|it| it.revision.as_ref())),
             generation: label(labels.and_then(|it| it.generation.as_ref())),
         };
-        Ok((metadata.owner(), pod))
+        Ok((metadata.namespace().into(), metadata.owner(), pod))
     }
 
     /// Returns the revision, as the label of the pod says: the whole name for StatefulSets, only
@@ -89,6 +97,15 @@ impl Pod {
     /// Returns the ordinal, if this is a pod of the StatefulSet with this name.
     pub fn ordinal(&self, set: &str) -> Option<i64> {
         self.name.strip_prefix(set)?.strip_prefix('-')?.parse().ok()
+    }
+
+    /// Returns the StatefulSet that would give a pod this name.
+    pub(super) fn set_of_name(&self, namespace: &str) -> Option<Owner> {
+        let (set, ordinal) = self.name.rsplit_once('-')?;
+        let is_ordinal =
+            ordinal == "0" || !ordinal.starts_with('0') && ordinal.parse::<u32>().is_ok();
+        let kind = WorkloadKind::StatefulSet;
+        is_ordinal.then(|| Owner { namespace: namespace.into(), kind, name: set.into() })
     }
 
     /// Returns whether the pod has been ready for this number of seconds.

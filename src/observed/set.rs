@@ -24,6 +24,9 @@ use crate::{
 /// The annotation with the generation of a DaemonSet's template, which its pods have as a label.
 const GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.generation";
 
+/// The grace period of pods that set none, in seconds.
+const GRACE: i64 = 30;
+
 /// The parts of a pod template that are read.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Template {
@@ -62,7 +65,7 @@ pub struct Set {
     ignore: Option<Box<str>>,
     /// The time of creation, in seconds since 1970.
     pub(crate) created: i64,
-    is_being_deleted: bool,
+    deletion: Option<Box<Deletion>>,
     /// The time at which the status was last written, if it is known.
     pub(crate) status_written: Option<i64>,
     /// The time at which something other than the status was last written, if it is known.
@@ -84,6 +87,17 @@ impl Ready {
     pub(crate) const fn is_outage(self) -> bool {
         self.ready <= 0 && self.wanted > 0
     }
+}
+
+/// The deletion of a set that has not ended.
+#[derive(Debug)]
+pub(crate) struct Deletion {
+    /// The time at which it was requested, in seconds since 1970.
+    pub(crate) requested: i64,
+    /// The finalizers that delay it.
+    pub(crate) finalizers: Vec<Box<str>>,
+    /// The grace period of the pods, in seconds.
+    pub(crate) grace: i64,
 }
 
 /// Spec and status, by kind.
@@ -129,6 +143,7 @@ struct Metadata {
     creation_timestamp: Option<Time>,
     deletion_timestamp: Option<Time>,
     annotations: BTreeMap<Box<str>, Box<str>>,
+    finalizers: Vec<Box<str>>,
     managed_fields: Vec<Managed>,
 }
 
@@ -159,7 +174,7 @@ impl Set {
         let mut set = Set {
             ignore: metadata.annotations.remove(IGNORE_ANNOTATION),
             created: metadata.creation_timestamp.map_or(0, |it| it.0.as_second()),
-            is_being_deleted: metadata.deletion_timestamp.is_some(),
+            deletion: None,
             status_written: written(&metadata.managed_fields, true),
             spec_written: written(&metadata.managed_fields, false),
             namespace: metadata.namespace,
@@ -169,6 +184,15 @@ impl Set {
             needs_privileged: false,
             state,
         };
+        if let Some(deleted) = metadata.deletion_timestamp {
+            let whole: Whole = serde_json::from_str(json)?;
+            let grace = whole.spec.template.spec.and_then(|it| it.termination_grace_period_seconds);
+            set.deletion = Some(Box::new(Deletion {
+                requested: deleted.0.as_second(),
+                finalizers: metadata.finalizers,
+                grace: grace.unwrap_or(GRACE),
+            }));
+        }
         if !set.is_healthy() {
             let whole: Whole = serde_json::from_str(json)?;
             let baseline = Standard::of(Some("baseline"), None, Version::NEWEST.minor());
@@ -215,7 +239,12 @@ impl Set {
 
     /// Returns whether the set is being deleted.
     pub const fn is_being_deleted(&self) -> bool {
-        self.is_being_deleted
+        self.deletion.is_some()
+    }
+
+    /// Returns the deletion of the set that has not ended.
+    pub(crate) fn deletion(&self) -> Option<&Deletion> {
+        self.deletion.as_deref()
     }
 
     /// Returns the value of the annotation `setguard.io/ignore`.
@@ -245,12 +274,12 @@ impl Set {
     /// Returns whether the status is current. The status of a set that is being deleted no longer
     /// matters.
     pub(crate) fn is_current(&self) -> bool {
-        !self.is_being_deleted && self.observed_generation() >= self.generation
+        !self.is_being_deleted() && self.observed_generation() >= self.generation
     }
 
     /// Returns whether the controller has not yet observed the latest change.
     pub(crate) fn is_unobserved(&self) -> bool {
-        !self.is_being_deleted && self.observed_generation() < self.generation
+        !self.is_being_deleted() && self.observed_generation() < self.generation
     }
 
     /// Returns the generation that the controller has observed; 0 for none.

@@ -11,6 +11,7 @@ use super::{
     pod::Pod,
     revision::Revision,
     set::{Set, State},
+    stranger::Stranger,
 };
 use crate::{
     kubernetes::resource::WorkloadKind,
@@ -30,6 +31,8 @@ pub struct Observed {
     sets: BTreeMap<Owner, Set>,
     nodes: BTreeMap<Box<str>, Node>,
     pods: BTreeMap<Owner, Vec<Pod>>,
+    /// Pods with the name of a pod of a StatefulSet to which they don't belong, by namespace and name.
+    strangers: BTreeMap<(Box<str>, Box<str>), Stranger>,
     /// The claims by namespace and name; the maps below have keys of the same form.
     claims: BTreeMap<(Box<str>, Box<str>), Claim>,
     volumes: BTreeMap<Box<str>, Volume>,
@@ -97,8 +100,15 @@ impl Observed {
                 self.nodes.insert(node.place.name.as_str().into(), node);
             }
             ("v1", "Pod") => {
+                let (namespace, owner, pod) = Pod::read_in_namespace(json)?;
+                let of_name = pod.set_of_name(&namespace).filter(|it| {
+                    owner.as_ref() != Some(it) && self.sets.contains_key(it) && self.may_matter(it)
+                });
+                if of_name.is_some() {
+                    self.strangers.insert((namespace, pod.name.clone()), Stranger::read(json)?);
+                }
                 // The status of a DaemonSet may be older than its nodes.
-                if let (Some(owner), pod) = Pod::read(json)?
+                if let Some(owner) = owner
                     && (owner.kind == WorkloadKind::DaemonSet || self.may_matter(&owner))
                 {
                     self.pods.entry(owner).or_default().push(pod);
@@ -152,13 +162,11 @@ impl Observed {
         self.keeps_all || self.sets.get(owner).is_none_or(|set| !set.is_healthy())
     }
 
-    fn put_event(&mut self, about: About, event: Event) {
+    fn put_event(&mut self, about: About, mut event: Event) {
         let events = self.events.entry(about).or_default();
-        let same = |it: &&mut Event| it.reason == event.reason && it.message == event.message;
-        if let Some(known) = events.iter_mut().find(same) {
-            known.first = known.first.min(event.first);
-            known.last = known.last.max(event.last);
-            return;
+        // An event can close the gap between two others.
+        while let Some(index) = events.iter().position(|it| it.continues(&event)) {
+            event.absorb(&events.swap_remove(index));
         }
         events.push(event);
         events.sort_by_key(|it| std::cmp::Reverse(it.last));
@@ -187,6 +195,12 @@ impl Observed {
     /// Returns the pods of a set that is not healthy.
     pub fn pods(&self, set: &Set) -> &[Pod] {
         self.pods.get(&owner(set)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the pod with the name of a pod of a StatefulSet that is not healthy, if it doesn't
+    /// belong to the set.
+    pub fn stranger(&self, namespace: &str, name: &str) -> Option<&Stranger> {
+        self.strangers.get(&(namespace.into(), name.into()))
     }
 
     /// Returns the revisions of a set that is not healthy.
@@ -220,16 +234,16 @@ impl Observed {
     }
 
     /// Returns the claims of a namespace whose names have this prefix.
-    pub fn claims<'a>(
-        &'a self,
-        namespace: &'a str,
-        prefix: &'a str,
-    ) -> impl Iterator<Item = (&'a str, &'a Claim)> {
-        let from = (Box::from(namespace), Box::from(prefix));
-        let claims = self.claims.range(from..).map(|((at, name), claim)| (at, &**name, claim));
+    pub fn claims(
+        &self,
+        namespace: &str,
+        prefix: &str,
+    ) -> impl Iterator<Item = (&str, &Claim)> + use<'_> {
+        let from: (Box<str>, Box<str>) = (namespace.into(), prefix.into());
+        let all = self.claims.range(from.clone()..);
         let claims =
-            claims.take_while(move |(at, name, _)| ***at == *namespace && name.starts_with(prefix));
-        claims.map(|(_, name, claim)| (name, claim))
+            all.take_while(move |((at, name), _)| *at == from.0 && name.starts_with(&*from.1));
+        claims.map(|((_, name), claim)| (&**name, claim))
     }
 
     /// Returns the volume with this name.

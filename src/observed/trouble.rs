@@ -175,7 +175,8 @@ impl Status<'_> {
             return Some(trouble(TroubleKind::Ended, reason, text(&self.message)));
         }
         let scheduled = self.condition("PodScheduled").filter(|it| it.status == "False");
-        if let Some(scheduled) = scheduled {
+        // The condition of a pod that has a node is out of date.
+        if let (Placed::By(_), Some(scheduled)) = (placed, scheduled) {
             let reason = scheduled.reason.as_deref().unwrap_or("Unschedulable");
             return Some(trouble(TroubleKind::Unschedulable, reason, text(&scheduled.message)));
         }

@@ -61,7 +61,7 @@ impl World {
             ("v1", "PersistentVolumeClaim") => {
                 let (name, claim) = Claim::read(json)?;
                 let claims = self.claims.get_or_insert_default();
-                if !claim.is_being_deleted {
+                if claim.deleted.is_none() {
                     let Metadata { namespace, owner_references, .. } = Metadata::read(json)?;
                     for owner in owner_references.into_iter().filter(|it| &*it.kind == "Pod") {
                         let pod = (namespace.clone(), owner.name);
@@ -69,7 +69,7 @@ impl World {
                     }
                 }
                 // A claim that is being deleted is gone soon.
-                if !claim.is_being_deleted {
+                if claim.deleted.is_none() {
                     claims.insert(name);
                 }
             }

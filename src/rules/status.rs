@@ -5,8 +5,10 @@
 
 mod budget_eaten;
 mod change_not_observed;
+mod claim_left_behind;
 mod claim_pending;
 mod claim_size_differs;
+mod claim_terminating;
 mod claims;
 mod creation_refused;
 mod daemons;
@@ -17,6 +19,7 @@ mod node_down;
 mod node_not_wanted;
 mod node_without_pod;
 mod pdb_blocks_drain;
+mod pod_name_taken;
 mod pod_stuck_terminating;
 mod quota;
 mod read;
@@ -26,6 +29,7 @@ mod revision_left_behind;
 mod revision_orphan;
 mod rollout_budget_eaten;
 mod rollout_stuck_at_ordinal;
+mod set_stuck_terminating;
 mod toleration;
 mod two_pods_on_node;
 mod volume_elsewhere;
@@ -36,8 +40,10 @@ use super::rule::Rule;
 /// Every rule about status, in alphabetical order.
 pub static RULES: &[&Rule] = &[
     &change_not_observed::RULE,
+    &claim_left_behind::RULE,
     &claim_pending::RULE,
     &claim_size_differs::RULE,
+    &claim_terminating::RULE,
     &creation_refused::RULE,
     &fewer_ready::RULE,
     &misscheduled::RULE,
@@ -45,11 +51,13 @@ pub static RULES: &[&Rule] = &[
     &node_not_wanted::RULE,
     &node_without_pod::RULE,
     &pdb_blocks_drain::RULE,
+    &pod_name_taken::RULE,
     &pod_stuck_terminating::RULE,
     &revision_left_behind::RULE,
     &revision_orphan::RULE,
     &rollout_budget_eaten::RULE,
     &rollout_stuck_at_ordinal::RULE,
+    &set_stuck_terminating::RULE,
     &two_pods_on_node::RULE,
     &volume_elsewhere::RULE,
 ];

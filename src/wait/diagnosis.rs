@@ -17,8 +17,10 @@ use crate::{
 };
 
 /// The rules about conditions that keep no rollout from its end.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 8] = [
+    "claim-left-behind",
     "claim-size-differs",
+    "claim-terminating",
     "misscheduled",
     "node-not-wanted",
     "pdb-blocks-drain",

@@ -19,6 +19,7 @@ pub(crate) fn obstacles(view: &View<'_>, set: &Set, stateful: &StatefulSet) -> V
         pods.filter_map(|pod| Some((pod.ordinal(set.name())?, pod))).collect();
     pods.sort_by_key(|(ordinal, _)| *ordinal);
     let is_fine = |pod: &Pod| pod.ready.0 && pod.deleted.is_none();
+    let taken: Vec<_> = names_taken(view, set, &settings, &pods).collect();
     let mut unready = pods.into_iter().filter(|(_, pod)| !is_fine(pod));
     let update = stateful.status.update_revision.as_deref().unwrap_or_default();
     let is_old = |pod: &Pod| !pod.is_of(update);
@@ -32,10 +33,11 @@ pub(crate) fn obstacles(view: &View<'_>, set: &Set, stateful: &StatefulSet) -> V
                     || pod.deleted.is_some()
             })
             .map(|(_, pod)| pods::obstacle(view, set, pod))
+            .chain(taken)
             .collect();
     }
     // The controller goes from the first to the last, and waits for each.
-    let Some((ordinal, pod)) = unready.next() else { return Vec::new() };
+    let Some((ordinal, pod)) = unready.next() else { return taken };
     let mut obstacle = pods::obstacle(view, set, pod);
     let rolls = matches!(settings.strategy, Strategy::RollingUpdate { .. });
     let is_replaced = settings.replaced().contains(&ordinal);
@@ -53,4 +55,28 @@ pub(crate) fn obstacles(view: &View<'_>, set: &Set, stateful: &StatefulSet) -> V
         }
     }
     vec![obstacle]
+}
+
+/// The number of pods whose names are looked for.
+const MOST_PODS: usize = 1_000;
+
+/// Returns the obstacles of pods that cannot be created, because other pods have their names.
+fn names_taken<'a>(
+    view: &'a View<'_>,
+    set: &'a Set,
+    settings: &Settings,
+    pods: &'a [(i64, &Pod)],
+) -> impl Iterator<Item = Obstacle> + 'a {
+    let ordinals = settings.ordinals.clone().take(MOST_PODS);
+    let missing = ordinals.filter(|it| pods.binary_search_by_key(it, |(at, _)| *at).is_err());
+    missing.filter_map(|ordinal| {
+        let name = format!("{}-{ordinal}", set.name());
+        let stranger = view.observed.stranger(set.namespace(), &name)?;
+        let whose = match &stranger.controller {
+            Some(controller) => format!("{controller} has a pod of this name"),
+            None => "another pod has this name".to_owned(),
+        };
+        let text = format!("{name} cannot be created: {whose}");
+        Some(Obstacle::new("name-taken", Hold::Transient, text))
+    })
 }

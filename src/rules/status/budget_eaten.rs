@@ -51,7 +51,7 @@ pub(super) fn eats_budget<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) ->
                 Some(since) if query.audit.is_long_ago(since) => dead.push((*node, counted)),
                 None if counted.deleted.is_none()
                     && !counted.ready.0
-                    && query.audit.is_long_ago(counted.ready.1) =>
+                    && query.audit.is_long_ago(query.unready_since(counted)) =>
                 {
                     broken.push(counted);
                 }

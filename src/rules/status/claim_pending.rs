@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    claims::{Unbound, WhyUnbound, unbound},
+    claims::{Unbound, WhyUnbound, of_set, unbound},
     read::{names, since},
     replicas::Replicas,
 };
@@ -21,14 +21,15 @@ pub(super) static RULE: Rule = Rule {
         id: "claim-pending",
         summary: "a pod of a StatefulSet that waits for a claim that is not bound",
         why: "\
-A pod does not start before all its claims are bound, and with podManagementPolicy OrderedReady the pods after
-it are not created. Why a claim is not bound is not in its status. Usual reasons are a storage class that does
-not exist, no class in the claim template and no default class, a provisioner that fails, and no volume where
-the pod could run. A claim is `Lost` if its volume was deleted.
+A pod does not start before all its claims are bound, and with podManagementPolicy OrderedReady the pods
+after it are not created. Why a claim is not bound is not in its status. Usual reasons are a storage class
+that does not exist, no class in the claim template and no default class, a provisioner that fails, and no
+volume where the pod could run. A claim is `Lost` if its volume was deleted.
 
 The rule looks at the claims of the templates of StatefulSets, and reports those that have been Pending for
-five minutes. One that only waits for its pod to get a node, because the class has
-`volumeBindingMode: WaitForFirstConsumer`, is reported only if the scheduler says that volumes are the reason.
+five minutes. Lost claims are reported also if their pods still run. One that only waits for its pod to get
+a node, because the class has `volumeBindingMode: WaitForFirstConsumer`, is reported only if the scheduler
+says that volumes are the reason.
 
 Seen on a 1.36 control plane: a claim without a class stays Pending where no class is the default; when a
 class becomes the default, the claim gets it and is bound.
@@ -43,9 +44,17 @@ Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_contro
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    let Some(replicas) = Replicas::of(query) else { return };
+    // A claim whose volume is gone stays Lost while its pod runs on.
+    let lost = of_set(query)
+        .filter(|it| it.is_wanted && &*it.claim.phase == "Lost")
+        .map(|it| Unbound { name: it.name.to_owned(), claim: it.claim, why: WhyUnbound::Lost });
+    let replicas = Replicas::of(query);
+    let pending = replicas.iter().flat_map(|replicas| {
+        let all = replicas.pods.keys().flat_map(|ordinal| unbound(query, replicas, *ordinal));
+        all.filter(|it| it.why != WhyUnbound::Lost)
+    });
     let mut groups: BTreeMap<WhyUnbound<'_>, Vec<Unbound<'_>>> = BTreeMap::new();
-    for claim in replicas.pods.keys().flat_map(|ordinal| unbound(query, &replicas, *ordinal)) {
+    for claim in lost.chain(pending) {
         groups.entry(claim.why.clone()).or_default().push(claim);
     }
     for (why, claims) in groups {

@@ -2,7 +2,8 @@
 
 use super::{read::one_line, replicas::Replicas};
 use crate::{
-    observed::{Claim, TroubleKind},
+    observed::{Claim, State, TroubleKind},
+    rollout::stateful_set::Settings,
     rules::rule::status::StatusQuery,
 };
 
@@ -16,16 +17,50 @@ pub(super) struct Unbound<'a> {
 /// Why a claim is not bound.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum WhyUnbound<'a> {
-    /// Its volume is gone.
+    /// The volume is gone.
     Lost,
-    /// Its storage class does not exist.
+    /// The storage class does not exist.
     NoClass(&'a str),
-    /// It names no storage class, and none is the default.
+    /// The claim names no storage class, and none is the default.
     NoDefaultClass,
-    /// Somebody has said why.
+    /// The reason that an event or the scheduler gives.
     Said(String),
-    /// Nobody has. The storage class, if it has one.
+    /// No reason is known. The storage class, if the claim has one.
     Unknown(Option<&'a str>),
+}
+
+/// A claim with a name that the set gives to one of its pods.
+pub(super) struct OfSet<'a> {
+    pub(super) name: &'a str,
+    pub(super) ordinal: i64,
+    /// Whether the set should have this pod.
+    pub(super) is_wanted: bool,
+    pub(super) claim: &'a Claim,
+}
+
+/// All claims of a StatefulSet by their names, also claims of pods that it should not have.
+pub(super) fn of_set<'a>(query: &StatusQuery<'a>) -> impl Iterator<Item = OfSet<'a>> {
+    let (observed, set) = (query.audit.observed, query.set);
+    let spec = match &set.state {
+        State::StatefulSet(it) => Some(&it.spec),
+        State::DaemonSet(_) => None,
+    };
+    let settings = spec.and_then(|spec| Settings::of(set.name(), spec, query.audit.cluster));
+    let templates = spec.and_then(|spec| spec.volume_claim_templates.as_ref());
+    let names = templates.into_iter().flatten().filter_map(|it| it.metadata.name.as_deref());
+    let all = names.flat_map(move |template| {
+        let prefix = format!("{template}-{}-", set.name());
+        let claims = observed.claims(set.namespace(), &prefix);
+        claims.filter_map(move |(name, claim)| {
+            let ordinal = name.strip_prefix(&*prefix)?;
+            let is_canonical = ordinal == "0" || !ordinal.starts_with(['0', '+']);
+            Some((name, claim, ordinal.parse().ok().filter(|_| is_canonical)?))
+        })
+    });
+    all.filter_map(move |(name, claim, ordinal)| {
+        let is_wanted = settings.as_ref()?.ordinals.contains(&ordinal);
+        Some(OfSet { name, ordinal, is_wanted, claim })
+    })
 }
 
 /// The claims of a pod that are not bound, although they could be.

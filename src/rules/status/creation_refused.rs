@@ -175,6 +175,11 @@ fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>
         let help = help.run(classes).and(" lists them");
         return (help, Some("priority-class-missing"));
     }
+    if let Some(name) = after("pvc ").filter(|_| message.ends_with(" is being deleted")) {
+        let look = kubectl.looks("get pvc", &[name, "-o", "yaml"]);
+        let help = Help::say("see to what should remove the finalizers of this claim; ");
+        return (help.run(look).and(" shows them, and what uses the claim"), None);
+    }
     if let Some(name) = quota::exceeded(message) {
         return (more_room(query, name, message), None);
     }

@@ -90,7 +90,7 @@ impl<'a> Daemons<'a> {
         // shares the fate of all pods there.
         let mut pods = pods.iter().filter(|pod| pod.deleted.is_none());
         let pod = pods.next().filter(|pod| !pod.ready.0 && pods.all(|it| !it.ready.0))?;
-        if node.not_ready.is_some() || !query.audit.is_long_ago(pod.ready.1) {
+        if node.not_ready.is_some() || !query.audit.is_long_ago(query.unready_since(pod)) {
             return None;
         }
         let is_unschedulable =

@@ -23,7 +23,7 @@ impl<'a> Halt<'a> {
             let is_explained = pod.deleted.is_some()
                 || elsewhere.contains_key(ordinal)
                 || !claims::unbound(query, replicas, *ordinal).is_empty();
-            !is_explained && query.audit.is_long_ago(pod.ready.1)
+            !is_explained && query.audit.is_long_ago(query.unready_since(pod))
         };
         let is_fine = |(_, pod): &(i64, &Pod)| pod.ready.0 && pod.deleted.is_none();
         let Range { start, end } = replicas.settings.ordinals;

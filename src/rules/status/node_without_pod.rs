@@ -70,7 +70,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let group = groups.entry((lack, reason)).or_default();
         group.nodes.push(&node.place.name);
         group.pod = group.pod.or(pod);
-        group.since = group.pod.map_or(0, |pod| pod.ready.1);
+        group.since = group.pod.map_or(0, |pod| query.unready_since(pod));
     }
     for ((lack, _), group) in groups {
         let nodes = format!(

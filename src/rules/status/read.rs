@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::{
     finding::{Command, Effect, Help},
-    observed::{Ended, NOT_READY, Pod, State, Trouble, TroubleKind},
+    observed::{Ended, LONGEST_GAP, NOT_READY, Pod, State, Trouble, TroubleKind},
     rules::{
         command::Kubectl,
         rule::status::{Audit, StatusQuery},
@@ -19,6 +19,22 @@ const MOST_WORDS: usize = 20;
 /// Events of a pod that tell why it does not start.
 const WHY_NOT_STARTED: [&str; 4] =
     ["FailedAttachVolume", "FailedMapVolume", "FailedMount", "FailedCreatePodSandBox"];
+
+/// Events of a pod that isn't ready, and that cannot be about a pod that is.
+const GRAVE: [&str; 10] = [
+    "BackOff",
+    "Evicted",
+    "Failed",
+    "FailedAttachVolume",
+    "FailedCreatePodSandBox",
+    "FailedMapVolume",
+    "FailedMount",
+    "FailedScheduling",
+    "OutOfcpu",
+    "OutOfmemory",
+];
+/// How soon after its creation a kubelet says that a pod is not ready, in seconds.
+const SOON: i64 = 60;
 
 impl<'a> Audit<'a> {
     /// How kubectl reaches the objects of a namespace.
@@ -92,6 +108,23 @@ impl<'a> StatusQuery<'a> {
                 .and(" shows more"),
             None => Help::say("").run(look).and(" shows more; correct the template and apply it"),
         }
+    }
+
+    /// Since when a pod is not ready, in seconds since 1970. The time before it was created counts too
+    /// if earlier pods of its name had the same fate: warnings about them, without a long time between
+    /// them.
+    pub(super) fn unready_since(&self, pod: &Pod) -> i64 {
+        let since = pod.ready.1;
+        if since > pod.created + SOON {
+            // It may have been ready since it was created.
+            return since;
+        }
+        let events = self.audit.observed.events(self.set.namespace(), "Pod", &pod.name);
+        let grave = events.iter().filter(|it| GRAVE.contains(&&*it.reason));
+        grave.fold(since, |since, event| match event.last.saturating_add(LONGEST_GAP) {
+            end if end >= since => since.min(event.first),
+            _ => since,
+        })
     }
 
     /// Why a pod is not ready.

@@ -60,7 +60,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         });
     }
     if let Some(pod) = pods.first() {
-        let (why, when) = (query.why(pod), since(pod.ready.1));
+        let (why, when) = (query.why(pod), since(query.unready_since(pod)));
         let others = match pods.len() {
             1 => String::new(),
             count => format!(" and {} other new pods", count - 1),

@@ -52,7 +52,12 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let Some(replicas) = Replicas::of(query) else { return };
     let Some(halt) = Halt::of(query, &replicas) else { return };
     let pod = halt.pod;
-    let who = format!("{} is not ready {}: {}", pod.name, since(pod.ready.1), query.why(pod));
+    let who = format!(
+        "{} is not ready {}: {}",
+        pod.name,
+        since(query.unready_since(pod)),
+        query.why(pod)
+    );
     let is_ordered = replicas.settings.is_ordered;
     let is_old = !pod.is_of(replicas.update_revision());
     let message = match (is_ordered, is_old) {

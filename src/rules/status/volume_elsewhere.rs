@@ -60,7 +60,7 @@ fn describe(query: &StatusQuery<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (S
     let message = format!(
         "{} is Pending {}: its claim {claim} is bound to volume {volume}, which can be used {where_}",
         pod.name,
-        since(pod.ready.1)
+        since(query.unready_since(pod))
     );
     let kubectl = query.kubectl();
     // A claim that is in use is only gone when its pod is.

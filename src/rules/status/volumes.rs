@@ -31,7 +31,7 @@ pub(super) fn elsewhere<'a>(
     let is_unschedulable = |pod: &Pod| {
         let trouble = pod.trouble.as_ref();
         trouble.is_some_and(|it| it.kind == TroubleKind::Unschedulable)
-            && query.audit.is_long_ago(pod.ready.1)
+            && query.audit.is_long_ago(query.unready_since(pod))
     };
     if !query.audit.observed.knows("Node", "") {
         return BTreeMap::new();

@@ -56,6 +56,19 @@ fn images_that_do_not_exist_are_facts() {
 }
 
 #[test]
+fn a_pod_of_another_owner_with_the_name_is_given_up_by_patience() {
+    let world = |owner: Value| {
+        let mut other = pod("db-2", 1, None);
+        other["metadata"]["ownerReferences"] = owner;
+        let pods = [pod("db-0", 1, None), pod("db-1", 1, None), other];
+        of_stateful_set(stateful_set(3, 2, 2), pods)
+    };
+    let job = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "a", "controller": true}]);
+    gives_up(&world(job), TRANSIENT, "db-2 cannot be created: Job a has a pod of this name");
+    gives_up(&world(json!([])), TRANSIENT, "db-2 cannot be created: another pod has this name");
+}
+
+#[test]
 fn two_states_of_one_image_are_one_obstacle() {
     let changing = |now: i64| {
         let reason = if now / 3 % 2 == 0 { "ErrImagePull" } else { "ImagePullBackOff" };

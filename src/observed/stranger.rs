@@ -1,0 +1,33 @@
+//! A pod that has the name of a pod of a StatefulSet, and doesn't belong to the set.
+
+use serde::Deserialize;
+
+use super::meta::{Metadata, Unread};
+
+/// A pod with the name of a pod of a StatefulSet to which it doesn't belong.
+#[derive(Clone, Debug)]
+pub struct Stranger {
+    /// The kind and name of its controller, if it has one.
+    pub controller: Option<Box<str>>,
+    /// The time of creation, in seconds since 1970.
+    pub created: i64,
+    /// The time by which the pod should be gone, if it is being deleted.
+    pub deleted: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct Raw<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a, Unread>,
+}
+
+impl Stranger {
+    pub(super) fn read(json: &str) -> serde_json::Result<Self> {
+        let Raw { metadata } = serde_json::from_str(json)?;
+        Ok(Stranger {
+            controller: metadata.controller(),
+            created: metadata.created(),
+            deleted: metadata.deleted(),
+        })
+    }
+}

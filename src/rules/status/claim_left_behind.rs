@@ -1,0 +1,68 @@
+//! Claims that an earlier set of the same name has left behind.
+
+use super::{
+    claims::of_set,
+    read::{at, names, words},
+};
+use crate::{
+    finding::{Effect, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
+    kubernetes::kind::Kind,
+    observed::State,
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "claim-left-behind",
+        summary: "claims of an earlier StatefulSet that the next scale-up gives to new pods",
+        why: "\
+Claims are found by name only. If a StatefulSet is deleted, its claims stay by default, and a later set of
+the same name takes them over, replica by replica, with whatever data is in their volumes. The new replica
+of a database that finds the files of another cluster does not start, or worse, does.
+
+It is a note, and only about claims that are older than the set and belong to none of the pods that it
+should have. Claims that a scale-down of this set has left are younger than the set, and are not reported.
+
+Seen on a 1.36 control plane: the claim data-r-2 existed before the StatefulSet r with 1 replica; scaled to 3,
+its pod r-2 started with this claim and its volume.
+
+Kubernetes: `createMissingPersistentVolumeClaims`, pkg/controller/statefulset/stateful_pod_control.go.",
+        bad: include_str!("examples/claim-left-behind.bad.yaml"),
+        good: include_str!("examples/claim-left-behind.good.yaml"),
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+};
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let State::StatefulSet(set) = &query.set.state else { return };
+    let retention = set.spec.persistent_volume_claim_retention_policy.as_ref();
+    if retention.and_then(|it| it.when_scaled.as_deref()) == Some("Delete") {
+        return;
+    }
+    let created = query.set.created;
+    let is_left = |claim: &crate::observed::Claim| {
+        &*claim.phase == "Bound" && claim.deleted.is_none() && (1..created).contains(&claim.created)
+    };
+    let left: Vec<&str> =
+        of_set(query).filter(|it| !it.is_wanted && is_left(it.claim)).map(|it| it.name).collect();
+    if left.is_empty() {
+        return;
+    }
+    let (noun, them) = if left.len() == 1 { ("claim", "it is") } else { ("claims", "they are") };
+    let message = format!(
+        "{noun} {} left from before this set was created ({}): {them} taken over, with the data, when \
+         the set is scaled up",
+        names(left.iter().copied()),
+        at(created)
+    );
+    let (list, more) = words(&left);
+    let look = query.kubectl().looks("get pvc", list);
+    let delete = query.kubectl().does(Effect::LosesData, "delete pvc", list);
+    let help = Help::say("").run(look).and(" shows their age; if the data is not wanted, run ");
+    found.add(Report::new(&CLAIM_TEMPLATES, message, help.run(delete).and(more)));
+}

@@ -1,0 +1,94 @@
+//! Claims of a StatefulSet that go away as soon as their pods end.
+
+use std::collections::BTreeMap;
+
+use super::{
+    claims::of_set,
+    read::{names, since},
+    replicas::Replicas,
+};
+use crate::{
+    finding::{Command, Effect, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
+    kubernetes::kind::Kind,
+    observed::Claim,
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "claim-terminating",
+        summary: "a claim of a StatefulSet that was deleted while its pod uses it",
+        why: "\
+A claim that is deleted while a pod uses it stays until that pod has ended: a finalizer protects it. The pod
+runs on, and its set looks healthy. The next time that the pod is replaced, by an update, a drain or a crash
+of its node, the claim is gone, and the controller creates a new one with an empty volume. Nothing can take
+a deletion back. What happens to the old volume depends on its reclaim policy, which can still be changed.
+
+It is reported five minutes after the deletion of the claim, for pods that the set should have.
+
+Seen on a 1.36 control plane: `kubectl delete pvc data-q-0` of a running pod, and then of the pod: q-0 comes
+back, is ready, and has another volume.
+
+Kubernetes: pkg/controller/volume/pvcprotection/pvc_protection_controller.go;
+`createMissingPersistentVolumeClaims`, pkg/controller/statefulset/stateful_pod_control.go.",
+        bad: include_str!("examples/claim-terminating.bad.yaml"),
+        good: include_str!("examples/claim-terminating.good.yaml"),
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+};
+
+/// How many commands are joined.
+const MOST_COMMANDS: usize = 5;
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    // The pods of a set that is healthy all exist.
+    let pods = match query.set.is_healthy() {
+        true => None,
+        false => match Replicas::of(query) {
+            Some(replicas) => Some(replicas.pods),
+            None => return,
+        },
+    };
+    let uses = |ordinal: i64| match &pods {
+        Some(pods) => pods.get(&ordinal).is_some_and(|pod| pod.deleted.is_none() && !pod.has_ended),
+        None => true,
+    };
+    let ending = of_set(query).filter(|it| it.is_wanted && uses(it.ordinal));
+    let ending = ending.filter_map(|it| {
+        let deleted = it.claim.deleted.filter(|at| query.audit.is_long_ago(*at))?;
+        Some((it.name, (deleted, it.claim)))
+    });
+    let ending: BTreeMap<&str, (i64, &Claim)> = ending.collect();
+    let Some(first) = ending.values().map(|(deleted, _)| *deleted).min() else { return };
+    let list = names(ending.keys().copied());
+    let (who, it) = match ending.len() {
+        1 => (format!("claim {list} is"), "it stays"),
+        _ => (format!("claims {list} are"), "each stays"),
+    };
+    let message = format!(
+        "{who} being deleted {}: {it} until its pod ends, and the next pod of that name starts with a \
+         new, empty volume",
+        since(first)
+    );
+    let volumes = ending.values().filter_map(|(_, claim)| claim.volume.as_deref());
+    found.add(Report::new(&CLAIM_TEMPLATES, message, advice(query, volumes)));
+}
+
+fn advice<'v>(query: &StatusQuery<'_>, volumes: impl Iterator<Item = &'v str>) -> Help {
+    let retain = r#"{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}"#;
+    let keep = |volume: &str| -> Command {
+        let words = [volume, "--type", "merge", "-p", retain];
+        query.audit.kubectl_anywhere().does(Effect::Changes, "patch pv", &words)
+    };
+    let mut volumes = volumes.peekable();
+    let keep = volumes.by_ref().take(MOST_COMMANDS).map(keep);
+    let help = Help::say("a deletion cannot be taken back: save the data before such a pod ends");
+    let Some(keep) = keep.reduce(|all, next| all.then(&next)) else { return help };
+    let more = if volumes.peek().is_some() { ", and so on for the others" } else { "" };
+    help.and("; ").run(keep).and(" keeps the volume when the claim goes").and(more)
+}

@@ -1,0 +1,99 @@
+//! Pods of a StatefulSet that cannot be created, because other pods have their names.
+
+use super::{
+    read::{names, since},
+    replicas::Replicas,
+};
+use crate::{
+    finding::{Effect, Help, Meta, Mode, paths::STATUS},
+    kubernetes::kind::Kind,
+    observed::Stranger,
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    },
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "pod-name-taken",
+        summary: "a pod of a StatefulSet that cannot be created, because another pod has its name",
+        why: "\
+The names of a StatefulSet's pods are fixed. If another pod has the name of one of them, the controller
+cannot create its own: a pod that was created manually, a pod that belongs to another controller, or a pod
+that an earlier set with another selector has left behind (`--cascade=orphan`). The controller tries again
+and again, and with podManagementPolicy OrderedReady creates none of the pods after it. There is no event:
+only the log of kube-controller-manager has `already exists`. A pod without a controller that matches the
+selector is adopted instead.
+
+It is reported once both the set and the other pod are older than five minutes.
+
+Seen on a 1.36 control plane: 3 replicas, and a pod db-1 with other labels and without an owner, or with a
+Job as owner: 1 of 3 pods ready, replicas 1, and no event about the set.
+
+Kubernetes: `CreateStatefulPod`, pkg/controller/statefulset/stateful_pod_control.go; `ClaimPods`,
+pkg/controller/controller_ref_manager.go.",
+        bad: include_str!("examples/pod-name-taken.bad.yaml"),
+        good: include_str!("examples/pod-name-taken.good.yaml"),
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+};
+
+/// How many pods are looked for.
+const MOST_PODS: usize = 1_000;
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let Some(replicas) = Replicas::of(query) else { return };
+    let (observed, namespace) = (query.audit.observed, query.set.namespace());
+    let ordinals = replicas.settings.ordinals.clone().take(MOST_PODS);
+    let missing = ordinals.filter(|ordinal| !replicas.pods.contains_key(ordinal));
+    let taken = missing.filter_map(|ordinal| {
+        let name = replicas.pod_name(ordinal);
+        let stranger = observed.stranger(namespace, &name)?;
+        let begun = stranger.created.max(query.set.created).max(stranger.deleted.unwrap_or(0));
+        query.audit.is_long_ago(begun).then_some((name, stranger))
+    });
+    let taken: Vec<_> = taken.collect();
+    let Some((name, stranger)) = taken.first() else { return };
+    let whose = match &stranger.controller {
+        Some(controller) => format!("belongs to {controller}"),
+        None => "belongs to no controller".to_owned(),
+    };
+    let ends = match stranger.deleted {
+        Some(deleted) => format!(", and should be gone {}", since(deleted)),
+        None => String::new(),
+    };
+    let mut message = format!(
+        "{name} cannot be created: another pod has this name {}, which {whose}{ends}",
+        since(stranger.created)
+    );
+    if replicas.settings.is_ordered {
+        message
+            .push_str("; with podManagementPolicy OrderedReady no pod after it is created either");
+    }
+    if let Some(rest) = taken.get(1..).filter(|rest| !rest.is_empty()) {
+        let list = names(rest.iter().map(|(name, _)| name.as_str()));
+        message.push_str(&format!("; the same holds for {list}"));
+    }
+    found.add(Report::new(&STATUS.child("replicas"), message, advice(query, name, stranger)));
+}
+
+fn advice(query: &StatusQuery<'_>, name: &str, stranger: &Stranger) -> Help {
+    let look = query.kubectl().looks("get pod", &[name, "-o", "yaml"]);
+    match &stranger.controller {
+        Some(controller) => {
+            Help::say(format!("remove or rename {controller}, or rename the set; "))
+                .run(look)
+                .and(" shows the pod")
+        }
+        None => {
+            let delete = query.kubectl().does(Effect::LosesData, "delete pod", &[name]);
+            Help::say("")
+                .run(look)
+                .and(" shows the other pod, which no controller creates again; if it is not needed, run ")
+                .run(delete)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Sets whose deletion does not end.
+
+use super::read::since;
+use crate::{
+    finding::{Effect, Help, Meta, Mode, paths::FINALIZERS},
+    kubernetes::kind::Kind,
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
+    },
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "set-stuck-terminating",
+        summary: "a DaemonSet or StatefulSet whose deletion does not end",
+        why: "\
+A set that is deleted stays as long as it has finalizers. Its controller no longer looks after it meanwhile:
+no pod is created, replaced or updated, and the status stays as it was, so that it looks healthy. The client
+that has set a finalizer removes it, such as an operator; if that is gone, the finalizer stays. With
+`--cascade=foreground` the finalizer `foregroundDeletion` waits until all pods are gone.
+
+It is reported five minutes after the deletion was requested, and with `foregroundDeletion` after the grace
+period of the pods in addition.
+
+Seen on a 1.36 control plane: a StatefulSet with a finalizer was deleted; its pods ran on, and one that was
+deleted was not created again.
+
+Kubernetes: `syncStatefulSet`, pkg/controller/statefulset/stateful_set.go; `syncDaemonSet`,
+pkg/controller/daemon/daemon_controller.go.",
+        bad: include_str!("examples/set-stuck-terminating.bad.yaml"),
+        good: include_str!("examples/set-stuck-terminating.good.yaml"),
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scope: Scope::Status {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        check: StatusCheck::Others(check),
+    },
+};
+
+/// The finalizer of a deletion that waits for the pods.
+const FOREGROUND: &str = "foregroundDeletion";
+
+fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
+    for set in audit.observed.sets() {
+        let Some(deletion) = set.deletion() else { continue };
+        let waits_for_pods = deletion.finalizers.iter().any(|it| &**it == FOREGROUND);
+        let grace = if waits_for_pods { deletion.grace } else { 0 };
+        if deletion.finalizers.is_empty()
+            || !audit.is_long_ago(deletion.requested.saturating_add(grace))
+        {
+            continue;
+        }
+        let message = format!(
+            "the set is being deleted {}, and waits for its finalizers ({}); no pod of it is created \
+             or replaced meanwhile",
+            since(deletion.requested),
+            deletion.finalizers.join(", ")
+        );
+        let help = advice(&StatusQuery { set, audit }, waits_for_pods);
+        found.add(Report::new(&FINALIZERS, message, help).about(ObjectName::from(set)));
+    }
+}
+
+fn advice(query: &StatusQuery<'_>, waits_for_pods: bool) -> Help {
+    if waits_for_pods {
+        let pods = query.kubectl().looks("get pods", &["-o", "wide"]);
+        return Help::say("see which of its pods are still there, and why; ")
+            .run(pods)
+            .and(" lists the pods");
+    }
+    let unpin = ["--type", "json", "-p", r#"[{"op":"remove","path":"/metadata/finalizers"}]"#];
+    let target = query.target();
+    let words = [[&*target].as_slice(), &unpin].concat();
+    let remove = query.kubectl().does(Effect::LosesData, "patch", &words);
+    Help::say("see to what should remove them; if nothing does, run ").run(remove)
+}
