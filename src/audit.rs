@@ -5,6 +5,7 @@
 mod cluster_reports;
 pub(crate) mod collections;
 mod evaluator;
+mod fold;
 mod found;
 mod guard;
 mod metrics;
@@ -251,7 +252,9 @@ fn finish(
     }
     let unguarded = if guard.problems.is_empty() { Exit::Clean } else { Exit::Denied };
     let mut occurrences = Occurrences::default();
-    for mut object in found.worst_first() {
+    let mut objects = found.worst_first();
+    let folded = fold::fold(&mut objects);
+    for mut object in objects {
         for diagnostic in &mut object.diagnostics {
             occurrences.number("", Some(&object.id), diagnostic);
         }
@@ -259,6 +262,7 @@ fn finish(
         metrics.iter().for_each(|metrics| metrics.count(&object));
         reports.object(None, &object)?;
     }
+    folded.iter().try_for_each(|it| reports.folded(it))?;
     reports.finish(&summary)?;
     if let Some(metrics) = metrics
         && missing.failures.is_empty()

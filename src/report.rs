@@ -22,7 +22,7 @@ pub(crate) mod text;
 
 use std::io::{self, Write};
 
-use self::diagnostic::{Diagnostic, ObjectReport, Summary};
+use self::diagnostic::{Diagnostic, Folded, ObjectReport, Summary};
 use crate::{manifests::source::Source, printable::Printable};
 
 /// A receiver of all findings, in order.
@@ -30,6 +30,12 @@ pub(crate) trait Report {
     /// Reports the findings in an object. An object may come twice, if the rules about several
     /// objects find more. `source` is its file; an object in a cluster has none.
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()>;
+    /// Reports a finding once for many objects that have it, after all objects. It was reported in
+    /// each of them too.
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
+    fn folded(&mut self, _: &Folded) -> io::Result<()> {
+        Ok(())
+    }
     /// Reports a document that could not be read.
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()>;
     /// Reports a failure that isn't a finding: the check is incomplete. Standard error already

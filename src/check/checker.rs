@@ -184,6 +184,7 @@ fn schema(problem: Problem) -> Diagnostic {
         fix: None,
         downgrade: None,
         occurrence: 0,
+        is_folded: false,
     }
 }
 

@@ -54,6 +54,18 @@ pub(crate) struct Diagnostic {
     pub(crate) downgrade: Option<String>,
     /// The number of earlier findings of the run with the same rule, object and field.
     pub(crate) occurrence: usize,
+    /// Whether text has this finding once for all objects that have it.
+    pub(crate) is_folded: bool,
+}
+
+/// A finding that many objects have in the same words.
+#[derive(Debug)]
+pub(crate) struct Folded {
+    /// The finding in the first of them.
+    pub(crate) diagnostic: Diagnostic,
+    pub(crate) count: usize,
+    /// The first of the objects.
+    pub(crate) first: Vec<ObjectId>,
 }
 
 /// The strictness of a command, beyond its policy.
@@ -98,6 +110,7 @@ impl Diagnostic {
                 }
             }),
             occurrence: 0,
+            is_folded: false,
         })
     }
 

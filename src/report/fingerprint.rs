@@ -145,6 +145,7 @@ mod tests {
             fix: None,
             downgrade: None,
             occurrence: 0,
+            is_folded: false,
         }
     }
 

@@ -17,7 +17,7 @@ use super::{
     Report,
     args::{Format, OutputArgs},
     collected::Collected,
-    diagnostic::{Diagnostic, ObjectReport, Summary},
+    diagnostic::{Diagnostic, Folded, ObjectReport, Summary},
     file::{self, ReportFile},
     github, gitlab, json, junit,
     policy_use::PolicyUse,
@@ -107,6 +107,12 @@ impl Reports {
         object: &ObjectReport,
     ) -> io::Result<()> {
         self.all().try_for_each(|report| report.object(source, object))
+    }
+
+    /// Reports a finding once for many objects to all outputs; see [`Report::folded`].
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
+    pub(crate) fn folded(&mut self, folded: &Folded) -> io::Result<()> {
+        self.all().try_for_each(|report| report.folded(folded))
     }
 
     /// Reports a document that could not be read to all outputs.

@@ -7,7 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use super::{
     Report,
-    diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
+    diagnostic::{Diagnostic, Folded, ObjectReport, Severity, Summary},
     policy_use::PolicyUse,
 };
 use crate::{
@@ -21,6 +21,43 @@ use crate::{
 /// Texts longer than this many bytes lose their middle, since they may contain a value of any size.
 const LONG_TEXT: usize = 600;
 
+/// The place of a finding.
+enum Place<'a> {
+    /// A document that could not be read.
+    Document,
+    Object(&'a ObjectReport),
+    Many(&'a Folded),
+}
+
+impl Place<'_> {
+    /// Describes the object.
+    fn object(&self) -> Option<String> {
+        match self {
+            Place::Document => None,
+            Place::Object(ObjectReport { id, ready, .. }) => Some(match ready {
+                Some(Ready { ready, wanted }) if *wanted > 0 => {
+                    format!("{id}, {ready} of {wanted} pods ready")
+                }
+                _ => id.to_string(),
+            }),
+            Place::Many(Folded { count, first, .. }) => {
+                let names: Vec<_> = first.iter().map(ToString::to_string).collect();
+                let more = count.saturating_sub(first.len());
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                Some(format!("{count} objects: {}{more}", names.join(", ")))
+            }
+        }
+    }
+
+    /// Returns the file that the object was rendered from.
+    fn rendered_from(&self) -> Option<&str> {
+        match self {
+            Place::Object(object) => object.rendered_from.as_deref(),
+            Place::Document | Place::Many(_) => None,
+        }
+    }
+}
+
 /// Prints each object as soon as it has been evaluated.
 pub(crate) struct Text {
     renderer: Renderer,
@@ -29,6 +66,8 @@ pub(crate) struct Text {
     is_terminal: bool,
     /// The namespace of the last object without a file.
     namespace: Option<String>,
+    /// Whether a finding of many objects was printed.
+    has_folded: bool,
     /// The policy file, if it weakens anything.
     policy: Option<PolicyUse>,
 }
@@ -46,6 +85,7 @@ impl Text {
             out: Printable::styled(Box::new(out) as Box<dyn Write>).guarded(),
             is_terminal,
             namespace: None,
+            has_folded: false,
             policy,
         }
     }
@@ -53,13 +93,20 @@ impl Text {
     /// Creates a report in a file, without colours.
     pub(crate) fn in_file(file: impl Write + 'static, policy: Option<PolicyUse>) -> Self {
         let out = Printable::new(Box::new(io::BufWriter::new(file)) as Box<dyn Write>).guarded();
-        Text { renderer: Renderer::plain(), out, is_terminal: false, namespace: None, policy }
+        Text {
+            renderer: Renderer::plain(),
+            out,
+            is_terminal: false,
+            namespace: None,
+            has_folded: false,
+            policy,
+        }
     }
 
     fn print(
         &mut self,
         source: Option<&Source>,
-        object: Option<&ObjectReport>,
+        place: &Place<'_>,
         diagnostic: &Diagnostic,
     ) -> io::Result<()> {
         let level = match diagnostic.severity {
@@ -75,21 +122,14 @@ impl Text {
         let title = shorten(&title, LONG_TEXT);
         let mut group = Group::with_title(level.primary_title(title).id(diagnostic.rule.id));
         if let Some(source) = source {
-            group = place(group, source, diagnostic.mark);
+            group = excerpt(group, source, diagnostic.mark);
         }
-        if let Some(ObjectReport { id, rendered_from, ready, .. }) = object {
-            let ready = match ready {
-                Some(Ready { ready, wanted }) if *wanted > 0 => {
-                    format!(", {ready} of {wanted} pods ready")
-                }
-                _ => String::new(),
-            };
-            let place = format!("{id}{ready}");
-            group = group.element(Level::NOTE.with_name("in").message(clean(&place)));
-            if let Some(file) = rendered_from {
-                let place = format!("{file}, rendered");
-                group = group.element(Level::NOTE.with_name("from").message(clean(&place)));
-            }
+        if let Some(object) = place.object() {
+            group = group.element(Level::NOTE.with_name("in").message(clean(&object)));
+        }
+        if let Some(file) = place.rendered_from() {
+            let file = format!("{file}, rendered");
+            group = group.element(Level::NOTE.with_name("from").message(clean(&file)));
         }
         if let Some(downgrade) = &diagnostic.downgrade {
             group = group.element(Level::NOTE.message(clean(downgrade)));
@@ -126,22 +166,32 @@ impl Text {
 
 impl Report for Text {
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
-        if source.is_none() && !(object.diagnostics.is_empty() && object.remarks.is_empty()) {
+        let shown = object.diagnostics.iter().filter(|it| !it.is_folded);
+        let is_empty = shown.clone().next().is_none();
+        if source.is_none() && !(is_empty && object.remarks.is_empty()) {
             self.heading(object)?;
         }
-        for diagnostic in &object.diagnostics {
-            self.print(source, Some(object), diagnostic)?;
+        for diagnostic in shown.clone() {
+            self.print(source, &Place::Object(object), diagnostic)?;
         }
         for remark in &object.remarks {
             let place =
                 source.map_or_else(|| object.id.to_string(), |source| source.name().to_owned());
             writeln!(self.out, "note: {}: {}\n", clean(&place), clean(remark))?;
         }
-        if self.is_terminal && !object.diagnostics.is_empty() { self.out.flush() } else { Ok(()) }
+        if self.is_terminal && !is_empty { self.out.flush() } else { Ok(()) }
+    }
+
+    fn folded(&mut self, folded: &Folded) -> io::Result<()> {
+        if !self.has_folded {
+            self.has_folded = true;
+            writeln!(self.out, "in many objects\n")?;
+        }
+        self.print(None, &Place::Many(folded), &folded.diagnostic)
     }
 
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
-        self.print(Some(source), None, diagnostic)?;
+        self.print(Some(source), &Place::Document, diagnostic)?;
         if self.is_terminal { self.out.flush() } else { Ok(()) }
     }
 
@@ -174,7 +224,7 @@ pub(crate) fn problems(source: &Source, problems: &[Problem]) -> io::Result<()> 
             format!("{field}: {}", problem.message)
         };
         let mut group = Group::with_title(Level::ERROR.primary_title(title));
-        group = place(group, source, problem.mark);
+        group = excerpt(group, source, problem.mark);
         if let Some(help) = &problem.help {
             group = group.element(Level::HELP.message(clean(help)));
         }
@@ -193,7 +243,7 @@ fn clean(text: &str) -> String {
 }
 
 /// Adds the source line, with the mark.
-fn place<'a>(group: Group<'a>, source: &'a Source, mark: Mark) -> Group<'a> {
+fn excerpt<'a>(group: Group<'a>, source: &'a Source, mark: Mark) -> Group<'a> {
     let path = clean(source.name());
     let origin = |path| Origin::path(path).line(mark.line).char_column(mark.column);
     let Some(Excerpt { text, marked, is_cut }) = source.excerpt(mark) else {

@@ -231,6 +231,29 @@ fn a_set_without_a_ready_pod_comes_first_and_is_an_error() {
 }
 
 #[test]
+fn equal_findings_are_one_in_text_and_all_in_json() {
+    let cluster = Cluster::new().rules(COVERED, "");
+    for i in 0..40 {
+        cluster.has("statefulsets", &covered(["bank", "shop"][i % 2], &format!("db-{i:02}")));
+    }
+    // Four of a kind are four.
+    for i in 0..4 {
+        let mut careless = stored("DaemonSet", "shop", &format!("agent-{i}"));
+        careless["spec"]["revisionHistoryLimit"] = json!(0);
+        cluster.has("daemonsets", &careless);
+    }
+    let ran = cluster.run(&[]);
+    let count = |text: &str| ran.stdout.matches(text).count();
+    assert_eq!(count("error[partition-covers-all]"), 1, "{}", ran.stdout);
+    assert_eq!(count("warning[history-limit-zero]"), 4);
+    let names = "in: 40 objects: StatefulSet shop/db-01, StatefulSet shop/db-03, StatefulSet \
+                 shop/db-05, StatefulSet shop/db-07, StatefulSet shop/db-09 and 35 more\n";
+    assert_eq!(count(names), 1, "{}", ran.stdout);
+    assert_eq!(count("40 with errors, 4 with warnings\n"), 1);
+    assert_eq!(cluster.findings(1, &[]).len(), 44);
+}
+
+#[test]
 fn a_mode_of_the_policy_also_holds_in_an_outage() {
     for (mode, severity) in [("audit", "note"), ("warn", "warning")] {
         let rest = format!("  fewer-ready-than-wanted: {mode}\n");
