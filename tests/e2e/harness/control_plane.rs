@@ -44,6 +44,7 @@ pub(crate) struct ControlPlane {
     // Dropped in this order: each process depends on the later ones.
     processes: Mutex<Vec<Process>>,
     etcd_port: u16,
+    peer_port: u16,
     folder: TempDir,
 }
 
@@ -78,7 +79,7 @@ impl ControlPlane {
         let processes = Mutex::new(vec![etcd]);
         let assets = assets.to_owned();
         let mut control_plane =
-            ControlPlane { kubectl, port, assets, processes, etcd_port, folder };
+            ControlPlane { kubectl, port, assets, processes, etcd_port, peer_port, folder };
         control_plane.start_api_server(more);
         control_plane
     }
@@ -96,6 +97,18 @@ impl ControlPlane {
     /// Kills kube-apiserver, the newest program.
     pub(crate) fn stop_api_server(&mut self) {
         drop(self.processes.get_mut().expect("an unpoisoned lock").remove(0));
+    }
+
+    /// Kills etcd, the oldest program, and starts it again with its data.
+    pub(crate) fn restart_etcd(&mut self) {
+        let ControlPlane { assets, folder, etcd_port, peer_port, processes, kubectl, .. } = self;
+        let processes = processes.get_mut().expect("an unpoisoned lock");
+        drop(processes.pop());
+        let mut etcd = start_etcd(assets, folder.path(), *etcd_port, *peer_port);
+        etcd.wait_until("etcd to be back", || {
+            kubectl.run(&["get", "--raw", "/readyz"], "").success.then_some(())
+        });
+        processes.push(etcd);
     }
 
     /// Where etcd listens.

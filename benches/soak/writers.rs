@@ -1,0 +1,173 @@
+//! Writers: they create, change and delete good sets, and try to create bad ones.
+
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use futures::future::join_all;
+use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
+use kube::{
+    Api,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
+};
+use serde_json::json;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::{
+    client,
+    manifests::{daemon_set, stateful_set},
+    site::{NAMESPACE, Site},
+    tally::{Outcome, Tally},
+};
+
+/// The number of concurrent writers.
+const WRITERS: u32 = 4;
+/// The number of writes in a round: create, refuse, change, and delete.
+const WRITES: u32 = 4;
+/// One object in so many is kept to the end.
+const KEPT: usize = 10;
+/// The time after which a write counts as not answered.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Writers in the background.
+pub(crate) struct Writers {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<BTreeSet<String>>,
+}
+
+impl Writers {
+    /// Starts writers that together write this often in a second.
+    pub(crate) fn start(site: &Site, rate: u32, tally: &Arc<Tally>) -> Self {
+        let stop = Arc::<AtomicBool>::default();
+        let kubeconfig = site.plane.kubectl.kubeconfig.clone();
+        let (stopped, tally) = (Arc::clone(&stop), Arc::clone(tally));
+        let pace = Duration::from_secs(1) * WRITERS * WRITES / rate.max(1);
+        let thread = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(write_all(kubeconfig, pace, &stopped, &tally))
+        });
+        Writers { stop, thread }
+    }
+
+    /// Stops the writers. Returns the names of the objects that must exist.
+    pub(crate) fn stop(self) -> BTreeSet<String> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().expect("the writers go on whatever happens")
+    }
+}
+
+async fn write_all(
+    kubeconfig: PathBuf,
+    pace: Duration,
+    stopped: &AtomicBool,
+    tally: &Tally,
+) -> BTreeSet<String> {
+    let client = client::of(&kubeconfig).await;
+    let writers = (0..WRITERS).map(|number| {
+        let sets = Api::namespaced(client.clone(), NAMESPACE);
+        let bad = Api::namespaced(client.clone(), NAMESPACE);
+        Writer { number, sets, bad, tally, kept: BTreeSet::new() }.write(pace, stopped)
+    });
+    join_all(writers).await.into_iter().flatten().collect()
+}
+
+struct Writer<'a> {
+    number: u32,
+    sets: Api<DaemonSet>,
+    bad: Api<StatefulSet>,
+    tally: &'a Tally,
+    /// The names of the objects that the API server has confirmed and that nobody has deleted.
+    kept: BTreeSet<String>,
+}
+
+impl Writer<'_> {
+    async fn write(mut self, pace: Duration, stopped: &AtomicBool) -> BTreeSet<String> {
+        let mut pace = interval(pace);
+        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut round = 0;
+        while !stopped.load(Ordering::Relaxed) {
+            pace.tick().await;
+            self.round(&format!("agent-{}-{round}", self.number), round % KEPT == 0).await;
+            round += 1;
+        }
+        self.kept
+    }
+
+    async fn round(&mut self, name: &str, is_kept: bool) {
+        let set = serde_json::from_value(daemon_set(name)).expect("a DaemonSet");
+        let create = PostParams::default();
+        if !self.good(self.sets.create(&create, &set)).await {
+            return;
+        }
+        self.kept.insert(name.to_owned());
+        let mut bad = stateful_set(name);
+        bad["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = json!(0);
+        let bad = serde_json::from_value(bad).expect("a StatefulSet");
+        self.bad(name, &bad).await;
+        let image = json!([{"name": "main", "image": "registry.example/main:2"}]);
+        let patch = json!({"spec": {"template": {"spec": {"containers": image}}}});
+        let patch = Patch::Strategic(patch);
+        self.good(self.sets.patch(name, &PatchParams::default(), &patch)).await;
+        if !is_kept {
+            // Whether it is deleted is not known if there is no answer.
+            self.kept.remove(name);
+            self.good(self.sets.delete(name, &DeleteParams::background())).await;
+        }
+    }
+
+    /// Performs a write that has to succeed, and returns whether it did.
+    async fn good<T>(&self, write: impl Future<Output = kube::Result<T>>) -> bool {
+        let (start, result) = (Instant::now(), tokio::time::timeout(PATIENCE, write).await);
+        let (outcome, message) = match result {
+            Ok(Ok(_)) => (Outcome::Stored, String::new()),
+            Ok(Err(error)) => (failure(&error, Outcome::WronglyDenied), error.to_string()),
+            Err(_) => (Outcome::NoServer, "no answer".to_owned()),
+        };
+        self.tally.add(outcome, start.elapsed(), || message);
+        outcome == Outcome::Stored
+    }
+
+    /// Tries to create an object that setguard has to deny.
+    async fn bad(&self, name: &str, set: &StatefulSet) {
+        let create = PostParams::default();
+        let write = self.bad.create(&create, set);
+        let (start, result) = (Instant::now(), tokio::time::timeout(PATIENCE, write).await);
+        let outcome = match result {
+            Ok(Ok(_)) => {
+                // The next one must not fail because of this one.
+                let _ = self.bad.delete(name, &DeleteParams::background()).await;
+                Outcome::WronglyStored
+            }
+            Ok(Err(error)) => failure(&error, Outcome::Denied),
+            Err(_) => Outcome::NoServer,
+        };
+        self.tally.add(outcome, start.elapsed(), || format!("{name} was stored"));
+    }
+}
+
+/// Returns the outcome of a write that failed. `denied` is the outcome if setguard denied it.
+fn failure(error: &kube::Error, denied: Outcome) -> Outcome {
+    let message = error.to_string();
+    if message.contains("failed calling webhook") {
+        Outcome::NotReached
+    } else if message.contains("(setguard: ") {
+        denied
+    } else {
+        Outcome::NoServer
+    }
+}
+
+/// Returns the objects that do not exist, of those that must.
+pub(crate) fn lost(site: &Site, kept: &BTreeSet<String>) -> Vec<String> {
+    let args = ["get", "daemonsets", "-n", NAMESPACE, "-o", "name"];
+    let output = site.plane.kubectl.run(&args, "").accepted().stdout;
+    let exist: BTreeSet<&str> = output.lines().filter_map(|it| it.rsplit('/').next()).collect();
+    kept.iter().filter(|name| !exist.contains(name.as_str())).cloned().collect()
+}

@@ -1,0 +1,13 @@
+//! A policy is valid, or each problem has a line of the file.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use setguard::policy::Policy;
+
+fuzz_target!(|text: &str| {
+    if let Err(problems) = Policy::parse(text) {
+        assert!(!problems.is_empty(), "refused without a reason");
+        problems.iter().for_each(|problem| assert!(!problem.to_string().is_empty()));
+    }
+});
