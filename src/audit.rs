@@ -233,7 +233,7 @@ fn finish(
     let Seen { found, missing, .. } = seen;
     let mut exit = Exit::Clean;
     let mut summary = Summary { healthy: Some(found.healthy()), ..Summary::default() };
-    missing.notes.iter().for_each(|note| reports.note(note));
+    missing.notes.iter().chain(missing.optional.values()).for_each(|note| reports.note(note));
     for note in missing.forbidden().chain(guard.notes) {
         if args.strict {
             exit = Exit::Error;

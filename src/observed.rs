@@ -10,11 +10,13 @@ mod event;
 mod meta;
 mod node;
 mod pod;
+mod quota;
 mod revision;
 mod set;
 mod store;
 mod stranger;
 mod trouble;
+mod webhook;
 
 pub use self::{
     budget::Budget,
@@ -23,11 +25,13 @@ pub use self::{
     meta::Owner,
     node::Node,
     pod::Pod,
+    quota::Quota,
     revision::Revision,
     set::Set,
     store::Observed,
     stranger::Stranger,
     trouble::{Ended, Trouble, TroubleKind},
+    webhook::{Endpoints, Webhook},
 };
 pub(crate) use self::{
     event::{LONGEST_GAP, LONGEST_WAIT, SLACK},

@@ -14,6 +14,8 @@ pub(crate) struct Collection {
     /// Selectors of labels and of fields.
     labels: Option<&'static str>,
     fields: Option<&'static str>,
+    /// The answer that is not known if it may not be read, for a kind that few rules need. Empty if the guard says it.
+    pub(crate) unknown: Option<&'static str>,
 }
 
 impl Collection {
@@ -26,11 +28,17 @@ impl Collection {
             is_bare: false,
             labels: None,
             fields: None,
+            unknown: None,
         }
     }
 
     const fn in_no_namespace(mut self) -> Self {
         self.is_namespaced = false;
+        self
+    }
+
+    const fn or_unknown(mut self, what: &'static str) -> Self {
+        self.unknown = Some(what);
         self
     }
 
@@ -121,6 +129,29 @@ pub(crate) static UNHEALTHY: [Collection; 3] = [
     Collection::of("apps/v1", "ControllerRevision", "controllerrevisions"),
     Collection { fields: Some("type=Warning"), ..Collection::of("v1", "Event", "events") },
 ];
+
+/// The quotas of a namespace with a set that is not healthy.
+pub(crate) static QUOTAS: Collection = Collection::of("v1", "ResourceQuota", "resourcequotas")
+    .or_unknown("whether a quota still refuses pods");
+
+/// Who is asked before a pod is created, and where. Only read if all namespaces are audited: who audits some
+/// may not be allowed to see more.
+const REGISTRATION: &str = "admissionregistration.k8s.io/v1";
+pub(crate) static WEBHOOKS: [Collection; 2] = [
+    Collection::of(
+        REGISTRATION,
+        "ValidatingWebhookConfiguration",
+        "validatingwebhookconfigurations",
+    )
+    .in_no_namespace()
+    .or_unknown(""),
+    Collection::of(REGISTRATION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations")
+        .in_no_namespace()
+        .or_unknown(""),
+];
+pub(crate) static ENDPOINTS: Collection =
+    Collection::of("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
+        .or_unknown("whether webhooks can be called");
 
 /// What matters to sets with claims.
 pub(crate) static CLAIMS: Collection =

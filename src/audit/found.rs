@@ -120,8 +120,8 @@ impl Found {
         self.entries.iter()
     }
 
-    /// A report on each object: first the namespaces in which the worst was found, and in each the
-    /// objects and the findings in this order.
+    /// A report on each object: first objects in no namespace, then the namespaces in which the worst was
+    /// found, and in each the objects and the findings in this order.
     pub(super) fn worst_first(self) -> Vec<ObjectReport> {
         let mut namespaces: BTreeMap<Box<str>, Vec<ObjectReport>> = BTreeMap::new();
         for (name, mut entry) in self.entries {
@@ -156,7 +156,9 @@ impl Found {
                 .iter()
                 .map(badness)
                 .fold([0; 4], |sum: [usize; 4], it| std::array::from_fn(|i| sum[i] + it[i]));
-            std::cmp::Reverse(sum)
+            // A node that is down, or a webhook, explains what is found in the sets.
+            let is_of_cluster = reports.first().is_some_and(|it| it.id.namespace.is_empty());
+            std::cmp::Reverse((is_of_cluster, sum))
         });
         let mut reports: Vec<_> = namespaces.into_iter().flatten().collect();
         reports.iter_mut().enumerate().for_each(|(number, report)| report.number = number);

@@ -72,7 +72,7 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
             Err(Problem::Absent(_) | Problem::Unreachable(_)) => continue,
             Err(why) => {
                 let note = format!(
-                    "{plural} cannot be read, so whether setguard's webhooks apply is not known: {why}"
+                    "{plural} cannot be read, so whether setguard's webhooks apply is not known, nor whether others can be called: {why}"
                 );
                 guard.notes.push(note);
                 continue;
@@ -165,13 +165,18 @@ fn service(webhook: &Webhook) -> Option<&ServiceReference> {
 
 /// Whether no certificate of a bundle is valid any more.
 fn has_expired(bundle: &ByteString, now: Timestamp) -> bool {
-    let mut certificates =
-        CertificateDer::pem_slice_iter(&bundle.0).map_while(Result::ok).peekable();
-    certificates.peek().is_some()
-        && certificates.all(|der| {
-            let read = X509Certificate::from_der(&der);
-            read.is_ok_and(|(_, it)| it.validity().not_after.timestamp() < now.as_second())
-        })
+    expired(&bundle.0).is_some_and(|at| at < now.as_second())
+}
+
+/// When the last certificate of a bundle expires, in seconds since 1970; `None` if there is none, or one
+/// cannot be read.
+pub(super) fn expired(bundle: &[u8]) -> Option<i64> {
+    let certificates = CertificateDer::pem_slice_iter(bundle).map_while(Result::ok);
+    let ends = certificates.map(|der| {
+        let (_, certificate) = X509Certificate::from_der(&der).ok()?;
+        Some(certificate.validity().not_after.timestamp())
+    });
+    ends.collect::<Option<Vec<_>>>()?.into_iter().max()
 }
 
 /// Whether a slice of this Service has an endpoint that gets requests.

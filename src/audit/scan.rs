@@ -11,11 +11,12 @@ use serde_json::value::RawValue;
 
 use super::{
     collections::{
-        AROUND, CLAIMS, Collection, NAMESPACES, OPENKRUISE, OPENKRUISE_SETS, SETS, UNHEALTHY,
-        VOLUMES,
+        AROUND, CLAIMS, Collection, ENDPOINTS, NAMESPACES, OPENKRUISE, OPENKRUISE_SETS, QUOTAS,
+        SETS, UNHEALTHY, VOLUMES, WEBHOOKS,
     },
     evaluator::Evaluator,
     found::Found,
+    guard,
 };
 use crate::{
     inventory::{item::Item, kind, view::Freshness},
@@ -28,7 +29,7 @@ use crate::{
     report::progress::Progress,
 };
 
-/// What is read, and how.
+/// The cluster, and the way it is read.
 pub(super) struct Scan<'a> {
     reader: &'a Reader,
     evaluator: &'a Evaluator<'a>,
@@ -39,7 +40,7 @@ pub(super) struct Scan<'a> {
     seen: RefCell<Seen>,
 }
 
-/// What has been read so far.
+/// The part of the cluster that has been read so far.
 pub(super) struct Seen {
     pub(super) found: Found,
     pub(super) observed: Observed,
@@ -50,14 +51,16 @@ pub(super) struct Seen {
     progress: Rc<RefCell<Progress>>,
 }
 
-/// What could not be read.
+/// The parts that could not be read.
 #[derive(Debug, Default)]
 pub(super) struct Missing {
     /// By kind: in which namespaces, and what the API server said first.
     forbidden: BTreeMap<String, (Vec<String>, String)>,
-    /// What else the user should know.
+    /// The answers that are not known, by kinds that few rules need and that may not be read.
+    pub(super) optional: BTreeMap<&'static str, String>,
+    /// Other notes for the user.
     pub(super) notes: Vec<String>,
-    /// What went wrong.
+    /// The errors.
     pub(super) failures: Vec<String>,
     kinds: BTreeSet<&'static str>,
     /// Whether something of the cluster could not be read that may be read.
@@ -93,6 +96,7 @@ pub(super) async fn scan<'a>(
     scan.read_all(scan.jobs(&AROUND)).await;
     scan.read_storage().await;
     scan.read_all(scan.around_unhealthy_sets()).await;
+    scan.read_webhooks().await;
     let mut seen = scan.seen.into_inner();
     seen.finish(namespaces);
     seen.found.together(evaluator);
@@ -121,9 +125,32 @@ impl Scan<'_> {
     fn around_unhealthy_sets(&self) -> Vec<Job> {
         let seen = self.seen.borrow();
         let namespaces = seen.observed.namespaces_with_unhealthy_sets().into_iter();
-        let jobs =
-            namespaces.flat_map(|it| UNHEALTHY.iter().map(move |kind| (kind, Some(it.to_owned()))));
+        let jobs = namespaces.flat_map(|it| {
+            UNHEALTHY.iter().chain([&QUOTAS]).map(move |kind| (kind, Some(it.to_owned())))
+        });
         jobs.collect()
+    }
+
+    /// Reads the webhooks of others, and the endpoints of their Services.
+    async fn read_webhooks(&self) {
+        if !self.namespaces.is_empty() {
+            let mut seen = self.seen.borrow_mut();
+            WEBHOOKS.iter().for_each(|it| seen.observed.forbid(it.kind, None));
+            return;
+        }
+        self.read_all(WEBHOOKS.iter().map(|it| (it, None)).collect()).await;
+        let namespaces: BTreeSet<String> = {
+            let mut seen = self.seen.borrow_mut();
+            let webhooks = seen.observed.webhooks_mut();
+            for webhook in webhooks.iter_mut() {
+                webhook.expired = guard::expired(&std::mem::take(&mut webhook.ca_bundle))
+                    .filter(|it| *it < self.evaluator.now.as_second());
+            }
+            let services = webhooks.iter().filter_map(|it| it.service.as_ref());
+            services.map(|(namespace, _)| namespace.to_string()).collect()
+        };
+        let endpoints = namespaces.into_iter().map(|it| (&ENDPOINTS, Some(it)));
+        self.read_all(endpoints.collect()).await;
     }
 
     async fn read_all(&self, jobs: Vec<Job>) {
@@ -249,19 +276,25 @@ impl Seen {
             self.observed.forbid(of.kind, namespace);
             self.missing.kinds.insert(of.kind);
         }
-        match problem {
-            Problem::Forbidden(why) | Problem::Absent(why) => {
+        match (problem, of.unknown) {
+            (Problem::Forbidden(_) | Problem::Absent(_), Some("")) => {}
+            (Problem::Forbidden(why) | Problem::Absent(why), Some(what)) => {
+                let place = namespace.map(|it| format!(" in namespace {it}")).unwrap_or_default();
+                let note = format!("{name} cannot be read{place}, so {what} is not known: {why}");
+                self.missing.optional.entry(of.kind).or_insert(note);
+            }
+            (Problem::Forbidden(why) | Problem::Absent(why), None) => {
                 let forbidden = self.missing.forbidden.entry(name);
                 let (namespaces, _) = forbidden.or_insert_with(|| (vec![], why.clone()));
                 namespaces.extend(namespace.map(str::to_owned));
             }
             // The same for each list that follows.
-            Problem::Unreachable(why) => {
+            (Problem::Unreachable(why), _) => {
                 if !self.missing.failures.contains(why) {
                     self.missing.failures.push(why.clone());
                 }
             }
-            problem => {
+            (problem, _) => {
                 let place = namespace.map(|it| format!(" in namespace {it}")).unwrap_or_default();
                 self.missing.failures.push(format!("{name}{place}: {problem}"));
             }

@@ -15,6 +15,8 @@ pub enum Kind {
     Deployment,
     /// `batch/v1`
     Job,
+    /// `admissionregistration.k8s.io/v1`
+    MutatingWebhookConfiguration,
     /// `v1`
     Namespace,
     /// `v1`
@@ -41,11 +43,13 @@ pub enum Kind {
     StatefulSet,
     /// `storage.k8s.io/v1`
     StorageClass,
+    /// `admissionregistration.k8s.io/v1`
+    ValidatingWebhookConfiguration,
 }
 
 impl Kind {
     /// The number of kinds.
-    pub const COUNT: usize = Kind::StorageClass as usize + 1;
+    pub const COUNT: usize = Kind::ValidatingWebhookConfiguration as usize + 1;
 
     /// The name as in the field `kind`.
     pub const fn as_str(self) -> &'static str {
@@ -54,6 +58,7 @@ impl Kind {
             Kind::DaemonSet => "DaemonSet",
             Kind::Deployment => "Deployment",
             Kind::Job => "Job",
+            Kind::MutatingWebhookConfiguration => "MutatingWebhookConfiguration",
             Kind::Namespace => "Namespace",
             Kind::Node => "Node",
             Kind::PersistentVolumeClaim => "PersistentVolumeClaim",
@@ -67,6 +72,7 @@ impl Kind {
             Kind::ServiceAccount => "ServiceAccount",
             Kind::StatefulSet => "StatefulSet",
             Kind::StorageClass => "StorageClass",
+            Kind::ValidatingWebhookConfiguration => "ValidatingWebhookConfiguration",
         }
     }
 
@@ -83,6 +89,9 @@ impl Kind {
             Kind::Policy => "setguard.io/v1alpha1",
             Kind::PriorityClass => "scheduling.k8s.io/v1",
             Kind::StorageClass => "storage.k8s.io/v1",
+            Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => {
+                "admissionregistration.k8s.io/v1"
+            }
             Kind::Namespace
             | Kind::Node
             | Kind::PersistentVolumeClaim
@@ -97,7 +106,13 @@ impl Kind {
     pub const fn is_namespaced(self) -> bool {
         !matches!(
             self,
-            Kind::Namespace | Kind::Node | Kind::Policy | Kind::PriorityClass | Kind::StorageClass
+            Kind::MutatingWebhookConfiguration
+                | Kind::Namespace
+                | Kind::Node
+                | Kind::Policy
+                | Kind::PriorityClass
+                | Kind::StorageClass
+                | Kind::ValidatingWebhookConfiguration
         )
     }
 }

@@ -5,11 +5,8 @@ use std::{borrow::Cow, collections::BTreeMap};
 use k8s_openapi::{api::core::v1::NodeSelector, apimachinery::pkg::api::resource::Quantity};
 use serde::Deserialize;
 
-use super::meta::{Metadata, Unread};
+use super::meta::{Metadata, Name, Unread};
 use crate::{kubernetes::quantity, object::storage::DEFAULT_CLASS_ANNOTATIONS};
-
-/// A namespace and a name.
-type Name = (Box<str>, Box<str>);
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug)]

@@ -1,11 +1,14 @@
 //! The parts of any object's metadata that are read.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Deserialize;
 
 use crate::{kubernetes::resource::WorkloadKind, object::namespace_or_default};
+
+/// A namespace and a name.
+pub(super) type Name = (Box<str>, Box<str>);
 
 /// The metadata of an object, with labels of this type.
 #[derive(Default, Deserialize)]
@@ -35,24 +38,17 @@ struct Bare<'a, L> {
     metadata: Metadata<'a, L>,
 }
 
-/// The labels of a namespace.
-#[derive(Default, Deserialize)]
-struct NamespaceLabels<'a> {
-    #[serde(borrow, rename = "pod-security.kubernetes.io/enforce")]
-    level: Option<Cow<'a, str>>,
-}
-
 /// Returns the namespace and the name of any object.
 pub(super) fn names(json: &str) -> serde_json::Result<(Box<str>, Box<str>)> {
     let Bare::<'_, Unread> { metadata } = serde_json::from_str(json)?;
     Ok((metadata.namespace().into(), metadata.name().into()))
 }
 
-/// Returns the name of a namespace, and the Pod Security level that its label enforces.
-pub(super) fn level(json: &str) -> serde_json::Result<(Box<str>, Option<Box<str>>)> {
-    let Bare::<'_, NamespaceLabels<'_>> { metadata } = serde_json::from_str(json)?;
-    let level = metadata.labels.as_ref().and_then(|labels| labels.level.as_deref());
-    Ok((metadata.name().into(), level.map(Into::into)))
+/// Returns the name and the labels of any object.
+pub(super) fn labels(json: &str) -> serde_json::Result<(Box<str>, BTreeMap<String, String>)> {
+    let Bare::<'_, BTreeMap<String, String>> { mut metadata } = serde_json::from_str(json)?;
+    let labels = metadata.labels.take().unwrap_or_default();
+    Ok((metadata.name().into(), labels))
 }
 
 /// A placeholder for labels, or for any other object, that ignores the content.

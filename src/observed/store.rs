@@ -9,12 +9,14 @@ use super::{
     meta::{self, Owner},
     node::Node,
     pod::Pod,
+    quota::Quota,
     revision::Revision,
     set::{Set, State},
     stranger::Stranger,
+    webhook::{Endpoints, Webhook},
 };
 use crate::{
-    kubernetes::resource::WorkloadKind,
+    kubernetes::{kind::Kind, resource::WorkloadKind},
     rollout::node::{Placement, placements},
 };
 
@@ -46,8 +48,12 @@ pub struct Observed {
     budgets: BTreeMap<Box<str>, Vec<Budget>>,
     /// Objects of which only the existence matters, by kind, namespace and name.
     others: BTreeSet<(Box<str>, Box<str>, Box<str>)>,
-    /// The Pod Security levels that namespaces enforce by their label.
-    levels: BTreeMap<Box<str>, Box<str>>,
+    /// The labels of the namespaces.
+    namespaces: BTreeMap<Box<str>, BTreeMap<String, String>>,
+    quotas: BTreeMap<(Box<str>, Box<str>), Quota>,
+    webhooks: Vec<Webhook>,
+    /// The endpoints of Services.
+    endpoints: BTreeMap<(Box<str>, Box<str>), Endpoints>,
     /// The kinds that could not be read, with the namespace; `None` stands for all namespaces.
     forbidden: BTreeSet<(Box<str>, Option<Box<str>>)>,
     /// Whether the pods and revisions of healthy sets are kept too.
@@ -68,9 +74,11 @@ impl Observed {
     /// - `PodDisruptionBudget` (`policy/v1`), always;
     /// - `ServiceAccount`, `PriorityClass` (`scheduling.k8s.io/v1`) and `Namespace`, so that a refusal of
     ///   which the cause is gone is told as that; their metadata is enough;
+    /// - `Service`, `ValidatingWebhookConfiguration`, `MutatingWebhookConfiguration` and the
+    ///   `EndpointSlice` of the Services that these name, all or none, to find webhooks that refuse pods;
     /// - `PersistentVolumeClaim` of [`Observed::namespaces_with_claim_templates`];
     /// - `PersistentVolume` and `StorageClass` (`storage.k8s.io/v1`), if there are such namespaces;
-    /// - `Pod`, `Event` (`v1`, of type `Warning`) and complete `ControllerRevision` of
+    /// - `Pod`, `ResourceQuota`, `Event` (`v1`, of type `Warning`) and complete `ControllerRevision` of
     ///   [`Observed::namespaces_with_unhealthy_sets`].
     ///
     /// # Errors
@@ -130,7 +138,7 @@ impl Observed {
                 let budget = Budget::read(json)?;
                 self.budgets.entry(budget.namespace.clone()).or_default().push(budget);
             }
-            ("v1", "ServiceAccount") => {
+            ("v1", "ServiceAccount" | "Service") => {
                 let (namespace, name) = meta::names(json)?;
                 self.others.insert((kind.into(), namespace, name));
             }
@@ -139,8 +147,25 @@ impl Observed {
                 self.others.insert((kind.into(), "".into(), name));
             }
             ("v1", "Namespace") => {
-                if let (name, Some(level)) = meta::level(json)? {
-                    self.levels.insert(name, level);
+                let (name, labels) = meta::labels(json)?;
+                self.namespaces.insert(name, labels);
+            }
+            ("v1", "ResourceQuota") => {
+                let (name, quota) = Quota::read(json)?;
+                self.quotas.insert(name, quota);
+            }
+            (_, "ValidatingWebhookConfiguration") => {
+                let kind = Kind::ValidatingWebhookConfiguration;
+                self.webhooks.extend(Webhook::read(kind, json)?);
+            }
+            (_, "MutatingWebhookConfiguration") => {
+                let kind = Kind::MutatingWebhookConfiguration;
+                self.webhooks.extend(Webhook::read(kind, json)?);
+            }
+            ("discovery.k8s.io/v1", "EndpointSlice") => {
+                if let Some((service, endpoints)) = Endpoints::read(json)? {
+                    let all = self.endpoints.entry(service);
+                    all.and_modify(|it| it.add(endpoints)).or_insert(endpoints);
                 }
             }
             ("v1", "Event") => {
@@ -256,15 +281,41 @@ impl Observed {
         self.classes.get(name)
     }
 
-    /// Returns whether there is a ServiceAccount, or a PriorityClass (which is in no namespace),
+    /// Returns whether there is a ServiceAccount or Service, or a PriorityClass (which is in no namespace),
     /// with this name.
     pub fn exists(&self, kind: &str, namespace: &str, name: &str) -> bool {
         self.others.contains(&(kind.into(), namespace.into(), name.into()))
     }
 
+    /// Returns the labels of a namespace.
+    pub(crate) fn labels_of_namespace(&self, name: &str) -> Option<&BTreeMap<String, String>> {
+        self.namespaces.get(name)
+    }
+
+    /// Returns the ResourceQuota with this name.
+    pub fn quota(&self, namespace: &str, name: &str) -> Option<&Quota> {
+        self.quotas.get(&(namespace.into(), name.into()))
+    }
+
+    /// Returns the webhooks of others without which no pod can be created.
+    pub fn webhooks(&self) -> &[Webhook] {
+        &self.webhooks
+    }
+
+    /// Returns these webhooks for changes.
+    pub fn webhooks_mut(&mut self) -> &mut [Webhook] {
+        &mut self.webhooks
+    }
+
+    /// Returns the endpoints of a Service, if it has slices of them.
+    pub fn endpoints(&self, service: &(Box<str>, Box<str>)) -> Option<Endpoints> {
+        self.endpoints.get(service).copied()
+    }
+
     /// Returns the Pod Security level that a namespace enforces by its label.
     pub fn pod_security(&self, namespace: &str) -> Option<&str> {
-        self.levels.get(namespace).map(|level| &**level)
+        let labels = self.namespaces.get(namespace)?;
+        labels.get("pod-security.kubernetes.io/enforce").map(String::as_str)
     }
 
     /// Returns all storage classes with their names, in alphabetical order.

@@ -10,6 +10,7 @@ mod claim_pending;
 mod claim_size_differs;
 mod claim_terminating;
 mod claims;
+mod class_of_claims_missing;
 mod creation_refused;
 mod daemons;
 mod fewer_ready;
@@ -34,6 +35,8 @@ mod toleration;
 mod two_pods_on_node;
 mod volume_elsewhere;
 mod volumes;
+mod webhook_down;
+mod webhooks;
 
 use super::rule::Rule;
 
@@ -44,6 +47,7 @@ pub static RULES: &[&Rule] = &[
     &claim_pending::RULE,
     &claim_size_differs::RULE,
     &claim_terminating::RULE,
+    &class_of_claims_missing::RULE,
     &creation_refused::RULE,
     &fewer_ready::RULE,
     &misscheduled::RULE,
@@ -60,4 +64,5 @@ pub static RULES: &[&Rule] = &[
     &set_stuck_terminating::RULE,
     &two_pods_on_node::RULE,
     &volume_elsewhere::RULE,
+    &webhook_down::RULE,
 ];

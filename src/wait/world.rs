@@ -60,6 +60,14 @@ struct Names {
 
 /// A cluster-scoped kind that matters for all sets.
 const NODES: &str = "Node";
+/// Kinds that the rules know from an audit, and that are not followed.
+const UNREAD: [&str; 5] = [
+    "EndpointSlice",
+    "MutatingWebhookConfiguration",
+    "ResourceQuota",
+    "Service",
+    "ValidatingWebhookConfiguration",
+];
 /// A kind that matters for sets with claims.
 const CLASSES: &str = "StorageClass";
 
@@ -159,6 +167,7 @@ impl World {
     /// Returns an error if an object cannot be read.
     pub(crate) fn observe(&self) -> Result<Observed, String> {
         let mut observed = Observed::keeping_all();
+        UNREAD.iter().for_each(|kind| observed.forbid(kind, None));
         for source in &self.sources {
             let Collection { api_version, kind, .. } = source.collection;
             if matches!(source.state, State::Forbidden(_)) {

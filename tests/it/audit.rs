@@ -1,6 +1,7 @@
 //! `setguard audit`, against a stand-in for the API server.
 
 mod breaks;
+mod cluster;
 mod guard;
 
 use std::{fs, path::PathBuf};

@@ -61,9 +61,14 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
         return found.into_vec().iter().map(|found| found.rule.id.to_owned()).collect();
     }
     if yaml.starts_with("# Seen at ") {
-        // A node that is down is reported for itself, also where a set is held up by it.
+        // A node that is down and a class that is missing are reported for themselves, also where a set
+        // is held up by them.
         let found = support::status(yaml).into_iter().map(|found| found.rule);
-        return found.filter(|rule| rule == meta.id || rule != "node-down").collect();
+        let others = match meta.id {
+            "class-of-claims-missing" => "claim-pending",
+            _ => "node-down",
+        };
+        return found.filter(|rule| rule == meta.id || rule != others).collect();
     }
     if !yaml.contains("kind: Pod\n") {
         let mut found = support::example(yaml);

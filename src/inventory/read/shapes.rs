@@ -196,7 +196,12 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
             Some((metadata(json)?, if is_default { Role::DefaultClass } else { Role::Named }))
         }
         // An inventory has none of these.
-        Kind::ControllerRevision | Kind::PersistentVolumeClaim | Kind::Pod | Kind::Policy => None,
+        Kind::ControllerRevision
+        | Kind::MutatingWebhookConfiguration
+        | Kind::PersistentVolumeClaim
+        | Kind::Pod
+        | Kind::Policy
+        | Kind::ValidatingWebhookConfiguration => None,
     }
 }
 

@@ -6,11 +6,12 @@ use super::{
     read::{at, names, since},
     refusal::Refusal,
     replicas::Replicas,
+    webhooks::{self, Fault},
 };
 use crate::{
     finding::{Command, Effect, Help, Meta, Mode, paths::POD_SPEC},
     kubernetes::kind::Kind,
-    observed::{LONGEST_WAIT, SLACK, State},
+    observed::{LONGEST_WAIT, SLACK, State, Webhook},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -24,15 +25,15 @@ pub(super) static RULE: Rule = Rule {
         why: "\
 The controllers create pods in their own name, so a refusal reaches nobody: the object was accepted, its
 status only counts fewer pods than desired, and the reason is in an event that is forgotten after an hour.
-Usual reasons are the Pod Security level of the namespace, a ResourceQuota, a ServiceAccount or PriorityClass
-that does not exist, and a webhook that denies the pod or does not answer.
+Usual reasons are the Pod Security level of the namespace, a ResourceQuota, a ServiceAccount or
+PriorityClass that does not exist, and a webhook that denies the pod or does not answer.
 
-The rule quotes the latest FailedCreate event of the last hour, as long as pods are missing. What other rules
-say about the same cause (`pods-refused-by-pod-security`, `service-account-missing`,
+The rule quotes the latest FailedCreate event of the last hour, as long as pods are missing. What other
+rules say about the same cause (`pods-refused-by-pod-security`, `service-account-missing`,
 `priority-class-missing`) is then left out. The controller tries again by itself, after at most 17 minutes.
-If the ServiceAccount or PriorityClass exists by now, or the label of the namespace allows the pods, the rule
-says so. If a pod was created five minutes after the refusal or later, the refusal is history. Whether a quota
-or a webhook still refuses is not known.
+If the ServiceAccount or PriorityClass exists by now, the label of the namespace allows the pods, the quota
+has room, or the webhook no longer exists, the rule says so. If a pod was created five minutes after the
+refusal or later, the refusal is history. Whether a webhook that answers still refuses is not known.
 
 Seen on a 1.36 control plane: DaemonSet with `hostNetwork: true` in a namespace that enforces `baseline`: 4
 desired, 0 current, and FailedCreate events, each with the name of another pod.
@@ -91,11 +92,40 @@ fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {
         let exists = observed.exists("ServiceAccount", namespace, name);
         return exists.then(|| format!("ServiceAccount {name} exists"));
     }
+    if let Some(name) = quota::exceeded(message) {
+        return room(query, name, message);
+    }
+    if let Some(name) = webhooks::failing(message) {
+        return no_webhook(query, name);
+    }
     let name = quoted_after(message, "no PriorityClass with name ")?;
     observed.exists("PriorityClass", "", name).then(|| format!("PriorityClass {name} exists"))
 }
 
-/// What to do if the cause is gone, and the controller has not tried again yet.
+/// Why a quota has room for another pod by now.
+fn room(query: &StatusQuery<'_>, name: &str, message: &str) -> Option<String> {
+    let (observed, namespace) = (query.audit.observed, query.set.namespace());
+    if !observed.knows("ResourceQuota", namespace) {
+        return None;
+    }
+    let Some(quota) = observed.quota(namespace, name) else {
+        return Some(format!("ResourceQuota {name} does not exist"));
+    };
+    let has_room = quota::has_room(quota, message);
+    has_room.then(|| format!("ResourceQuota {name} has room for another pod"))
+}
+
+/// Why a webhook that could not be called refuses no pod by now.
+fn no_webhook(query: &StatusQuery<'_>, name: &str) -> Option<String> {
+    let observed = query.audit.observed;
+    let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+    let is_known = kinds.iter().all(|kind| observed.knows(kind, ""));
+    let exists = observed.webhooks().iter().any(|it| *it.name == *name);
+    (is_known && !exists && !name.ends_with(".setguard.io"))
+        .then(|| format!("no webhook {name} with failurePolicy Fail exists"))
+}
+
+/// The advice if the cause is gone, and the controller has not tried again yet.
 fn wait(query: &StatusQuery<'_>, last: i64) -> Help {
     let next = last.saturating_add(LONGEST_WAIT);
     if next.saturating_add(SLACK) < query.audit.now.as_second() {
@@ -182,6 +212,18 @@ fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>
     }
     if let Some(name) = quota::exceeded(message) {
         return (more_room(query, name, message), None);
+    }
+    let down = webhooks::failing(message).and_then(|name| {
+        let all = query.audit.observed.webhooks().iter().filter(|it| *it.name == *name);
+        all.filter_map(|it| Some((it, Fault::of(query.audit, it)?))).next()
+    });
+    if let Some((webhook, fault)) = down {
+        let Webhook { kind, configuration, .. } = webhook;
+        let help = format!(
+            "the set needs no change: see {kind} {configuration}, whose webhook cannot be called: {}",
+            fault.text()
+        );
+        return (Help::say(help), None);
     }
     if let Some(name) = after("admission webhook \"").or_else(|| after("failed calling webhook \""))
     {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::kubernetes::quantity::Quantity;
+use crate::{kubernetes::quantity::Quantity, observed::Quota};
 
 /// For at most so many pods a limit is computed.
 const MOST: usize = 1_000;
@@ -10,6 +10,25 @@ const MOST: usize = 1_000;
 /// The name of the quota in the message of a refusal.
 pub(super) fn exceeded(message: &str) -> Option<&str> {
     between(message, "exceeded quota: ", ",")
+}
+
+/// Whether one more pod has room in a quota, by the amounts that the message of a refusal says were
+/// requested.
+pub(super) fn has_room(quota: &Quota, message: &str) -> bool {
+    let requested = between(message, ", requested: ", ", used: ").and_then(amounts);
+    requested.is_some_and(|requested| {
+        requested.into_iter().all(|(resource, amount)| {
+            // A quota limits only the resources that it names.
+            let Some(hard) = quota.hard.get(resource) else { return true };
+            let used = quota.used.get(resource).map_or("0", |it| &it.0);
+            let sum = Quantity::parse_resource(used).map(|mut sum| {
+                sum.add(&amount);
+                sum
+            });
+            let hard = Quantity::parse_resource(&hard.0);
+            sum.zip(hard).is_some_and(|(sum, hard)| sum.cmp(&hard).is_le())
+        })
+    })
 }
 
 /// The limits with which so many more pods would have room, by resource. `None` if the message says

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 
 use crate::{
     finding::{Command, Effect, Help},
-    observed::{Ended, LONGEST_GAP, NOT_READY, Pod, State, Trouble, TroubleKind},
+    kubernetes::resource::WorkloadKind,
+    observed::{Ended, LONGEST_GAP, NOT_READY, Pod, Set, State, Trouble, TroubleKind},
     rules::{
         command::Kubectl,
         rule::status::{Audit, StatusQuery},
@@ -212,6 +213,18 @@ pub(super) fn names<'n>(list: impl IntoIterator<Item = &'n str>) -> String {
         more => text.push_str(&format!(" and {more} more")),
     }
     text
+}
+
+/// `2 StatefulSets (shop/db, shop/queue)` and the same for DaemonSets.
+pub(super) fn sets_of(sets: &[&Set]) -> String {
+    let of_kind = |kind: WorkloadKind| {
+        let sets = sets.iter().filter(|set| set.kind() == kind);
+        let all: Vec<_> = sets.map(|it| format!("{}/{}", it.namespace(), it.name())).collect();
+        let list = names(all.iter().map(String::as_str));
+        (!all.is_empty()).then(|| format!("{} ({list})", count(all.len(), kind.as_str())))
+    };
+    let kinds = [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet].map(of_kind);
+    kinds.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
 /// The names for a command, and a remark if these are not all.

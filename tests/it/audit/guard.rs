@@ -8,7 +8,7 @@ use setguard::server::webhooks;
 use super::{COVERED, Cluster, stored};
 
 /// A CA that is valid until this year, as a `caBundle`.
-fn bundle(last_year: i32) -> String {
+pub(super) fn bundle(last_year: i32) -> String {
     let mut params = CertificateParams::new([]).unwrap();
     params.not_before = rcgen::date_time_ymd(2000, 1, 1);
     params.not_after = rcgen::date_time_ymd(last_year, 1, 1);

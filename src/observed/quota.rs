@@ -1,0 +1,46 @@
+//! ResourceQuotas as they are now.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use serde::Deserialize;
+
+use super::meta::{Metadata, Name, Unread};
+
+/// A ResourceQuota.
+#[derive(Clone, Debug, Default)]
+pub struct Quota {
+    /// The limits, by resource.
+    pub hard: BTreeMap<Box<str>, Quantity>,
+    /// The amounts that are used, by resource.
+    pub used: BTreeMap<Box<str>, Quantity>,
+}
+
+#[derive(Deserialize)]
+struct Raw<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a, Unread>,
+    #[serde(borrow, default)]
+    status: Status<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status<'a> {
+    #[serde(borrow)]
+    hard: BTreeMap<Cow<'a, str>, Quantity>,
+    #[serde(borrow)]
+    used: BTreeMap<Cow<'a, str>, Quantity>,
+}
+
+impl Quota {
+    /// Reads a quota with its namespace and name.
+    pub(super) fn read(json: &str) -> serde_json::Result<(Name, Self)> {
+        let Raw { metadata, status } = serde_json::from_str(json)?;
+        let amounts = |map: BTreeMap<Cow<'_, str>, Quantity>| {
+            map.into_iter().map(|(name, amount)| (name.as_ref().into(), amount)).collect()
+        };
+        let quota = Quota { hard: amounts(status.hard), used: amounts(status.used) };
+        Ok(((metadata.namespace().into(), metadata.name().into()), quota))
+    }
+}

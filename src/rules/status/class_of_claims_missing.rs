@@ -1,0 +1,92 @@
+//! StorageClasses that do not exist, and for which the claims of several sets wait.
+
+use std::collections::BTreeMap;
+
+use super::{
+    claims::of_set,
+    read::{count, sets_of, since},
+};
+use crate::{
+    finding::{Help, Meta, Mode, Path, paths::METADATA},
+    kubernetes::kind::Kind,
+    observed::Set,
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
+    },
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "class-of-claims-missing",
+        summary: "a StorageClass that does not exist, and for which claims of several sets wait",
+        why: "\
+A claim that names a StorageClass that does not exist waits until it does. After a class was renamed or
+deleted, or in a cluster that was installed without it, that holds up every set whose templates name it. The
+class is reported once, with the sets that wait; `claim-pending` reports in each of them which claims do.
+
+It is reported if claims of two StatefulSets or more have been Pending for five minutes.
+
+Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_controller.go.",
+        bad: include_str!("examples/class-of-claims-missing.bad.yaml"),
+        good: include_str!("examples/class-of-claims-missing.good.yaml"),
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scope: Scope::Status { kinds: &[Kind::StorageClass], check: StatusCheck::Others(check) },
+};
+
+/// The number of sets from which a class is reported.
+const SEVERAL: usize = 2;
+
+/// The claims that wait for a class.
+#[derive(Default)]
+struct Waiting<'a> {
+    sets: Vec<&'a Set>,
+    claims: usize,
+    first: Option<i64>,
+}
+
+fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
+    let observed = audit.observed;
+    if !observed.knows("StorageClass", "") {
+        return;
+    }
+    let mut classes: BTreeMap<&str, Waiting<'_>> = BTreeMap::new();
+    for set in observed.sets().filter(|set| set.is_current() && !set.is_healthy()) {
+        for it in of_set(&StatusQuery { set, audit }).filter(|it| it.is_wanted) {
+            let is_pending = &*it.claim.phase == "Pending" && audit.is_long_ago(it.claim.created);
+            let class = it.claim.class.as_deref().filter(|name| !name.is_empty() && is_pending);
+            let Some(class) = class.filter(|name| observed.class(name).is_none()) else { continue };
+            let waiting = classes.entry(class).or_default();
+            if waiting.sets.last().is_none_or(|last| !std::ptr::eq(*last, set)) {
+                waiting.sets.push(set);
+            }
+            waiting.claims += 1;
+            let first = waiting.first.unwrap_or(i64::MAX);
+            waiting.first = Some(first.min(it.claim.created));
+        }
+    }
+    for (class, waiting) in classes.into_iter().filter(|(_, it)| it.sets.len() >= SEVERAL) {
+        let message = format!(
+            "the StorageClass does not exist, and {} of {} wait for it, the first {}",
+            count(waiting.claims, "claim"),
+            sets_of(&waiting.sets),
+            since(waiting.first.unwrap_or_default())
+        );
+        let list = audit.kubectl_anywhere().looks("get storageclasses", &[]);
+        let help = Help::say("create it as the driver of its volumes documents; ")
+            .run(list)
+            .and(" lists those that exist");
+        let about = ObjectName {
+            namespace: "".into(),
+            kind: "StorageClass",
+            name: class.into(),
+            api_version: "storage.k8s.io/v1",
+            uid: "".into(),
+        };
+        found.add(Report::new(&NAME, message, help).about(about));
+    }
+}
+
+static NAME: Path<'static> = METADATA.child("name");

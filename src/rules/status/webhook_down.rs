@@ -1,0 +1,151 @@
+//! Webhooks of others that cannot be called, so that pods are refused.
+
+use super::{
+    read::{sets_of, since},
+    refusal::Refusal,
+    webhooks::{Fault, failing, selects, selects_namespace},
+};
+use crate::{
+    finding::{Help, Meta, Mode, Path},
+    kubernetes::kind::Kind,
+    observed::{Set, Webhook},
+    rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
+    },
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "webhook-down",
+        summary: "a webhook that cannot be called, so that pods cannot be created",
+        why: "\
+A webhook with `failurePolicy: Fail` that the API server cannot call refuses each object that it is
+registered for. If these are pods, nothing can be restarted, updated or moved any more: pods that run go on,
+and each pod that ends is missing. The events of each set name the webhook, and none of the sets is at
+fault. Often the pods of the webhook itself are among the refused, so that it cannot come back.
+
+The rule looks at the webhooks of others that are called when a pod is created: their Service does not
+exist, or has had no ready endpoint for five minutes, or the certificates in `caBundle` have expired; and at
+those that the refusals of several sets name. The webhook is reported once, with the sets whose pods it
+refuses. If none is refused yet, it is reported if its selectors match the pods of a set; conditions in CEL
+are not evaluated. setguard's own webhooks are looked at separately.
+
+Seen on a 1.36 control plane: a ValidatingWebhookConfiguration for pods in some namespaces, without a
+server: each StatefulSet there has `FailedCreate` events with `failed calling webhook`, and no pod.
+
+Kubernetes: apiserver pkg/admission/plugin/webhook/validating/dispatcher.go.",
+        bad: include_str!("examples/webhook-down.bad.yaml"),
+        good: include_str!("examples/webhook-down.good.yaml"),
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scope: Scope::Status {
+        kinds: &[Kind::MutatingWebhookConfiguration, Kind::ValidatingWebhookConfiguration],
+        check: StatusCheck::Others(check),
+    },
+};
+
+/// The number of sets whose refusals name a webhook from which it is reported without a known fault.
+const SEVERAL: usize = 2;
+
+/// A set whose pods a webhook refuses by not answering, and since when.
+type Refused<'a> = (&'a Set, String, i64);
+
+fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
+    let webhooks = audit.observed.webhooks();
+    if webhooks.is_empty() {
+        return;
+    }
+    let refused = audit.observed.sets().filter(|set| set.is_current()).filter_map(|set| {
+        let refusal = Refusal::of(&StatusQuery { set, audit })?;
+        let name = failing(&refusal.message)?.to_owned();
+        Some((set, name, refusal.since))
+    });
+    let refused: Vec<Refused<'_>> = refused.collect();
+    let mut known: Vec<(Kind, &str)> = Vec::new();
+    for webhook in webhooks {
+        // One finding for a configuration.
+        let configuration = (webhook.kind, &*webhook.configuration);
+        if known.contains(&configuration) {
+            continue;
+        }
+        if let Some(report) = report(audit, webhook, &refused) {
+            known.push(configuration);
+            found.add(report);
+        }
+    }
+}
+
+fn report(
+    audit: &Audit<'_>,
+    webhook: &Webhook,
+    refused: &[Refused<'_>],
+) -> Option<Report<'static>> {
+    let here = refused.iter().filter(|(_, name, _)| **name == *webhook.name);
+    let (sets, times): (Vec<&Set>, Vec<i64>) = here.map(|(set, _, at)| (*set, *at)).unzip();
+    let fault = Fault::of(audit, webhook);
+    let why = match &fault {
+        Some(fault) => fault.text(),
+        None if sets.len() >= SEVERAL => "the API server cannot call it".to_owned(),
+        None => return None,
+    };
+    let effect = match times.iter().min() {
+        Some(first) => format!("it refuses the pods of {} {}", sets_of(&sets), since(*first)),
+        None => {
+            let selected = audit.observed.sets().filter(|set| selects(audit, webhook, set));
+            let selected: Vec<&Set> = selected.collect();
+            if selected.is_empty() {
+                return None;
+            }
+            format!("no pod of {} can be created", sets_of(&selected))
+        }
+    };
+    let own = webhook.service.as_ref().map(|(namespace, _)| &**namespace);
+    let own = own.filter(|_| webhook.objects == Default::default() && !webhook.has_conditions);
+    let own = match own.filter(|namespace| selects_namespace(audit, webhook, namespace)) {
+        Some(namespace) => {
+            format!("; it is also called for pods in its own namespace {namespace}")
+        }
+        None => String::new(),
+    };
+    let message =
+        format!("webhook {}: {why}, and its failurePolicy is Fail: {effect}{own}", webhook.name);
+    let about = ObjectName {
+        namespace: "".into(),
+        kind: webhook.kind.as_str(),
+        name: webhook.configuration.clone(),
+        api_version: webhook.kind.api_version(),
+        uid: webhook.uid.clone(),
+    };
+    Some(Report::new(&CONFIG, message, advice(audit, webhook, fault.as_ref())).about(about))
+}
+
+fn advice(audit: &Audit<'_>, webhook: &Webhook, fault: Option<&Fault<'_>>) -> Help {
+    let kind = webhook.kind.as_str().to_ascii_lowercase();
+    let anywhere = audit.kubectl_anywhere();
+    let show = anywhere.looks(&format!("get {kind}"), &[&webhook.configuration, "-o", "yaml"]);
+    match (fault, &webhook.service) {
+        (Some(Fault::Expired(_)), _) => Help::say(
+            "let what has installed the webhook renew its certificate and its caBundle; ",
+        )
+        .run(show)
+        .and(" shows them"),
+        (Some(Fault::NoService(..)), _) | (None, None) => Help::say(
+            "install the webhook again, or if it is not meant to be there, let the administrator remove \
+             its configuration; ",
+        )
+        .run(show)
+        .and(" shows who has written it"),
+        (Some(Fault::NoEndpoint(..)) | None, service) => {
+            let namespace = service.as_ref().map_or("default", |it| &it.0);
+            let pods = audit.kubectl(namespace).looks("get pods", &["-o", "wide"]);
+            Help::say("make the pods of the webhook ready; ").run(pods).and(
+                " shows them (with failurePolicy Ignore, pods would be created without what the \
+                 webhook enforces)",
+            )
+        }
+    }
+}
+
+static CONFIG: Path<'static> = Path::new("webhooks");

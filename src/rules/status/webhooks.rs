@@ -1,0 +1,81 @@
+//! Webhooks of others that the API server cannot call.
+
+use super::read::{at, since};
+use crate::{
+    kubernetes::selector,
+    observed::{Set, Webhook},
+    rules::rule::status::Audit,
+};
+
+/// The reason why a webhook cannot be called.
+pub(super) enum Fault<'a> {
+    /// No endpoint of the Service gets requests, since this time.
+    NoEndpoint(&'a str, &'a str, i64),
+    /// The Service does not exist.
+    NoService(&'a str, &'a str),
+    /// The certificates that the configuration trusts have expired at this time.
+    Expired(i64),
+}
+
+impl<'a> Fault<'a> {
+    /// Returns the reason why a webhook cannot be called, if one is known and has lasted.
+    pub(super) fn of(audit: &Audit<'_>, webhook: &'a Webhook) -> Option<Self> {
+        let observed = audit.observed;
+        let long = |since: &i64| audit.is_long_ago(*since);
+        if let Some(expired) = webhook.expired.filter(long) {
+            return Some(Fault::Expired(expired));
+        }
+        let service = webhook.service.as_ref()?;
+        let (namespace, name) = (&*service.0, &*service.1);
+        if !observed.knows("Service", namespace) || !observed.knows("EndpointSlice", namespace) {
+            return None;
+        }
+        match observed.endpoints(service) {
+            Some(endpoints) if !endpoints.is_ready && long(&endpoints.changed) => {
+                Some(Fault::NoEndpoint(namespace, name, endpoints.changed))
+            }
+            None if !observed.exists("Service", namespace, name) && long(&webhook.created) => {
+                Some(Fault::NoService(namespace, name))
+            }
+            // A Service of the type ExternalName has no slices.
+            _ => None,
+        }
+    }
+
+    /// Describes the fault.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Fault::NoEndpoint(namespace, name, changed) => {
+                format!("Service {namespace}/{name} has had no ready endpoint {}", since(*changed))
+            }
+            Fault::NoService(namespace, name) => {
+                format!("Service {namespace}/{name} does not exist")
+            }
+            Fault::Expired(expired) => {
+                format!("the certificate in its caBundle has expired ({})", at(*expired))
+            }
+        }
+    }
+}
+
+/// Returns whether a webhook is called for the pods of a set, as far as that can be known.
+pub(super) fn selects(audit: &Audit<'_>, webhook: &Webhook, set: &Set) -> bool {
+    !webhook.has_conditions
+        && selects_namespace(audit, webhook, set.namespace())
+        && selector::parses(&webhook.objects)
+        && selector::matches_labels(&webhook.objects, set.pod_labels())
+}
+
+/// Returns whether a webhook is called for objects in a namespace.
+pub(super) fn selects_namespace(audit: &Audit<'_>, webhook: &Webhook, namespace: &str) -> bool {
+    audit.observed.labels_of_namespace(namespace).is_some_and(|labels| {
+        selector::parses(&webhook.namespaces)
+            && selector::matches_labels(&webhook.namespaces, Some(labels))
+    })
+}
+
+/// The name of the webhook that could not be called, in the message of a refusal.
+pub(super) fn failing(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once("failed calling webhook \"")?;
+    rest.split_once('"').map(|(name, _)| name)
+}

@@ -1,0 +1,92 @@
+//! Faults of the cluster, each reported once for all sets that suffer from it.
+
+use serde_json::{Value, json};
+
+use super::{Cluster, guard::bundle, stored, unhealthy};
+
+const KIND: &str = "ValidatingWebhookConfiguration";
+
+/// A webhook of another project, for new pods.
+fn webhook(last_year: i32) -> Value {
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": KIND,
+        "metadata": {"name": "gate", "creationTimestamp": "2026-01-01T08:00:00Z"},
+        "webhooks": [{
+            "name": "pods.gate.example.com",
+            "clientConfig": {
+                "service": {"name": "gate", "namespace": "gates"}, "caBundle": bundle(last_year),
+            },
+            "rules": [{
+                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
+                "resources": ["pods"],
+            }],
+        }],
+    })
+}
+
+fn slice(ready: bool) -> Value {
+    json!({
+        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+        "metadata": {
+            "name": "gate", "namespace": "gates", "creationTimestamp": "2026-01-01T08:00:00Z",
+            "labels": {"kubernetes.io/service-name": "gate"},
+        },
+        "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": ready}}],
+    })
+}
+
+/// A cluster with a set that is fine, and a webhook for its pods.
+fn cluster(last_year: i32, ready: bool) -> Cluster {
+    let cluster = Cluster::new().rules(&[], "");
+    let service = json!({"kind": "Service", "apiVersion": "v1",
+        "metadata": {"name": "gate", "namespace": "gates"}});
+    cluster
+        .has("statefulsets", &stored("StatefulSet", "shop", "db"))
+        .has("services", &service)
+        .has("validatingwebhookconfigurations", &webhook(last_year))
+        .has("endpointslices", &slice(ready));
+    cluster
+}
+
+/// The object and the text of the only finding.
+fn only(cluster: &Cluster) -> String {
+    let report = cluster.json(0, &[]);
+    let findings = report["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 1, "{report}");
+    assert_eq!(findings[0]["object"]["kind"], KIND);
+    findings[0]["message"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_webhook_that_cannot_be_called_is_reported_once() {
+    let nothing: [&str; 0] = [];
+    assert_eq!(cluster(2100, true).findings(0, &[]), nothing);
+    let down = cluster(2100, false);
+    let text = only(&down);
+    assert!(text.contains("no pod of 1 StatefulSet (shop/db) can be created"), "{text}");
+    assert!(down.run(&[]).stdout.starts_with("in no namespace\n"));
+    let text = only(&cluster(2020, true));
+    assert!(text.contains("has expired (2020-01-01 00:00 UTC)"), "{text}");
+    let gone = Cluster::new().rules(&[], "");
+    gone.has("statefulsets", &stored("StatefulSet", "shop", "db"))
+        .has("validatingwebhookconfigurations", &webhook(2100));
+    let text = only(&gone);
+    assert!(text.contains("Service gates/gate does not exist"), "{text}");
+    // Who audits one namespace need not see webhooks.
+    assert_eq!(down.findings(0, &["-n", "shop", "--strict"]), nothing);
+}
+
+#[test]
+fn rights_that_few_rules_need_are_not_required() {
+    let cluster = cluster(2100, false);
+    cluster.has("statefulsets", &unhealthy("shop", "cache"));
+    cluster.api_server.change(|world| {
+        world.forbidden = ["resourcequotas", "endpointslices"].into();
+    });
+    let report = cluster.json(0, &["--strict"]);
+    let notes: Vec<_> = report["notes"].as_array().unwrap().iter().collect();
+    let said = |what: &str| notes.iter().any(|it| it.as_str().unwrap().contains(what));
+    assert!(said("whether a quota still refuses pods is not known"), "{notes:?}");
+    assert!(said("whether webhooks can be called is not known"), "{notes:?}");
+    assert_eq!(report["findings"], json!([]));
+}
