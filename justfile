@@ -31,7 +31,7 @@ doc:
 deny:
     cargo deny --offline --workspace check bans licenses sources
 
-# Write docs/rules.md and all other files that are generated from the code
+# Write the pages of the rules and all other files that are generated from the code
 generate:
     UPDATE_GENERATED=1 cargo test --locked --test it generated
 

@@ -11,19 +11,66 @@ use crate::{
     finding::{Meta, nearest_of},
     inject,
     kubernetes::kind::Kind,
-    rules::{api_validation, bounds, cross_object, policy, status, traps::TRAPS},
+    rules::{
+        api_validation, bounds, cross_object, policy,
+        rule::{self, Phase, Scope},
+        status,
+        traps::TRAPS,
+    },
 };
 
 /// The address of the documentation on the web.
 pub const HOME: &str = "https://setguard.io";
 
-/// A rule, and the kinds of objects that it checks.
+/// A rule, the kinds of objects that it checks, and the commands that run it.
 #[derive(Debug)]
 pub struct Rule {
     /// The description.
     pub meta: &'static Meta,
     /// The kinds of objects that the rule checks.
     pub kinds: Vec<Kind>,
+    /// The commands that run the rule.
+    pub doors: BTreeSet<Door>,
+}
+
+/// A command that runs rules.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Door {
+    /// `setguard check`
+    Check,
+    /// `setguard serve`, as a webhook that validates.
+    Validate,
+    /// `setguard serve`, as a webhook that mutates.
+    Mutate,
+    /// `setguard audit`, and `setguard wait` if the rule is about status.
+    Audit,
+}
+
+impl Door {
+    /// Returns the words for a table.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Door::Check => "`check`",
+            Door::Validate => "webhook",
+            Door::Mutate => "webhook that mutates",
+            Door::Audit => "`audit`",
+        }
+    }
+
+    /// Returns the commands that run a rule of the families with traps, cross-object rules and rules
+    /// about status.
+    const fn of(rule: &rule::Rule) -> &'static [Door] {
+        match rule.scope {
+            Scope::Object { phase: Phase::After, .. } | Scope::Inventory { .. } => {
+                &[Door::Check, Door::Validate, Door::Audit]
+            }
+            Scope::Object { phase: Phase::Before { .. }, .. } => {
+                &[Door::Check, Door::Mutate, Door::Audit]
+            }
+            Scope::Object { phase: Phase::Manifest, .. } => &[Door::Check],
+            Scope::Status { .. } => &[Door::Audit],
+        }
+    }
 }
 
 impl Rule {
@@ -33,35 +80,44 @@ impl Rule {
         names.join(", ")
     }
 
+    /// Returns the names of the commands, separated by commas.
+    pub fn doors(&self) -> String {
+        let names: Vec<_> = self.doors.iter().map(|door| door.as_str()).collect();
+        names.join(", ")
+    }
+
     /// Returns the address of the rule's documentation.
     pub fn url(&self) -> String {
-        format!("{HOME}/rules#{}", self.meta.id)
+        format!("{HOME}/rules/{}.html", self.meta.id)
     }
 }
 
 /// Returns every rule, in alphabetical order of the ids.
 pub fn all() -> &'static [Rule] {
     static ALL: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-        let api = api_validation::meta::METAS.map(|meta| (meta, api_validation::meta::KINDS));
-        let traps = TRAPS.iter().map(|trap| (&trap.meta, trap.kinds()));
-        let cross_object = cross_object::RULES.iter().map(|rule| (&rule.meta, rule.kinds()));
-        let status = status::RULES.iter().map(|rule| (&rule.meta, rule.kinds()));
-        let bounds = [(&bounds::TOO_LARGE, bounds::KINDS)];
-        let policy = [(&policy::POLICY_WEAKENED, policy::KINDS)];
-        let inject = inject::meta::KINDS.iter().copied();
-        // A rule can belong to both the traps and injection.
-        let mut kinds: BTreeMap<&'static Meta, Vec<Kind>> = BTreeMap::new();
-        let ours = traps.chain(bounds).chain(policy).chain(cross_object).chain(status);
-        for (meta, of) in api.into_iter().chain(ours).chain(inject) {
-            kinds.entry(meta).or_default().extend(of);
+        const CHECKED: &[Door] = &[Door::Check, Door::Validate, Door::Audit];
+        let api = api_validation::meta::METAS;
+        let api = api.map(|meta| (meta, api_validation::meta::KINDS, CHECKED));
+        let families = TRAPS.iter().chain(cross_object::RULES).chain(status::RULES);
+        let families = families.map(|rule| (&rule.meta, rule.kinds(), Door::of(rule)));
+        let bounds = [(&bounds::TOO_LARGE, bounds::KINDS, &CHECKED[..2])];
+        let policy = [(&policy::POLICY_WEAKENED, policy::KINDS, &CHECKED[..1])];
+        let inject =
+            inject::meta::KINDS.iter().map(|(meta, kinds)| (*meta, *kinds, &[Door::Mutate][..]));
+        // A rule can belong to two families: to the traps and to injection, or to the cross-object
+        // rules and to those about status.
+        let mut rules: BTreeMap<&'static Meta, Rule> = BTreeMap::new();
+        for (meta, kinds, doors) in
+            api.into_iter().chain(families).chain(bounds).chain(policy).chain(inject)
+        {
+            let empty = || Rule { meta, kinds: Vec::new(), doors: BTreeSet::new() };
+            let rule = rules.entry(meta).or_insert_with(empty);
+            let new = kinds.iter().filter(|kind| !rule.kinds.contains(kind));
+            let new: Vec<_> = new.copied().collect();
+            rule.kinds.extend(new);
+            rule.doors.extend(doors);
         }
-        let rules = kinds.into_iter().map(|(meta, mut kinds)| {
-            // A rule can also be both a cross-object rule and a rule about status.
-            let mut seen = BTreeSet::new();
-            kinds.retain(|kind| seen.insert(*kind));
-            Rule { meta, kinds }
-        });
-        rules.collect()
+        rules.into_values().collect()
     });
     &ALL
 }

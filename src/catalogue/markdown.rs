@@ -2,53 +2,86 @@
 
 use std::fmt::Write as _;
 
-use super::{Rule, all};
+use super::{Door, Rule, all};
+use crate::kubernetes::kind::Kind;
+
+const GENERATED: &str =
+    "<!-- Generated from the rules: UPDATE_GENERATED=1 cargo test --test it generated -->";
+
+/// The sections of the index: the heading, and whether a rule belongs there. The first one counts.
+type Section = (&'static str, fn(&Rule) -> bool);
+
+const SECTIONS: &[Section] = &[
+    ("In a running cluster", |rule| rule.doors.iter().eq([&Door::Audit])),
+    ("Injection and pods", |rule| rule.kinds.contains(&Kind::Pod)),
+    ("DaemonSets", |rule| is_only(rule, Kind::DaemonSet)),
+    ("StatefulSets", |rule| is_only(rule, Kind::StatefulSet)),
+    ("DaemonSets and StatefulSets", |_| true),
+];
+
+fn is_only(rule: &Rule, kind: Kind) -> bool {
+    rule.kinds == [kind]
+}
 
 /// Returns the content of `docs/rules.md`.
-pub fn rules_markdown() -> String {
-    let rules = all();
-    let mut out = String::from(
-        "# Rules\n\n\
-         <!-- Generated from the rules: UPDATE_GENERATED=1 cargo test --test it generated -->\n\n\
+pub fn index() -> String {
+    let mut out = format!(
+        "# Rules\n\n{GENERATED}\n\n\
          `deny` rejects the object, `warn` shows a warning, `audit` only counts, and `off` does\n\
          not run the rule. A [policy](policy.md) can change the mode of every rule that is not\n\
-         marked *fixed*.\n\n\
-         | rule | default | kinds | what it finds |\n\
-         |---|---|---|---|\n",
+         marked *fixed*.\n"
     );
-    for rule in rules {
-        let meta = rule.meta;
-        let fixed = if meta.adjustable { "" } else { " *fixed*" };
-        // Writing to a String cannot fail.
-        let _ = writeln!(
+    let section = |rule: &Rule| SECTIONS.iter().position(|(_, has)| has(rule));
+    // The sections about manifests come first.
+    for i in [4, 2, 3, 0, 1] {
+        let (title, _) = SECTIONS[i];
+        let mut rules: Vec<&Rule> = all().iter().filter(|rule| section(rule) == Some(i)).collect();
+        // The strictest first; within a mode by name.
+        rules.sort_by_key(|rule| std::cmp::Reverse(rule.meta.mode));
+        let _ = write!(
             out,
-            "| [`{id}`](#{id}) | {mode}{fixed} | {kinds} | {summary} |",
-            id = meta.id,
-            mode = meta.mode,
-            kinds = rule.kinds(),
-            summary = meta.summary,
+            "\n## {title}\n\n| rule | default | run by | what it finds |\n|---|---|---|---|\n"
         );
-    }
-    for rule in rules {
-        section(&mut out, rule);
+        for rule in rules {
+            let (meta, doors) = (rule.meta, rule.doors());
+            let fixed = if meta.adjustable { "" } else { " *fixed*" };
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                out,
+                "| [`{id}`](rules/{id}.md) | {mode}{fixed} | {doors} | {summary} |",
+                id = meta.id,
+                mode = meta.mode,
+                summary = meta.summary,
+            );
+        }
     }
     out
 }
 
-fn section(out: &mut String, rule: &Rule) {
+/// Returns the entries of the rules in the summary of the site.
+pub fn summary() -> String {
+    let ids = all().iter().map(|rule| rule.meta.id);
+    ids.map(|id| format!("  - [{id}](rules/{id}.md)\n")).collect()
+}
+
+/// Returns the content of `docs/rules/ID.md`.
+pub fn page(rule: &Rule) -> String {
     let meta = rule.meta;
-    let _ = write!(
-        out,
-        "\n## {id}\n\n{summary}. Default: `{mode}`; kinds: {kinds}.\n\n{why}\n\n\
-         Bad:\n\n```yaml\n{bad}\n```\n\nGood:\n\n```yaml\n{good}\n```\n",
+    let fixed = if meta.adjustable { "" } else { ", fixed" };
+    format!(
+        "# {id}\n\n{GENERATED}\n\n{summary}.\n\n\
+         Default: `{mode}`{fixed}. Kinds: {kinds}. Run by: {doors}.\n\n{why}\n\n\
+         ## Bad\n\n```yaml\n{bad}\n```\n\n## Good\n\n```yaml\n{good}\n```\n\n\
+         [All rules](../rules.md)\n",
         id = meta.id,
         summary = capitalised(meta.summary),
         mode = meta.mode,
         kinds = rule.kinds(),
+        doors = rule.doors(),
         why = meta.why.trim_end(),
         bad = meta.bad.trim_end(),
         good = meta.good.trim_end(),
-    );
+    )
 }
 
 fn capitalised(text: &str) -> String {

@@ -1,8 +1,9 @@
 //! Checks that the generated files are up to date. `UPDATE_GENERATED=1` writes them.
 
-use std::{env, fs, path::Path};
+use std::{collections::BTreeSet, env, fs, path::Path};
 
 use serde_json::{Map, Value};
+use setguard::catalogue::{all, markdown};
 
 fn is_current(path: &str, content: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -18,8 +19,31 @@ fn is_current(path: &str, content: &str) {
 }
 
 #[test]
-fn the_page_of_rules() {
-    is_current("docs/rules.md", &setguard::catalogue::markdown::rules_markdown());
+fn the_pages_of_rules() {
+    is_current("docs/rules.md", &markdown::index());
+    let page = |id: &str| format!("docs/rules/{id}.md");
+    let pages: BTreeSet<String> = all().iter().map(|rule| page(rule.meta.id)).collect();
+    for rule in all() {
+        is_current(&page(rule.meta.id), &markdown::page(rule));
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for entry in fs::read_dir(root.join("docs/rules")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let stray = format!("docs/rules/{name}");
+        assert!(pages.contains(&stray), "{stray} is the page of no rule");
+    }
+}
+
+/// mdBook builds only the pages that the summary lists.
+#[test]
+fn the_rules_in_the_summary_of_the_site() {
+    let path = "docs/SUMMARY.md";
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let others = text.split_inclusive('\n').filter(|line| !line.contains("](rules/"));
+    let others: String = others.collect();
+    let rules = "- [Rules](rules.md)\n";
+    let (before, after) = others.split_once(rules).unwrap();
+    is_current(path, &format!("{before}{rules}{}{after}", markdown::summary()));
 }
 
 #[test]
