@@ -24,7 +24,8 @@ finds it with `--against`.
 Seen on a 1.36 control plane: after `kubectl delete --cascade=orphan` and another `kubectl apply` the
 controller adopts the running pods. If podManagementPolicy or the claim size changed, that is all. If
 serviceName changed, the pods keep the old subdomain until they are restarted. If a claim template was
-added, the controller creates the claim but cannot add it to a running pod; the pod has to be deleted.
+added or renamed, the controller creates the claim of the first pod, cannot add it to the running pod,
+and does nothing else until that pod is deleted: delete the pods one by one, the lowest ordinal first.
 If the selector changed, the pods are not adopted, and their names are in use: the new StatefulSet
 gets no pods.
 
@@ -93,7 +94,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let written = SPEC.child("volumeClaimTemplates");
     let field = if new.volume_claim_templates.is_some() { &written } else { &SPEC };
     let (what, then) = if !read::claims(new).map(|c| c.0).eq(read::claims(old).map(|c| c.0)) {
-        let then = "; then delete the pods one by one: a running pod keeps its volumes";
+        let then = "; then delete the pods one by one, the lowest ordinal first, each when the one before \
+                    is available: a running pod keeps its volumes";
         ("the list of claim templates", then)
     } else if only_sizes_differ(new, old) {
         let grow = grow_first(&subject.object, new, old);
