@@ -7,6 +7,7 @@
 mod budget;
 mod claim;
 mod event;
+mod member;
 mod meta;
 mod node;
 mod pod;
@@ -22,6 +23,7 @@ pub use self::{
     budget::Budget,
     claim::{Claim, Class, Volume},
     event::Event,
+    member::Member,
     meta::Owner,
     node::Node,
     pod::Pod,

@@ -125,6 +125,8 @@ pub struct Course {
     pub at_most_unavailable: usize,
     /// The point at which the rollout stops before the end, if it does.
     pub stop: Option<Stop>,
+    /// The claims that are created for pods of a StatefulSet that cannot use them, by ordinal.
+    pub unused_claims: Vec<(i64, Vec<String>)>,
     /// Whether the waves depend on a random choice: only some of the nodes from which the
     /// controller chooses get a new pod. This course is then one of several.
     pub depends_on_chance: bool,
@@ -148,4 +150,10 @@ pub enum Waits {
     Budget,
     /// The controller has touched all pods, but this one never becomes available.
     ForTheLast,
+    /// The pod lacks the volume of a claim template. Volumes of pods cannot be changed, and each
+    /// round of the controller ends with the attempt.
+    Volumes,
+    /// A pod that doesn't belong to the set has this name, and each round of the controller ends with
+    /// the attempt to create it.
+    Name,
 }

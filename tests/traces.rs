@@ -21,6 +21,10 @@ pub(crate) struct Trace {
     pub(crate) old: Option<Value>,
     pub(crate) new: Value,
     pub(crate) nodes: Value,
+    /// The pods that were being deleted already when the change was made, and the nodes of such
+    /// daemons. They count as gone in a plan.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) ending: BTreeSet<String>,
     pub(crate) rounds: Vec<Round>,
     /// The claims that were deleted, in any round.
     pub(crate) claims_deleted: BTreeSet<String>,
@@ -69,9 +73,16 @@ impl Trace {
         let mut waves: Vec<Vec<Event>> = Vec::new();
         for round in &self.rounds {
             let mut events: Vec<_> = round.events.iter().cloned().collect();
+            if round.after == After::Gone && waves.is_empty() && !self.ending.is_empty() {
+                waves.push(Vec::new());
+            }
+            let is_first = waves.len() == 1;
             if let (After::Gone, Some(wave), false) = (round.after, waves.last_mut(), recreates) {
                 let gone: BTreeSet<_> = wave.iter().filter(|it| it.action == "delete").collect();
-                let gone: BTreeSet<_> = gone.into_iter().map(|it| it.pod.clone()).collect();
+                let mut gone: BTreeSet<_> = gone.into_iter().map(|it| it.pod.clone()).collect();
+                if is_first {
+                    gone.extend(self.ending.iter().cloned());
+                }
                 let is_back = |event: &Event| event.action == "create" && gone.contains(&event.pod);
                 let (back, others): (Vec<_>, Vec<_>) = events.into_iter().partition(is_back);
                 wave.extend(back);
@@ -81,6 +92,7 @@ impl Trace {
                 waves.push(events);
             }
         }
+        waves.retain(|wave| !wave.is_empty());
         waves
     }
 

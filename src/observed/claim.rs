@@ -26,6 +26,8 @@ pub struct Claim {
     pub class: Option<Box<str>>,
     /// The volume that the claim is bound to or asks for.
     pub volume: Option<Box<str>>,
+    /// The names and uids of the pods that own the claim. It is deleted with them.
+    pub owner_pods: Box<[(Box<str>, Box<str>)]>,
 }
 
 /// A PersistentVolume.
@@ -114,6 +116,10 @@ impl Claim {
             request,
             class: spec.storage_class_name.as_deref().map(Into::into),
             volume: spec.volume_name.as_deref().filter(|it| !it.is_empty()).map(Into::into),
+            owner_pods: metadata
+                .owner_pods()
+                .map(|(name, uid)| (name.into(), uid.into()))
+                .collect(),
         };
         Ok(((metadata.namespace().into(), metadata.name().into()), claim))
     }

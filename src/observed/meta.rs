@@ -51,6 +51,12 @@ pub(super) fn labels(json: &str) -> serde_json::Result<(Box<str>, BTreeMap<Strin
     Ok((metadata.name().into(), labels))
 }
 
+/// Returns all labels of an object.
+pub(super) fn labels(json: &str) -> serde_json::Result<BTreeMap<String, String>> {
+    let Bare { metadata } = serde_json::from_str(json)?;
+    Ok(metadata.labels.unwrap_or_default())
+}
+
 /// A placeholder for labels, or for any other object, that ignores the content.
 #[derive(Default, Deserialize)]
 pub(super) struct Unread {}
@@ -64,6 +70,8 @@ struct OwnerReference<'a> {
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
     name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    uid: Cow<'a, str>,
     controller: Option<bool>,
 }
 
@@ -134,6 +142,13 @@ impl<L> Metadata<'_, L> {
         let mut owners = self.owner_references.iter().flatten();
         let owner = owners.find(|owner| owner.controller == Some(true))?;
         Some(format!("{} {}", owner.kind, owner.name).into())
+    }
+
+    /// Returns the names and uids of the pods that own the object.
+    pub(super) fn owner_pods(&self) -> impl Iterator<Item = (&str, &str)> {
+        let owners = self.owner_references.iter().flatten();
+        let pods = owners.filter(|owner| owner.kind == "Pod" && owner.api_version == "v1");
+        pods.map(|owner| (&*owner.name, &*owner.uid))
     }
 
     /// Returns the set that controls the object, if one does.

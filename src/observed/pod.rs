@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::{
-    meta::{Metadata, Owner},
+    meta::{Metadata, Owner, Unread},
     trouble::{Placed, Status, Trouble, TroubleKind},
 };
 use crate::{kubernetes::resource::WorkloadKind, rollout::Health};
@@ -39,17 +39,16 @@ pub struct Pod {
 }
 
 impl Pod {
-    /// Reads a pod, and the set that controls it.
-    pub(crate) fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
-        let (_, owner, pod) = Pod::read_in_namespace(json)?;
-        Ok((owner, pod))
-    }
-
     /// Reads a pod with its namespace, and the set that controls it.
     pub(super) fn read_in_namespace(
         json: &str,
     ) -> serde_json::Result<(Box<str>, Option<Owner>, Self)> {
-        let Raw { metadata, spec, status } = serde_json::from_str(json)?;
+        let raw: Raw<'_, Unread> = serde_json::from_str(json)?;
+        Ok((raw.metadata.namespace().into(), raw.metadata.owner(), Pod::of(&raw)))
+    }
+
+    /// Returns the pod in what was read of it.
+    pub(super) fn of<V>(Raw { metadata, spec, status }: &Raw<'_, V>) -> Self {
         let labels = metadata.labels.as_ref();
         let label = |label: Option<&Cow<'_, str>>| label.map(|it| &**it).unwrap_or_default().into();
         let has_ended = matches!(status.phase.as_deref(), Some("Failed" | "Succeeded"));
@@ -61,7 +60,7 @@ impl Pod {
         let condition = status.condition("Ready");
         let ready = condition.is_some_and(|it| it.status == "True");
         let since = condition.and_then(|it| it.last_transition_time.as_ref());
-        let pod = Pod {
+        Pod {
             name: metadata.name().into(),
             is_bound: spec.node_name.as_deref().is_some_and(|name| !name.is_empty()),
             node: spec.node().map(Into::into),
@@ -74,8 +73,7 @@ impl Pod {
             trouble: if ready && !has_ended { None } else { status.trouble(placed).map(Box::new) },
             revision: label(labels.and_then(|it| it.revision.as_ref())),
             generation: label(labels.and_then(|it| it.generation.as_ref())),
-        };
-        Ok((metadata.namespace().into(), metadata.owner(), pod))
+        }
     }
 
     /// Returns the revision, as the label of the pod says: the whole name for StatefulSets, only
@@ -132,18 +130,20 @@ impl Pod {
     }
 }
 
+/// A pod with volumes of this type.
 #[derive(Deserialize)]
-struct Raw<'a> {
+#[serde(bound(deserialize = "V: Deserialize<'de>"))]
+pub(super) struct Raw<'a, V> {
     #[serde(borrow)]
-    metadata: Metadata<'a, Labels<'a>>,
-    #[serde(borrow, default)]
-    spec: Spec<'a>,
+    pub(super) metadata: Metadata<'a, Labels<'a>>,
+    #[serde(default)]
+    pub(super) spec: Spec<'a, V>,
     #[serde(borrow, default)]
     status: Status<'a>,
 }
 
 #[derive(Default, Deserialize)]
-struct Labels<'a> {
+pub(super) struct Labels<'a> {
     #[serde(borrow, rename = "controller-revision-hash")]
     revision: Option<Cow<'a, str>>,
     /// The generation of the template of a DaemonSet.
@@ -151,9 +151,10 @@ struct Labels<'a> {
     generation: Option<Cow<'a, str>>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Spec<'a> {
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default, bound(deserialize = "V: Deserialize<'de>"))]
+pub(super) struct Spec<'a, V> {
+    pub(super) volumes: Option<Vec<V>>,
     #[serde(borrow)]
     node_name: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -200,7 +201,13 @@ struct Requirement<'a> {
     values: Option<Vec<Cow<'a, str>>>,
 }
 
-impl Spec<'_> {
+impl<V> Default for Spec<'_, V> {
+    fn default() -> Self {
+        Spec { volumes: None, node_name: None, scheduler_name: None, affinity: None }
+    }
+}
+
+impl<V> Spec<'_, V> {
     /// Returns the node that the affinity of a daemon pod names. Kubernetes: `GetTargetNodeName`,
     /// pkg/controller/daemon/util/daemonset_util.go.
     fn node(&self) -> Option<&str> {

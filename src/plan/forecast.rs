@@ -11,6 +11,7 @@ use super::{
     difference::{Difference, differences},
     input::{Given, Input},
     refusal::{self, Refusal},
+    world::{Set, World},
 };
 use crate::{
     engine::Context,
@@ -125,6 +126,14 @@ impl Forecast {
                 format!("{name} never becomes available and uses up maxUnavailable")
             }
             (Target::Ordinal(_), Waits::ForTheLast) => format!("{name} never becomes available"),
+            (_, Waits::Volumes) => format!(
+                "{name} lacks the volume of a claim template; none can be added to a pod, and no \
+                 other pod is touched before {name} is deleted"
+            ),
+            (_, Waits::Name) => format!(
+                "{name} cannot be created, because another pod has this name, and no other pod is \
+                 touched before that one is gone"
+            ),
             (_, Waits::ForThisPod | Waits::Budget) => {
                 "the new pods never become available and use up what may be unavailable".to_owned()
             }
@@ -284,7 +293,6 @@ impl<'a> Forecaster<'a> {
             Workload::StatefulSet(spec) => {
                 let old = before.as_ref().and_then(Object::stateful_set);
                 let status = before.as_ref().and_then(|it| it.status.read());
-                let status = status.map(|status| (&given.id, status));
                 self.stateful_set(spec, old, changes, is_refused, status, &mut inner);
             }
             Workload::DaemonSet(spec) => {
@@ -292,7 +300,13 @@ impl<'a> Forecaster<'a> {
                     Workload::DaemonSet(spec) => Some(&**spec),
                     Workload::StatefulSet(_) => None,
                 });
-                let generation = before.as_ref().and_then(|it| it.metadata.annotation(GENERATION));
+                let of = before.as_ref().unwrap_or(&subject.object);
+                let generation = of.metadata.annotation(GENERATION).and_then(|it| it.parse().ok());
+                let generation = match generation {
+                    // Kubernetes: `PrepareForCreate`, pkg/registry/apps/daemonset/strategy.go.
+                    generation if before.is_none() => Some(generation.unwrap_or(1).max(1)),
+                    generation => generation.map(|it: i64| it + i64::from(changes)),
+                };
                 self.daemon_set(spec, old, changes, generation, &mut inner);
             }
         }
@@ -301,6 +315,18 @@ impl<'a> Forecaster<'a> {
         inner.notes.splice(0..0, forecast.notes);
         inner
     }
+}
+
+/// Returns a note about the pods that a set adopts, if there are any.
+fn adopted(world: &World, set: &Set<'_>) -> Option<String> {
+    let mut names: Vec<_> = world.adopted(set).map(|it| &*it.pod.name).collect();
+    names.sort_by_key(|name| (name.len(), *name));
+    let (first, last) = (names.first()?, names.last()?);
+    Some(match names.len() {
+        1 => format!("{first} has no owner and is adopted"),
+        2 => format!("{first} and {last} have no owner and are adopted"),
+        count => format!("{first} … {last} ({count} pods) have no owner and are adopted"),
+    })
 }
 
 fn spec(object: &Object<'_>) -> Value {

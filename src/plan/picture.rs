@@ -306,7 +306,15 @@ fn summary(forecast: &Forecast) -> Line {
 
 fn stop(forecast: &Forecast) -> Option<Line> {
     if let Some(stop) = &forecast.course.stop {
-        let why = format!(" {}", forecast.why(stop));
+        let then = match stop.why {
+            Waits::Volumes => {
+                let pod = forecast.name(&stop.target);
+                let then = "then the next one, from the lowest ordinal up, once it is available";
+                format!("; then: kubectl delete pod {pod} -n {}, {then}", forecast.id.namespace)
+            }
+            _ => String::new(),
+        };
+        let why = format!(" {}{then}", forecast.why(stop));
         return Some(Line::new(Tone::Bad, "stops:").and(Tone::Plain, why));
     }
     let stop = forecast.if_broken.as_ref()?;

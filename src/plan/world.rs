@@ -3,26 +3,48 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::PodTemplateSpec;
+use k8s_openapi::{
+    api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    kubernetes::{resource::WorkloadKind, semantic},
-    object::{defaults, namespace_or_default},
-    observed::{Claim, Node, Owner, Pod, Revision},
+    kubernetes::{
+        resource::WorkloadKind,
+        selector::{self, matches_labels},
+        semantic,
+    },
+    manifests::id::ObjectId,
+    object::defaults,
+    observed::{Claim, Member, Node, Owner, Revision},
     rollout::node::Node as Place,
 };
 
 /// Namespace and name.
 type Name = (Box<str>, Box<str>);
 
+type Labels = BTreeMap<String, String>;
+
+/// The template of a revision.
+#[derive(Debug)]
+struct Template {
+    kind: WorkloadKind,
+    /// The value of the label on the pods.
+    on_pods: String,
+    template: PodTemplateSpec,
+}
+
 /// The objects of a cluster other than the sets.
 #[derive(Debug, Default)]
 pub(super) struct World {
     /// The pods by their owner. `None` if the input has neither pods nor revisions, so that nothing
     /// is known about pods.
-    pods: Option<BTreeMap<Owner, Vec<Pod>>>,
+    pods: Option<BTreeMap<Owner, Vec<Member>>>,
+    /// The pods without an owner, by namespace. A set with a matching selector adopts them.
+    orphans: BTreeMap<Box<str>, Vec<Member>>,
+    /// The pods that belong to other owners than sets.
+    strangers: BTreeSet<Name>,
     /// The claims by namespace. `None` if the input has neither claims nor revisions.
     claims: Option<BTreeSet<Name>>,
     /// The pods that are being deleted, with their uids, by namespace and name.
@@ -30,7 +52,9 @@ pub(super) struct World {
     /// The claims that a pod owns, by the namespace and the name of the pod, with its uid. They are
     /// deleted with the pod.
     owned: BTreeMap<Name, Vec<(Box<str>, String)>>,
-    revisions: BTreeMap<Owner, Vec<(String, PodTemplateSpec)>>,
+    revisions: BTreeMap<Owner, Vec<Template>>,
+    /// The revisions without an owner, by namespace, each with all its labels.
+    orphaned_revisions: BTreeMap<Box<str>, Vec<(Labels, Template)>>,
     /// The nodes; `None` if none were given.
     pub(super) nodes: Option<Vec<Place>>,
     /// The time at which the cluster is examined.
@@ -46,30 +70,16 @@ impl World {
         json: &str,
     ) -> Result<(), serde_json::Error> {
         match (api_version, kind) {
-            ("v1", "Pod") => {
-                let (owner, pod) = Pod::read(json)?;
-                let pods = self.pods.get_or_insert_default();
-                if pod.deleted.is_some() {
-                    let Metadata { namespace, name, uid, .. } = Metadata::read(json)?;
-                    self.ending.insert((namespace, name), uid);
-                }
-                // A pod that is being deleted is gone soon.
-                if let Some(owner) = owner.filter(|_| pod.deleted.is_none()) {
-                    pods.entry(owner).or_default().push(pod);
-                }
-            }
+            ("v1", "Pod") => self.add_pod(Member::read(json)?),
             ("v1", "PersistentVolumeClaim") => {
                 let (name, claim) = Claim::read(json)?;
                 let claims = self.claims.get_or_insert_default();
-                if claim.deleted.is_none() {
-                    let Metadata { namespace, owner_references, .. } = Metadata::read(json)?;
-                    for owner in owner_references.into_iter().filter(|it| &*it.kind == "Pod") {
-                        let pod = (namespace.clone(), owner.name);
-                        self.owned.entry(pod).or_default().push((owner.uid, name.1.to_string()));
-                    }
-                }
                 // A claim that is being deleted is gone soon.
                 if claim.deleted.is_none() {
+                    for (pod, uid) in claim.owner_pods {
+                        let owned = self.owned.entry((name.0.clone(), pod)).or_default();
+                        owned.push((uid, name.1.to_string()));
+                    }
                     claims.insert(name);
                 }
             }
@@ -86,11 +96,33 @@ impl World {
         self.claims.get_or_insert_default();
     }
 
+    fn add_pod(&mut self, mut member: Member) {
+        let pods = self.pods.get_or_insert_default();
+        let name = (member.namespace.clone(), member.pod.name.clone());
+        // A pod that is being deleted is gone soon.
+        if member.pod.deleted.is_some() {
+            self.ending.insert(name, member.uid);
+        } else if let Some(owner) = member.owner.take() {
+            pods.entry(owner).or_default().push(member);
+        } else if member.orphan.is_some() {
+            self.orphans.entry(member.namespace.clone()).or_default().push(member);
+        } else {
+            self.strangers.insert(name);
+        }
+    }
+
     fn add_revision(&mut self, json: &str) -> Result<(), serde_json::Error> {
         #[derive(Deserialize)]
         struct Raw<'a> {
+            #[serde(default)]
+            metadata: Metadata,
             #[serde(borrow)]
             data: Option<&'a RawValue>,
+        }
+        #[derive(Default, Deserialize)]
+        struct Metadata {
+            #[serde(default)]
+            labels: Labels,
         }
         #[derive(Deserialize)]
         struct Data {
@@ -101,37 +133,68 @@ impl World {
             template: PodTemplateSpec,
         }
         let (owner, revision) = Revision::read(json)?;
-        let Raw { data } = serde_json::from_str(json)?;
+        let Raw { metadata, data } = serde_json::from_str(json)?;
         // Input with revisions has the pods and claims too.
         self.know_all();
-        let Some((owner, data)) = owner.zip(data) else { return Ok(()) };
+        let Some(data) = data else { return Ok(()) };
         let data = serde_json::from_str::<Data>(data.get());
         let Ok(Data { spec: Spec { mut template } }) = data else { return Ok(()) };
         defaults::template(&mut template);
-        let name = revision.on_pods().to_owned();
-        self.revisions.entry(owner).or_default().push((name, template));
+        let kind = match revision.hash.is_empty() {
+            true => WorkloadKind::StatefulSet,
+            false => WorkloadKind::DaemonSet,
+        };
+        let on_pods = revision.on_pods().to_owned();
+        let template = Template { kind, on_pods, template };
+        match owner {
+            Some(owner) => self.revisions.entry(owner).or_default().push(template),
+            None if revision.is_owned => {}
+            None => {
+                let orphans = self.orphaned_revisions.entry(revision.namespace).or_default();
+                orphans.push((metadata.labels, template));
+            }
+        }
         Ok(())
     }
 
-    /// Returns the pods of a set; `None` if nothing is known about pods.
-    pub(super) fn pods(&self, namespace: &str, kind: WorkloadKind, name: &str) -> Option<&[Pod]> {
-        let pods = self.pods.as_ref()?;
-        let owner = Owner { namespace: namespace.into(), kind, name: name.into() };
-        Some(pods.get(&owner).map(Vec::as_slice).unwrap_or_default())
+    /// Returns the pods of a set, and those that it adopts because its selector matches them and
+    /// they have no owner; `None` if nothing is known about pods.
+    ///
+    /// Kubernetes: `ClaimPods`, pkg/controller/controller_ref_manager.go.
+    pub(super) fn pods<'a>(&'a self, set: &'a Set<'a>) -> Option<Vec<&'a Member>> {
+        let own = self.pods.as_ref()?.get(&set.owner()).into_iter().flatten();
+        Some(own.chain(self.adopted(set)).collect())
+    }
+
+    /// Returns the pods without an owner that a set adopts.
+    pub(super) fn adopted<'a>(&'a self, set: &'a Set<'a>) -> impl Iterator<Item = &'a Member> {
+        let orphans = self.orphans.get(&*set.id.namespace).into_iter().flatten();
+        orphans.filter(|member| {
+            let is_member =
+                set.kind == WorkloadKind::DaemonSet || member.pod.ordinal(&set.id.name).is_some();
+            is_member && member.orphan.as_ref().is_some_and(|labels| set.selects(labels))
+        })
+    }
+
+    /// Returns whether a pod that the set neither has nor adopts has this name.
+    pub(super) fn is_taken(&self, set: &Set<'_>, pod: &str) -> bool {
+        let namespace = &*set.id.namespace;
+        let mut orphans = self.orphans.get(namespace).into_iter().flatten();
+        self.strangers.contains(&(namespace.into(), pod.into()))
+            || orphans.any(|member| {
+                &*member.pod.name == pod
+                    && !member.orphan.as_ref().is_some_and(|labels| set.selects(labels))
+            })
     }
 
     /// Returns the revision of a set that has this template, as the label of its pods names it.
-    pub(super) fn revision(
-        &self,
-        namespace: &str,
-        kind: WorkloadKind,
-        name: &str,
-        template: &PodTemplateSpec,
-    ) -> Option<&str> {
-        let owner = Owner { namespace: namespace.into(), kind, name: name.into() };
-        let mut revisions = self.revisions.get(&owner)?.iter();
-        let found = revisions.find(|(_, own)| semantic::equal_templates(own, template));
-        found.map(|(name, _)| name.as_str())
+    pub(super) fn revision(&self, set: &Set<'_>, template: &PodTemplateSpec) -> Option<&str> {
+        let own = self.revisions.get(&set.owner()).into_iter().flatten();
+        let orphans = self.orphaned_revisions.get(&*set.id.namespace).into_iter().flatten();
+        let adopted = orphans.filter(|(labels, own)| own.kind == set.kind && set.selects(labels));
+        let mut all = own.chain(adopted.map(|(_, own)| own));
+        let found = all.find(|own| semantic::equal_templates(&own.template, template));
+        found.map(|own| own.on_pods.as_str())
     }
 
     /// Returns the claims that go with pods of a set that are being deleted already, by ordinal:
@@ -162,31 +225,22 @@ impl World {
     }
 }
 
-/// The metadata by which objects belong together.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Metadata {
-    namespace: Box<str>,
-    name: Box<str>,
-    uid: Box<str>,
-    owner_references: Vec<Reference>,
+/// A set whose pods are sought.
+pub(super) struct Set<'a> {
+    pub(super) id: &'a ObjectId,
+    pub(super) kind: WorkloadKind,
+    pub(super) selector: Option<&'a LabelSelector>,
 }
 
-#[derive(Deserialize)]
-struct Reference {
-    kind: Box<str>,
-    name: Box<str>,
-    uid: Box<str>,
-}
+impl Set<'_> {
+    fn owner(&self) -> Owner {
+        let (namespace, name) = (&*self.id.namespace, &*self.id.name);
+        Owner { namespace: namespace.into(), kind: self.kind, name: name.into() }
+    }
 
-impl Metadata {
-    fn read(json: &str) -> serde_json::Result<Self> {
-        #[derive(Deserialize)]
-        struct Whole {
-            metadata: Metadata,
-        }
-        let mut metadata = serde_json::from_str::<Whole>(json)?.metadata;
-        metadata.namespace = namespace_or_default(Some(&metadata.namespace)).into();
-        Ok(metadata)
+    fn selects(&self, labels: &Labels) -> bool {
+        // An invalid selector is refused, and an empty one matches nothing here.
+        let usable = |it: &&LabelSelector| selector::parses(it) && !selector::is_empty(it);
+        self.selector.filter(usable).is_some_and(|it| matches_labels(it, Some(labels)))
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Kubernetes: pkg/controller/statefulset/stateful_set_control.go.
 
+mod replicas;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,10 @@ pub struct State {
     /// Whether the last rollout already completed with the new template, or there was none.
     /// Otherwise pods below the partition are made from the old template.
     pub is_current: bool,
+    /// The pods that lack the volume of a claim template, as after the claim templates were renamed.
+    pub misfits: BTreeSet<i64>,
+    /// The ordinals of missing pods whose names other pods have.
+    pub taken: BTreeSet<i64>,
 }
 
 /// Simulates the controller, starting from this state.
@@ -60,6 +65,10 @@ struct Simulation<'a> {
     condemned: BTreeSet<i64>,
     /// The pods that were deleted and are not gone yet.
     terminating: BTreeSet<i64>,
+    /// The pods that lack the volume of a claim template.
+    misfits: BTreeSet<i64>,
+    /// The ordinals whose names other pods have.
+    taken: BTreeSet<i64>,
     /// The pods that exist before and after.
     lasting: BTreeSet<i64>,
     /// The number of those pods that are unavailable.
@@ -80,6 +89,8 @@ impl<'a> Simulation<'a> {
             outdated: BTreeSet::new(),
             condemned: state.pods.keys().copied().filter(|it| !wanted(it)).collect(),
             terminating: BTreeSet::new(),
+            misfits: state.misfits.into_iter().filter(wanted).collect(),
+            taken: state.taken.into_iter().filter(wanted).collect(),
             lasting: state.pods.keys().copied().filter(wanted).collect(),
             down: 0,
             course: Course::default(),
@@ -200,29 +211,6 @@ impl<'a> Simulation<'a> {
         usize::try_from(self.settings.ordinals.end - self.settings.ordinals.start).unwrap_or(0)
     }
 
-    /// Creates the pods that are missing. Returns whether this is all that can be done now.
-    ///
-    /// Kubernetes: `processReplica`.
-    fn keep_replicas(&mut self) -> bool {
-        if self.settings.is_ordered {
-            let Some(first) = self.unavailable.first().copied() else { return false };
-            self.keep_replica(first);
-            return true;
-        }
-        for ordinal in self.unavailable.clone() {
-            self.keep_replica(ordinal);
-        }
-        false
-    }
-
-    fn keep_replica(&mut self, ordinal: i64) {
-        match self.pods.get(&ordinal) {
-            None => self.create(ordinal),
-            Some(pod) if pod.health == Health::Ended => self.delete(ordinal),
-            Some(_) => {}
-        }
-    }
-
     /// Deletes the pods outside the range. Returns whether this is all that can be done now.
     ///
     /// Kubernetes: `processCondemned`.
@@ -290,9 +278,7 @@ impl<'a> Simulation<'a> {
         let never = (self.never_ready.all_new && revision == Revision::New)
             || self.never_ready.ordinals.contains(&ordinal);
         let health = if never { Health::Broken } else { Health::Starting };
-        let claims = self.settings.claims_of(ordinal).filter(|it| !self.claims.contains(it));
-        let claims: Vec<_> = claims.collect();
-        self.claims.extend(claims.iter().cloned());
+        let claims = self.new_claims(ordinal);
         self.step(Action::Create, ordinal, revision, claims);
         self.add(ordinal, Pod { revision, health });
     }
@@ -305,6 +291,7 @@ impl<'a> Simulation<'a> {
         }
         self.timeline.remove(ordinal, pod.health);
         self.outdated.remove(&ordinal);
+        self.misfits.remove(&ordinal);
         self.terminating.insert(ordinal);
         self.set_unavailable(ordinal, true);
         self.step(Action::Delete, ordinal, pod.revision, claims);
@@ -344,7 +331,16 @@ impl<'a> Simulation<'a> {
         let unfinished = remain || !self.condemned.is_empty();
         let stop = |ordinal: i64, why| Stop { target: Target::Ordinal(ordinal), why };
         let first = self.unavailable.first().copied();
+        let failing = self.failing().next();
         self.course.stop = match self.settings.strategy {
+            _ if failing.is_some_and(|it| first.is_none_or(|first| it <= first))
+                || (failing.is_some() && !self.settings.is_ordered) =>
+            {
+                failing.map(|it| {
+                    let is_misfit = self.pods.contains_key(&it);
+                    stop(it, if is_misfit { Waits::Volumes } else { Waits::Name })
+                })
+            }
             _ if !unfinished && self.pods.len() == self.wanted_count() => {
                 first.map(|it| stop(it, Waits::ForTheLast))
             }

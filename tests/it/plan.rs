@@ -118,6 +118,14 @@ fn a_refused_change_has_its_reasons_and_what_making_it_again_would_do() {
 }
 
 #[test]
+fn pods_that_lack_a_renamed_claim_are_deleted_from_the_lowest_up() {
+    let before = stateful_set("db", 3, "db:1", "");
+    let after =
+        before.replace("name: data}", "name: disk}").replace("{name: data,", "{name: disk,");
+    insta::assert_snapshot!(shown(&before, &after, ""));
+}
+
+#[test]
 fn a_rollout_stops_at_a_pod_that_never_becomes_ready() {
     let (before, after) = (stateful_set("db", 3, "db:1", ""), stateful_set("db", 3, "db:2", ""));
     insta::assert_snapshot!(shown(&before, &after, "--never-ready db-1"));
@@ -329,7 +337,8 @@ fn a_claim_goes_with_its_pod_that_is_being_deleted() {
         if ordinal == 3 {
             metadata["deletionTimestamp"] = json!("2026-11-23T09:00:00Z");
         }
-        now += &stored("Pod", &pod, &metadata, &json!({"nodeName": "n"}));
+        let volume = json!({"name": "data", "persistentVolumeClaim": {"claimName": claim}});
+        now += &stored("Pod", &pod, &metadata, &json!({"nodeName": "n", "volumes": [volume]}));
         // The pods that are condemned own their claims. db-2 is not being deleted yet.
         let owner = json!([{"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": format!("uid-of-{pod}")}]);
         let metadata = if ordinal > 1 { json!({"ownerReferences": owner}) } else { json!({}) };

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::{Forecast, Forecaster};
+use super::{Forecast, Forecaster, adopted};
 use crate::{
     kubernetes::resource::WorkloadKind,
     object::DaemonSetSpec,
-    observed::Pod,
+    observed::{Member, Pod},
+    plan::world::Set,
     rollout::{
         Health, NeverReady, Target,
         daemon_set::{Place, Settings, simulate},
@@ -20,7 +21,7 @@ impl Forecaster<'_> {
         spec: &DaemonSetSpec,
         old: Option<&DaemonSetSpec>,
         template_changes: bool,
-        generation: Option<&str>,
+        generation: Option<i64>,
         forecast: &mut Forecast,
     ) {
         let settings = Settings::of(spec);
@@ -35,23 +36,23 @@ impl Forecaster<'_> {
         let before = old.map(|old| placements(&Placing::of(&old.template), nodes));
         let before = before.unwrap_or_default();
         let id = forecast.id.clone();
-        let pods = self.input.world.pods(&id.namespace, WorkloadKind::DaemonSet, &id.name);
-        let pods = pods.filter(|_| old.is_some());
-        let known = self.input.world.revision(
-            &id.namespace,
-            WorkloadKind::DaemonSet,
-            &id.name,
-            &spec.template,
-        );
+        let kind = WorkloadKind::DaemonSet;
+        let set = Set { id: &id, kind, selector: spec.selector.as_ref() };
+        let world = &self.input.world;
+        let pods = world.pods(&set);
+        forecast.notes.extend(adopted(world, &set));
+        let known = world.revision(&set, &spec.template);
+        let generation = generation.map(|it| it.to_string());
         let all_new = self.never_ready.iter().any(|pod| pod == "new");
         let mut live: HashMap<&str, OnNode<'_>> = HashMap::new();
-        for pod in pods.unwrap_or_default() {
-            let is_new = if template_changes {
-                known.is_some_and(|revision| pod.is_of(revision))
-            } else {
-                generation.is_none_or(|it| pod.is_of_generation(it))
-            };
-            let health = match pod.health(self.input.world.now) {
+        for Member { pod, .. } in pods.iter().flatten() {
+            // Kubernetes: `IsPodUpdated`, pkg/controller/daemon/util/daemonset_util.go.
+            let is_new = known.is_some_and(|revision| pod.is_of(revision))
+                || match &generation {
+                    Some(generation) => pod.is_of_generation(generation),
+                    None => known.is_none() && !template_changes,
+                };
+            let health = match pod.health(world.now) {
                 Health::Ready(since) if since + settings.min_ready_seconds <= 0 => {
                     Health::Available
                 }

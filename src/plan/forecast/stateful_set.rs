@@ -4,16 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
-use super::{Change, Forecast, Forecaster};
+use super::{Change, Forecast, Forecaster, adopted};
 use crate::{
     kubernetes::{cluster::STATEFUL_SET_RECREATE_STRATEGY, resource::WorkloadKind},
     manifests::id::ObjectId,
     object::{Object, StatefulSetSpec, Workload},
+    observed::Member,
+    plan::world::Set,
     rollout::{
         Action, Course, Health, NeverReady, Revision, Step, Target, Waits,
         stateful_set::{Pod, Settings, State, Strategy, simulate},
     },
 };
+
+/// The new spec, and the set as it is.
+struct Now<'a> {
+    settings: &'a Settings,
+    spec: &'a StatefulSetSpec,
+    /// The status; `None` if the set is new.
+    status: Option<StatefulSetStatus>,
+    template_changes: bool,
+}
 
 impl Forecaster<'_> {
     /// Simulates the rollout. `starts_anew` is set if the object is deleted without its pods and
@@ -24,7 +35,7 @@ impl Forecaster<'_> {
         old: Option<&StatefulSetSpec>,
         template_changes: bool,
         starts_anew: bool,
-        status: Option<(&ObjectId, StatefulSetStatus)>,
+        status: Option<StatefulSetStatus>,
         forecast: &mut Forecast,
     ) {
         let cluster = &self.context.policy.cluster;
@@ -54,10 +65,16 @@ impl Forecaster<'_> {
             is_current: !template_changes || starts_anew,
             ..before.as_ref().map(|old| state(old, revision)).unwrap_or_default()
         };
-        if let Some(status) = status {
-            self.as_it_is(&settings, spec, status, template_changes, &never_ready, &mut state);
-            state.is_current |= starts_anew;
+        if let Some(before) = before.as_ref().filter(|before| !settings.fit_pods_of(before)) {
+            state.misfits = before.ordinals.clone().collect();
         }
+        let id = forecast.id.clone();
+        let kind = WorkloadKind::StatefulSet;
+        let set = Set { id: &id, kind, selector: spec.selector.as_ref() };
+        let now = Now { settings: &settings, spec, status, template_changes };
+        self.as_it_is(&set, &now, &never_ready, &mut state);
+        state.is_current |= starts_anew;
+        forecast.notes.extend(adopted(&self.input.world, &set));
         self.forget_claims(&forecast.id.namespace, &settings, &mut state);
         let going = self.input.world.claims_that_go(&forecast.id.namespace, &name);
         for claim in going.values().flatten() {
@@ -73,6 +90,7 @@ impl Forecaster<'_> {
             forecast.why_kept = Some(why_kept(&settings, &forecast.course));
         }
         add_going(going, revision, forecast);
+        add_unused(forecast);
         let all_new = NeverReady { all_new: true, ..NeverReady::default() };
         if forecast.course.stop.is_none() && !forecast.course.steps.is_empty() {
             forecast.if_broken = simulate(&settings, state, &all_new).stop;
@@ -80,42 +98,39 @@ impl Forecaster<'_> {
     }
 
     /// Replaces the assumptions about pods by the known facts.
-    fn as_it_is(
-        &self,
-        settings: &Settings,
-        spec: &StatefulSetSpec,
-        (id, status): (&ObjectId, StatefulSetStatus),
-        template_changes: bool,
-        never_ready: &NeverReady,
-        state: &mut State,
-    ) {
+    fn as_it_is(&self, set: &Set<'_>, now: &Now<'_>, never_ready: &NeverReady, state: &mut State) {
         let world = &self.input.world;
-        let Some(pods) = world.pods(&id.namespace, WorkloadKind::StatefulSet, &id.name) else {
-            return;
+        let Some(pods) = world.pods(set) else { return };
+        let known = world.revision(set, &now.spec.template);
+        let update = match &now.status {
+            Some(status) if !now.template_changes => status.update_revision.as_deref(),
+            Some(_) | None => known,
         };
-        let known =
-            world.revision(&id.namespace, WorkloadKind::StatefulSet, &id.name, &spec.template);
-        let update = match known {
-            Some(revision) if template_changes => Some(revision.to_owned()),
-            _ if template_changes => None,
-            _ => status.update_revision.clone(),
-        };
-        state.is_current = update.is_some() && status.current_revision == update;
+        let current = now.status.as_ref().map(|status| status.current_revision.as_deref());
+        // A new set begins with the revision of its template.
+        state.is_current = current.is_none_or(|current| update.is_some() && current == update);
         state.pods.clear();
-        for pod in pods {
-            let Some(ordinal) = pod.ordinal(&id.name) else { continue };
-            let is_new = update.as_ref().is_some_and(|update| pod.is_of(update));
+        state.misfits.clear();
+        for Member { pod, claims, .. } in pods {
+            let Some(ordinal) = pod.ordinal(&set.id.name) else { continue };
+            let is_new = update.is_some_and(|update| pod.is_of(update));
             let revision = if is_new { Revision::New } else { Revision::Old };
             let never = never_ready.ordinals.contains(&ordinal) || (never_ready.all_new && is_new);
-            let health = match pod.health(self.input.world.now) {
-                Health::Ready(since) if since + settings.min_ready_seconds <= 0 => {
+            let health = match pod.health(world.now) {
+                Health::Ready(since) if since + now.settings.min_ready_seconds <= 0 => {
                     Health::Available
                 }
                 Health::Starting if never => Health::Broken,
                 health => health,
             };
             state.pods.insert(ordinal, Pod { revision, health });
+            if !now.settings.fits(ordinal, claims) {
+                state.misfits.insert(ordinal);
+            }
         }
+        let missing = now.settings.ordinals.clone().filter(|it| !state.pods.contains_key(it));
+        let is_taken = |ordinal: &i64| world.is_taken(set, &format!("{}-{ordinal}", set.id.name));
+        state.taken = missing.filter(is_taken).collect();
     }
 
     /// Replaces the assumptions about claims by the known facts.
@@ -182,7 +197,7 @@ fn state(settings: &Settings, revision: Revision) -> State {
     State {
         claims: ordinals.clone().flat_map(|it| settings.claims_of(it)).collect(),
         pods: ordinals.map(|it| (it, pod)).collect(),
-        is_current: false,
+        ..State::default()
     }
 }
 
@@ -246,4 +261,14 @@ fn add_going(going: BTreeMap<i64, Vec<String>>, revision: Revision, forecast: &m
         steps.push(Step { wave: 1, action: Action::Delete, target, revision, claims });
     }
     forecast.course.steps.splice(..0, steps);
+}
+
+/// Adds a note about claims that are created for pods that cannot use them.
+fn add_unused(forecast: &mut Forecast) {
+    let claims = forecast.course.unused_claims.iter().flat_map(|(_, claims)| claims);
+    let claims: Vec<_> = claims.map(String::as_str).collect();
+    if !claims.is_empty() {
+        let claims = claims.join(", ");
+        forecast.notes.push(format!("created for pods that cannot use it yet: {claims}"));
+    }
 }

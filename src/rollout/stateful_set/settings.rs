@@ -38,8 +38,9 @@ pub struct Settings {
     ready_is_healthy: bool,
     /// Whether old pods that are not available are replaced first.
     pub(super) unavailable_first: bool,
-    /// The prefixes of the names of a pod's claims; its ordinal follows.
-    claims: Vec<String>,
+    /// The volumes of a pod that are claims, with the prefixes of the names of the claims; the
+    /// ordinal of the pod follows.
+    claims: Vec<(String, String)>,
     pub(super) deletes_claims: bool,
 }
 
@@ -70,8 +71,11 @@ impl Settings {
         let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
         let is_ordered = spec.pod_management_policy.as_deref() != Some("Parallel");
         let claims = spec.volume_claim_templates.iter().flatten();
-        let claims =
-            claims.map(|it| format!("{}-{name}-", it.metadata.name.as_deref().unwrap_or_default()));
+        let claims = claims.map(|it| {
+            let volume = it.metadata.name.clone().unwrap_or_default();
+            let prefix = format!("{volume}-{name}-");
+            (volume, prefix)
+        });
         let retention = spec.persistent_volume_claim_retention_policy.as_ref();
         Some(Settings {
             ordinals: ordinals(spec),
@@ -118,7 +122,26 @@ impl Settings {
 
     /// Returns the names of the claims of a pod.
     pub fn claims_of(&self, ordinal: i64) -> impl Iterator<Item = String> + '_ {
-        self.claims.iter().map(move |name| format!("{name}{ordinal}"))
+        self.claims.iter().map(move |(_, name)| format!("{name}{ordinal}"))
+    }
+
+    /// Returns whether a pod has the volumes of all claim templates. `claims` are the claims of its
+    /// volumes, by the names of the volumes.
+    ///
+    /// Kubernetes: `storageMatches`, pkg/controller/statefulset/stateful_set_utils.go.
+    pub fn fits(&self, ordinal: i64, claims: &[(Box<str>, Box<str>)]) -> bool {
+        self.claims.iter().all(|(volume, name)| {
+            let is_it = |(of, claim): &(Box<str>, Box<str>)| {
+                let number = claim.strip_prefix(name.as_str());
+                **of == **volume && number.is_some_and(|it| *it == ordinal.to_string())
+            };
+            claims.iter().any(is_it)
+        })
+    }
+
+    /// Returns whether the pods of these settings have the volumes of all claim templates.
+    pub fn fit_pods_of(&self, other: &Settings) -> bool {
+        self.claims.iter().all(|claim| other.claims.contains(claim))
     }
 
     /// Returns the ordinals of the pods that an update replaces.

@@ -29,7 +29,7 @@ fn old(ordinals: Range<i64>, settings: &Settings) -> State {
     State {
         claims: ordinals.clone().flat_map(|it| settings.claims_of(it)).collect(),
         pods: ordinals.map(|it| (it, pod)).collect(),
-        is_current: false,
+        ..State::default()
     }
 }
 
@@ -219,4 +219,41 @@ fn since_1_37_parallel_pods_that_are_down_are_replaced_first() {
 fn ten_thousand_pods_are_no_problem() {
     let course = course(json!({"replicas": 10_000}), "", 0..10_000, &NeverReady::default());
     assert_eq!((course.waves, course.steps.len()), (10_000, 20_000));
+}
+
+#[test]
+fn pods_without_the_volumes_of_the_set_end_each_round() {
+    let misfits = |policy: &str, misfits: [i64; 4]| {
+        let spec = json!({
+            "replicas": 8, "podManagementPolicy": policy,
+            "volumeClaimTemplates": [{"metadata": {"name": "data"}}],
+        });
+        let settings = settings(spec, "");
+        let mut state = State { claims: BTreeSet::new(), ..old(0..7, &settings) };
+        state.misfits = misfits.into();
+        let course = simulate(&settings, state, &NeverReady::default());
+        let unused: Vec<_> = course.unused_claims.iter().map(|(ordinal, _)| *ordinal).collect();
+        (text(&course), unused, course.stop.unwrap())
+    };
+    let at = |ordinal, why| Stop { target: Target::Ordinal(ordinal), why };
+    let stop = at(1, Waits::Volumes);
+    assert_eq!(misfits("OrderedReady", [1, 2, 3, 4]), (String::new(), vec![1], stop.clone()));
+    // The controller works on one parallel pod, then on two, then on four.
+    assert_eq!(misfits("Parallel", [1, 2, 3, 4]), (String::new(), vec![1, 2], stop));
+    let (steps, unused, stop) = misfits("Parallel", [4, 5, 6, 7]);
+    assert_eq!(unused, [4, 5, 6]);
+    assert_eq!((steps, stop), (String::new(), at(4, Waits::Volumes)));
+}
+
+#[test]
+fn a_name_that_another_pod_has_ends_each_round() {
+    let of = |policy: &str| {
+        let settings = settings(json!({"replicas": 5, "podManagementPolicy": policy}), "");
+        let state = State { taken: [1].into(), ..State::default() };
+        let course = simulate(&settings, state, &NeverReady::default());
+        (text(&course), course.stop)
+    };
+    let stop = Some(Stop { target: Target::Ordinal(1), why: Waits::Name });
+    assert_eq!(of("OrderedReady"), ("1 +0".to_owned(), stop.clone()));
+    assert_eq!(of("Parallel"), ("1 +0 +2".to_owned(), stop));
 }

@@ -112,6 +112,7 @@ impl<'a> Lockstep<'a> {
             old: self.scenario.old.clone(),
             new: self.scenario.new.clone(),
             nodes,
+            ending: BTreeSet::new(),
             rounds: Vec::new(),
             claims_deleted: BTreeSet::new(),
         };

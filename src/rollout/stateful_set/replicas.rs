@@ -1,0 +1,89 @@
+//! The pods in the range of the set: the creation of missing ones, and the volumes of the others.
+
+use std::ops::Range;
+
+use super::Simulation;
+use crate::rollout::Health;
+
+/// The most parallel pods that the controller works on at once.
+const MAX_BATCH_SIZE: i64 = 500;
+
+impl Simulation<'_> {
+    /// Creates the pods that are missing. Returns whether this is all that can be done now.
+    ///
+    /// Kubernetes: `processReplica`.
+    pub(super) fn keep_replicas(&mut self) -> bool {
+        if self.settings.is_ordered {
+            let first = self.unavailable.first().copied();
+            let failing = self.failing().next().filter(|it| first.is_none_or(|first| *it <= first));
+            match (failing, first) {
+                (Some(ordinal), _) => self.try_volumes(ordinal),
+                (None, Some(first)) => self.keep_replica(first),
+                (None, None) => return false,
+            }
+            return true;
+        }
+        let failing: Vec<_> = self.failing().collect();
+        let end = failing.first().map(|it| batch_end(&self.settings.ordinals, *it));
+        let is_tried = |ordinal: &i64| end.is_none_or(|end| *ordinal < end);
+        for ordinal in failing.into_iter().filter(is_tried) {
+            self.try_volumes(ordinal);
+        }
+        for ordinal in self.unavailable.clone().into_iter().filter(is_tried) {
+            self.keep_replica(ordinal);
+        }
+        end.is_some()
+    }
+
+    /// Returns the ordinals at which a round of the controller fails. An ordered set waits for a pod
+    /// to be available before it looks at its volumes.
+    pub(super) fn failing(&self) -> impl Iterator<Item = i64> {
+        let is_tried = |ordinal: &i64| match self.pods.get(ordinal) {
+            None => self.taken.contains(ordinal),
+            Some(pod) if pod.health == Health::Ended => false,
+            Some(_) if self.settings.is_ordered && self.unavailable.contains(ordinal) => false,
+            Some(_) => self.misfits.contains(ordinal),
+        };
+        self.misfits.union(&self.taken).copied().filter(is_tried)
+    }
+
+    /// Creates the claims that a pod lacks. Then the API server refuses to add their volumes to it.
+    ///
+    /// Kubernetes: `UpdateStatefulPod`, pkg/controller/statefulset/stateful_pod_control.go.
+    fn try_volumes(&mut self, ordinal: i64) {
+        let claims = self.new_claims(ordinal);
+        if !claims.is_empty() {
+            self.course.unused_claims.push((ordinal, claims));
+        }
+    }
+
+    /// Returns the claims of a pod that were missing and are created now.
+    pub(super) fn new_claims(&mut self, ordinal: i64) -> Vec<String> {
+        let claims = self.settings.claims_of(ordinal).filter(|it| !self.claims.contains(it));
+        let claims: Vec<_> = claims.collect();
+        self.claims.extend(claims.iter().cloned());
+        claims
+    }
+
+    fn keep_replica(&mut self, ordinal: i64) {
+        match self.pods.get(&ordinal) {
+            None if self.taken.contains(&ordinal) => {}
+            None => self.create(ordinal),
+            Some(pod) if pod.health == Health::Ended => self.delete(ordinal),
+            Some(_) => {}
+        }
+    }
+}
+
+/// Returns the end of the batch of parallel pods with this ordinal. The controller works on one pod,
+/// then on two at once, then on four, and so on, and stops after a batch in which something failed.
+///
+/// Kubernetes: `slowStartBatch`, pkg/controller/statefulset/stateful_set_control.go.
+fn batch_end(ordinals: &Range<i64>, ordinal: i64) -> i64 {
+    let (mut end, mut size) = (ordinals.start, 1);
+    while end <= ordinal {
+        end += size;
+        size = (2 * size).min(MAX_BATCH_SIZE);
+    }
+    end
+}
