@@ -39,7 +39,7 @@ impl Member {
             namespace: raw.metadata.namespace().into(),
             uid: raw.metadata.uid().into(),
             owner: raw.metadata.owner(),
-            orphan: if raw.metadata.is_owned() { None } else { Some(meta::labels(json)?) },
+            orphan: if raw.metadata.is_owned() { None } else { Some(meta::labels(json)?.1) },
             claims: claims.collect(),
             pod: Pod::of(&raw),
         })

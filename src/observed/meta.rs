@@ -51,12 +51,6 @@ pub(super) fn labels(json: &str) -> serde_json::Result<(Box<str>, BTreeMap<Strin
     Ok((metadata.name().into(), labels))
 }
 
-/// Returns all labels of an object.
-pub(super) fn labels(json: &str) -> serde_json::Result<BTreeMap<String, String>> {
-    let Bare { metadata } = serde_json::from_str(json)?;
-    Ok(metadata.labels.unwrap_or_default())
-}
-
 /// A placeholder for labels, or for any other object, that ignores the content.
 #[derive(Default, Deserialize)]
 pub(super) struct Unread {}
