@@ -16,7 +16,7 @@ mod text;
 mod world;
 
 use std::{
-    io::{self, Write},
+    io::{self, IsTerminal as _, Write},
     path::PathBuf,
 };
 
@@ -34,7 +34,7 @@ use crate::{
     policy::args::PolicyArgs,
     printable::Printable,
     proposal::apply::Verb,
-    report,
+    report::{self, screen::Screen},
 };
 
 /// Show what the controllers will do with a change, before it is made
@@ -168,13 +168,14 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     }
     let stdout = io::stdout();
     let choice = AutoStream::choice(&stdout);
+    let screen = Screen::of_stdout(stdout.is_terminal(), choice);
     let plain = args.ascii || choice == ColorChoice::Never;
     let stdout = io::BufWriter::new(AutoStream::new(stdout, choice));
     match args.format {
         Format::Text => {
             let stdout = Printable::styled(stdout).guarded();
             print(stdout, |out| {
-                text::print(&forecasts, plain, out)?;
+                text::print(&forecasts, plain, screen, out)?;
                 unknown.iter().try_for_each(|it| writeln!(out, "\n{it}, {UNREAD}"))
             })?;
         }

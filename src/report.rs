@@ -17,6 +17,7 @@ mod policy_use;
 pub(crate) mod progress;
 pub(crate) mod reports;
 mod sarif;
+pub(crate) mod screen;
 mod step_summary;
 pub(crate) mod text;
 

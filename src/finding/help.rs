@@ -35,7 +35,7 @@ impl Effect {
     }
 
     /// Returns the words for people.
-    fn words(self) -> Cow<'static, str> {
+    pub fn words(self) -> Cow<'static, str> {
         match self {
             Effect::Looks => "only looks".into(),
             Effect::Changes | Effect::Restarts(0) => "restarts no pod".into(),
@@ -115,6 +115,20 @@ impl Help {
         self
     }
 
+    /// Returns a text that a help has become, with references in place of the commands. The
+    /// commands can then stand on lines of their own.
+    pub fn refer(text: &str, commands: &[Command]) -> String {
+        let mut text = text.to_owned();
+        for (index, command) in commands.iter().enumerate() {
+            let name = match commands.len() {
+                1 => "the command".to_owned(),
+                _ => format!("command {}", index + 1),
+            };
+            text = text.replacen(&format!("`{}`", command.line), &name, 1);
+        }
+        text
+    }
+
     /// Adds another help at the end.
     #[must_use]
     pub fn then(mut self, other: Help) -> Self {
@@ -143,6 +157,16 @@ mod tests {
         assert_eq!(text(Effect::Restarts(1)), "run `kubectl x` (restarts 1 pod)");
         assert_eq!(text(Effect::Restarts(7)), "run `kubectl x` (restarts up to 7 pods)");
         assert_eq!(text(Effect::LosesData), "run `kubectl x` (can lose data)");
+    }
+
+    #[test]
+    fn commands_become_references() {
+        let command = |line: &str| Command::new(line.to_owned(), Effect::Looks);
+        let help = Help::say("run ").run(command("a"));
+        assert_eq!(Help::refer(&help.text, &help.commands), "run the command (only looks)");
+        let help = help.and(" or ").run(command("b"));
+        let refers = "run command 1 (only looks) or command 2 (only looks)";
+        assert_eq!(Help::refer(&help.text, &help.commands), refers);
     }
 
     #[test]

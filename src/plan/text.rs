@@ -9,11 +9,16 @@ use super::{
     line::{ASCII, Line, Symbols, Tone, UNICODE},
     picture,
 };
-use crate::printable::one_line;
+use crate::{printable::one_line, report::screen::Screen};
 
 /// Prints the plan with colours, to a stream that removes them if it isn't a terminal. `plain`
 /// leaves out symbols, and uses dots for the ellipsis of a shortened value.
-pub(super) fn print(forecasts: &[Forecast], plain: bool, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn print(
+    forecasts: &[Forecast],
+    plain: bool,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if forecasts.is_empty() {
         return writeln!(out, "no DaemonSets or StatefulSets");
     }
@@ -26,25 +31,25 @@ pub(super) fn print(forecasts: &[Forecast], plain: bool, out: &mut dyn Write) ->
         if !forecast.settings.is_empty() {
             first = first.and(Tone::Plain, format!("   {}", forecast.settings.join(", ")));
         }
-        write_line("", &first, symbols, out)?;
+        writeln!(out, "{}", screen.fit(&drawn("", &first, symbols), 4))?;
         for line in picture::lines(forecast, symbols) {
-            write_line("  ", &line, symbols, out)?;
+            writeln!(out, "{}", screen.fit(&drawn("  ", &line, symbols), 4))?;
         }
     }
     Ok(())
 }
 
-/// Writes a line. Its text may come from a manifest, so it is made printable.
-fn write_line(indent: &str, line: &Line, symbols: Symbols, out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "{indent}")?;
+/// Draws a line. Its text may come from a manifest, so it is made printable.
+fn drawn(indent: &str, line: &Line, symbols: Symbols) -> String {
+    let mut drawn = indent.to_owned();
     for (tone, text) in line.pieces() {
         let style = style(tone);
         let text = one_line(text);
         let text =
             if symbols.more == "…" { text } else { text.replace('…', symbols.more).into() };
-        write!(out, "{style}{text}{style:#}")?;
+        drawn.push_str(&format!("{style}{text}{style:#}"));
     }
-    writeln!(out)
+    drawn
 }
 
 /// Returns the style of a tone, with the colours that `check` uses for errors, warnings and help.

@@ -9,9 +9,10 @@ use super::{
     Report,
     diagnostic::{Diagnostic, Folded, ObjectReport, Severity, Summary},
     policy_use::PolicyUse,
+    screen::Screen,
 };
 use crate::{
-    finding::shorten,
+    finding::{Command, Help, shorten},
     manifests::{excerpt::Excerpt, source::Source},
     observed::Ready,
     printable::Printable,
@@ -62,6 +63,7 @@ impl Place<'_> {
 pub(crate) struct Text {
     renderer: Renderer,
     out: Printable<Box<dyn Write>>,
+    screen: Screen,
     /// Whether the output is a terminal, where each object appears immediately.
     is_terminal: bool,
     /// The namespace of the last object without a file.
@@ -83,6 +85,7 @@ impl Text {
         Text {
             renderer: renderer(choice),
             out: Printable::styled(Box::new(out) as Box<dyn Write>).guarded(),
+            screen: Screen::of_stdout(is_terminal, choice),
             is_terminal,
             namespace: None,
             has_folded: false,
@@ -96,6 +99,7 @@ impl Text {
         Text {
             renderer: Renderer::plain(),
             out,
+            screen: Screen::unlimited(),
             is_terminal: false,
             namespace: None,
             has_folded: false,
@@ -135,19 +139,30 @@ impl Text {
             group = group.element(Level::NOTE.message(clean(downgrade)));
         }
         if let Some(help) = &diagnostic.help {
-            // A command with its middle cut out would be a different command.
-            let help = match diagnostic.commands.is_empty() {
-                true => clean(help),
-                false => annotate_snippets::normalize_untrusted_str(help),
-            };
-            group = group.element(Level::HELP.message(help));
+            let help = Help::refer(help, &diagnostic.commands);
+            group = group.element(Level::HELP.message(clean(&help)));
         }
         // A finding about the status of an object has the commands in its help.
         if source.is_none() && diagnostic.commands.is_empty() {
             let next = format!("setguard explain {}", diagnostic.rule.id);
             group = group.element(Level::NOTE.with_name("next").message(next));
         }
-        writeln!(self.out, "{}\n", self.renderer.render(&[group]))
+        let rendered = self.renderer.render(&[group]);
+        writeln!(self.out, "{}\n", self.screen.fit_finding(&rendered))?;
+        self.commands(&diagnostic.commands)
+    }
+
+    /// Prints commands on lines of their own, to be copied.
+    fn commands(&mut self, commands: &[Command]) -> io::Result<()> {
+        for (index, command) in commands.iter().enumerate() {
+            if commands.len() > 1 {
+                writeln!(self.out, "  # {}: {}", index + 1, command.effect().words())?;
+            }
+            // A command with its middle cut out would be a different command.
+            let line = annotate_snippets::normalize_untrusted_str(command.line());
+            writeln!(self.out, "  {line}")?;
+        }
+        if commands.is_empty() { Ok(()) } else { writeln!(self.out) }
     }
 
     /// Prints the namespace of an object without a file, if it differs from the previous one.

@@ -30,6 +30,7 @@ mod revision_left_behind;
 mod revision_orphan;
 mod rollout_budget_eaten;
 mod rollout_stuck_at_ordinal;
+mod scheduler;
 mod set_stuck_terminating;
 mod toleration;
 mod two_pods_on_node;

@@ -128,7 +128,11 @@ fn picture(folder: &Path, command: &str, more: &[(&str, &Path)]) -> String {
     assert_eq!(words.next(), Some("setguard"));
     let mut program = Command::new(env!("CARGO_BIN_EXE_setguard"));
     program.args(words).current_dir(folder);
-    program.env_clear().env("CLICOLOR_FORCE", "1").envs(more.iter().copied());
+    program
+        .env_clear()
+        .env("CLICOLOR_FORCE", "1")
+        .env("COLUMNS", COLUMNS.to_string())
+        .envs(more.iter().copied());
     let ran = Ran::from(program.output().unwrap());
     assert_eq!(ran.stderr, "", "{command}");
     let mut all = rows(&format!("$ {command}\n\n{}", ran.stdout.trim_end()));

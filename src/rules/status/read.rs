@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::scheduler;
 use crate::{
     finding::{Command, Effect, Help},
     kubernetes::resource::WorkloadKind,
@@ -146,6 +147,13 @@ impl<'a> StatusQuery<'a> {
         let Some(trouble) = pod.trouble.as_deref() else {
             return "its status does not say why".to_owned();
         };
+        if trouble.kind == TroubleKind::Unschedulable {
+            let is_daemon = self.set.kind() == WorkloadKind::DaemonSet;
+            let pinned = pod.node.as_deref().filter(|_| is_daemon);
+            if let Some(apart) = scheduler::apart(&one_line(&trouble.message), pinned) {
+                return apart;
+            }
+        }
         let events = observed.events(self.set.namespace(), "Pod", &pod.name);
         let mut said = &trouble.message;
         if trouble.kind == TroubleKind::Waiting {

@@ -1,0 +1,83 @@
+//! The message of the scheduler about a pod that has no place, taken apart.
+
+/// Why the nodes do not fit: how many for which reason, the most frequent first. `pinned` is the node that
+/// the affinity of a daemon pod names: the others do not matter. `None` if the message says something else.
+///
+/// Kubernetes: `FitError.Error`, pkg/scheduler/framework/types.go.
+pub(super) fn apart(message: &str, pinned: Option<&str>) -> Option<String> {
+    let (all, rest) = message.strip_prefix("0/")?.split_once(" nodes are available: ")?;
+    // What preemption could do follows.
+    let rest = rest.split(". ").next().unwrap_or(rest).trim_end_matches('.');
+    let mut reasons = reasons(rest)?;
+    if let Some(node) = pinned {
+        reasons.retain(|(_, reason)| !OTHER_NODES.iter().any(|it| reason.contains(it)));
+        let list: Vec<_> = reasons.iter().map(|(_, reason)| *reason).collect();
+        return (!list.is_empty())
+            .then(|| format!("its node {node} has no place for it: {}", list.join(", ")));
+    }
+    reasons.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let list: Vec<_> = reasons.iter().map(|(count, reason)| format!("{count} {reason}")).collect();
+    Some(format!("none of {all} nodes has a place for it: {}", list.join(", ")))
+}
+
+/// What the scheduler says of nodes that the affinity of a daemon pod excludes.
+const OTHER_NODES: [&str; 2] =
+    ["didn't satisfy plugin(s) [NodeAffinity]", "didn't match Pod's node affinity"];
+
+/// The number of nodes for each reason.
+fn reasons(text: &str) -> Option<Vec<(usize, &str)>> {
+    let mut reasons = Vec::new();
+    let mut rest = Some(text);
+    while let Some(text) = rest {
+        let (count, text) = text.split_once(' ')?;
+        let end = text.match_indices(", ").find(|(at, _)| begins_with_count(&text[at + 2..]));
+        let (reason, after) = match end {
+            Some((at, _)) => (&text[..at], Some(&text[at + 2..])),
+            None => (text, None),
+        };
+        reasons.push((count.parse().ok()?, reason.trim_start_matches("node(s) ")));
+        rest = after;
+    }
+    Some(reasons)
+}
+
+fn begins_with_count(text: &str) -> bool {
+    text.split_once(' ').is_some_and(|(count, _)| count.parse::<usize>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_come_by_their_number_of_nodes() {
+        let message = "0/7 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint \
+                       {a: b, c}, 4 node(s) were unschedulable. preemption: 0/7 nodes are available: 7 \
+                       Preemption is not helpful for scheduling.";
+        let apart = apart(message, None).unwrap();
+        assert_eq!(
+            apart,
+            "none of 7 nodes has a place for it: 4 were unschedulable, 2 had untolerated taint {a: b, c}, \
+             1 Insufficient cpu"
+        );
+    }
+
+    #[test]
+    fn of_a_daemon_pod_only_its_node_counts() {
+        let others = "1 node(s) didn't satisfy plugin(s) [NodeAffinity]";
+        let message = format!("0/2 nodes are available: 1 Insufficient memory, {others}.");
+        let said = apart(&message, Some("n1"));
+        assert_eq!(said.as_deref(), Some("its node n1 has no place for it: Insufficient memory"));
+        let only_others = format!("0/2 nodes are available: {others}.");
+        assert_eq!(apart(&only_others, Some("n1")), None);
+    }
+
+    #[test]
+    fn other_messages_stay_as_they_are() {
+        for message in
+            ["", "0/", "0/2 nodes are available: x", "skip schedule deleting pod", "0/1 nodes"]
+        {
+            assert_eq!(apart(message, None), None, "{message}");
+        }
+    }
+}
