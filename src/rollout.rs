@@ -121,7 +121,7 @@ pub struct Course {
     /// The least time, in seconds, until all pods are available.
     pub at_least_seconds: i64,
     /// The largest number of pods that are missing or unavailable at one time, counting pods that
-    /// exist before and after.
+    /// exist before and after, and pods that move.
     pub at_most_unavailable: usize,
     /// The point at which the rollout stops before the end, if it does.
     pub stop: Option<Stop>,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     forecast::Forecast,
-    picture::{Tally, replaced},
+    picture::{Tally, count, replaced},
 };
 use crate::rollout::{Action, Step, Target};
 
@@ -117,12 +117,9 @@ pub(super) fn print(
 fn object(forecast: &Forecast) -> ObjectV1<'_> {
     let id = &forecast.id;
     let course = &forecast.course;
-    // A change that is refused has no consequences.
-    let is_refused = !forecast.refusals.is_empty();
     let Tally { created, deleted, .. } = Tally::of(course);
     let replaced = replaced(forecast);
     let why = course.stop.as_ref().map(|stop| forecast.why(stop));
-    let nothing = if is_refused { 0 } else { 1 };
     ObjectV1 {
         object: IdV1 {
             api_version: &id.api_version,
@@ -145,21 +142,17 @@ fn object(forecast: &Forecast) -> ObjectV1<'_> {
                 new: it.new.as_deref(),
             })
             .collect(),
-        steps: if is_refused { Vec::new() } else { steps(forecast) },
+        steps: steps(forecast),
         summary: SummaryV1 {
-            created: (created - replaced) * nothing,
-            deleted: (deleted - replaced) * nothing,
-            replaced: replaced * nothing,
-            kept: forecast.kept.len() * nothing,
-            at_most_unavailable: course.at_most_unavailable * nothing,
-            at_least_seconds: if is_refused { 0 } else { course.at_least_seconds },
-            waves: course.waves * nothing,
-            stops_at: course
-                .stop
-                .as_ref()
-                .filter(|_| !is_refused)
-                .map(|stop| forecast.name(&stop.target)),
-            why: why.or_else(|| forecast.why_kept.clone()).filter(|_| !is_refused),
+            created: created - replaced,
+            deleted: deleted - replaced,
+            replaced,
+            kept: forecast.kept.iter().map(|(target, _)| count(target)).sum(),
+            at_most_unavailable: course.at_most_unavailable,
+            at_least_seconds: course.at_least_seconds,
+            waves: course.waves,
+            stops_at: course.stop.as_ref().map(|stop| forecast.name(&stop.target)),
+            why: why.or_else(|| forecast.why_kept.clone()),
         },
         notes: &forecast.notes,
     }
@@ -168,29 +161,33 @@ fn object(forecast: &Forecast) -> ObjectV1<'_> {
 fn steps(forecast: &Forecast) -> Vec<StepV1<'_>> {
     let mut room = MOST_CANDIDATES;
     let mut is_first = true;
-    let steps = forecast.course.steps.iter().map(|step| {
-        let (mut count, mut candidates) = (None, None);
-        if let Target::SomeNodes { count: some, candidates: all } = &step.target {
-            count = Some(*some);
-            let fits = all.len() <= room;
-            if fits || is_first {
-                room = room.saturating_sub(all.len());
-                candidates = Some(all.iter().map(|index| forecast.node(*index)).collect());
-                is_first = false;
-            }
+    let mut chance = |target: &Target| {
+        let Target::SomeNodes { count, candidates } = target else { return (None, None) };
+        let is_listed = candidates.len() <= room || is_first;
+        if is_listed {
+            room = room.saturating_sub(candidates.len());
+            is_first = false;
         }
+        let names = || candidates.iter().map(|index| forecast.node(*index)).collect();
+        (Some(*count), is_listed.then(names))
+    };
+    let steps = forecast.course.steps.iter().map(|step| {
+        let (count, candidates) = chance(&step.target);
         StepV1 { count, candidates, ..of(step, forecast) }
     });
     let mut steps: Vec<_> = steps.collect();
-    steps.extend(forecast.kept.iter().map(|(target, is_new)| StepV1 {
-        wave: 0,
-        action: "keep",
-        pod: pod(target, forecast),
-        node: node(target, forecast),
-        revision: if *is_new { "new" } else { "old" },
-        claims: ClaimsV1::default(),
-        count: None,
-        candidates: None,
+    steps.extend(forecast.kept.iter().map(|(target, is_new)| {
+        let (count, candidates) = chance(target);
+        StepV1 {
+            wave: 0,
+            action: "keep",
+            pod: pod(target, forecast),
+            node: node(target, forecast),
+            revision: if *is_new { "new" } else { "old" },
+            claims: ClaimsV1::default(),
+            count,
+            candidates,
+        }
     }));
     steps
 }

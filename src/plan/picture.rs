@@ -7,7 +7,7 @@ use super::{
     line::{Line, Symbols, Tone},
 };
 use crate::rollout::{
-    Action, Course, Step, Target, Waits,
+    Action, Course, Target, Waits,
     node::{Placement, WhyNot},
 };
 
@@ -28,18 +28,19 @@ impl Tally {
         let mut tally = Tally::default();
         for step in &course.steps {
             match step.action {
-                Action::Create => tally.created += count(step),
-                Action::Delete => tally.deleted += count(step),
+                Action::Create => tally.created += count(&step.target),
+                Action::Delete => tally.deleted += count(&step.target),
             }
         }
         tally
     }
 }
 
-const fn count(step: &Step) -> usize {
-    match step.target {
+/// Returns the number of pods that a target stands for.
+pub(super) const fn count(target: &Target) -> usize {
+    match target {
         Target::Ordinal(_) | Target::Node(_) => 1,
-        Target::SomeNodes { count, .. } => count,
+        Target::SomeNodes { count, .. } => *count,
     }
 }
 
@@ -237,6 +238,12 @@ fn nodes(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
         let nodes = if replaced == 1 { "1 node".to_owned() } else { format!("{replaced} nodes") };
         lines.push(Line::moves(symbols, &format!("the pods on {nodes} are replaced, {waves}")));
     }
+    let second = second_pods(forecast);
+    if !second.is_empty() {
+        let (count, names) = (number(&second), list(&second, symbols));
+        let text = format!("the second pod on {count} is deleted: {names}");
+        lines.push(Line::moves(symbols, &text));
+    }
     for ((had, why), names) in &without {
         let what = if *had { "loses its pod" } else { "no pod" };
         let what = if *had && names.len() > 1 { "lose their pods" } else { what };
@@ -246,18 +253,38 @@ fn nodes(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     }
     for is_new in [false, true] {
         let kept = forecast.kept.iter().filter(|(_, new)| *new == is_new);
-        let names: Vec<_> = kept.map(|(target, _)| forecast.name(target)).collect();
-        if names.is_empty() {
-            continue;
-        }
-        let (count, names) = (number(&names), list(&names, symbols));
-        let what = match &forecast.why_kept {
+        let (some, known): (Vec<_>, Vec<_>) = kept
+            .map(|(target, _)| target)
+            .partition(|target| matches!(target, Target::SomeNodes { .. }));
+        let names: Vec<_> = known.into_iter().map(|target| forecast.name(target)).collect();
+        let what = |count: &str| match &forecast.why_kept {
             Some(why) if !is_new => format!("keeps the old template on {count}, {why}"),
             _ => format!("is left alone on {count}"),
         };
-        lines.push(Line::stays(symbols, &format!("the pod {what}: {names}")));
+        if !names.is_empty() {
+            let (what, names) = (what(&number(&names)), list(&names, symbols));
+            lines.push(Line::stays(symbols, &format!("the pod {what}: {names}")));
+        }
+        for target in some {
+            let what = what(&forecast.name(target));
+            lines.push(Line::stays(symbols, &format!("the pod {what}")));
+        }
     }
     lines
+}
+
+/// Returns the nodes of which one of several pods is deleted and not replaced.
+fn second_pods(forecast: &Forecast) -> Vec<String> {
+    let mut balance: BTreeMap<usize, isize> = BTreeMap::new();
+    for step in &forecast.course.steps {
+        if let Target::Node(index) = step.target {
+            let change = if step.action == Action::Delete { 1 } else { -1 };
+            *balance.entry(index).or_default() += change;
+        }
+    }
+    let runs = |index: &usize| forecast.after.get(*index) == Some(&Placement::Runs);
+    let second = balance.into_iter().filter(|(index, balance)| runs(index) && *balance > 0);
+    second.map(|(index, _)| forecast.node(index).to_owned()).collect()
 }
 
 fn because(why: &WhyNot) -> String {
@@ -266,6 +293,7 @@ fn because(why: &WhyNot) -> String {
         WhyNot::NodeSelector(key, value) => format!("without the label {key}={value}"),
         WhyNot::Affinity => "which the node affinity leaves out".to_owned(),
         WhyNot::Taint(taint) => format!("because of the taint {taint}"),
+        WhyNot::Gone => "because there is no such node".to_owned(),
     }
 }
 

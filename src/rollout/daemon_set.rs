@@ -5,6 +5,7 @@
 mod settings;
 #[cfg(test)]
 mod tests;
+mod update;
 
 use std::{collections::BTreeSet, iter, mem, rc::Rc};
 
@@ -27,8 +28,23 @@ pub struct Place {
     /// Whether the pod with the new template was created before the other one, as after a rollback.
     pub new_is_older: bool,
     /// The number of further pods with old templates, as after a change in the middle of a rollout
-    /// with `maxSurge`. They are younger than the other pod.
+    /// with `maxSurge`. They are younger than the other pod, or have terminated for good.
     pub excess: usize,
+    /// The number of further pods with the new template.
+    pub excess_new: usize,
+}
+
+impl Place {
+    /// Returns whether there is a pod.
+    pub const fn has_pods(&self) -> bool {
+        self.old.is_some() || self.new.is_some() || self.excess + self.excess_new > 0
+    }
+
+    /// Returns whether a pod is available.
+    fn serves(&self) -> bool {
+        let is_up = |health| health == Some(Health::Available);
+        is_up(self.old) || is_up(self.new)
+    }
 }
 
 /// Simulates the controller, starting from this state of the nodes.
@@ -77,13 +93,18 @@ struct Simulation<'a> {
     /// Nodes that get no new pod, and whose deleted pods are not gone yet.
     leaving: BTreeSet<usize>,
     timeline: Timeline<(usize, Revision)>,
-    /// The nodes with excess pods, once for each of these pods.
-    excess: Vec<usize>,
+    /// The nodes with excess pods, once for each of these pods: the old pods, and the new ones.
+    excess: [Vec<usize>; 2],
     /// The nodes from which the controller has begun to choose at random.
     candidates: Option<Rc<[usize]>>,
     /// For each node, whether it should have a pod and had an available one.
     lasting: Vec<bool>,
     down: usize,
+    /// The number of nodes with an available pod.
+    serving: usize,
+    /// The number of nodes with an available pod that there were, or that there should be if those
+    /// are fewer.
+    expected: usize,
     course: Course,
 }
 
@@ -99,17 +120,15 @@ impl<'a> Simulation<'a> {
             groups: Default::default(),
             leaving: BTreeSet::new(),
             timeline: Timeline::new(settings.min_ready_seconds),
-            excess: places
-                .iter()
-                .enumerate()
-                .flat_map(|(index, place)| iter::repeat_n(index, place.excess))
-                .collect(),
+            excess: [|it: &Place| it.excess, |it: &Place| it.excess_new].map(|count| {
+                let places = places.iter().enumerate();
+                places.flat_map(|(index, it)| iter::repeat_n(index, count(it))).collect()
+            }),
             candidates: None,
-            lasting: places
-                .iter()
-                .map(|it| it.runs && (it.old.is_some() || it.new.is_some()))
-                .collect(),
+            lasting: places.iter().map(|it| it.runs && it.has_pods()).collect(),
             down: 0,
+            serving: 0,
+            expected: places.iter().filter(|place| place.serves()).count().min(wanted),
             course: Course::default(),
             places,
         };
@@ -121,6 +140,7 @@ impl<'a> Simulation<'a> {
                     }
                 }
                 simulation.down += usize::from(simulation.is_down(index));
+                simulation.serving += usize::from(place.serves());
                 simulation.group_mut(simulation.group_of(place)).insert(index);
             }
         }
@@ -134,7 +154,8 @@ impl<'a> Simulation<'a> {
             let before = self.course.steps.len();
             // Pods do not become available within a wave.
             while self.sync() {
-                self.course.at_most_unavailable = self.course.at_most_unavailable.max(self.down);
+                let down = self.down.max(self.expected.saturating_sub(self.serving));
+                self.course.at_most_unavailable = self.course.at_most_unavailable.max(down);
             }
             if self.course.steps.len() == before {
                 self.course.waves -= 1;
@@ -173,8 +194,9 @@ impl<'a> Simulation<'a> {
     /// `podsShouldBeOnNode`.
     fn manage(&mut self) {
         self.create_on(Group::Empty);
-        let excess = mem::take(&mut self.excess);
-        self.steps(Action::Delete, Revision::Old, &excess, false);
+        let [old, new] = mem::take(&mut self.excess);
+        self.steps(Action::Delete, Revision::Old, &old, false);
+        self.steps(Action::Delete, Revision::New, &new, false);
         for index in self.take(Group::Forbidden) {
             self.delete(index, Revision::Old);
             self.delete(index, Revision::New);
@@ -188,69 +210,6 @@ impl<'a> Simulation<'a> {
                 self.delete(index, if keeps_new { Revision::Old } else { Revision::New });
             }
         }
-    }
-
-    /// Replaces old pods. Kubernetes: `rollingUpdate`, without `maxSurge`.
-    fn replace(&mut self) {
-        let down = [Group::Empty, Group::NewDown, Group::BothWaiting, Group::BothDone];
-        let old_down = [Group::OldDown, Group::OldDownLeaving];
-        let unavailable: usize = down.iter().chain(&old_down).map(|it| self.count(*it)).sum();
-        // A pod counts until it is gone.
-        let unavailable = unavailable + self.leaving.len();
-        let budget = self.budget.max_unavailable.saturating_sub(unavailable);
-        for group in old_down {
-            self.delete_on(group, Revision::Old);
-        }
-        let (chosen, is_random) = self.choose(&[Group::Old, Group::OldLeaving], budget);
-        self.steps(Action::Delete, Revision::Old, &chosen, is_random);
-        for index in chosen {
-            self.forget(index, Revision::Old);
-        }
-    }
-
-    /// Starts new pods and deletes the old ones that they replace. Kubernetes: `rollingUpdate`,
-    /// with `maxSurge`.
-    fn surge(&mut self) {
-        let surging = self.count(Group::BothWaiting);
-        let with_available = |place: &Place| match (place.old, place.new) {
-            (Some(health), _) | (None, Some(health)) => health == Health::Available,
-            (None, None) => false,
-        };
-        let leaving = self.count(Group::OldLeaving);
-        let available = match leaving {
-            0 => 0,
-            _ => self.places.iter().filter(|place| with_available(place)).count(),
-        };
-        self.delete_on(Group::OldDownLeaving, Revision::Old);
-        let (gone, is_random) =
-            self.choose(&[Group::OldLeaving], available.saturating_sub(self.wanted));
-        self.steps(Action::Delete, Revision::Old, &gone, is_random);
-        for index in gone {
-            self.forget(index, Revision::Old);
-        }
-        self.create_on(Group::OldDown);
-        let (chosen, is_random) =
-            self.choose(&[Group::Old], self.budget.max_surge.saturating_sub(surging));
-        self.steps(Action::Create, Revision::New, &chosen, is_random);
-        for index in chosen {
-            self.put(index);
-        }
-    }
-
-    /// Returns at most this number of nodes of these groups, and whether others could have been
-    /// chosen. The controller goes through the nodes in random order; the simulation uses the order
-    /// of the input.
-    fn choose(&mut self, groups: &[Group], count: usize) -> (Vec<usize>, bool) {
-        let total: usize = groups.iter().map(|group| self.count(*group)).sum();
-        if count < total && count > 0 && self.candidates.is_none() {
-            let mut all: Vec<_> = groups.iter().flat_map(|group| self.take(*group)).collect();
-            all.sort_unstable();
-            let runs = |index: &usize| self.places.get(*index).is_some_and(|place| place.runs);
-            self.course.depends_on_chance = all.iter().any(runs) && !all.iter().all(runs);
-            self.candidates = Some(all.into());
-        }
-        let chosen = groups.iter().flat_map(|group| self.set(*group)).copied().take(count);
-        (chosen.collect(), count < total || self.candidates.is_some())
     }
 
     fn create_on(&mut self, group: Group) {
@@ -332,13 +291,13 @@ impl<'a> Simulation<'a> {
         }
         self.group_mut(self.group_of(after)).insert(index);
         self.down += usize::from(self.is_down(index));
+        self.serving = self.serving + usize::from(after.serves()) - usize::from(before.serves());
     }
 
     /// Returns whether the node had a pod, and has no available one now.
     fn is_down(&self, index: usize) -> bool {
-        let is_up = |health| health == Some(Health::Available);
         self.lasting.get(index) == Some(&true)
-            && self.places.get(index).is_some_and(|it| !is_up(it.old) && !is_up(it.new))
+            && self.places.get(index).is_some_and(|place| !place.serves())
     }
 
     fn group_of(&self, place: Place) -> Group {

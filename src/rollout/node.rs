@@ -90,6 +90,8 @@ pub enum WhyNot {
     Affinity,
     /// A taint that the pods do not tolerate, as `key=value:effect`.
     Taint(String),
+    /// The node does not exist any more.
+    Gone,
 }
 
 /// Returns where the pods of a DaemonSet run, node by node.

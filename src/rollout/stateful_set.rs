@@ -73,6 +73,10 @@ struct Simulation<'a> {
     lasting: BTreeSet<i64>,
     /// The number of those pods that are unavailable.
     down: usize,
+    /// The pods that are available.
+    serving: BTreeSet<i64>,
+    /// The number of available pods that there were, or that there should be if those are fewer.
+    expected: usize,
     course: Course,
 }
 
@@ -93,6 +97,8 @@ impl<'a> Simulation<'a> {
             taken: state.taken.into_iter().filter(wanted).collect(),
             lasting: state.pods.keys().copied().filter(wanted).collect(),
             down: 0,
+            serving: BTreeSet::new(),
+            expected: 0,
             course: Course::default(),
             pods: BTreeMap::new(),
         };
@@ -100,6 +106,7 @@ impl<'a> Simulation<'a> {
         for (ordinal, pod) in state.pods {
             simulation.add(ordinal, pod);
         }
+        simulation.expected = simulation.serving.len().min(simulation.wanted_count());
         simulation.course.at_most_unavailable = simulation.down;
         simulation
     }
@@ -110,7 +117,8 @@ impl<'a> Simulation<'a> {
             let before = self.course.steps.len();
             // Pods do not become available within a wave.
             while self.sync() {
-                self.course.at_most_unavailable = self.course.at_most_unavailable.max(self.down);
+                let down = self.down.max(self.expected.saturating_sub(self.serving.len()));
+                self.course.at_most_unavailable = self.course.at_most_unavailable.max(down);
                 // Each new pod waits until all old ones are gone.
                 if self.settings.strategy == Strategy::Recreate && !self.terminating.is_empty() {
                     break;
@@ -307,6 +315,11 @@ impl<'a> Simulation<'a> {
     }
 
     fn set_unavailable(&mut self, ordinal: i64, is_unavailable: bool) {
+        if is_unavailable {
+            self.serving.remove(&ordinal);
+        } else {
+            self.serving.insert(ordinal);
+        }
         if !self.settings.ordinals.contains(&ordinal) {
             return;
         }

@@ -91,6 +91,7 @@ pub(crate) fn no_node(view: &View<'_>, daemons: &DaemonSet) -> Obstacle {
                 WhyNot::NodeSelector(key, value) => format!("lack the label {key}={value}"),
                 WhyNot::Affinity => "do not match the node affinity".to_owned(),
                 WhyNot::Taint(taint) => format!("have the taint {taint}"),
+                WhyNot::Gone => "do not exist any more".to_owned(),
             },
         };
         *reasons.entry(why).or_default() += 1;

@@ -64,6 +64,7 @@ mod pipeline;
 mod plan;
 #[cfg(feature = "server")]
 mod plan_live;
+mod plan_middle;
 mod pod_security;
 mod policy_from_ref;
 mod prose;

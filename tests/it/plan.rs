@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::folder::{Folder, Ran};
 
 /// A StatefulSet with claims; `more` are lines of its spec, `image` its template's.
-fn stateful_set(name: &str, replicas: u8, image: &str, more: &str) -> String {
+pub(crate) fn stateful_set(name: &str, replicas: u8, image: &str, more: &str) -> String {
     format!(
         "\
 apiVersion: apps/v1
@@ -29,7 +29,7 @@ spec:
 }
 
 /// A DaemonSet; `pod` are lines of its template's spec.
-fn daemon_set(name: &str, image: &str, pod: &str) -> String {
+pub(crate) fn daemon_set(name: &str, image: &str, pod: &str) -> String {
     format!(
         "\
 apiVersion: apps/v1
@@ -225,7 +225,7 @@ fn an_object_that_is_too_large_is_not_called_refused() {
 }
 
 /// Runs `plan` in a folder. Returns it with the JSON of the same plan.
-fn planned(folder: &Folder, args: &str) -> (Ran, Value) {
+pub(crate) fn planned(folder: &Folder, args: &str) -> (Ran, Value) {
     let run = |more: &str| {
         folder.setguard(&format!("plan {args} {more}").split_whitespace().collect::<Vec<_>>())
     };

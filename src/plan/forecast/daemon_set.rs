@@ -1,6 +1,9 @@
 //! The consequences of a change for a DaemonSet.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
 use super::{Forecast, Forecaster, adopted};
 use crate::{
@@ -9,9 +12,9 @@ use crate::{
     observed::{Member, Pod},
     plan::world::Set,
     rollout::{
-        Health, NeverReady, Target,
+        Action, Course, Health, NeverReady, Revision, Target,
         daemon_set::{Place, Settings, simulate},
-        node::{Placement, Placing, placements},
+        node::{Node, Placement, Placing, WhyNot, placements},
     },
 };
 
@@ -59,21 +62,17 @@ impl Forecaster<'_> {
                 Health::Starting if all_new && is_new => Health::Broken,
                 health => health,
             };
-            let on = live.entry(pod.node.as_deref().unwrap_or_default()).or_default();
-            on.add(is_new, health, pod);
+            // The controller ignores a pod that is meant for no node.
+            let Some(node) = pod.node.as_deref() else { continue };
+            live.entry(node).or_default().0.push((is_new, health, pod));
         }
+        let nodes = with_gone(nodes, &live);
+        forecast.after.resize(nodes.len(), Placement::Loses(WhyNot::Gone));
         let names: Vec<_> = nodes.iter().map(|node| node.name.as_str()).collect();
         let on = |index: usize| {
-            let known = names.get(index).and_then(|name| live.get(name)).copied();
             if pods.is_some() {
-                let OnNode { old, new, excess } = known.unwrap_or_default();
-                return Place {
-                    old: old.map(|(health, _)| health),
-                    new: new.map(|(health, _)| health),
-                    new_is_older: new.map(age) < old.map(age),
-                    excess,
-                    ..Place::default()
-                };
+                let known = names.get(index).and_then(|name| live.get(name));
+                return known.map(OnNode::place).unwrap_or_default();
             }
             let had = before.get(index) == Some(&Placement::Runs);
             let pod = had.then_some(Health::Available);
@@ -83,10 +82,7 @@ impl Forecaster<'_> {
                 ..Place::default()
             }
         };
-        let has = |index| {
-            let Place { old, new, .. } = on(index);
-            old.is_some() || new.is_some()
-        };
+        let has = |index| on(index).has_pods();
         forecast.before = (0..nodes.len()).map(has).collect();
         let place = |(index, placement): (usize, &Placement)| Place {
             runs: *placement == Placement::Runs,
@@ -103,23 +99,7 @@ impl Forecaster<'_> {
                         get a new pod: the waves below are one possible course";
             forecast.notes.push(note.to_owned());
         }
-        let mut moved = vec![false; nodes.len()];
-        for step in &forecast.course.steps {
-            let nodes = match &step.target {
-                Target::Node(index) => std::slice::from_ref(index),
-                Target::SomeNodes { candidates, .. } => candidates,
-                Target::Ordinal(_) => &[],
-            };
-            for index in nodes {
-                if let Some(moved) = moved.get_mut(*index) {
-                    *moved = true;
-                }
-            }
-        }
-        let kept =
-            (0..nodes.len()).filter(|index| has(*index) && moved.get(*index) == Some(&false));
-        let kept = kept.map(|index| (Target::Node(index), on(index).new.is_some()));
-        let kept: Vec<_> = kept.collect();
+        let kept = kept(&forecast.course, nodes.len(), on);
         if kept.iter().any(|(_, is_new)| !is_new) {
             let why = if settings.is_on_delete() {
                 "OnDelete: until they are deleted"
@@ -133,41 +113,91 @@ impl Forecaster<'_> {
             forecast.if_broken = simulate(&settings, places, &never_ready).stop;
         }
         forecast.kept = kept;
-        forecast.nodes.clone_from(nodes);
+        forecast.nodes = nodes;
     }
 }
 
-/// The pods on a node.
-#[derive(Clone, Copy, Default)]
-struct OnNode<'a> {
-    /// The oldest pod with an old template.
-    old: Option<(Health, &'a Pod)>,
-    /// The pod with the new template.
-    new: Option<(Health, &'a Pod)>,
-    /// The number of other pods with old templates.
-    excess: usize,
+/// Returns the nodes, and after them the nodes that are gone and of which there are pods.
+///
+/// A pod that was never bound to such a node is deleted by the controller, another one by the garbage
+/// collector of pods.
+fn with_gone(nodes: &[Node], live: &HashMap<&str, OnNode<'_>>) -> Vec<Node> {
+    let known: HashSet<_> = nodes.iter().map(|node| node.name.as_str()).collect();
+    let mut gone: Vec<_> = live.keys().filter(|name| !known.contains(**name)).collect();
+    gone.sort_unstable();
+    let gone = gone.into_iter().map(|name| Node { name: (*name).to_owned(), ..Node::default() });
+    nodes.iter().cloned().chain(gone).collect()
 }
 
-impl<'a> OnNode<'a> {
-    fn add(&mut self, is_new: bool, health: Health, pod: &'a Pod) {
-        let added = (health, pod);
-        if is_new {
-            self.new = Some(added);
-            return;
-        }
-        self.excess += usize::from(self.old.is_some());
-        self.old = match self.old {
-            Some(other) if age(other) < age(added) => Some(other),
-            _ => Some(added),
+/// Returns the pods that are left alone, and whether they have the new template.
+fn kept(course: &Course, nodes: usize, on: impl Fn(usize) -> Place) -> Vec<(Target, bool)> {
+    let mut moved = vec![false; nodes];
+    let mut some: Option<(usize, Rc<[usize]>)> = None;
+    for step in &course.steps {
+        let nodes = match &step.target {
+            Target::Node(index) => std::slice::from_ref(index),
+            Target::SomeNodes { count, candidates } => {
+                let (deleted, _) = some.get_or_insert_with(|| (0, candidates.clone()));
+                if step.action == Action::Delete && step.revision == Revision::Old {
+                    *deleted += count;
+                }
+                candidates
+            }
+            Target::Ordinal(_) => &[],
         };
+        for index in nodes {
+            if let Some(moved) = moved.get_mut(*index) {
+                *moved = true;
+            }
+        }
+    }
+    let kept = (0..nodes).filter(|index| on(*index).has_pods() && !moved[*index]);
+    let mut kept: Vec<_> =
+        kept.map(|index| (Target::Node(index), on(index).new.is_some())).collect();
+    if let Some((deleted, candidates)) = some {
+        let had = candidates.iter().filter(|index| on(**index).old.is_some()).count();
+        let count = had.saturating_sub(deleted);
+        if count > 0 {
+            kept.push((Target::SomeNodes { count, candidates }, false));
+        }
+    }
+    kept
+}
+
+/// The pods on a node: whether each has the new template, its health, and the pod.
+#[derive(Default)]
+struct OnNode<'a>(Vec<(bool, Health, &'a Pod)>);
+
+impl OnNode<'_> {
+    /// Returns the oldest pod with an old template, and the oldest one with the new template. The
+    /// others are deleted, and so are pods that have terminated for good.
+    ///
+    /// Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go.
+    fn place(&self) -> Place {
+        let of = |is_new: bool| {
+            let pods = self.0.iter().filter(move |(new, ..)| *new == is_new);
+            let running = pods.clone().filter(|(_, health, _)| *health != Health::Ended);
+            let oldest = running.min_by_key(|(.., pod)| age(pod));
+            let excess = pods.count() - usize::from(oldest.is_some());
+            (oldest, excess)
+        };
+        let ((old, excess), (new, excess_new)) = (of(false), of(true));
+        Place {
+            old: old.map(|(_, health, _)| *health),
+            new: new.map(|(_, health, _)| *health),
+            new_is_older: new.map(|(.., pod)| age(pod)) < old.map(|(.., pod)| age(pod)),
+            excess,
+            excess_new,
+            ..Place::default()
+        }
     }
 }
 
-/// Returns a key that sorts older pods first.
+/// Returns a key that sorts older pods first, and pods that are bound to a node before others.
 ///
 /// Kubernetes: `podByCreationTimestampAndPhase`, pkg/controller/daemon/daemon_controller.go.
-fn age((_, pod): (Health, &Pod)) -> (i64, &str) {
-    (pod.created, &pod.name)
+fn age(pod: &Pod) -> (bool, i64, &str) {
+    (!pod.is_bound, pod.created, &pod.name)
 }
 
 fn describe(settings: &Settings, nodes: Option<usize>) -> Vec<String> {

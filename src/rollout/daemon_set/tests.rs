@@ -5,8 +5,15 @@ use serde_json::{Value, json};
 use super::*;
 use crate::object::{DaemonSetSpec, defaults};
 
-const RUNS: Place =
-    Place { runs: true, keeps: true, old: None, new: None, new_is_older: false, excess: 0 };
+const RUNS: Place = Place {
+    runs: true,
+    keeps: true,
+    old: None,
+    new: None,
+    new_is_older: false,
+    excess: 0,
+    excess_new: 0,
+};
 const OLD: Place = Place { old: Some(Health::Available), ..RUNS };
 
 fn settings(strategy: &Value) -> Settings {

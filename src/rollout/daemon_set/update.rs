@@ -1,0 +1,69 @@
+//! The rolling update.
+
+use super::{Group, Place, Simulation};
+use crate::rollout::{Action, Health, Revision};
+
+impl Simulation<'_> {
+    /// Replaces old pods. Kubernetes: `rollingUpdate`, without `maxSurge`.
+    pub(super) fn replace(&mut self) {
+        let down = [Group::Empty, Group::NewDown, Group::BothWaiting, Group::BothDone];
+        let old_down = [Group::OldDown, Group::OldDownLeaving];
+        let unavailable: usize = down.iter().chain(&old_down).map(|it| self.count(*it)).sum();
+        // A pod counts until it is gone.
+        let unavailable = unavailable + self.leaving.len();
+        let budget = self.budget.max_unavailable.saturating_sub(unavailable);
+        for group in old_down {
+            self.delete_on(group, Revision::Old);
+        }
+        let (chosen, is_random) = self.choose(&[Group::Old, Group::OldLeaving], budget);
+        self.steps(Action::Delete, Revision::Old, &chosen, is_random);
+        for index in chosen {
+            self.forget(index, Revision::Old);
+        }
+    }
+
+    /// Starts new pods and deletes the old ones that they replace. Kubernetes: `rollingUpdate`,
+    /// with `maxSurge`.
+    pub(super) fn surge(&mut self) {
+        let surging = self.count(Group::BothWaiting);
+        let with_available = |place: &Place| match (place.old, place.new) {
+            (Some(health), _) | (None, Some(health)) => health == Health::Available,
+            (None, None) => false,
+        };
+        let leaving = self.count(Group::OldLeaving);
+        let available = match leaving {
+            0 => 0,
+            _ => self.places.iter().filter(|place| with_available(place)).count(),
+        };
+        self.delete_on(Group::OldDownLeaving, Revision::Old);
+        let (gone, is_random) =
+            self.choose(&[Group::OldLeaving], available.saturating_sub(self.wanted));
+        self.steps(Action::Delete, Revision::Old, &gone, is_random);
+        for index in gone {
+            self.forget(index, Revision::Old);
+        }
+        self.create_on(Group::OldDown);
+        let (chosen, is_random) =
+            self.choose(&[Group::Old], self.budget.max_surge.saturating_sub(surging));
+        self.steps(Action::Create, Revision::New, &chosen, is_random);
+        for index in chosen {
+            self.put(index);
+        }
+    }
+
+    /// Returns at most this number of nodes of these groups, and whether others could have been
+    /// chosen. The controller goes through the nodes in random order; the simulation uses the order
+    /// of the input.
+    fn choose(&mut self, groups: &[Group], count: usize) -> (Vec<usize>, bool) {
+        let total: usize = groups.iter().map(|group| self.count(*group)).sum();
+        if count < total && count > 0 && self.candidates.is_none() {
+            let mut all: Vec<_> = groups.iter().flat_map(|group| self.take(*group)).collect();
+            all.sort_unstable();
+            let runs = |index: &usize| self.places.get(*index).is_some_and(|place| place.runs);
+            self.course.depends_on_chance = all.iter().any(runs) && !all.iter().all(runs);
+            self.candidates = Some(all.into());
+        }
+        let chosen = groups.iter().flat_map(|group| self.set(*group)).copied().take(count);
+        (chosen.collect(), count < total || self.candidates.is_some())
+    }
+}
