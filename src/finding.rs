@@ -1,5 +1,6 @@
 //! Findings, the fields that they are about, and the descriptions of rules.
 
+mod facts;
 mod field;
 mod findings;
 mod fix;
@@ -14,6 +15,7 @@ mod value;
 #[cfg(test)]
 pub(crate) use self::rule::SOME_RULE as TEST_RULE;
 pub use self::{
+    facts::Facts,
     field::{Field, Path, Step},
     findings::{Finding, Findings},
     fix::{Change, Fix},

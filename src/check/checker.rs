@@ -181,6 +181,7 @@ fn schema(problem: Problem) -> Diagnostic {
         message: problem.message,
         help: problem.help,
         commands: Vec::new(),
+        facts: None,
         fix: None,
         downgrade: None,
         occurrence: 0,

@@ -6,6 +6,7 @@
 use std::{borrow::Cow, fmt};
 
 use super::{
+    facts::Facts,
     field::{Field, Path},
     fix::Fix,
     help::{Command, Help},
@@ -30,6 +31,8 @@ pub struct Finding {
     pub help: Option<Cow<'static, str>>,
     /// The commands that the help contains, in its order.
     pub commands: Vec<Command>,
+    /// The parts of the message, of a fault in a running cluster.
+    pub facts: Option<Box<Facts>>,
     /// The change that removes the fault, if a program can make it.
     pub fix: Option<Fix>,
 }
@@ -218,7 +221,16 @@ impl Findings {
     ) -> Reported<'_> {
         let Help { text, commands } = help.into();
         let help = Some(text);
-        self.add(|rule| Finding { rule, field, reason, message, help, commands, fix: None })
+        self.add(|rule| Finding {
+            rule,
+            field,
+            reason,
+            message,
+            help,
+            commands,
+            facts: None,
+            fix: None,
+        })
     }
 
     /// Adds `Required value` (`field.Required`).
@@ -310,7 +322,16 @@ impl Findings {
                 message.push_str(&detail);
             }
             let field = path.to_field();
-            Finding { rule, field, reason, message, help: None, commands: Vec::new(), fix: None }
+            Finding {
+                rule,
+                field,
+                reason,
+                message,
+                help: None,
+                commands: Vec::new(),
+                facts: None,
+                fix: None,
+            }
         });
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::{
     engine::verdict::{Downgrade, Violation},
     exit::Exit,
-    finding::{Command, Fix, Meta, Mode, Reason},
+    finding::{Command, Facts, Fix, Meta, Mode, Reason},
     manifests::id::ObjectId,
     object::marks,
     observed::Ready,
@@ -48,6 +48,8 @@ pub(crate) struct Diagnostic {
     pub(crate) help: Option<String>,
     /// The commands that the help contains.
     pub(crate) commands: Vec<Command>,
+    /// The parts of the message, of a fault in a running cluster.
+    pub(crate) facts: Option<Box<Facts>>,
     /// The change that removes the fault, if a program can make it.
     pub(crate) fix: Option<Fix>,
     /// The reason why the finding is less severe than its rule's mode.
@@ -101,6 +103,7 @@ impl Diagnostic {
             message: finding.message,
             help: finding.help.map(Into::into),
             commands: finding.commands,
+            facts: finding.facts,
             fix: finding.fix,
             downgrade: downgrade.map(|downgrade| match downgrade {
                 Downgrade::Ratcheted => "not denied: the object had this fault already".to_owned(),

@@ -142,6 +142,7 @@ mod tests {
             message: String::new(),
             help: None,
             commands: Vec::new(),
+            facts: None,
             fix: None,
             downgrade: None,
             occurrence: 0,

@@ -1,7 +1,11 @@
 //! One JSON document. It has separate types, so that the engine's types are not an interface.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
@@ -10,7 +14,11 @@ use super::{
     policy_use::PolicyUse,
 };
 use crate::{
-    finding::Command, manifests::id::ObjectId, observed::Ready, printable::Printable, yaml::Mark,
+    finding::{Command, Facts},
+    manifests::id::ObjectId,
+    observed::Ready,
+    printable::Printable,
+    yaml::Mark,
 };
 
 #[derive(Debug, Serialize)]
@@ -99,14 +107,59 @@ struct FindingV1<'a> {
     #[serde(flatten)]
     ready: Option<ReadyV1>,
     field: &'a str,
-    reason: &'static str,
+    /// The kind of fault, in one word of the API server, or for the status of an object the id of the
+    /// rule, written as such a word.
+    reason: Cow<'static, str>,
     message: String,
+    /// The parts of the message, of a fault in the status of an object.
+    #[serde(flatten)]
+    facts: Option<FactsV1<'a>>,
     /// The commands that the message contains.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     commands: Vec<CommandV1<'a>>,
     /// The reason why the finding is less severe than its rule's mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     eased: Option<&'a str>,
+}
+
+/// The parts of a message about the status of an object.
+#[derive(Debug, Serialize)]
+struct FactsV1<'a> {
+    title: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effect: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pods: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    nodes: &'a [String],
+}
+
+impl<'a> From<&'a Facts> for FactsV1<'a> {
+    fn from(facts: &'a Facts) -> Self {
+        let Facts { title, cause, effect, since, pods, nodes } = facts;
+        let since = since.and_then(|seconds| Timestamp::from_second(seconds).ok());
+        FactsV1 {
+            title,
+            cause: cause.as_deref(),
+            effect: effect.as_deref(),
+            since: since.map(|time| time.to_string()),
+            pods,
+            nodes,
+        }
+    }
+}
+
+/// Writes an id such as `node-down` as one word, such as `NodeDown`.
+fn word(id: &str) -> String {
+    let capitalized = id.split('-').map(|part| {
+        let (first, rest) = part.split_at_checked(1).unwrap_or((part, ""));
+        first.to_ascii_uppercase() + rest
+    });
+    capitalized.collect()
 }
 
 /// A line for a shell, and its effect on the cluster.
@@ -203,7 +256,11 @@ impl<'a> FindingV1<'a> {
             object: collected.object(entry).map(ObjectV1::from),
             ready: collected.ready(entry).map(|Ready { ready, wanted }| ReadyV1 { ready, wanted }),
             field: &diagnostic.field,
-            reason: diagnostic.reason.as_str(),
+            reason: match diagnostic.facts {
+                Some(_) => word(diagnostic.rule.id).into(),
+                None => diagnostic.reason.as_str().into(),
+            },
+            facts: diagnostic.facts.as_deref().map(FactsV1::from),
             message: diagnostic.text(),
             commands: diagnostic.commands.iter().map(CommandV1::from).collect(),
             eased: diagnostic.downgrade.as_deref(),

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::{AutoStream, ColorChoice};
+use jiff::Timestamp;
 
 use super::{
     Report,
@@ -12,7 +13,7 @@ use super::{
     screen::Screen,
 };
 use crate::{
-    finding::{Command, Help, shorten},
+    finding::{Command, Facts, Help, shorten},
     manifests::{excerpt::Excerpt, source::Source},
     observed::Ready,
     printable::Printable,
@@ -118,10 +119,10 @@ impl Text {
             Severity::Warning => Level::WARNING,
             Severity::Note => Level::NOTE,
         };
-        let title = if diagnostic.field.is_empty() {
-            diagnostic.message.clone()
-        } else {
-            format!("{}: {}", diagnostic.field, diagnostic.message)
+        let title = match &diagnostic.facts {
+            Some(facts) => facts.title.clone(),
+            None if diagnostic.field.is_empty() => diagnostic.message.clone(),
+            None => format!("{}: {}", diagnostic.field, diagnostic.message),
         };
         let title = shorten(&title, LONG_TEXT);
         let mut group = Group::with_title(level.primary_title(title).id(diagnostic.rule.id));
@@ -134,6 +135,9 @@ impl Text {
         if let Some(file) = place.rendered_from() {
             let file = format!("{file}, rendered");
             group = group.element(Level::NOTE.with_name("from").message(clean(&file)));
+        }
+        for (name, text) in diagnostic.facts.iter().flat_map(|facts| parts(facts)) {
+            group = group.element(Level::NOTE.with_name(name).message(clean(&text)));
         }
         if let Some(downgrade) = &diagnostic.downgrade {
             group = group.element(Level::NOTE.message(clean(downgrade)));
@@ -250,6 +254,14 @@ pub(crate) fn problems(source: &Source, problems: &[Problem]) -> io::Result<()> 
 
 fn renderer(choice: ColorChoice) -> Renderer {
     if choice == ColorChoice::Never { Renderer::plain() } else { Renderer::styled() }
+}
+
+/// Returns the parts of a message after its title, with their names.
+fn parts(facts: &Facts) -> impl Iterator<Item = (&'static str, String)> {
+    let since = facts.since.and_then(|seconds| Timestamp::from_second(seconds).ok());
+    let since = since.map(|time| format!("{} UTC", time.strftime("%Y-%m-%d %H:%M")));
+    let parts = [("why", facts.cause.clone()), ("effect", facts.effect.clone()), ("since", since)];
+    parts.into_iter().filter_map(|(name, text)| Some((name, text?)))
 }
 
 /// Shortens untrusted text, and replaces characters that could control the terminal.

@@ -52,11 +52,12 @@ impl Budget {
 ///
 /// Kubernetes: `processReplica`, pkg/controller/statefulset/stateful_set_control.go.
 pub(super) fn ordered(who: &str) -> String {
-    format!(
-        "{who}, and with podManagementPolicy OrderedReady the new template is not rolled out until \
-         every pod is ready, even if it is the fix"
-    )
+    format!("{who}, and {ORDERED}")
 }
+
+/// The consequence alone.
+pub(super) const ORDERED: &str = "with podManagementPolicy OrderedReady the new template is not rolled \
+                                  out until every pod is ready, even if it is the fix";
 
 /// Returns why deleting a broken pod of a StatefulSet would not help, if it is below the partition:
 /// the pod comes back with the old template. The partition is an index, not an ordinal. `lower`

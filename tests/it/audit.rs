@@ -227,6 +227,12 @@ fn a_set_without_a_ready_pod_comes_first_and_is_an_error() {
         .collect();
     assert_eq!(found, [("down", "error"), ("half", "warning"), ("a", "error")]);
     let ready = &report["findings"][0];
+    assert_eq!(ready["reason"], "FewerReadyThanWanted");
+    assert_eq!(ready["title"], "0 of 2 pods are ready");
+    assert_eq!(ready["cause"], "nothing that is known says why");
+    assert_eq!(ready["since"], "2026-11-20T10:00:00Z");
+    assert_eq!(ready["commands"][0]["run"], "kubectl describe -n shop statefulset/down");
+    assert_eq!(report["findings"][2]["reason"], "FieldValueInvalid");
     assert_eq!((&ready["ready"], &ready["wanted"]), (&json!(0), &json!(2)));
     assert!(cluster.run(&[]).stdout.contains("in: StatefulSet shop/down, 0 of 2 pods ready\n"));
 }

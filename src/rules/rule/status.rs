@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
-    finding::{Finding, Findings, Help, Meta, Path, Reason},
+    finding::{Facts, Finding, Findings, Help, Meta, Path, Reason},
     kubernetes::cluster::Cluster,
     observed::{Observed, Set},
 };
@@ -95,6 +95,7 @@ pub(in crate::rules) struct Report<'p> {
     about: Option<ObjectName>,
     is_note: bool,
     instead_of: Option<&'static str>,
+    facts: Option<Facts>,
 }
 
 impl<'p> Report<'p> {
@@ -106,7 +107,14 @@ impl<'p> Report<'p> {
         message: String,
         help: impl Into<Help>,
     ) -> Self {
-        Report { path, message, help: help.into(), about: None, is_note: false, instead_of: None }
+        let help = help.into();
+        Report { path, message, help, about: None, is_note: false, instead_of: None, facts: None }
+    }
+
+    /// Sets the parts of the message.
+    pub(in crate::rules) fn facts(mut self, facts: Facts) -> Self {
+        self.facts = Some(facts);
+        self
     }
 
     /// Marks the report as a note.
@@ -147,7 +155,7 @@ impl StatusFindings {
 
     /// Adds a finding.
     pub(in crate::rules) fn add(&mut self, report: Report<'_>) {
-        let Report { path, message, help, about, is_note, instead_of } = report;
+        let Report { path, message, help, about, is_note, instead_of, facts } = report;
         // Only one finding is added for each of the other objects.
         if about.is_none() && self.list.len() >= MOST {
             self.left_out += 1;
@@ -156,11 +164,9 @@ impl StatusFindings {
         let mut found = Findings::of(self.rule);
         found.report(path, Reason::Invalid, message, help);
         let finding = found.into_vec().pop();
-        self.list.extend(finding.map(|finding| StatusFinding {
-            about,
-            finding,
-            is_note,
-            instead_of,
+        self.list.extend(finding.map(|mut finding| {
+            finding.facts = facts.map(Box::new);
+            StatusFinding { about, finding, is_note, instead_of }
         }));
     }
 

@@ -2,7 +2,7 @@
 
 use super::read::{count, names, since};
 use crate::{
-    finding::{Help, Meta, Mode, Path, paths::STATUS},
+    finding::{Facts, Help, Meta, Mode, Path, paths::STATUS},
     kubernetes::kind::Kind,
     observed::Set,
     rules::rule::{
@@ -78,6 +78,10 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     )
     .run(lease)
     .and(" shows who leads, and when that was renewed");
+    let title = format!("no controller has observed generation {} of this set", first.generation());
+    let facts = Facts::title(title).since(at).effect(
+        (!others.is_empty()).then(|| format!("{} wait too", count(others.len(), "other set"))),
+    );
     let about = ObjectName::from(first);
-    found.add(Report::new(&GENERATION, message, help).about(about));
+    found.add(Report::new(&GENERATION, message, help).about(about).facts(facts));
 }

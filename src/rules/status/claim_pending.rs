@@ -8,7 +8,7 @@ use super::{
     replicas::Replicas,
 };
 use crate::{
-    finding::{Help, Meta, Mode, paths::CLAIM_TEMPLATES},
+    finding::{Facts, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::kind::Kind,
     rules::rule::{
         Rule, Scope, StatusCheck,
@@ -62,11 +62,17 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let list = names(claims.iter().map(|it| it.name.as_str()));
         let (noun, is) = if claims.len() == 1 { ("claim", "is") } else { ("claims", "are") };
         let (reason, help, instead_of) = describe(query, &why, &claims);
-        let message = match why {
-            WhyUnbound::Lost => format!("{noun} {list} {is} Lost: {reason}"),
-            _ => format!("{noun} {list} {is} Pending {}: {reason}", since(first)),
+        let title = match why {
+            WhyUnbound::Lost => format!("{noun} {list} {is} Lost"),
+            _ => format!("{noun} {list} {is} Pending"),
         };
-        found.add(Report::new(&CLAIM_TEMPLATES, message, help).instead_of(instead_of));
+        let (message, begun) = match why {
+            WhyUnbound::Lost => (format!("{title}: {reason}"), 0),
+            _ => (format!("{title} {}: {reason}", since(first)), first),
+        };
+        let facts = Facts::title(title).cause(reason).since(begun);
+        let report = Report::new(&CLAIM_TEMPLATES, message, help).facts(facts);
+        found.add(report.instead_of(instead_of));
     }
 }
 

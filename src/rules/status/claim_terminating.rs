@@ -8,7 +8,7 @@ use super::{
     replicas::Replicas,
 };
 use crate::{
-    finding::{Command, Effect, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
+    finding::{Command, Effect, Facts, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::kind::Kind,
     observed::Claim,
     rules::rule::{
@@ -70,13 +70,13 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         1 => (format!("claim {list} is"), "it stays"),
         _ => (format!("claims {list} are"), "each stays"),
     };
-    let message = format!(
-        "{who} being deleted {}: {it} until its pod ends, and the next pod of that name starts with a \
-         new, empty volume",
-        since(first)
+    let effect = format!(
+        "{it} until its pod ends, and the next pod of that name starts with a new, empty volume"
     );
+    let message = format!("{who} being deleted {}: {effect}", since(first));
+    let facts = Facts::title(format!("{who} being deleted")).effect(effect).since(first);
     let volumes = ending.values().filter_map(|(_, claim)| claim.volume.as_deref());
-    found.add(Report::new(&CLAIM_TEMPLATES, message, advice(query, volumes)));
+    found.add(Report::new(&CLAIM_TEMPLATES, message, advice(query, volumes)).facts(facts));
 }
 
 fn advice<'v>(query: &StatusQuery<'_>, volumes: impl Iterator<Item = &'v str>) -> Help {

@@ -7,7 +7,7 @@ use super::{
     read::{count, sets_of, since},
 };
 use crate::{
-    finding::{Help, Meta, Mode, Path, paths::METADATA},
+    finding::{Facts, Help, Meta, Mode, Path, paths::METADATA},
     kubernetes::kind::Kind,
     observed::Set,
     rules::rule::{
@@ -68,12 +68,12 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         }
     }
     for (class, waiting) in classes.into_iter().filter(|(_, it)| it.sets.len() >= SEVERAL) {
-        let message = format!(
-            "the StorageClass does not exist, and {} of {} wait for it, the first {}",
-            count(waiting.claims, "claim"),
-            sets_of(&waiting.sets),
-            since(waiting.first.unwrap_or_default())
-        );
+        let first = waiting.first.unwrap_or_default();
+        let effect =
+            format!("{} of {} wait for it", count(waiting.claims, "claim"), sets_of(&waiting.sets));
+        let title = "the StorageClass does not exist";
+        let message = format!("{title}, and {effect}, the first {}", since(first));
+        let facts = Facts::title(title).effect(effect).since(first);
         let list = audit.kubectl_anywhere().looks("get storageclasses", &[]);
         let help = Help::say("create it as the driver of its volumes documents; ")
             .run(list)
@@ -85,7 +85,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
             api_version: "storage.k8s.io/v1",
             uid: "".into(),
         };
-        found.add(Report::new(&NAME, message, help).about(about));
+        found.add(Report::new(&NAME, message, help).about(about).facts(facts));
     }
 }
 

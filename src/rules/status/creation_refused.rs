@@ -9,7 +9,7 @@ use super::{
     webhooks::{self, Fault},
 };
 use crate::{
-    finding::{Command, Effect, Help, Meta, Mode, paths::POD_SPEC},
+    finding::{Command, Effect, Facts, Help, Meta, Mode, paths::POD_SPEC},
     kubernetes::kind::Kind,
     observed::{LONGEST_WAIT, SLACK, State, Webhook},
     rules::rule::{
@@ -64,7 +64,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             at(*first),
             at(*last)
         );
-        found.add(Report::new(&POD_SPEC, text, wait(query, *last)).instead_of(instead_of));
+        let facts = Facts::title(who(query, ["was", "were"]) + " refused").cause(message);
+        let facts = facts.effect(format!("the cause is gone by now: {gone}")).since(*first);
+        let report = Report::new(&POD_SPEC, text, wait(query, *last)).facts(facts);
+        found.add(report.instead_of(instead_of));
         return;
     }
     let text = format!("{} refused {}: {message}{more}", who(query, ["is", "are"]), since(*first));
@@ -74,7 +77,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         }
         false => (text, help),
     };
-    found.add(Report::new(&POD_SPEC, text, help).instead_of(instead_of));
+    let cause = cause_of_cluster(query, message).unwrap_or_else(|| format!("{message}{more}"));
+    let facts = Facts::title(who(query, ["is", "are"]) + " refused").cause(cause);
+    let report = Report::new(&POD_SPEC, text, help).facts(facts.since(*first));
+    found.add(report.instead_of(instead_of));
 }
 
 /// Why the cause of a refusal no longer exists, if that can be seen.
@@ -213,17 +219,8 @@ fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>
     if let Some(name) = quota::exceeded(message) {
         return (more_room(query, name, message), None);
     }
-    let down = webhooks::failing(message).and_then(|name| {
-        let all = query.audit.observed.webhooks().iter().filter(|it| *it.name == *name);
-        all.filter_map(|it| Some((it, Fault::of(query.audit, it)?))).next()
-    });
-    if let Some((webhook, fault)) = down {
-        let Webhook { kind, configuration, .. } = webhook;
-        let help = format!(
-            "the set needs no change: see {kind} {configuration}, whose webhook cannot be called: {}",
-            fault.text()
-        );
-        return (Help::say(help), None);
+    if let Some(cause) = cause_of_cluster(query, message) {
+        return (Help::say(format!("the set needs no change: {cause}")), None);
     }
     if let Some(name) = after("admission webhook \"").or_else(|| after("failed calling webhook \""))
     {
@@ -234,6 +231,15 @@ fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>
     }
     let run = kubectl.looks("describe", &[&query.target()]);
     (Help::say("change what is refused; ").run(run).and(" shows the latest attempts"), None)
+}
+
+/// The webhook that is known to be down, and that refuses the pods.
+fn cause_of_cluster(query: &StatusQuery<'_>, message: &str) -> Option<String> {
+    let name = webhooks::failing(message)?;
+    let mut all = query.audit.observed.webhooks().iter().filter(|it| *it.name == *name);
+    let (webhook, fault) = all.find_map(|it| Some((it, Fault::of(query.audit, it)?)))?;
+    let Webhook { kind, configuration, .. } = webhook;
+    Some(format!("the webhook of {kind} {configuration} cannot be called: {}", fault.text()))
 }
 
 /// What to do about a quota.

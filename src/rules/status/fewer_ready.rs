@@ -2,7 +2,7 @@
 
 use super::read::{one_line, since};
 use crate::{
-    finding::{Help, Meta, Mode, paths::STATUS},
+    finding::{Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
     observed::Ready,
     rules::rule::{
@@ -60,9 +60,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         (None, None) => return,
     };
     let message = format!("{ready} of {wanted} pods are ready {}, and {why}", since(when));
+    let facts = Facts::title(format!("{ready} of {wanted} pods are ready")).cause(why).since(when);
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     let help = Help::say("").run(describe).and(" shows its pods and events");
-    found.add(Report::new(&STATUS, message, help));
+    found.add(Report::new(&STATUS, message, help).facts(facts));
 }
 
 /// Since when nodes have ended pods of the set again and again, and why, if that still goes on.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::read::{count, names, one_line, since};
 use crate::{
-    finding::{Help, Meta, Mode, Path, paths::STATUS},
+    finding::{Facts, Help, Meta, Mode, Path, paths::STATUS},
     kubernetes::{kind::Kind, resource::WorkloadKind},
     observed::{Node, Pod, Set},
     rules::rule::{
@@ -91,7 +91,16 @@ fn report(audit: &Audit<'_>, node: &Node, pods: &[(&Set, &Pod)]) -> Report<'stat
         api_version: "v1",
         uid: node.uid.clone(),
     };
-    Report::new(&CONDITIONS, message, help).about(about)
+    let facts = Facts::title("the node is not ready")
+        .effect(format!("with pods on it: {}", sets.join(" and ")))
+        .since(node.not_ready.unwrap_or_default())
+        .pods(pods.iter().map(|(_, pod)| &*pod.name))
+        .nodes([name]);
+    let facts = match &*node.why_not_ready {
+        "" => facts,
+        said => facts.cause(one_line(said)),
+    };
+    Report::new(&CONDITIONS, message, help).about(about).facts(facts)
 }
 
 /// `2 StatefulSets (shop/db, shop/queue), 1 pod of them Terminating`; `None` if there is no such set.

@@ -9,7 +9,7 @@ use super::{
     refusal::Refusal,
 };
 use crate::{
-    finding::{Help, Meta, Mode, paths::STATUS},
+    finding::{Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
     observed::{Pod, TroubleKind},
     rules::rule::{
@@ -78,17 +78,21 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             count(group.nodes.len(), "node"),
             names(group.nodes.iter().copied())
         );
-        let (message, help) = match group.pod {
+        let facts = Facts::title(nodes.clone()).nodes(group.nodes.iter().copied());
+        let (message, facts, help) = match group.pod {
             Some(pod) => {
                 let (why, when) = (query.why(pod), since(group.since));
                 let is = if lack == Lack::Unschedulable { "is Pending" } else { "is not ready" };
-                (format!("{nodes}; {} {is} {when}: {why}", pod.name), advice(query, &daemons, pod))
+                let message = format!("{nodes}; {} {is} {when}: {why}", pod.name);
+                let facts = facts.cause(format!("{} {is}: {why}", pod.name)).since(group.since);
+                (message, facts.pods([&*pod.name]), advice(query, &daemons, pod))
             }
             None => {
-                (format!("{nodes}; there is no pod, and no event that says why"), no_pod(query))
+                let why = "there is no pod, and no event that says why";
+                (format!("{nodes}; {why}"), facts.cause(why), no_pod(query))
             }
         };
-        found.add(Report::new(&STATUS.child("numberAvailable"), message, help));
+        found.add(Report::new(&STATUS.child("numberAvailable"), message, help).facts(facts));
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     replicas::Replicas,
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::STATUS},
+    finding::{Effect, Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
     observed::Stranger,
     rules::rule::{
@@ -69,15 +69,25 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         "{name} cannot be created: another pod has this name {}, which {whose}{ends}",
         since(stranger.created)
     );
-    if replicas.settings.is_ordered {
-        message
-            .push_str("; with podManagementPolicy OrderedReady no pod after it is created either");
+    let effect = replicas
+        .settings
+        .is_ordered
+        .then_some("with podManagementPolicy OrderedReady no pod after it is created either");
+    if let Some(effect) = effect {
+        message.push_str(&format!("; {effect}"));
     }
+    let facts = Facts::title(format!("{name} cannot be created"))
+        .cause(format!("another pod has this name, which {whose}{ends}"))
+        .effect(effect.map(str::to_owned))
+        .since(stranger.created)
+        .pods(taken.iter().map(|(name, _)| name.as_str()));
     if let Some(rest) = taken.get(1..).filter(|rest| !rest.is_empty()) {
         let list = names(rest.iter().map(|(name, _)| name.as_str()));
         message.push_str(&format!("; the same holds for {list}"));
     }
-    found.add(Report::new(&STATUS.child("replicas"), message, advice(query, name, stranger)));
+    found.add(
+        Report::new(&STATUS.child("replicas"), message, advice(query, name, stranger)).facts(facts),
+    );
 }
 
 fn advice(query: &StatusQuery<'_>, name: &str, stranger: &Stranger) -> Help {

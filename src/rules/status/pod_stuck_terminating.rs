@@ -7,7 +7,7 @@ use super::{
     replicas::Replicas,
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::STATUS},
+    finding::{Effect, Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
     observed::Pod,
     rules::rule::{
@@ -56,7 +56,9 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let (why, help) = explain(query, first, &list);
         let who = names(list.iter().copied());
         let message = format!("{who} should be gone {}: {why}", since(*deleted));
-        found.add(Report::new(&STATUS.child("readyReplicas"), message, help));
+        let facts = Facts::title(format!("{who} should be gone")).cause(why).since(*deleted);
+        let facts = facts.pods(list.iter().copied()).nodes(first.node.as_deref());
+        found.add(Report::new(&STATUS.child("readyReplicas"), message, help).facts(facts));
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     read::{names, positive, since},
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::ROLLING_UPDATE},
+    finding::{Effect, Facts, Help, Meta, Mode, paths::ROLLING_UPDATE},
     kubernetes::{int_or_percent, kind::Kind},
     rules::rule::{
         Rule, Scope, StatusCheck,
@@ -69,6 +69,15 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         who.push(format!("{}{others} on node {node} is not ready {when}: {why}", pod.name));
     }
     let message = format!("{}; {}", who.join("; "), counted.consequence());
+    let begun = dead.iter().filter_map(|(node, _)| node.not_ready);
+    let begun = begun.chain(pods.iter().map(|pod| query.unready_since(pod))).min();
+    let held = dead.iter().map(|(_, pod)| *pod).chain(pods.iter().copied());
+    let facts = Facts::title("the update does not go on")
+        .cause(who.join("; "))
+        .effect(counted.consequence())
+        .since(begun.unwrap_or_default())
+        .pods(held.map(|pod| &*pod.name))
+        .nodes(dead.iter().map(|(node, _)| node.place.name.as_str()));
     let help = match pods.first() {
         Some(pod) => query.look_or_undo(true, pod),
         None => {
@@ -91,7 +100,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             Help::say(text).run(patch)
         }
     };
-    found.add(Report::new(&ROLLING_UPDATE.child("maxUnavailable"), message, help));
+    found.add(Report::new(&ROLLING_UPDATE.child("maxUnavailable"), message, help).facts(facts));
 }
 
 /// A `maxUnavailable` that allows as many pods besides the dead nodes as the present one allows

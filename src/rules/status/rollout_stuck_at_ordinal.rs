@@ -6,7 +6,7 @@ use super::{
     replicas::Replicas,
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::STATUS},
+    finding::{Effect, Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
     observed::{Pod, TroubleKind},
     rules::{
@@ -52,26 +52,29 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let Some(replicas) = Replicas::of(query) else { return };
     let Some(halt) = Halt::of(query, &replicas) else { return };
     let pod = halt.pod;
-    let who = format!(
-        "{} is not ready {}: {}",
-        pod.name,
-        since(query.unready_since(pod)),
-        query.why(pod)
-    );
+    let (begun, why) = (query.unready_since(pod), query.why(pod));
+    let who = format!("{} is not ready {}: {why}", pod.name, since(begun));
     let is_ordered = replicas.settings.is_ordered;
     let is_old = !pod.is_of(replicas.update_revision());
-    let message = match (is_ordered, is_old) {
-        (true, true) => waiting::ordered(&who),
-        (true, false) => format!("{who}; {}", held_up(&replicas, &halt)),
-        (false, _) if replicas.is_updating() => {
-            format!("{who}; the update waits for it before it replaces other pods")
-        }
-        (false, _) => who,
+    let effect = match (is_ordered, is_old) {
+        (true, true) => Some(waiting::ORDERED.to_owned()),
+        (true, false) => Some(held_up(&replicas, &halt)),
+        (false, _) => replicas.is_updating().then(|| WAITS.to_owned()),
     };
+    let message = match &effect {
+        Some(_) if is_ordered && is_old => waiting::ordered(&who),
+        Some(effect) => format!("{who}; {effect}"),
+        None => who,
+    };
+    let facts = Facts::title(format!("{} is not ready", pod.name)).cause(why).effect(effect);
+    let facts = facts.since(begun).pods([&*pod.name]).nodes(pod.node.as_deref());
     let help =
         if is_old { release(query, &replicas, &halt) } else { repair(query, &replicas, pod) };
-    found.add(Report::new(&STATUS.child("readyReplicas"), message, help));
+    found.add(Report::new(&STATUS.child("readyReplicas"), message, help).facts(facts));
 }
+
+/// The effect on an update in any order.
+const WAITS: &str = "the update waits for it before it replaces other pods";
 
 /// What waits for a pod of the current template.
 fn held_up(replicas: &Replicas<'_>, halt: &Halt<'_>) -> String {

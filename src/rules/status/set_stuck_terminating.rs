@@ -2,7 +2,7 @@
 
 use super::read::since;
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::FINALIZERS},
+    finding::{Effect, Facts, Help, Meta, Mode, paths::FINALIZERS},
     kubernetes::kind::Kind,
     rules::rule::{
         Rule, Scope, StatusCheck,
@@ -58,8 +58,13 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
             since(deletion.requested),
             deletion.finalizers.join(", ")
         );
+        let facts = Facts::title("the deletion of the set does not end")
+            .cause(format!("it waits for its finalizers ({})", deletion.finalizers.join(", ")))
+            .effect("no pod of it is created or replaced meanwhile".to_owned())
+            .since(deletion.requested);
         let help = advice(&StatusQuery { set, audit }, waits_for_pods);
-        found.add(Report::new(&FINALIZERS, message, help).about(ObjectName::from(set)));
+        found
+            .add(Report::new(&FINALIZERS, message, help).about(ObjectName::from(set)).facts(facts));
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     volumes::{Elsewhere, elsewhere},
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
+    finding::{Effect, Facts, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::kind::Kind,
     observed::Pod,
     rules::rule::{
@@ -42,13 +42,19 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let Some(replicas) = Replicas::of(query) else { return };
     for (ordinal, elsewhere) in elsewhere(query, &replicas) {
         if let Some(pod) = replicas.pods.get(&ordinal) {
-            let (message, help) = describe(query, pod, &elsewhere);
-            found.add(Report::new(&CLAIM_TEMPLATES, message, help));
+            let (message, cause, help) = describe(query, pod, &elsewhere);
+            let facts = Facts::title(format!("{} is Pending", pod.name)).cause(cause);
+            let facts = facts.since(query.unready_since(pod)).pods([&*pod.name]);
+            found.add(Report::new(&CLAIM_TEMPLATES, message, help).facts(facts));
         }
     }
 }
 
-fn describe(query: &StatusQuery<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (String, Help) {
+fn describe(
+    query: &StatusQuery<'_>,
+    pod: &Pod,
+    elsewhere: &Elsewhere<'_>,
+) -> (String, String, Help) {
     let Elsewhere { claim, volume, nodes } = elsewhere;
     let all = names(nodes.iter().map(|node| node.place.name.as_str()));
     let cordoned = nodes.iter().find(|node| node.is_cordoned && node.not_ready.is_none());
@@ -57,11 +63,10 @@ fn describe(query: &StatusQuery<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (S
         (_, Some(_)) => format!("on {all} only, which cannot be used: cordoned"),
         (_, None) => format!("on {all} only, which cannot be used: not ready"),
     };
-    let message = format!(
-        "{} is Pending {}: its claim {claim} is bound to volume {volume}, which can be used {where_}",
-        pod.name,
-        since(query.unready_since(pod))
-    );
+    let cause =
+        format!("its claim {claim} is bound to volume {volume}, which can be used {where_}");
+    let begun = since(query.unready_since(pod));
+    let message = format!("{} is Pending {begun}: {cause}", pod.name);
     let kubectl = query.kubectl();
     // A claim that is in use is only gone when its pod is.
     let delete_pod = kubectl.does(Effect::Restarts(1), "delete pod", &[&pod.name]);
@@ -82,7 +87,7 @@ fn describe(query: &StatusQuery<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (S
              volume for it",
         ),
     };
-    (message, help)
+    (message, cause, help)
 }
 
 /// Whether a claim of this one's class is known to get a new volume.

@@ -6,7 +6,7 @@ use super::{
     webhooks::{Fault, failing, selects, selects_namespace},
 };
 use crate::{
-    finding::{Help, Meta, Mode, Path},
+    finding::{Facts, Help, Meta, Mode, Path},
     kubernetes::kind::Kind,
     observed::{Set, Webhook},
     rules::rule::{
@@ -111,6 +111,10 @@ fn report(
     };
     let message =
         format!("webhook {}: {why}, and its failurePolicy is Fail: {effect}{own}", webhook.name);
+    let facts = Facts::title(format!("webhook {} cannot be called", webhook.name))
+        .cause(format!("{why}, and its failurePolicy is Fail"))
+        .effect(format!("{effect}{own}"))
+        .since(times.iter().min().copied().unwrap_or_default());
     let about = ObjectName {
         namespace: "".into(),
         kind: webhook.kind.as_str(),
@@ -118,7 +122,11 @@ fn report(
         api_version: webhook.kind.api_version(),
         uid: webhook.uid.clone(),
     };
-    Some(Report::new(&CONFIG, message, advice(audit, webhook, fault.as_ref())).about(about))
+    Some(
+        Report::new(&CONFIG, message, advice(audit, webhook, fault.as_ref()))
+            .about(about)
+            .facts(facts),
+    )
 }
 
 fn advice(audit: &Audit<'_>, webhook: &Webhook, fault: Option<&Fault<'_>>) -> Help {
