@@ -6,6 +6,7 @@ mod checker;
 mod cross_object;
 mod fix;
 mod ignores;
+mod inventory;
 mod known;
 mod ledger;
 mod old;
@@ -29,6 +30,7 @@ use self::{
 };
 use crate::{
     exit::Exit,
+    inventory::item::Item,
     manifests::{
         git::Commit,
         repository::Repository,
@@ -86,6 +88,11 @@ pub struct CheckArgs {
     /// repository
     #[arg(long)]
     no_config: bool,
+    /// Manifests of objects that the cluster has: Nodes, StorageClasses, PriorityClasses,
+    /// ServiceAccounts and others, such as `kubectl get nodes,sc,pc,sa -A -o yaml`. Only with all
+    /// objects of a kind can a rule find that one is missing. May be given more than once
+    #[arg(long, value_name = "PATH")]
+    inventory: Vec<PathBuf>,
     /// The name of standard input in the report, such as the path of a chart
     #[arg(long, value_name = "NAME")]
     stdin_path: Option<String>,
@@ -153,7 +160,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     }
     let sources = look_around(args, &mut context, &mut ledger.progress);
     let checker = Checker::new(&policy, &previous, args.verb, context, strictness);
-    check_all(sources, &checker, &mut ledger)?;
+    let cluster = inventory::read(&args.inventory, &mut |it| ledger.failure(&it));
+    check_all(sources, cluster, &checker, &mut ledger)?;
     if ledger.summary.is_empty() && !ledger.has_failed() && !args.allow_empty {
         ledger.failure(&nothing_to_check(&ledger.summary));
     }
@@ -166,10 +174,12 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
 /// Checks all sources, each alone and then together.
 fn check_all(
     sources: Vec<Result<Source, String>>,
+    cluster: Vec<Item>,
     checker: &Checker<'_>,
     ledger: &mut Ledger,
 ) -> io::Result<()> {
     let mut cross_object = CrossObject::default();
+    cluster.into_iter().for_each(|item| cross_object.in_cluster(item));
     workers::in_order(
         sources,
         |source| CheckedSource::of(source?, checker),
@@ -197,7 +207,7 @@ fn findings(
     let previous = Previous::default();
     let checker = Checker::new(policy, &previous, Verb::default(), context, Strictness::default());
     let mut ledger = Ledger::new(repository, Reports::none(), Known::to_collect());
-    check_all(old.into_iter().map(Ok).collect(), &checker, &mut ledger)?;
+    check_all(old.into_iter().map(Ok).collect(), Vec::new(), &checker, &mut ledger)?;
     Ok(ledger.known.collected.unwrap_or_default())
 }
 
@@ -267,7 +277,8 @@ fn record(
     cross_object: &mut CrossObject,
     ledger: &mut Ledger,
 ) -> io::Result<()> {
-    let CheckedSource { source, again, contents, others, passed_over } = checked;
+    let CheckedSource { source, again, contents, group, others, passed_over } = checked;
+    cross_object.begin(group);
     ledger.progress.advance();
     ledger.summary.files += 1;
     ledger.summary.others += others;
@@ -276,7 +287,7 @@ fn record(
     for content in contents {
         match content {
             Content::Unreadable(diagnostic) => ledger.unreadable(&source, diagnostic)?,
-            Content::Related(item) => cross_object.related(item),
+            Content::Related(item, is_stored) => cross_object.related(item, is_stored),
             Content::Ignores(ignores) => cross_object.ignores(source.name(), number, ignores),
             Content::Checked(mut manifest) => {
                 ledger.object(&source, &mut manifest.report)?;

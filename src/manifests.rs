@@ -5,6 +5,7 @@ mod encoding;
 pub(crate) mod excerpt;
 pub(crate) mod files;
 pub(crate) mod git;
+pub(crate) mod group;
 pub(crate) mod id;
 pub(crate) mod layout;
 pub mod namespaces;

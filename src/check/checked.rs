@@ -11,6 +11,7 @@ use crate::{
     inventory::item::Item,
     manifests::{
         document::{DocumentObjects, Manifest},
+        group::Group,
         source::Source,
     },
     report::diagnostic::{Diagnostic, ObjectReport},
@@ -25,6 +26,8 @@ pub(super) struct CheckedSource {
     pub(super) again: Option<Source>,
     /// The content, in the order of the source.
     pub(super) contents: Vec<Content>,
+    /// The files to which the source belongs.
+    pub(super) group: Group,
     /// The number of objects that are not checked.
     pub(super) others: usize,
     /// The number of parts that aren't objects and needn't be.
@@ -36,8 +39,9 @@ pub(super) struct CheckedSource {
 pub(super) enum Content {
     /// A document that cannot be read, or that should be an object but isn't.
     Unreadable(Diagnostic),
-    /// An object that is not checked, but that rules need to check others.
-    Related(Item),
+    /// An object that is not checked, but that rules need to check others, and whether a cluster has
+    /// stored it.
+    Related(Item, bool),
     /// The comments of a document, after the objects that they are about.
     Ignores(Ignores),
     /// An object that was checked.
@@ -59,6 +63,7 @@ impl CheckedSource {
     pub(super) fn of(source: Source, checker: &Checker<'_>) -> Result<Self, String> {
         // A source that can be read only once has been read now.
         let again = source.unread();
+        let group = source.group().clone();
         let source = source.read()?;
         let file: Arc<str> = source.name().into();
         let is_template = LazyCell::new(|| source.text().contains("{{"));
@@ -76,7 +81,8 @@ impl CheckedSource {
                     contents.extend(objects.related().filter_map(|node| {
                         let mut item = Item::of_json(&node.to_json())?;
                         item.set_place(file.clone(), node.mark.line);
-                        Some(Content::Related(item))
+                        let is_stored = node.get("metadata").and_then(|it| it.get("uid")).is_some();
+                        Some(Content::Related(item, is_stored))
                     }));
                     contents.extend(objects.manifests.iter().map(|manifest| {
                         let mut checked = CheckedManifest::of(manifest, &file, checker);
@@ -92,7 +98,7 @@ impl CheckedSource {
                 }
             }
         }
-        Ok(CheckedSource { source, again, contents, others, passed_over })
+        Ok(CheckedSource { source, again, contents, group, others, passed_over })
     }
 }
 

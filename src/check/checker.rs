@@ -22,7 +22,7 @@ use crate::{
     policy::Policy,
     proposal::{Applier, Outcome, Proposal, Stored, apply::Verb},
     report::diagnostic::{Diagnostic, ObjectReport, Severity, Strictness},
-    rules::api_validation::meta::SCHEMA,
+    rules::{api_validation::meta::SCHEMA, rule::inventory::Coverage},
     yaml::{Document, Node, Problem},
 };
 
@@ -161,8 +161,13 @@ impl<'a> Checker<'a> {
     }
 
     /// Runs the cross-object rules.
-    pub(crate) fn check_cross_object(&self, inventory: &Inventory) -> BTreeMap<usize, Verdict> {
-        engine::evaluate_cross_object(inventory, &self.previous.inventory, &self.context())
+    pub(crate) fn check_cross_object(
+        &self,
+        inventory: &Inventory,
+        coverage: &Coverage,
+    ) -> BTreeMap<usize, Verdict> {
+        let before = &self.previous.inventory;
+        engine::evaluate_cross_object(inventory, coverage, before, &self.context())
     }
 
     fn context(&self) -> Context<'a> {

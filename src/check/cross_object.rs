@@ -1,14 +1,20 @@
 //! Findings that need the whole input: objects are collected while documents are read, and the
 //! findings are reported after the last one.
 
-use std::{io, mem};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    io, mem,
+};
 
 use super::{checked::CheckedManifest, checker::Checker, ignores::Ignores, ledger::Ledger};
 use crate::{
+    engine::verdict::Verdict,
     finding::Field,
     inventory::{Inventory, item::Item},
-    manifests::{id::ObjectId, source::Source},
+    kubernetes::kind::Kind,
+    manifests::{group::Group, id::ObjectId, source::Source},
     report::diagnostic::{Diagnostic, ObjectReport, Severity},
+    rules::rule::inventory::Coverage,
     yaml::Mark,
 };
 
@@ -16,11 +22,27 @@ use crate::{
 /// again.
 #[derive(Debug, Default)]
 pub(super) struct CrossObject {
-    inventory: Inventory,
-    /// The entries of the checked objects in the inventory, in its order.
+    /// The objects of the cluster, which are near every other.
+    cluster: Inventory,
+    /// The kinds of which the objects of the cluster are known.
+    kinds: BTreeSet<Kind>,
+    groups: Vec<Members>,
+    /// The indices of the groups that may have more than one file.
+    known: HashMap<Group, usize>,
+    /// The entries of the checked objects, in the order of the input.
     kept: Vec<Entry>,
     sources: Vec<Option<Source>>,
     ignores: Vec<KeptIgnores>,
+    /// The index of the group of the source that is being added.
+    current: usize,
+}
+
+/// The objects that are applied together.
+#[derive(Debug)]
+struct Members {
+    group: Group,
+    /// The objects, each with the index of its source.
+    items: Vec<(usize, Item)>,
 }
 
 /// The comments of a document, which may be about findings that are still to come.
@@ -37,8 +59,8 @@ struct KeptIgnores {
 /// An object that was already checked alone.
 #[derive(Debug)]
 struct Entry {
-    /// The index in the inventory.
-    place: usize,
+    /// The index of its group, and its index there.
+    place: (usize, usize),
     source: usize,
     /// The number in the reports.
     number: usize,
@@ -51,11 +73,41 @@ struct Entry {
 }
 
 impl CrossObject {
+    /// Adds an object of the cluster. Sets are left out, because they would be checked themselves.
+    pub(super) fn in_cluster(&mut self, item: Item) {
+        if !item.is_evaluated() {
+            self.kinds.insert(item.kind());
+            self.cluster.add(item);
+        }
+    }
+
+    /// Begins a source, which belongs to this group.
+    pub(super) fn begin(&mut self, group: Group) {
+        let new = self.groups.len();
+        let index = match group {
+            Group::Alone => new,
+            _ => *self.known.entry(group.clone()).or_insert(new),
+        };
+        if index == new {
+            self.groups.push(Members { group, items: Vec::new() });
+        }
+        self.current = index;
+    }
+
+    /// Adds an object to the current group, and returns its place.
+    fn add(&mut self, item: Item) -> (usize, usize) {
+        let source = self.sources.len();
+        let Some(members) = self.groups.get_mut(self.current) else { return (0, 0) };
+        members.items.push((source, item));
+        (self.current, members.items.len() - 1)
+    }
+
     /// Adds an object that was checked and reported.
     pub(super) fn checked(&mut self, CheckedManifest { report, item, marks }: CheckedManifest) {
         let Some(item) = item else { return };
+        let place = self.add(item);
         self.kept.push(Entry {
-            place: self.inventory.add(item),
+            place,
             source: self.sources.len(),
             number: report.number,
             worst: report.worst(),
@@ -65,9 +117,16 @@ impl CrossObject {
         });
     }
 
-    /// Adds an object that is not checked itself, but that rules need to check others.
-    pub(super) fn related(&mut self, item: Item) {
-        self.inventory.add(item);
+    /// Adds an object that is not checked itself, but that rules need to check others. If a cluster
+    /// has stored it and the user named its file, the input has all objects of its kind. In a folder,
+    /// such an object may be a test's.
+    pub(super) fn related(&mut self, item: Item, is_stored: bool) {
+        let is_named = self.groups.get(self.current).is_some_and(|it| it.group == Group::Named);
+        if is_stored && is_named {
+            self.in_cluster(item);
+        } else {
+            self.add(item);
+        }
     }
 
     /// Adds the comments of a document. `number` is the number of one of its objects.
@@ -84,11 +143,19 @@ impl CrossObject {
 
     /// Runs the cross-object rules and reports the findings.
     pub(super) fn report(mut self, checker: &Checker<'_>, ledger: &mut Ledger) -> io::Result<()> {
-        let mut verdicts = checker.check_cross_object(&self.inventory);
+        let mut verdicts = BTreeMap::new();
+        for (index, members) in self.groups.iter().enumerate() {
+            for part in members.parts() {
+                let of_part = self.check(members, &part, checker);
+                verdicts.extend(of_part.into_iter().map(|(i, verdict)| ((index, i), verdict)));
+            }
+        }
         let mut open: Option<(usize, Source)> = None;
         for kept in mem::take(&mut self.kept) {
             let Some(verdict) = verdicts.remove(&kept.place) else { continue };
-            let fields = self.inventory.get(kept.place).map(Item::fields).unwrap_or_default();
+            let (group, i) = kept.place;
+            let item = self.groups.get(group).and_then(|group| group.items.get(i));
+            let fields = item.map(|(_, item)| item.fields()).unwrap_or_default();
             let diagnostics = verdict.violations.into_iter().filter_map(|violation| {
                 let mark = kept.mark(&fields, &violation.finding.field);
                 Diagnostic::of(violation, mark, checker.strictness)
@@ -116,10 +183,54 @@ impl CrossObject {
         }
         for KeptIgnores { file, number, ignores, .. } in self.ignores {
             if let Some(mut object) = ignores.remarks(number) {
-                ledger.more(&Source::of(file, String::new(), true), None, &mut object)?;
+                ledger.more(&Source::named(file, String::new()), None, &mut object)?;
             }
         }
         Ok(())
+    }
+}
+
+impl CrossObject {
+    /// Runs the rules on some members of a group, given by their indices. The keys are these too.
+    fn check(
+        &self,
+        members: &Members,
+        part: &[usize],
+        checker: &Checker<'_>,
+    ) -> BTreeMap<usize, Verdict> {
+        let items = || part.iter().filter_map(|i| members.items.get(*i)).map(|(_, item)| item);
+        // An object that has no other near it has no finding about another.
+        let is_lonely = part.len() < 2 && self.kinds.is_empty();
+        if is_lonely || !items().any(Item::is_evaluated) {
+            return BTreeMap::new();
+        }
+        let mut inventory = self.cluster.clone();
+        let places: BTreeMap<usize, usize> =
+            items().zip(part).map(|(item, i)| (inventory.add(item.clone()), *i)).collect();
+        let coverage = Coverage { kinds: self.kinds.clone(), is_whole: members.group.is_whole() };
+        let verdicts = checker.check_cross_object(&inventory, &coverage);
+        let own = verdicts.into_iter();
+        own.filter_map(|(place, verdict)| Some((*places.get(&place)?, verdict))).collect()
+    }
+}
+
+impl Members {
+    /// Returns the indices of the members that are applied together: all of them, unless two files
+    /// of a folder have the same object. These are alternatives, and no two of them are applied.
+    fn parts(&self) -> Vec<Vec<usize>> {
+        let all = || self.items.iter().enumerate();
+        let mut first = HashMap::new();
+        let has_alternatives = matches!(self.group, Group::Folder(_))
+            && all().any(|(_, (source, item))| {
+                let id = (item.kind(), item.namespace(), item.name());
+                *first.entry(id).or_insert(*source) != *source
+            });
+        if !has_alternatives {
+            return vec![all().map(|(i, _)| i).collect()];
+        }
+        let mut files: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        all().for_each(|(i, (source, _))| files.entry(*source).or_default().push(i));
+        files.into_values().collect()
     }
 }
 

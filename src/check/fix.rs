@@ -84,7 +84,7 @@ pub(super) fn run(
     let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
     for source in source::sources(paths).filter_map(Result::ok) {
         let is_named = source.is_named();
-        let (Source::File(path) | Source::FileInFolder(path)) = source else { continue };
+        let (Source::File(path) | Source::FileInFolder(path, _)) = source else { continue };
         // Files that cannot be read without loss are left for the check to report.
         let bytes = files::read_regular(&path, LARGEST).ok();
         let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else { continue };

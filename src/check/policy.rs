@@ -173,5 +173,5 @@ fn weakened(
         let mode = finding.rule.mode;
         Diagnostic::of(Violation { finding, mode, downgrade: None }, mark, strictness)
     }));
-    Some((Source::of(source.name().to_owned(), source.text().to_owned(), true), report))
+    Some((Source::named(source.name().to_owned(), source.text().to_owned()), report))
 }

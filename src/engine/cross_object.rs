@@ -13,7 +13,7 @@ use crate::{
     object::{Object, Subject},
     rules::{
         cross_object::RULES,
-        rule::inventory::{Evidence, InventoryFindings, Query},
+        rule::inventory::{Coverage, Evidence, InventoryFindings, Query},
     },
 };
 
@@ -93,13 +93,19 @@ pub fn evaluate_stored(item: &Item, view: &View, cx: &Context<'_>) -> Verdict {
 /// object's index in the inventory. `before` contains the previous objects, for ratcheting.
 pub fn evaluate_cross_object(
     inventory: &Inventory,
+    coverage: &Coverage,
     before: &Inventory,
     cx: &Context<'_>,
 ) -> BTreeMap<usize, Verdict> {
     let mut verdicts: BTreeMap<usize, Verdict> = BTreeMap::new();
     let evaluated = || inventory.items().filter(|(_, item)| item.is_evaluated());
     for rule in RULES.iter().filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
-        let run = |inventory, index| match Query::in_input(inventory, index, &cx.policy.cluster) {
+        let run = |inventory, index| match Query::in_input(
+            inventory,
+            index,
+            coverage,
+            &cx.policy.cluster,
+        ) {
             Some(query) => rule.run_among(&query),
             None => InventoryFindings::of(&rule.meta),
         };

@@ -14,6 +14,7 @@ use self::command::{Git, cannot_run};
 use super::{
     encoding,
     files::LARGEST_IN_FOLDER,
+    group::Group,
     layout::Layout,
     source::{Source, is_manifest},
 };
@@ -90,7 +91,7 @@ impl<'a> Commit<'a> {
         for path in paths {
             let inside = self.inside(path)?;
             let blobs = self.list(&inside, &mut old.notes)?;
-            self.read_all(&blobs, &mut old)?;
+            self.read_all(&blobs, &inside, &mut old)?;
         }
         Ok(old)
     }
@@ -134,7 +135,7 @@ impl<'a> Commit<'a> {
             return Err(format!("{} isn't a regular file", self.name(&entry.blob.path)));
         }
         let bytes = self.cat(&[&entry.blob], most)?.pop();
-        bytes.map(|bytes| self.source(&entry.blob, bytes)).transpose()
+        bytes.map(|bytes| self.source(&entry.blob, bytes, Group::Named)).transpose()
     }
 
     /// The name of a file at the commit, as git writes it.
@@ -196,7 +197,7 @@ impl<'a> Commit<'a> {
     }
 
     /// Reads those files that are manifests.
-    fn read_all(&self, blobs: &[Blob], old: &mut Old) -> Result<(), String> {
+    fn read_all(&self, blobs: &[Blob], named: &Path, old: &mut Old) -> Result<(), String> {
         let of_layout = |blob: &&Blob| !blob.is_named && Layout::is_about(&blob.path);
         let about: Vec<_> = blobs.iter().filter(of_layout).collect();
         let texts = self.cat(&about, LARGEST_IN_FOLDER)?;
@@ -209,18 +210,27 @@ impl<'a> Commit<'a> {
             .filter(|blob| blob.is_named || is_manifest(&blob.path) && !layout.skips(&blob.path))
             .collect();
         for (blob, bytes) in blobs.iter().zip(self.cat(&blobs, LARGEST_IN_FOLDER)?) {
-            old.sources.push(self.source(blob, bytes));
+            let group = match blob.is_named {
+                true => Group::Named,
+                false => layout.group(&blob.path, named),
+            };
+            old.sources.push(self.source(blob, bytes, group));
         }
         Ok(())
     }
 
     /// A file with what [`Commit::cat`] says about it.
-    fn source(&self, blob: &Blob, bytes: Result<Vec<u8>, String>) -> Result<Source, String> {
+    fn source(
+        &self,
+        blob: &Blob,
+        bytes: Result<Vec<u8>, String>,
+        group: Group,
+    ) -> Result<Source, String> {
         let name = self.name(&blob.path);
         let bytes = bytes.map_err(|error| format!("{name}: {error}"))?;
         let text =
             encoding::decode(bytes).map_err(|line| format!("{name}:{line}: this is not UTF-8"))?;
-        Ok(Source::of(name, text, blob.is_named))
+        Ok(Source::of(name, text, group))
     }
 
     /// Returns the contents of files. A file with more than `most` bytes causes an error of its own.

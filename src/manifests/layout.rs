@@ -2,10 +2,11 @@
 //! which a `kustomization.yaml` builds manifests.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Component, Path, PathBuf},
 };
 
+use super::group::Group;
 use crate::yaml::{self, Node, Value};
 
 /// The files of some folders that aren't manifests.
@@ -16,6 +17,8 @@ pub(crate) struct Layout {
     /// The folders of kustomizations with files that are not checked, and those files.
     kustomizations: BTreeSet<PathBuf>,
     parts: BTreeSet<PathBuf>,
+    /// The files that kustomizations list as resources, with the folders of these.
+    resources: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
 }
 
 /// The maximum number of charts that are named.
@@ -39,9 +42,15 @@ impl Layout {
                 layout.charts.insert(folder.to_owned());
             } else if is_kustomization(file) {
                 let text = read(file).unwrap_or_default();
-                for part in yaml::documents(&text).flatten().flat_map(|it| parts(&it.root)) {
-                    layout.parts.insert(clean(&folder.join(part)));
-                    layout.kustomizations.insert(folder.to_owned());
+                for document in yaml::documents(&text).flatten() {
+                    for part in parts(&document.root) {
+                        layout.parts.insert(clean(&folder.join(part)));
+                        layout.kustomizations.insert(folder.to_owned());
+                    }
+                    for resource in items(document.root.get("resources")).filter_map(Node::as_str) {
+                        let users = layout.resources.entry(clean(&folder.join(resource)));
+                        users.or_default().insert(folder.to_owned());
+                    }
                 }
             }
         }
@@ -55,6 +64,17 @@ impl Layout {
         }
         let inside = file.ancestors().skip(1).find(|folder| self.charts.contains(*folder));
         inside.and_then(|chart| file.strip_prefix(chart).ok()).is_some_and(is_of_chart)
+    }
+
+    /// Returns the files to which a file belongs, of those below a folder that the user named.
+    pub(crate) fn group(&self, file: &Path, named: &Path) -> Group {
+        let users = self.resources.get(&clean(file)).into_iter().flatten();
+        // Several kustomizations with the same resource are alternatives.
+        match users.collect::<Vec<_>>()[..] {
+            [folder] => Group::Kustomization(folder.clone()),
+            [] if file.parent() == Some(named) => Group::Folder(named.to_owned()),
+            _ => Group::Alone,
+        }
     }
 
     /// Tells people how to check the files that are not read.

@@ -14,6 +14,7 @@ use super::{
     encoding,
     excerpt::{Excerpt, Lines},
     files::{self, Fence, LARGEST, LARGEST_IN_FOLDER},
+    group::Group,
     layout::Layout,
 };
 use crate::yaml::Mark;
@@ -27,7 +28,7 @@ pub(crate) enum Source {
     /// A file that the user named, not read yet.
     File(PathBuf),
     /// A file in a folder that the user named, not read yet.
-    FileInFolder(PathBuf),
+    FileInFolder(PathBuf, Group),
     /// Standard input that has not been read yet.
     Stdin,
     /// A source that has been read.
@@ -36,8 +37,8 @@ pub(crate) enum Source {
         name: String,
         /// The text of the source.
         text: String,
-        /// Whether the user named the source itself, not only a folder above it.
-        is_named: bool,
+        /// The files to which this one belongs.
+        group: Group,
         /// The positions of its lines; computed on first use.
         lines: OnceCell<Lines>,
     },
@@ -45,8 +46,13 @@ pub(crate) enum Source {
 
 impl Source {
     /// Creates a source whose text is known.
-    pub(crate) const fn of(name: String, text: String, is_named: bool) -> Source {
-        Source::Text { name, text, is_named, lines: OnceCell::new() }
+    pub(crate) const fn of(name: String, text: String, group: Group) -> Source {
+        Source::Text { name, text, group, lines: OnceCell::new() }
+    }
+
+    /// Creates a source that the user named and whose text is known.
+    pub(crate) const fn named(name: String, text: String) -> Source {
+        Source::of(name, text, Group::Named)
     }
 
     /// Reads the source. An error names the file, the problem and the remedy.
@@ -56,10 +62,10 @@ impl Source {
 
     /// Reads the source if it has at most this many bytes.
     pub(crate) fn read_at_most(self, most: u64) -> Result<Source, String> {
-        let is_named = self.is_named();
+        let group = self.group().clone();
         let (name, bytes) = match self {
             Source::File(path) => (path.display().to_string(), files::read(&path, most)),
-            Source::FileInFolder(path) => {
+            Source::FileInFolder(path, _) => {
                 (path.display().to_string(), files::read_regular(&path, LARGEST_IN_FOLDER))
             }
             Source::Stdin => (STDIN.to_owned(), files::at_most(std::io::stdin(), most)),
@@ -68,13 +74,13 @@ impl Source {
         let bytes = bytes.map_err(|error| format!("{name}: cannot be read: {error}"))?;
         let text = encoding::decode(bytes)
             .map_err(|line| format!("{name}:{line}: this is not UTF-8; save the file as UTF-8"))?;
-        Ok(Source::Text { name, text, is_named, lines: OnceCell::new() })
+        Ok(Source::of(name, text, group))
     }
 
     /// Returns an unread copy of the source. `None` if it can be read only once.
     pub(crate) fn again(&self) -> Option<Source> {
         match self {
-            Source::File(path) | Source::FileInFolder(path) if !path.is_file() => None,
+            Source::File(path) | Source::FileInFolder(path, _) if !path.is_file() => None,
             _ => self.unread(),
         }
     }
@@ -83,7 +89,9 @@ impl Source {
     pub(crate) fn unread(&self) -> Option<Source> {
         match self {
             Source::File(path) => Some(Source::File(path.clone())),
-            Source::FileInFolder(path) => Some(Source::FileInFolder(path.clone())),
+            Source::FileInFolder(path, group) => {
+                Some(Source::FileInFolder(path.clone(), group.clone()))
+            }
             Source::Stdin | Source::Text { .. } => None,
         }
     }
@@ -91,11 +99,10 @@ impl Source {
     /// Reads the source again. If that fails now, its text is empty.
     pub(crate) fn reread(self) -> Source {
         let name = match &self {
-            Source::File(path) | Source::FileInFolder(path) => path.display().to_string(),
+            Source::File(path) | Source::FileInFolder(path, _) => path.display().to_string(),
             Source::Stdin | Source::Text { .. } => self.name().to_owned(),
         };
-        let is_named = self.is_named();
-        let empty = Source::Text { name, text: String::new(), is_named, lines: OnceCell::new() };
+        let empty = Source::of(name, String::new(), self.group().clone());
         self.read().unwrap_or(empty)
     }
 
@@ -108,10 +115,14 @@ impl Source {
 
     /// Returns whether the user named the source itself, not only a folder above it.
     pub(crate) const fn is_named(&self) -> bool {
+        matches!(self.group(), Group::Named)
+    }
+
+    /// Returns the files to which this one belongs.
+    pub(crate) const fn group(&self) -> &Group {
         match self {
-            Source::File(_) | Source::Stdin => true,
-            Source::FileInFolder(_) => false,
-            Source::Text { is_named, .. } => *is_named,
+            Source::File(_) | Source::Stdin => &Group::Named,
+            Source::FileInFolder(_, group) | Source::Text { group, .. } => group,
         }
     }
 
@@ -239,7 +250,11 @@ fn list_folder(folder: &Path, listing: &mut Listing) {
     let read = files
         .into_iter()
         .filter(|file| file.as_ref().map_or(true, |path| is_manifest(path) && !layout.skips(path)));
-    listing.sources.extend(read.map(|file| file.map(Source::FileInFolder)));
+    let of_group = |path: PathBuf| {
+        let group = layout.group(&path, folder);
+        Source::FileInFolder(path, group)
+    };
+    listing.sources.extend(read.map(|file| file.map(of_group)));
 }
 
 /// Returns whether a file in a folder is read.

@@ -24,7 +24,7 @@ pub(crate) fn load(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
 /// Returns an error if the file cannot be read.
 pub(crate) fn read(args: &PolicyArgs) -> anyhow::Result<Option<Source>> {
     let name = args.policy.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-    Ok(args.read()?.map(|text| Source::of(name, text, true)))
+    Ok(args.read()?.map(|text| Source::named(name, text)))
 }
 
 /// Parses a policy that has been read. If it is invalid, prints the problems and returns `None`.

@@ -56,6 +56,7 @@ mod live;
 #[cfg(all(feature = "server", target_os = "linux"))]
 mod memory;
 mod mutations;
+mod neighbors;
 mod one_pass;
 mod origin;
 mod parity;

@@ -139,7 +139,9 @@ pub fn evaluate_together(objects: &[String], policy: &Policy) -> Vec<Found> {
         item.map(|item| inventory.add(item));
     }
     let cx = context(policy);
-    let verdicts = engine::evaluate_cross_object(&inventory, &Inventory::default(), &cx);
+    let kinds = inventory.items().map(|(_, item)| item.kind()).collect();
+    let coverage = setguard::rules::rule::inventory::Coverage { kinds, is_whole: true };
+    let verdicts = engine::evaluate_cross_object(&inventory, &coverage, &Inventory::default(), &cx);
     verdicts.values().flat_map(|verdict| &verdict.violations).map(flat).collect()
 }
 

@@ -29,8 +29,8 @@ Seen on a 1.36 control plane: one DaemonSet with `hostPort: 9100`, one in anothe
 and `containerPort: 9100`; on every node the second stays Pending with \"1 node(s) didn't have free ports for
 the requested pod ports\".
 
-`setguard check` reports this if one run gets both objects, in any namespaces, and the webhook if one of them
-is in the cluster. Different addresses in `hostIP` do not collide. Nor do DaemonSets that cannot share a node,
+`setguard check` reports this if both objects are applied together, in any namespaces, and the webhook if one
+of them is in the cluster. Different addresses in `hostIP` do not collide. Nor do DaemonSets that cannot share a node,
 because no node meets the `nodeSelector`, the `nodeName` and the required node affinity of both.
 
 Kubernetes: `Fits`, pkg/scheduler/framework/plugins/nodeports/node_ports.go; `CheckConflict`, kube-scheduler
@@ -107,6 +107,7 @@ mod tests {
 
     use super::*;
     use crate::inventory::{Inventory, nodes::Claim, read::tests};
+    use crate::rules::rule::inventory::Coverage;
 
     fn object() -> impl Strategy<Value = Value> {
         let label = || prop::option::of(prop::sample::select(vec!["x", "y"]));
@@ -168,7 +169,8 @@ mod tests {
             }
             let cluster = crate::kubernetes::cluster::Cluster::default();
             let found = inventory.items().filter_map(|(index, item)| {
-                let query = Query::in_input(&inventory, index, &cluster)?;
+                let coverage = Coverage::default();
+                let query = Query::in_input(&inventory, index, &coverage, &cluster)?;
                 Some((index, first_conflict(&query, ports(item)?)? as usize))
             });
             prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), brute_force(&inventory));

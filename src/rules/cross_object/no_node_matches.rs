@@ -28,7 +28,7 @@ Pod's node affinity/selector\".
 
 The webhook warns of this and never denies, because the node may be created a moment later: a pool of nodes
 that is scaled to zero has no nodes until a pod wants one. It needs a view of the cluster that includes Nodes.
-`setguard check` reports this if one run gets Nodes.
+`setguard check` reports this if it gets the Nodes of the cluster with `--inventory`.
 
 A DaemonSet gets no pods either if each of these nodes has a taint with the effect NoSchedule or NoExecute
 that it does not tolerate. Not counted are taints that come and go by themselves: those of conditions, such as

@@ -25,7 +25,7 @@ accepted with a warning, and without one if the namespace also has `warn: privil
 and FailedCreate events, \"violates PodSecurity \"baseline:latest\": host namespaces (hostNetwork=true)\".
 
 The checks are those of the cluster's release, or of an older one that the namespace names in
-`enforce-version`. `setguard check` reports this if one run gets the Namespace too. Not known are the level of
+`enforce-version`. `setguard check` reports this if the Namespace is applied too. Not known are the level of
 namespaces without the label and the exemptions: both are in a file of the API server.
 
 Kubernetes: `ValidatePodController`, k8s.io/pod-security-admission admission/admission.go; policy/check_*.go.",

@@ -21,8 +21,8 @@ Seen on a 1.36 control plane: no pod, and FailedCreate events, \"no PriorityClas
 
 The webhook warns of this when the object is changed, and never denies. It says nothing when the object is
 created, because the PriorityClass is often applied with it, and may follow. `setguard
-check` reports it if one run gets another PriorityClass. `system-cluster-critical` and `system-node-critical`
-are in every cluster.
+check` reports it if it gets the PriorityClasses of the cluster with `--inventory`. `system-cluster-critical`
+and `system-node-critical` are in every cluster.
 
 Kubernetes: `admitPod`, plugin/pkg/admission/priority/admission.go; `SystemPriorityClasses`,
 pkg/apis/scheduling/v1/helpers.go.",

@@ -29,7 +29,7 @@ Seen on a 1.36 control plane: DaemonSet with the selector `app: shop`, StatefulS
 shop, component: db`; after `kubectl delete statefulset shop-db --cascade=orphan` the DaemonSet deletes
 `shop-db-0` and `shop-db-1` at once.
 
-`setguard check` reports this if one run gets both objects, and the webhook if one of them is in the cluster.
+`setguard check` reports this if both are applied together, and the webhook if one of them is in the cluster.
 The rule reports a selector that matches the template labels of the other controller. It also reports two
 selectors that can match the same pod, if one of them only has keys that the other has too. It ignores objects
 that another controller owns, and Jobs whose selector Kubernetes generates.

@@ -21,10 +21,10 @@ causes are a misspelt name, and a chart whose ServiceAccount is switched off or 
 Seen on a 1.36 control plane: no pod, and FailedCreate events, \"error looking up service account p/nope:
 serviceaccount \"nope\" not found\".
 
-Only `setguard check` reports this, if one run gets another ServiceAccount of the namespace: ServiceAccounts
-are not in the webhook's view of the cluster. `default` is in every namespace. If the object or a
-ServiceAccount of the right name sets no namespace, nothing is reported, as the two may meet in the namespace
-of the command that applies them.
+Only `setguard check` reports this, if it gets another ServiceAccount of the namespace with `--inventory`:
+ServiceAccounts are not in the webhook's view of the cluster. `default` is in every namespace. If the object
+or a ServiceAccount of the right name sets no namespace, nothing is reported, as the two may meet in the
+namespace of the command that applies them.
 
 Kubernetes: `Admit`, plugin/pkg/admission/serviceaccount/admission.go.",
         bad: include_str!("examples/service-account-missing.bad.yaml"),

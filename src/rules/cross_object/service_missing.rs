@@ -26,8 +26,7 @@ find, and software that never looks for the others needs no names.
 
 The webhook warns of this when the object is changed, and never denies. It says nothing when the object is
 created, because the Service is often applied with it, and may follow. `setguard
-check` reports it if one run gets the StatefulSet and at least one Service of its namespace. A run that gets
-no Services reports nothing about them. If the StatefulSet or a Service with the right name sets no namespace,
+check` reports it if the StatefulSet is applied together with at least one Service of its namespace. If the StatefulSet or a Service with the right name sets no namespace,
 the two may meet in the namespace of the command that applies them, and nothing is reported.
 
 Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go; `ShouldSetHostname`,

@@ -24,7 +24,7 @@ so software that looks up its members there finds a single one. It is hard to fi
 Seen on a 1.36 control plane: setting `clusterIP: None` on a Service that has an address is refused with \"may
 not change once set\".
 
-`setguard check` reports this if one run gets both objects, and the webhook if the Service is in the cluster.
+`setguard check` reports this if both are applied together, and the webhook if the Service is in the cluster.
 A Service with an address can exist next to the headless one, for clients that can use any pod. A single pod
 has no other to find, so a set with one replica isn't reported.
 

@@ -23,7 +23,7 @@ Kubernetes creates no EndpointSlices at all. The pods run, but cannot be found b
 Seen on a 1.36 control plane, with a StatefulSet whose pod is Ready: a Service whose selector has one more
 label has an EndpointSlice without endpoints, a Service without a selector has no EndpointSlice.
 
-`setguard check` reports this if one run gets both objects, and the webhook if the Service is in the cluster.
+`setguard check` reports this if both are applied together, and the webhook if the Service is in the cluster.
 Labels that the controller itself sets on each pod, such as `statefulset.kubernetes.io/pod-name`, count as
 matching if a pod can have the value. A Service without a selector is reported only if the pods have no
 ServiceAccount of their own: with one, a program such as Patroni may write the endpoints itself.

@@ -31,7 +31,7 @@ PersistentVolumes by hand.
 
 The webhook warns of this when the object is changed, and never denies. It says nothing when the object is
 created, because the StorageClass is often applied with it, and may follow. `setguard
-check` reports it if one run gets another StorageClass.
+check` reports it if it gets the StorageClasses of the cluster with `--inventory`.
 
 Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_controller.go.",
         bad: include_str!("examples/storage-class-missing.bad.yaml"),

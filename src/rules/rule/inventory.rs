@@ -1,5 +1,7 @@
 //! The object that a cross-object rule checks, its surroundings, and the findings of the rule.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
 use crate::{
@@ -26,6 +28,28 @@ pub enum Evidence {
     AbsentNeighbor,
 }
 
+/// The objects that an input is known to have all of. What it lacks of others is in the cluster, or in
+/// another input.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    /// The kinds of which the input has all objects of the cluster.
+    pub kinds: BTreeSet<Kind>,
+    /// Whether the input has all objects that are applied together.
+    pub is_whole: bool,
+}
+
+impl Coverage {
+    /// Returns whether all objects of a kind are known. Objects of some kinds are made with the
+    /// cluster, and seldom together with a set.
+    fn has(&self, kind: Kind) -> bool {
+        let is_of_cluster = matches!(
+            kind,
+            Kind::Node | Kind::PriorityClass | Kind::ServiceAccount | Kind::StorageClass
+        );
+        self.kinds.contains(&kind) || self.is_whole && !is_of_cluster
+    }
+}
+
 /// The object that a rule checks, and its surroundings.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
@@ -42,16 +66,22 @@ pub struct Query<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Around<'a> {
     /// The objects of an input, including the checked one with this index.
-    Input(&'a Inventory, u32),
+    Input(&'a Inventory, u32, &'a Coverage),
     /// The objects of a cluster, which may include a former state of the checked one.
     Cluster(&'a View),
 }
 
 impl<'a> Query<'a> {
     /// Creates a query about an object of an input, by its index.
-    pub fn in_input(inventory: &'a Inventory, index: usize, cluster: &'a Cluster) -> Option<Self> {
+    pub fn in_input(
+        inventory: &'a Inventory,
+        index: usize,
+        coverage: &'a Coverage,
+        cluster: &'a Cluster,
+    ) -> Option<Self> {
         let (item, id) = (inventory.get(index)?, u32::try_from(index).ok()?);
-        Some(Query { item, template: None, cluster, around: Around::Input(inventory, id) })
+        let around = Around::Input(inventory, id, coverage);
+        Some(Query { item, template: None, cluster, around })
     }
 
     /// Creates a query about an object that a cluster is asked to store.
@@ -71,7 +101,7 @@ impl<'a> Query<'a> {
 
     pub(in crate::rules) const fn inventory(&self) -> &'a Inventory {
         match self.around {
-            Around::Input(inventory, _) => inventory,
+            Around::Input(inventory, ..) => inventory,
             Around::Cluster(view) => &view.inventory,
         }
     }
@@ -91,7 +121,7 @@ impl<'a> Query<'a> {
     /// input that is the later one.
     pub(in crate::rules) const fn answers_for(&self, id: u32, other: &Item) -> bool {
         match self.around {
-            Around::Input(_, own) => id < own || !other.is_set(),
+            Around::Input(_, own, _) => id < own || !other.is_set(),
             Around::Cluster(_) => true,
         }
     }
@@ -101,7 +131,9 @@ impl<'a> Query<'a> {
     /// a kind says nothing about them.
     pub(in crate::rules) fn knows(&self, kind: Kind, namespace: &str) -> bool {
         match self.around {
-            Around::Input(inventory, _) => inventory.has_any(kind, namespace),
+            Around::Input(inventory, _, coverage) => {
+                coverage.has(kind) && inventory.has_any(kind, namespace)
+            }
             Around::Cluster(view) => view.freshness(kind) != Freshness::Unknown,
         }
     }

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::inventory::{Inventory, read};
+use crate::{
+    inventory::{Inventory, read},
+    rules::rule::inventory::Coverage,
+};
 
 /// Returns a strategy for controllers of some kind, with a selector that matches the template.
 fn object() -> impl Strategy<Value = Value> {
@@ -84,7 +87,8 @@ proptest! {
         }
         let cluster = crate::kubernetes::cluster::Cluster::default();
         let found = inventory.items().filter(|(_, item)| item.is_set()).filter_map(|(index, _)| {
-            let query = Query::in_input(&inventory, index, &cluster)?;
+            let coverage = Coverage::default();
+            let query = Query::in_input(&inventory, index, &coverage, &cluster)?;
             Some((index, first_overlap(&query)?.0 as usize))
         });
         prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), brute_force(&inventory));

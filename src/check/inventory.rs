@@ -1,0 +1,36 @@
+//! The objects that the cluster has, as the user tells.
+
+use std::path::PathBuf;
+
+use crate::{
+    inventory::item::Item,
+    manifests::{
+        objects::ManifestObject,
+        source::{self, Source},
+    },
+    yaml,
+};
+
+/// Reads the objects of the cluster. Calls `complain` for documents that cannot be read.
+pub(super) fn read(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Item> {
+    let mut items = Vec::new();
+    for source in source::sources(paths).map(|source| source.and_then(Source::read)) {
+        let source = match source {
+            Ok(source) => source,
+            Err(message) => {
+                complain(message);
+                continue;
+            }
+        };
+        for document in yaml::documents(source.text()) {
+            match document {
+                Ok(document) => {
+                    let objects = ManifestObject::all(document.root).into_iter();
+                    items.extend(objects.filter_map(|it| Item::of_json(&it.node.to_json())));
+                }
+                Err(problem) => complain(format!("{}:{problem}", source.name())),
+            }
+        }
+    }
+    items
+}

@@ -1,0 +1,29 @@
+//! The objects that are applied together. Only these are neighbours: a repository has the manifests
+//! of many clusters, alternatives next to each other, and examples.
+
+use std::path::PathBuf;
+
+/// The files whose objects are applied together with those of a file.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub(crate) enum Group {
+    /// Files that the user named, and standard input.
+    Named,
+    /// The files directly in a folder that the user named, as `kubectl apply -f FOLDER` applies them.
+    Folder(PathBuf),
+    /// The resources of the kustomization in a folder.
+    Kustomization(PathBuf),
+    /// No other file.
+    #[default]
+    Alone,
+}
+
+impl Group {
+    /// Returns whether the group has everything that is applied together. What it lacks then has to be
+    /// in the cluster.
+    pub(crate) const fn is_whole(&self) -> bool {
+        match self {
+            Group::Named | Group::Folder(_) | Group::Kustomization(_) => true,
+            Group::Alone => false,
+        }
+    }
+}
