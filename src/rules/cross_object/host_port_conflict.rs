@@ -30,8 +30,8 @@ and `containerPort: 9100`; on every node the second stays Pending with \"1 node(
 the requested pod ports\".
 
 `setguard check` reports this if both objects are applied together, in any namespaces, and the webhook if one
-of them is in the cluster. Different addresses in `hostIP` do not collide. Nor do DaemonSets that cannot share a node,
-because no node meets the `nodeSelector`, the `nodeName` and the required node affinity of both.
+of them is in the cluster. Different addresses in `hostIP` do not collide. Nor do DaemonSets that cannot share
+a node, because no node meets the `nodeSelector`, the `nodeName` and the required node affinity of both.
 
 Kubernetes: `Fits`, pkg/scheduler/framework/plugins/nodeports/node_ports.go; `CheckConflict`, kube-scheduler
 framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
