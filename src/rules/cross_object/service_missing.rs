@@ -25,9 +25,10 @@ an argument or a variable of a container has the name of the Service or of a pod
 find, and software that never looks for the others needs no names.
 
 The webhook warns of this when the object is changed, and never denies. It says nothing when the object is
-created, because the Service is often applied with it, and may follow. `setguard
-check` reports it if the StatefulSet is applied together with at least one Service of its namespace. If the StatefulSet or a Service with the right name sets no namespace,
-the two may meet in the namespace of the command that applies them, and nothing is reported.
+created, because the Service is often applied with it, and may follow. `setguard check` reports it if the
+StatefulSet is applied together with at least one Service of its namespace. If the StatefulSet or a Service
+with the right name sets no namespace, the two may meet in the namespace of the command that applies them, and
+nothing is reported.
 
 Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go; `ShouldSetHostname`,
 endpointslice util/controller_utils.go.",
