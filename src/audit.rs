@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "how long the audit takes is measured here")]
 
+mod against;
 mod cluster_reports;
 pub(crate) mod collections;
 mod evaluator;
@@ -25,6 +26,7 @@ use tokio::{
 };
 
 use self::{
+    against::EarlierReport,
     cluster_reports::{ClusterReports, Unwritten},
     evaluator::Evaluator,
     guard::Guard,
@@ -34,6 +36,7 @@ use self::{
 use crate::{
     exit::Exit,
     live::{
+        named::{Named, named},
         namespace,
         reader::{Reader, THROTTLED},
     },
@@ -43,6 +46,7 @@ use crate::{
     report::{
         self,
         args::OutputArgs,
+        changes::Earlier,
         diagnostic::{Strictness, Summary},
         fingerprint::Occurrences,
         progress::Progress,
@@ -74,9 +78,14 @@ Exit codes:
 Examples:
   setguard audit
   setguard audit -n shop -n kube-system --context prod
+  setguard audit statefulset/db -n shop
+  setguard audit --format json --against last.json > now.json
   setguard audit --format json --policy policy.yaml
   setguard audit --output sarif=cluster.sarif --output junit=cluster.xml")]
 pub struct AuditArgs {
+    /// Audit only these sets, such as statefulset/db, of the namespace of -n or of the kubeconfig
+    #[arg(value_name = "KIND/NAME", value_parser = named, conflicts_with_all = ["all_namespaces", "cluster_reports"])]
+    sets: Vec<Named>,
     /// Audit all namespaces, as without -n
     #[arg(short = 'A', long, conflicts_with = "namespaces")]
     all_namespaces: bool,
@@ -106,6 +115,9 @@ pub struct AuditArgs {
     /// Exit with 0 whatever is found, such as in a Job that only reports
     #[arg(long)]
     exit_zero: bool,
+    /// Say what is new, still there and gone since an earlier audit, of which this is the JSON
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
     /// Fail with 2 if something may not be read
     #[arg(long)]
     strict: bool,
@@ -162,6 +174,7 @@ async fn audit(
     policy: Policy,
     progress: Rc<RefCell<Progress>>,
 ) -> anyhow::Result<Exit> {
+    let earlier = args.against.as_deref().map(EarlierReport::read).transpose()?;
     let reports = Reports::open(&args.output, &Repository::find(), &policy)?;
     let metrics = args.metrics_file.as_deref().map(|path| Metrics::create(path, &policy));
     let metrics = metrics.transpose()?;
@@ -179,7 +192,12 @@ async fn audit(
     let mut namespaces = args.namespaces.clone();
     namespaces.sort();
     namespaces.dedup();
-
+    if !args.sets.is_empty() && namespaces.is_empty() {
+        namespaces.push(reader.default_namespace().to_owned());
+    }
+    if let (false, [one, other, ..]) = (args.sets.is_empty(), &*namespaces) {
+        bail!("in which namespace are these sets, {one} or {other}? Name one with -n");
+    }
     let mut seen = scan(&reader, &evaluator, &namespaces, progress.clone()).await;
     progress.borrow().end();
     if !seen.has_read_sets {
@@ -200,6 +218,10 @@ async fn audit(
         context: args.context.as_deref(),
     };
     seen.found.status(&audit, &evaluator);
+    if let (false, [namespace, ..]) = (args.sets.is_empty(), &*namespaces) {
+        let absent = seen.found.keep(&args.sets, namespace, &seen.observed);
+        seen.missing.failures.extend(absent);
+    }
     let is_complete = seen.missing.has_all_sets();
     let written = cluster_reports::write(
         args.cluster_reports,
@@ -218,7 +240,16 @@ async fn audit(
         true => guard::look(&reader, evaluator.now).await,
         false => Guard::default(),
     };
-    finish(seen, guard, reports, metrics, &evaluator, args)
+    let earlier = earlier.map(|it| (it, &*namespaces));
+    finish(seen, guard, reports, metrics, &evaluator, args, earlier)
+}
+
+/// Returns whether the object of an earlier finding is audited now too.
+fn is_audited(args: &AuditArgs, namespaces: &[String], earlier: &Earlier) -> bool {
+    let object = &earlier.object;
+    let is_here = namespaces.is_empty() || namespaces.contains(&object.namespace);
+    let is = |it: &Named| it.kind.as_str() == object.kind && it.name == object.name;
+    is_here && (args.sets.is_empty() || args.sets.iter().any(is))
 }
 
 /// Reports what was found.
@@ -229,10 +260,14 @@ fn finish(
     metrics: Option<Metrics>,
     evaluator: &Evaluator<'_>,
     args: &AuditArgs,
+    earlier: Option<(EarlierReport, &[String])>,
 ) -> anyhow::Result<Exit> {
     let Seen { found, missing, .. } = seen;
     let mut exit = Exit::Clean;
     let mut summary = Summary { healthy: Some(found.healthy()), ..Summary::default() };
+    let unread = missing.notes.iter().chain(missing.optional.values()).cloned();
+    let unread = unread.chain(missing.forbidden()).chain(guard.notes.iter().cloned());
+    let unread: Vec<String> = unread.collect();
     missing.notes.iter().chain(missing.optional.values()).for_each(|note| reports.note(note));
     for note in missing.forbidden().chain(guard.notes) {
         if args.strict {
@@ -253,6 +288,11 @@ fn finish(
     let unguarded = if guard.problems.is_empty() { Exit::Clean } else { Exit::Denied };
     let mut occurrences = Occurrences::default();
     let mut objects = found.worst_first();
+    let changes = earlier.map(|(earlier, namespaces)| {
+        let is_complete = missing.has_all_sets() && !missing.is_incomplete;
+        let is_in_scope = |it: &Earlier| is_audited(args, namespaces, it);
+        earlier.compare(&mut objects, is_complete, &unread, is_in_scope)
+    });
     let folded = fold::fold(&mut objects);
     for mut object in objects {
         for diagnostic in &mut object.diagnostics {
@@ -263,6 +303,7 @@ fn finish(
         reports.object(None, &object)?;
     }
     folded.iter().try_for_each(|it| reports.folded(it))?;
+    changes.iter().try_for_each(|it| reports.changes(it))?;
     reports.finish(&summary)?;
     if let Some(metrics) = metrics
         && missing.failures.is_empty()

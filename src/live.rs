@@ -15,6 +15,7 @@ pub(crate) mod call;
 pub(crate) mod follow;
 mod kinds;
 mod message;
+pub(crate) mod named;
 pub(crate) mod reader;
 mod release;
 mod source;

@@ -4,6 +4,7 @@
 //! written at the end from `collected`.
 
 pub(crate) mod args;
+pub(crate) mod changes;
 pub(crate) mod collected;
 pub(crate) mod diagnostic;
 pub(crate) mod file;
@@ -23,7 +24,10 @@ pub(crate) mod text;
 
 use std::io::{self, Write};
 
-use self::diagnostic::{Diagnostic, Folded, ObjectReport, Summary};
+use self::{
+    changes::Changes,
+    diagnostic::{Diagnostic, Folded, ObjectReport, Summary},
+};
 use crate::{manifests::source::Source, printable::Printable};
 
 /// A receiver of all findings, in order.
@@ -35,6 +39,11 @@ pub(crate) trait Report {
     /// each of them too.
     #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
     fn folded(&mut self, _: &Folded) -> io::Result<()> {
+        Ok(())
+    }
+    /// Reports what has changed since an earlier audit, after all objects.
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
+    fn changes(&mut self, _: &Changes) -> io::Result<()> {
         Ok(())
     }
     /// Reports a document that could not be read.

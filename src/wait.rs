@@ -35,7 +35,6 @@ use self::{
     choose::Wanted,
     obstacle::Limits,
     output::{Format, Output},
-    target::{Named, named},
     vigil::Vigil,
     world::World,
 };
@@ -44,6 +43,7 @@ use crate::{
     exit::Exit,
     live::{
         follow::follow,
+        named::{Named, named},
         namespace,
         reader::{Reader, THROTTLED},
     },

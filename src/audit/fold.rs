@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::diagnostic::{Diagnostic, Folded, ObjectReport, Severity};
+use crate::report::{
+    changes::Change,
+    diagnostic::{Diagnostic, Folded, ObjectReport, Severity},
+};
 
 /// The number of equal findings from which text has them once.
 const MANY: usize = 5;
@@ -18,11 +21,12 @@ struct Key<'a> {
     message: &'a str,
     help: Option<&'a str>,
     downgrade: Option<&'a str>,
+    change: Option<Change>,
 }
 
 impl<'a> Key<'a> {
     fn of(diagnostic: &'a Diagnostic) -> Self {
-        let Diagnostic { rule, severity, field, message, help, downgrade, .. } = diagnostic;
+        let Diagnostic { rule, severity, field, message, help, downgrade, change, .. } = diagnostic;
         Key {
             severity: std::cmp::Reverse(*severity),
             rule: rule.id,
@@ -30,6 +34,7 @@ impl<'a> Key<'a> {
             message,
             help: help.as_deref(),
             downgrade: downgrade.as_deref(),
+            change: *change,
         }
     }
 }

@@ -1,13 +1,14 @@
 //! What was found, object by object.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::evaluator::{Alone, Evaluator};
 use crate::{
     engine::{self, status::StatusVerdict, verdict::Verdict},
     inventory::view::View,
+    live::named::Named,
     manifests::id::ObjectId,
-    observed::Ready,
+    observed::{Observed, Ready},
     report::diagnostic::{Diagnostic, Healthy, ObjectReport, Severity, Strictness},
     rules::rule::status::{Audit, ObjectName},
     yaml::Mark,
@@ -98,6 +99,34 @@ impl Found {
                 entry.ready = (!set.is_unobserved()).then(|| set.ready());
             }
         }
+    }
+
+    /// Keeps only what is found in these sets of a namespace, and in the nodes of their pods. Returns the
+    /// sets that do not exist.
+    pub(super) fn keep(
+        &mut self,
+        sets: &[Named],
+        namespace: &str,
+        observed: &Observed,
+    ) -> Vec<String> {
+        let is_named = |kind: &str, at: &str, name: &str| {
+            at == namespace && sets.iter().any(|it| it.kind.as_str() == kind && it.name == name)
+        };
+        let kept = observed
+            .sets()
+            .filter(|set| is_named(set.kind().as_str(), set.namespace(), set.name()));
+        let nodes: BTreeSet<&str> =
+            kept.flat_map(|set| observed.pods(set)).filter_map(|pod| pod.node.as_deref()).collect();
+        self.entries.retain(|name, _| {
+            is_named(name.kind, &name.namespace, &name.name)
+                || name.kind == "Node" && nodes.contains(&*name.name)
+        });
+        let exists = |named: &&Named| {
+            let mut names = self.entries.keys();
+            names.any(|it| it.kind == named.kind.as_str() && *it.name == *named.name)
+        };
+        let absent = sets.iter().filter(|it| !exists(it));
+        absent.map(|it| format!("there is no {} {namespace}/{}", it.kind, it.name)).collect()
     }
 
     /// How many sets have neither an error nor a warning.

@@ -191,6 +191,7 @@ fn schema(problem: Problem) -> Diagnostic {
         downgrade: None,
         occurrence: 0,
         is_folded: false,
+        change: None,
     }
 }
 

@@ -4,6 +4,7 @@ use std::{borrow::Cow, io};
 
 use super::{
     Report,
+    changes::Changes,
     diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
     fingerprint::Fingerprint,
     policy_use::PolicyUse,
@@ -38,6 +39,7 @@ pub(crate) struct Collected {
     pub(super) failures: Vec<String>,
     pub(super) notes: Vec<String>,
     pub(super) summary: Summary,
+    pub(super) changes: Option<Changes>,
 }
 
 /// A file with objects.
@@ -84,6 +86,7 @@ impl Collected {
             failures: Vec::new(),
             notes: Vec::new(),
             summary: Summary::default(),
+            changes: None,
         }
     }
 
@@ -176,6 +179,11 @@ impl Report for Collected {
             file,
         }));
         self.remarks.extend(object.remarks.iter().map(|remark| (number, remark.clone())));
+        Ok(())
+    }
+
+    fn changes(&mut self, changes: &Changes) -> io::Result<()> {
+        self.changes = Some(changes.clone());
         Ok(())
     }
 

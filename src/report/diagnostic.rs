@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::changes::Change;
 use crate::{
     engine::verdict::{Downgrade, Violation},
     exit::Exit,
@@ -58,6 +59,8 @@ pub(crate) struct Diagnostic {
     pub(crate) occurrence: usize,
     /// Whether text has this finding once for all objects that have it.
     pub(crate) is_folded: bool,
+    /// Whether an earlier audit has found it, if there is one to compare with.
+    pub(crate) change: Option<Change>,
 }
 
 /// A finding that many objects have in the same words.
@@ -114,6 +117,7 @@ impl Diagnostic {
             }),
             occurrence: 0,
             is_folded: false,
+            change: None,
         })
     }
 

@@ -147,6 +147,7 @@ mod tests {
             downgrade: None,
             occurrence: 0,
             is_folded: false,
+            change: None,
         }
     }
 

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
+    changes::{Change, Changes},
     collected::{Collected, Entry},
     diagnostic::{Healthy, Summary},
     policy_use::PolicyUse,
@@ -31,6 +32,9 @@ struct ReportV1<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<&'a PolicyUse>,
     summary: SummaryV1,
+    /// The difference from an earlier audit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<&'a Changes>,
     findings: Vec<FindingV1<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<RemarkV1<'a>>,
@@ -114,6 +118,9 @@ struct FindingV1<'a> {
     /// The parts of the message, of a fault in the status of an object.
     #[serde(flatten)]
     facts: Option<FactsV1<'a>>,
+    /// Whether an earlier audit has found it: `new` or `still`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<Change>,
     /// The commands that the message contains.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     commands: Vec<CommandV1<'a>>,
@@ -261,6 +268,7 @@ impl<'a> FindingV1<'a> {
                 None => diagnostic.reason.as_str().into(),
             },
             facts: diagnostic.facts.as_deref().map(FactsV1::from),
+            change: diagnostic.change,
             message: diagnostic.text(),
             commands: diagnostic.commands.iter().map(CommandV1::from).collect(),
             eased: diagnostic.downgrade.as_deref(),
@@ -282,6 +290,7 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         kind: if is_audit { "AuditReport" } else { "CheckReport" },
         policy: collected.policy.as_ref(),
         summary: collected.summary.into(),
+        changes: collected.changes.as_ref(),
         findings: collected.findings.iter().map(|it| FindingV1::new(collected, it)).collect(),
         remarks: remarks.collect(),
         notes: &collected.notes,

@@ -16,6 +16,7 @@ use anyhow::{Context as _, bail};
 use super::{
     Report,
     args::{Format, OutputArgs},
+    changes::Changes,
     collected::Collected,
     diagnostic::{Diagnostic, Folded, ObjectReport, Summary},
     file::{self, ReportFile},
@@ -113,6 +114,12 @@ impl Reports {
     #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
     pub(crate) fn folded(&mut self, folded: &Folded) -> io::Result<()> {
         self.all().try_for_each(|report| report.folded(folded))
+    }
+
+    /// Reports what has changed since an earlier audit to all outputs.
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
+    pub(crate) fn changes(&mut self, changes: &Changes) -> io::Result<()> {
+        self.all().try_for_each(|report| report.changes(changes))
     }
 
     /// Reports a document that could not be read to all outputs.

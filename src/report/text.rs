@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::{
     Report,
+    changes::{Change, Changes, Earlier, EarlierObject},
     diagnostic::{Diagnostic, Folded, ObjectReport, Severity, Summary},
     policy_use::PolicyUse,
     screen::Screen,
@@ -139,6 +140,10 @@ impl Text {
         for (name, text) in diagnostic.facts.iter().flat_map(|facts| parts(facts)) {
             group = group.element(Level::NOTE.with_name(name).message(clean(&text)));
         }
+        if diagnostic.change == Some(Change::New) {
+            let new = "the earlier audit has not found this";
+            group = group.element(Level::NOTE.with_name("new").message(new));
+        }
         if let Some(downgrade) = &diagnostic.downgrade {
             group = group.element(Level::NOTE.message(clean(downgrade)));
         }
@@ -207,6 +212,19 @@ impl Report for Text {
             writeln!(self.out, "in many objects\n")?;
         }
         self.print(None, &Place::Many(folded), &folded.diagnostic)
+    }
+
+    fn changes(&mut self, changes: &Changes) -> io::Result<()> {
+        let Changes { new, still, gone } = changes;
+        for Earlier { rule, object, title, message, .. } in gone.iter().flatten() {
+            let EarlierObject { kind, namespace, name, .. } = object;
+            let slash = if namespace.is_empty() { "" } else { "/" };
+            let said = title.as_ref().unwrap_or(message);
+            let line = format!("gone[{rule}]: {kind} {namespace}{slash}{name}: {said}");
+            writeln!(self.out, "{}\n", self.screen.fit(&clean(&line), 4))?;
+        }
+        let gone = gone.as_ref().map_or("unknown".to_owned(), |it| it.len().to_string());
+        writeln!(self.out, "since the earlier audit: {new} new, {still} still, gone: {gone}")
     }
 
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {

@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
-use super::{
-    manifests::Given,
-    target::{Named, Target},
-};
+use super::{manifests::Given, target::Target};
 use crate::{
     audit::collections::{Collection, SETS},
     kubernetes::resource::WorkloadKind,
     live::{
         call::Problem,
+        named::Named,
         reader::{List, Reader},
     },
     report,

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::target::Named;
 use crate::{
     kubernetes::resource::RESOURCES,
+    live::named::Named,
     manifests::{
         document::documents,
         source::{self, Source},

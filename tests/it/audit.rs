@@ -1,6 +1,7 @@
 //! `setguard audit`, against a stand-in for the API server.
 
 mod breaks;
+mod changes;
 mod cluster;
 mod guard;
 

@@ -764,10 +764,10 @@ fn printed_commands_can_be_pasted() {
         folder.run(&arguments).stdout
     };
     let larger = printed("immutable-field/warn.claim-size", &|text| text);
-    assert!(larger.contains("`kubectl delete sts --cascade=orphan web`"), "{larger}");
+    assert!(larger.contains("\n  kubectl delete sts --cascade=orphan web\n"), "{larger}");
     let larger = printed("immutable-field/warn.claim-size-in-namespace", &|text| text);
-    assert!(larger.contains("`kubectl delete sts --cascade=orphan -n shop web`"), "{larger}");
-    assert!(larger.contains("`kubectl edit pvc -n shop data-web-0`"), "{larger}");
+    assert!(larger.contains("\n  kubectl delete sts --cascade=orphan -n shop web\n"), "{larger}");
+    assert!(larger.contains("\n  kubectl edit pvc -n shop data-web-0\n"), "{larger}");
     // web-1 is below the partition: if it is deleted, it comes back with the old template.
     let stuck = printed("ordered-rollout-stuck/warn.updating", &|text| {
         text.replacen(
@@ -781,8 +781,9 @@ fn printed_commands_can_be_pasted() {
         )
         .replace("readyReplicas: 2", "readyReplicas: 1")
     });
-    let advice = "lower the partition to 1 or less and then run `kubectl delete pod web-1`";
+    let advice = "lower the partition to 1 or less and then run command 2 (restarts 1 pod)";
     assert!(stuck.contains(advice), "{stuck}");
+    assert!(stuck.contains("\n  kubectl delete pod web-1\n"), "{stuck}");
 }
 
 #[test]
