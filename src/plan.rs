@@ -12,7 +12,9 @@ mod live;
 mod markdown;
 mod picture;
 mod refusal;
+mod remedy;
 mod text;
+mod undo;
 mod world;
 
 use std::{

@@ -11,6 +11,7 @@ use super::{
     difference::{Difference, differences},
     input::{Given, Input},
     refusal::{self, Refusal},
+    undo::{Remedy, Undo},
     world::{Set, World},
 };
 use crate::{
@@ -72,6 +73,12 @@ pub(super) struct Forecast {
     pub(super) why_kept: Option<String>,
     /// The obstacle that would stop the rollout if pods with the new template never became ready.
     pub(super) if_broken: Option<Stop>,
+    /// The claims that are deleted while their volumes, with the data, are retained.
+    pub(super) retained: BTreeSet<String>,
+    /// The command that helps where the rollout stops, if it does.
+    pub(super) remedy: Option<Remedy>,
+    /// The revision to which a rollback has to go.
+    pub(super) undo: Undo,
     pub(super) is_ordered: bool,
     pub(super) min_ready_seconds: i64,
     /// The nodes of a DaemonSet, which of them have a pod now, and which will.
@@ -93,6 +100,9 @@ impl Forecast {
             kept: Vec::new(),
             why_kept: None,
             if_broken: None,
+            retained: BTreeSet::new(),
+            remedy: None,
+            undo: Undo::default(),
             is_ordered: false,
             min_ready_seconds: 0,
             nodes: Vec::new(),

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     forecast::{Change, Forecast},
     line::{Line, Symbols, Tone},
+    remedy,
 };
 use crate::rollout::{
-    Action, Course, Target, Waits,
+    Action, Course, Revision, Target,
     node::{Placement, WhyNot},
 };
 
@@ -74,6 +75,9 @@ pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     match forecast.change {
         Change::Create => lines.push(Line::new(Tone::Plain, "is new")),
         Change::Delete => lines.push(Line::new(Tone::Bad, "is deleted")),
+        Change::None if !forecast.course.steps.is_empty() => {
+            lines.push(Line::new(Tone::Plain, "nothing changes, but a rollout is under way"));
+        }
         Change::None => lines.push(Line::new(Tone::Plain, "nothing changes")),
         Change::Refused => lines.push(Line::new(Tone::Bad, "is refused by the API server")),
         Change::Update | Change::Scale => {}
@@ -99,7 +103,7 @@ pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     if !forecast.course.steps.is_empty() && !summary.is_empty() {
         lines.push(summary);
     }
-    lines.extend(stop(forecast));
+    lines.extend(remedy::line(forecast));
     lines
 }
 
@@ -110,6 +114,8 @@ struct Move {
     /// The wave in which a deleted pod comes back.
     back: Option<usize>,
     is_deleted: bool,
+    /// The template of the pod that is created.
+    revision: Option<Revision>,
 }
 
 fn moves(course: &Course) -> Vec<Move> {
@@ -118,11 +124,15 @@ fn moves(course: &Course) -> Vec<Move> {
     for step in &course.steps {
         let Target::Ordinal(ordinal) = step.target else { continue };
         let is_deleted = step.action == Action::Delete;
+        let revision = (!is_deleted).then_some(step.revision);
         match places.get(&ordinal).and_then(|place: &usize| moves.get_mut(*place)) {
-            Some(known) => known.back = (!is_deleted).then_some(step.wave),
+            Some(known) => {
+                known.back = (!is_deleted).then_some(step.wave);
+                known.revision = revision.or(known.revision);
+            }
             None => {
                 places.insert(ordinal, moves.len());
-                moves.push(Move { ordinal, wave: step.wave, back: None, is_deleted });
+                moves.push(Move { ordinal, wave: step.wave, back: None, is_deleted, revision });
             }
         }
     }
@@ -138,6 +148,7 @@ fn waves(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     let name = |ordinal: i64| format!("{}-{ordinal}", forecast.id.name);
     let mut lines = Vec::new();
     let mut before: Option<String> = None;
+    let has_old = moves.iter().any(|it| it.revision == Some(Revision::Old));
     let total = by_wave.len();
     for (i, (wave, moves)) in by_wave.into_iter().enumerate() {
         let is_shown = total <= MOST_WAVES || i < MOST_WAVES / 2 || i + 2 > total;
@@ -154,7 +165,11 @@ fn waves(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
                 (true, Some(back)) if back == wave => "replaced".to_owned(),
                 (true, Some(back)) => format!("deleted; back in wave {back}"),
             };
-            kinds.entry(what).or_default().push(name(it.ordinal));
+            let template = match it.revision.filter(|_| has_old) {
+                Some(revision) => format!(" with the {} template", revision.as_str()),
+                None => String::new(),
+            };
+            kinds.entry(what + &template).or_default().push(name(it.ordinal));
         }
         let what: Vec<_> = kinds
             .into_iter()
@@ -319,10 +334,17 @@ fn summary(forecast: &Forecast) -> Line {
     if !new.is_empty() {
         parts.push((Tone::Plain, format!("claims created: {}", new.len())));
     }
-    if !gone.is_empty() {
-        let names: Vec<_> = gone.iter().map(|name| (*name).clone()).collect();
-        parts.push((Tone::Bad, format!("claims DELETED with their data: {}", names.join(" "))));
-    } else if forecast.id.kind == "StatefulSet" {
+    let (retained, lost): (Vec<_>, Vec<_>) =
+        gone.iter().map(|name| name.as_str()).partition(|name| forecast.retained.contains(*name));
+    if !lost.is_empty() {
+        parts.push((Tone::Bad, format!("claims DELETED with their data: {}", lost.join(" "))));
+    }
+    if !retained.is_empty() {
+        let names = retained.join(" ");
+        let text = format!("claims DELETED, but their volumes are retained: {names}");
+        parts.push((Tone::Bad, text));
+    }
+    if gone.is_empty() && forecast.id.kind == "StatefulSet" {
         parts.push((Tone::Plain, "claims deleted: none".to_owned()));
     }
     let join = |line: Line, (tone, text)| {
@@ -330,38 +352,4 @@ fn summary(forecast: &Forecast) -> Line {
         line.and(tone, text)
     };
     parts.into_iter().fold(Line::default(), join)
-}
-
-fn stop(forecast: &Forecast) -> Option<Line> {
-    if let Some(stop) = &forecast.course.stop {
-        let then = match stop.why {
-            Waits::Volumes => {
-                let pod = forecast.name(&stop.target);
-                let then = "then the next one, from the lowest ordinal up, once it is available";
-                format!("; then: kubectl delete pod {pod} -n {}, {then}", forecast.id.namespace)
-            }
-            _ => String::new(),
-        };
-        let why = format!(" {}{then}", forecast.why(stop));
-        return Some(Line::new(Tone::Bad, "stops:").and(Tone::Plain, why));
-    }
-    let stop = forecast.if_broken.as_ref()?;
-    if forecast.change != Change::Update || stop.why == Waits::ForTheLast {
-        return None;
-    }
-    let id = &forecast.id;
-    let kind = if id.kind == "StatefulSet" { "sts" } else { "ds" };
-    let undo = format!("kubectl rollout undo {kind}/{} -n {}", id.name, id.namespace);
-    let name = forecast.name(&stop.target);
-    let (subject, then) = match stop.target {
-        Target::Ordinal(_) if forecast.is_ordered => {
-            (name.clone(), format!(", and then kubectl delete pod {name} -n {}", id.namespace))
-        }
-        Target::Ordinal(_) => (name, String::new()),
-        Target::Node(_) | Target::SomeNodes { .. } => {
-            ("the pod on the first node".to_owned(), String::new())
-        }
-    };
-    let text = format!(" {subject} never becomes ready; then: {undo}{then}");
-    Some(Line::new(Tone::Caution, "stops if").and(Tone::Plain, text))
 }

@@ -9,6 +9,7 @@ use k8s_openapi::{
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::undo::Undo;
 use crate::{
     kubernetes::{
         resource::WorkloadKind,
@@ -17,8 +18,8 @@ use crate::{
     },
     manifests::id::ObjectId,
     object::defaults,
-    observed::{Claim, Member, Node, Owner, Revision},
-    rollout::node::Node as Place,
+    observed::{Claim, Member, Node, Owner, Pod, Revision},
+    rollout::{Health, node::Node as Place},
 };
 
 /// Namespace and name.
@@ -26,12 +27,21 @@ type Name = (Box<str>, Box<str>);
 
 type Labels = BTreeMap<String, String>;
 
+/// The names of the volume and the storage class of a claim.
+#[derive(Debug)]
+struct Storage {
+    volume: Option<Box<str>>,
+    class: Option<Box<str>>,
+}
+
 /// The template of a revision.
 #[derive(Debug)]
 struct Template {
     kind: WorkloadKind,
     /// The value of the label on the pods.
     on_pods: String,
+    /// The number: the higher, the newer.
+    number: i64,
     template: PodTemplateSpec,
 }
 
@@ -46,7 +56,11 @@ pub(super) struct World {
     /// The pods that belong to other owners than sets.
     strangers: BTreeSet<Name>,
     /// The claims by namespace. `None` if the input has neither claims nor revisions.
-    claims: Option<BTreeSet<Name>>,
+    claims: Option<BTreeMap<Name, Storage>>,
+    /// Whether the volumes are retained when their claims are deleted, by name.
+    volumes: BTreeMap<Box<str>, bool>,
+    /// Whether the volumes of the storage classes are retained, by name.
+    classes: BTreeMap<Box<str>, bool>,
     /// The pods that are being deleted, with their uids, by namespace and name.
     ending: BTreeMap<Name, Box<str>>,
     /// The claims that a pod owns, by the namespace and the name of the pod, with its uid. They are
@@ -80,8 +94,17 @@ impl World {
                         let owned = self.owned.entry((name.0.clone(), pod)).or_default();
                         owned.push((uid, name.1.to_string()));
                     }
-                    claims.insert(name);
+                    claims.insert(name, Storage { volume: claim.volume, class: claim.class });
                 }
+            }
+            ("v1", "PersistentVolume") => {
+                let Retention { metadata, spec, .. } = serde_json::from_str(json)?;
+                let retains = spec.persistent_volume_reclaim_policy.as_deref() == Some("Retain");
+                self.volumes.insert(metadata.name, retains);
+            }
+            ("storage.k8s.io/v1", "StorageClass") => {
+                let Retention { metadata, reclaim_policy, .. } = serde_json::from_str(json)?;
+                self.classes.insert(metadata.name, reclaim_policy.as_deref() == Some("Retain"));
             }
             ("v1", "Node") => self.nodes.get_or_insert_default().push(Node::read(json)?.place),
             ("apps/v1", "ControllerRevision") => self.add_revision(json)?,
@@ -145,7 +168,8 @@ impl World {
             false => WorkloadKind::DaemonSet,
         };
         let on_pods = revision.on_pods().to_owned();
-        let template = Template { kind, on_pods, template };
+        let number = revision.number.unwrap_or_default();
+        let template = Template { kind, on_pods, number, template };
         match owner {
             Some(owner) => self.revisions.entry(owner).or_default().push(template),
             None if revision.is_owned => {}
@@ -189,12 +213,48 @@ impl World {
 
     /// Returns the revision of a set that has this template, as the label of its pods names it.
     pub(super) fn revision(&self, set: &Set<'_>, template: &PodTemplateSpec) -> Option<&str> {
+        let mut all = self.templates(set).into_iter();
+        let found = all.find(|own| semantic::equal_templates(&own.template, template));
+        found.map(|own| own.on_pods.as_str())
+    }
+
+    fn templates(&self, set: &Set<'_>) -> Vec<&Template> {
         let own = self.revisions.get(&set.owner()).into_iter().flatten();
         let orphans = self.orphaned_revisions.get(&*set.id.namespace).into_iter().flatten();
         let adopted = orphans.filter(|(labels, own)| own.kind == set.kind && set.selects(labels));
-        let mut all = own.chain(adopted.map(|(_, own)| own));
-        let found = all.find(|own| semantic::equal_templates(&own.template, template));
-        found.map(|own| own.on_pods.as_str())
+        own.chain(adopted.map(|(_, own)| own)).collect()
+    }
+
+    /// Returns the revision to which a change to this template has to be rolled back: the newest of
+    /// the others if it has a pod that is available, otherwise the newest that has one.
+    pub(super) fn undo(&self, set: &Set<'_>, template: &PodTemplateSpec, min_ready: i64) -> Undo {
+        let mut others = self.templates(set);
+        if others.is_empty() {
+            return Undo::Before;
+        }
+        others.retain(|own| !semantic::equal_templates(&own.template, template));
+        others.sort_by_key(|own| std::cmp::Reverse(own.number));
+        let pods = self.pods(set).unwrap_or_default();
+        let works = |own: &&Template| {
+            let is_up = |it: &Pod| self.health(it, min_ready) == Health::Available;
+            pods.iter().any(|it| it.pod.is_of(&own.on_pods) && is_up(&it.pod))
+        };
+        let working = others.iter().copied().find(works);
+        match (others.first(), working) {
+            (None, _) => Undo::None,
+            (Some(before), Some(working)) if before.number != working.number => {
+                Undo::To(working.number)
+            }
+            (Some(_), _) => Undo::Before,
+        }
+    }
+
+    /// Returns the health of a pod now.
+    pub(super) fn health(&self, pod: &Pod, min_ready_seconds: i64) -> Health {
+        match pod.health(self.now) {
+            Health::Ready(since) if since + min_ready_seconds <= 0 => Health::Available,
+            health => health,
+        }
     }
 
     /// Returns the claims that go with pods of a set that are being deleted already, by ordinal:
@@ -221,8 +281,42 @@ impl World {
     /// Returns whether a claim exists; `None` if nothing is known about claims.
     pub(super) fn has_claim(&self, namespace: &str, name: &str) -> Option<bool> {
         let claims = self.claims.as_ref()?;
-        Some(claims.contains(&(namespace.into(), name.into())))
+        Some(claims.contains_key(&(namespace.into(), name.into())))
     }
+
+    /// Returns whether the volume of a claim is known to be retained when the claim is deleted: by the
+    /// volume, or if that isn't given by its storage class.
+    pub(super) fn retains(&self, namespace: &str, claim: &str) -> bool {
+        let name = (namespace.into(), claim.into());
+        let Some(Storage { volume, class }) = self.claims.as_ref().and_then(|it| it.get(&name))
+        else {
+            return false;
+        };
+        let volume = volume.as_ref().and_then(|it| self.volumes.get(it));
+        let class = class.as_ref().and_then(|it| self.classes.get(it));
+        volume.or(class).copied().unwrap_or(false)
+    }
+}
+
+/// The reclaim policy of a volume or a storage class.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Retention {
+    metadata: Named,
+    #[serde(default)]
+    spec: VolumeSpec,
+    reclaim_policy: Option<Box<str>>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: Box<str>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct VolumeSpec {
+    persistent_volume_reclaim_policy: Option<Box<str>>,
 }
 
 /// A set whose pods are sought.

@@ -10,7 +10,7 @@ use crate::{
     kubernetes::resource::WorkloadKind,
     object::DaemonSetSpec,
     observed::{Member, Pod},
-    plan::world::Set,
+    plan::{undo::Remedy, world::Set},
     rollout::{
         Action, Course, Health, NeverReady, Revision, Target,
         daemon_set::{Place, Settings, simulate},
@@ -55,10 +55,7 @@ impl Forecaster<'_> {
                     Some(generation) => pod.is_of_generation(generation),
                     None => known.is_none() && !template_changes,
                 };
-            let health = match pod.health(world.now) {
-                Health::Ready(since) if since + settings.min_ready_seconds <= 0 => {
-                    Health::Available
-                }
+            let health = match world.health(pod, settings.min_ready_seconds) {
                 Health::Starting if all_new && is_new => Health::Broken,
                 health => health,
             };
@@ -92,6 +89,8 @@ impl Forecaster<'_> {
         let places: Vec<_> = forecast.after.iter().enumerate().map(place).collect();
         let wanted = places.iter().filter(|place| place.runs).count();
         forecast.settings = describe(&settings, Some(wanted));
+        forecast.undo = world.undo(&set, &spec.template, settings.min_ready_seconds);
+        forecast.remedy = Some(Remedy::Undo);
         let never_ready = NeverReady { all_new, ..NeverReady::default() };
         forecast.course = simulate(&settings, places.clone(), &never_ready);
         if forecast.course.depends_on_chance {

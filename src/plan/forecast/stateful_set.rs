@@ -10,9 +10,9 @@ use crate::{
     manifests::id::ObjectId,
     object::{Object, StatefulSetSpec, Workload},
     observed::Member,
-    plan::world::Set,
+    plan::{undo::Remedy, world::Set},
     rollout::{
-        Action, Course, Health, NeverReady, Revision, Step, Target, Waits,
+        Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
         stateful_set::{Pod, Settings, State, Strategy, simulate},
     },
 };
@@ -80,7 +80,9 @@ impl Forecaster<'_> {
         for claim in going.values().flatten() {
             state.claims.remove(claim);
         }
+        forecast.undo = self.input.world.undo(&set, &spec.template, settings.min_ready_seconds);
         forecast.course = simulate(&settings, state.clone(), &never_ready);
+        forecast.remedy = remedy(&settings, &state, &forecast.course);
         let moved: BTreeSet<_> = forecast.course.steps.iter().map(ordinal).collect();
         let kept = state.pods.iter().filter(|(ordinal, _)| !moved.contains(ordinal));
         forecast.kept = kept
@@ -91,6 +93,7 @@ impl Forecaster<'_> {
         }
         add_going(going, revision, forecast);
         add_unused(forecast);
+        self.add_retained(forecast);
         let all_new = NeverReady { all_new: true, ..NeverReady::default() };
         if forecast.course.stop.is_none() && !forecast.course.steps.is_empty() {
             forecast.if_broken = simulate(&settings, state, &all_new).stop;
@@ -116,10 +119,7 @@ impl Forecaster<'_> {
             let is_new = update.is_some_and(|update| pod.is_of(update));
             let revision = if is_new { Revision::New } else { Revision::Old };
             let never = never_ready.ordinals.contains(&ordinal) || (never_ready.all_new && is_new);
-            let health = match pod.health(world.now) {
-                Health::Ready(since) if since + now.settings.min_ready_seconds <= 0 => {
-                    Health::Available
-                }
+            let health = match world.health(pod, now.settings.min_ready_seconds) {
                 Health::Starting if never => Health::Broken,
                 health => health,
             };
@@ -131,6 +131,14 @@ impl Forecaster<'_> {
         let missing = now.settings.ordinals.clone().filter(|it| !state.pods.contains_key(it));
         let is_taken = |ordinal: &i64| world.is_taken(set, &format!("{}-{ordinal}", set.id.name));
         state.taken = missing.filter(is_taken).collect();
+    }
+
+    fn add_retained(&self, forecast: &mut Forecast) {
+        let deleted = forecast.course.steps.iter().filter(|it| it.action == Action::Delete);
+        let claims = deleted.flat_map(|step| &step.claims);
+        let namespace = &forecast.id.namespace;
+        let retained = claims.filter(|claim| self.input.world.retains(namespace, claim));
+        forecast.retained = retained.cloned().collect();
     }
 
     /// Replaces the assumptions about claims by the known facts.
@@ -186,6 +194,7 @@ impl Forecaster<'_> {
         let steps: Vec<_> = steps.collect();
         forecast.course =
             Course { waves: usize::from(!steps.is_empty()), steps, ..Course::default() };
+        self.add_retained(&mut forecast);
         forecast
     }
 }
@@ -261,6 +270,22 @@ fn add_going(going: BTreeMap<i64, Vec<String>>, revision: Revision, forecast: &m
         steps.push(Step { wave: 1, action: Action::Delete, target, revision, claims });
     }
     forecast.course.steps.splice(..0, steps);
+}
+
+/// Returns the command that helps where the rollout stops, if it does.
+fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy> {
+    let Stop { target: Target::Ordinal(ordinal), .. } = course.stop.as_ref()? else { return None };
+    let is_it =
+        |step: &&Step| step.action == Action::Create && step.target == Target::Ordinal(*ordinal);
+    let created = course.steps.iter().rev().find(is_it).map(|step| step.revision);
+    let comes_back_new = state.is_current
+        || settings.replaced().contains(ordinal)
+        || !matches!(settings.strategy, Strategy::RollingUpdate { .. });
+    Some(match created.or_else(|| Some(state.pods.get(ordinal)?.revision)) {
+        Some(Revision::New) => Remedy::Undo,
+        Some(Revision::Old) if created.is_none() && comes_back_new => Remedy::Delete,
+        Some(Revision::Old) | None => Remedy::Look,
+    })
 }
 
 /// Adds a note about claims that are created for pods that cannot use them.
