@@ -117,7 +117,9 @@ impl<'a> StatusQuery<'a> {
     /// them.
     pub(super) fn unready_since(&self, pod: &Pod) -> i64 {
         let since = pod.ready.1;
-        if since > pod.created + SOON {
+        // A pod that only starts may be the fix.
+        let is_stuck = pod.trouble.as_ref().is_some_and(|it| it.kind != TroubleKind::Waiting);
+        if !is_stuck || since > pod.created + SOON {
             // It may have been ready since it was created.
             return since;
         }
