@@ -17,6 +17,7 @@ mod workers;
 use std::{collections::HashSet, convert::Infallible, io, path::PathBuf};
 
 use clap::{Args, error::ErrorKind};
+use ignore::gitignore::GitignoreBuilder;
 
 use self::{
     checked::{CheckedSource, Content},
@@ -31,11 +32,7 @@ use self::{
 use crate::{
     exit::Exit,
     inventory::item::Item,
-    manifests::{
-        git::Commit,
-        repository::Repository,
-        source::{self, Source},
-    },
+    manifests::{git::Commit, listing, repository::Repository, source::Source},
     policy::{Policy, args::PolicyArgs},
     proposal::apply::Verb,
     report::{
@@ -88,6 +85,11 @@ pub struct CheckArgs {
     /// repository
     #[arg(long)]
     no_config: bool,
+    /// Leaves out the files and folders that match a pattern, in folders that are named. The pattern is
+    /// like one in `.gitignore`, from the working folder, such as `/examples` or `*.values.yaml`. May be
+    /// given more than once
+    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    exclude: Vec<String>,
     /// Manifests of objects that the cluster has: Nodes, StorageClasses, PriorityClasses,
     /// ServiceAccounts and others, such as `kubectl get nodes,sc,pc,sa -A -o yaml`. Only with all
     /// objects of a kind can a rule find that one is missing. May be given more than once
@@ -118,6 +120,15 @@ pub struct CheckArgs {
     /// Treat warnings as denials
     #[arg(long)]
     deny_warnings: bool,
+}
+
+/// Parses the value of `--exclude`.
+fn pattern(text: &str) -> Result<String, String> {
+    let mut patterns = GitignoreBuilder::new("");
+    match patterns.add_line(None, text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// Runs `setguard check`.
@@ -218,7 +229,7 @@ fn look_around(
     context: &mut InputContext,
     progress: &mut Progress,
 ) -> Vec<Result<Source, String>> {
-    let listing = source::list(&args.paths);
+    let listing = listing::list(&args.paths, &args.exclude);
     for note in listing.notes {
         report::note(&note);
     }
@@ -277,7 +288,10 @@ fn record(
     cross_object: &mut CrossObject,
     ledger: &mut Ledger,
 ) -> io::Result<()> {
-    let CheckedSource { source, again, contents, group, others, passed_over } = checked;
+    let CheckedSource { source, again, contents, group, others, passed_over, stranger } = checked;
+    if stranger {
+        ledger.strangers.push(source.name().to_owned());
+    }
     cross_object.begin(group);
     ledger.progress.advance();
     ledger.summary.files += 1;

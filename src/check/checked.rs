@@ -13,6 +13,7 @@ use crate::{
         document::{DocumentObjects, Manifest},
         group::Group,
         source::Source,
+        stray,
     },
     report::diagnostic::{Diagnostic, ObjectReport},
     yaml::{self, Mark},
@@ -32,6 +33,8 @@ pub(super) struct CheckedSource {
     pub(super) others: usize,
     /// The number of parts that aren't objects and needn't be.
     pub(super) passed_over: usize,
+    /// Whether the source isn't a manifest, and cannot be read as one.
+    pub(super) stranger: bool,
 }
 
 /// A part of a source.
@@ -67,6 +70,9 @@ impl CheckedSource {
         let source = source.read()?;
         let file: Arc<str> = source.name().into();
         let is_template = LazyCell::new(|| source.text().contains("{{"));
+        let is_stranger =
+            LazyCell::new(|| !source.is_named() && !stray::looks_like_object(source.text()));
+        let mut strangers = 0;
         let (mut contents, mut others, mut passed_over) = (Vec::new(), 0, 0);
         for document in yaml::documents(source.text()) {
             match document {
@@ -93,12 +99,14 @@ impl CheckedSource {
                         contents.push(Content::Ignores(ignores));
                     }
                 }
+                Err(_) if *is_stranger => strangers += 1,
                 Err(problem) => {
                     contents.push(Content::Unreadable(checker::syntax(problem, *is_template)));
                 }
             }
         }
-        Ok(CheckedSource { source, again, contents, group, others, passed_over })
+        let stranger = strangers > 0;
+        Ok(CheckedSource { source, again, contents, group, others, passed_over, stranger })
     }
 }
 

@@ -29,8 +29,9 @@ use crate::{
     exit::Exit,
     manifests::{
         files::{self, LARGEST},
+        listing,
         replace::{Replacement, replace_all},
-        source::{self, Source},
+        source::Source,
         volumes,
     },
     policy::Policy,
@@ -74,7 +75,7 @@ pub(super) fn run(
     }
     let mut context = InputContext::default();
     let read = |source: Result<Source, String>| source?.read();
-    for source in source::sources(paths).map(read).filter_map(Result::ok) {
+    for source in listing::sources(paths).map(read).filter_map(Result::ok) {
         context.namespaces.add(source.text());
         volumes::add(&mut context.storage, source.text());
     }
@@ -82,7 +83,7 @@ pub(super) fn run(
     let checker = Checker::new(policy, &previous, Verb::default(), context, strictness);
     let mut exit = Exit::Clean;
     let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
-    for source in source::sources(paths).filter_map(Result::ok) {
+    for source in listing::sources(paths).filter_map(Result::ok) {
         let is_named = source.is_named();
         let (Source::File(path) | Source::FileInFolder(path, _)) = source else { continue };
         // Files that cannot be read without loss are left for the check to report.

@@ -4,17 +4,14 @@ use std::path::PathBuf;
 
 use crate::{
     inventory::item::Item,
-    manifests::{
-        objects::ManifestObject,
-        source::{self, Source},
-    },
+    manifests::{listing, objects::ManifestObject, source::Source},
     yaml,
 };
 
 /// Reads the objects of the cluster. Calls `complain` for documents that cannot be read.
 pub(super) fn read(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Item> {
     let mut items = Vec::new();
-    for source in source::sources(paths).map(|source| source.and_then(Source::read)) {
+    for source in listing::sources(paths).map(|source| source.and_then(Source::read)) {
         let source = match source {
             Ok(source) => source,
             Err(message) => {

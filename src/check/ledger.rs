@@ -8,7 +8,7 @@ use crate::{
     exit::Exit,
     manifests::{repository::Repository, source::Source},
     report::{
-        collected,
+        self, collected,
         diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
         fingerprint::Occurrences,
         progress::Progress,
@@ -21,6 +21,8 @@ pub(super) struct Ledger {
     pub(super) summary: Summary,
     pub(super) progress: Progress,
     pub(super) known: Known,
+    /// The files in folders that aren't manifests, and cannot be read as such.
+    pub(super) strangers: Vec<String>,
     repository: Repository,
     occurrences: Occurrences,
     reports: Reports,
@@ -34,6 +36,7 @@ impl Ledger {
             summary: Summary::default(),
             progress: Progress::new("checking"),
             known,
+            strangers: Vec::new(),
             repository,
             occurrences: Occurrences::default(),
             reports,
@@ -106,6 +109,14 @@ impl Ledger {
     /// Finishes the reports and the baseline.
     pub(super) fn finish(mut self, args: &KnownArgs) -> anyhow::Result<Exit> {
         drop(self.progress);
+        match &self.strangers[..] {
+            [] => {}
+            [file] => report::note(&format!("{file} is passed over: it isn't a Kubernetes object")),
+            [first, ..] => report::note(&format!(
+                "{} files are passed over, because they aren't Kubernetes objects, such as {first}",
+                self.strangers.len()
+            )),
+        }
         self.summary.hidden = self.known.hidden;
         self.reports.finish(&self.summary)?;
         let failed = if self.has_failed { Exit::Error } else { Exit::Clean };

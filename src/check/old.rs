@@ -3,10 +3,7 @@
 use std::path::PathBuf;
 
 use crate::{
-    manifests::{
-        git::Commit,
-        source::{self, Source},
-    },
+    manifests::{git::Commit, listing, source::Source},
     report,
 };
 
@@ -26,7 +23,7 @@ pub(super) fn read(
             old.sources
         }
         Some(Err(message)) => vec![Err(message)],
-        None => source::sources(against).map(|source| source?.read()).collect(),
+        None => listing::sources(against).map(|source| source?.read()).collect(),
     };
     sources.into_iter().filter_map(|source| source.map_err(&mut *complain).ok()).collect()
 }

@@ -16,7 +16,7 @@ use self::stream::Preview;
 use crate::{
     engine::{Context, Origin},
     exit::Exit,
-    manifests::{namespaces::Namespaces, source},
+    manifests::{listing, namespaces::Namespaces},
     policy::args::PolicyArgs,
     printable::Printable,
     report,
@@ -57,7 +57,7 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let mut notes = Printable::new(anstream::stderr().lock()).guarded();
     let mut out = io::stdout().lock();
     let mut namespaces = Namespaces::default();
-    let sources = source::scan_then_read(&args.paths, &mut |text| namespaces.add(text));
+    let sources = listing::scan_then_read(&args.paths, &mut |text| namespaces.add(text));
     let context = Context::of_command(&policy, Origin::Manifest, Timestamp::now());
     let preview = Preview::new(user, &namespaces, context);
     for (i, source) in sources.enumerate() {

@@ -24,7 +24,7 @@ use self::{
 };
 use crate::{
     exit::Exit,
-    manifests::{namespaces::Namespaces, source},
+    manifests::{listing, namespaces::Namespaces},
     policy::{Policy, args::PolicyArgs},
     printable::Printable,
     report,
@@ -77,7 +77,7 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
     let first = policy.injection.paired_controllers.users.first().cloned();
     let user = args.user.clone().or(first).unwrap_or_default();
     let mut namespaces = Namespaces::default();
-    let sources = source::scan_then_read(&args.paths, &mut |text| namespaces.add(text));
+    let sources = listing::scan_then_read(&args.paths, &mut |text| namespaces.add(text));
     let (mut exit, mut done) = (Exit::Clean, Done::default());
     let mut api_server = ApiServer {
         webhook: Webhook::connect(&server).await?,

@@ -12,11 +12,8 @@ use std::{
 
 use self::command::{Git, cannot_run};
 use super::{
-    encoding,
-    files::LARGEST_IN_FOLDER,
-    group::Group,
-    layout::Layout,
-    source::{Source, is_manifest},
+    encoding, files::LARGEST_IN_FOLDER, folder::is_manifest, group::Group, layout::Layout,
+    source::Source,
 };
 
 /// The manifests below paths, as they were at a commit.

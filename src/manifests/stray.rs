@@ -1,6 +1,8 @@
 //! Values where an object should be: values that aren't objects, and objects whose `apiVersion` or
 //! `kind` is misspelt, so that they would be skipped although the author meant them to be checked.
 
+use memchr::memmem;
+
 use crate::{
     finding::{Path, nearest_of},
     kubernetes::resource::{RESOURCES, Resource},
@@ -8,7 +10,7 @@ use crate::{
 };
 
 /// The keys that make an object.
-const KEYS: [&str; 4] = ["apiVersion", "kind", "metadata", "spec"];
+const KEYS: [&str; 2] = ["apiVersion", "kind"];
 
 /// Kinds whose names resemble the sets', in the groups of the sets.
 const OTHER_KINDS: &[&str] = &[
@@ -47,15 +49,35 @@ pub(crate) fn no_object(node: &Node<'_>) -> Option<Problem> {
 pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
     match &node.value {
         Value::Map(entries) => {
-            let is_there = |key: &&&str| {
+            let is_there = |key: &&str| {
                 entries.iter().any(|(other, _)| other.name == **key || is_near(&other.name, key))
             };
-            KEYS.iter().filter(is_there).count() > 1
+            let kind = node.get("kind").and_then(Node::as_str);
+            let is_set = kind.is_some_and(|kind| {
+                RESOURCES.iter().any(|resource| resource.kind.as_str() == kind)
+            });
+            KEYS.iter().all(is_there) || is_set && node.get("spec").is_some()
         }
-        // The text may be, for example, the message of a failed command.
-        Value::Str(_) => true,
         _ => false,
     }
+}
+
+/// Returns whether a text that cannot be read was probably meant as an object. A template isn't one.
+pub(crate) fn looks_like_object(text: &str) -> bool {
+    !text.contains("{{") && mentions_an_object(text.as_bytes())
+}
+
+/// Returns whether a text has the keys of an object: each at the start of a line, or in quotes.
+pub(crate) fn mentions_an_object(text: &[u8]) -> bool {
+    KEYS.iter().all(|key| {
+        let key = key.as_bytes();
+        memmem::find_iter(text, key).any(|at| {
+            let (before, after) = (&text[..at], &text[at + key.len()..]);
+            let is_first =
+                before.last().is_none_or(|byte| *byte == b'\n') && after.starts_with(b":");
+            is_first || before.ends_with(b"\"") && after.starts_with(b"\"")
+        })
+    })
 }
 
 fn is_near(word: &str, key: &str) -> bool {

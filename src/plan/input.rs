@@ -10,9 +10,10 @@ use crate::{
     manifests::{
         document::{Decoded, Manifest, documents},
         id::ObjectId,
+        listing,
         namespaces::Namespaces,
         objects::ManifestObject,
-        source::{self, Source},
+        source::Source,
         volumes,
     },
     object::storage::Storage,
@@ -158,7 +159,7 @@ fn in_namespace(json: &str, namespace: &str) -> Option<String> {
 
 fn texts(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Source> {
     let mut texts = Vec::new();
-    let listing = source::list(paths);
+    let listing = listing::list(paths, &[]);
     listing.notes.iter().for_each(|note| report::note(note));
     for source in listing.sources {
         match source.and_then(Source::read) {

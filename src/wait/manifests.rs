@@ -5,10 +5,7 @@ use std::path::PathBuf;
 use crate::{
     kubernetes::resource::RESOURCES,
     live::named::Named,
-    manifests::{
-        document::documents,
-        source::{self, Source},
-    },
+    manifests::{document::documents, listing, source::Source},
     report,
     yaml::Node,
 };
@@ -25,7 +22,7 @@ pub(crate) struct Given {
 /// # Errors
 /// Returns an error if a file or document cannot be read.
 pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
-    let listing = source::list(paths);
+    let listing = listing::list(paths, &[]);
     listing.notes.iter().for_each(|note| report::note(note));
     let mut sets = Vec::new();
     for source in listing.sources {

@@ -193,7 +193,7 @@ fn wrong_usage_is_exit_code_2() {
 fn unreadable_input_is_exit_code_2_and_the_rest_is_checked() {
     let folder = Folder::new([("a.yaml", MISSPELT), ("c.yaml", "a: [\n---\nb: {{ .Values.b }}\n")]);
     folder.write("b.yaml", b"ok: 1\ntext: \xff\xfe\n");
-    let ran = folder.run(&["check", "."]);
+    let ran = folder.run(&["check", "a.yaml", "b.yaml", "c.yaml"]);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("b.yaml:2: this is not UTF-8"), "{}", ran.stderr);
     assert!(ran.stdout.contains("unknown field"), "{}", ran.stdout);
@@ -465,10 +465,16 @@ fn a_folder_may_have_files_that_are_not_manifests() {
     assert!(ran.stdout.contains(", 4 documents without an object\n"), "{}", ran.stdout);
     // A file that the user names is a manifest.
     assert_eq!(folder.run(&["check", "values.yaml"]).code, 2);
-    for meant in ["kind: DaemonSet\nspec: {}\n", "Kind: Pod\nmetadata: {}\n", "Error\n"] {
-        folder.write("agent.yaml", meant.as_bytes());
+    let texts = [
+        ("kind: DaemonSet\nspec: {}\n", 1),
+        ("apiVersion: v1\nKind: Pod\n", 1),
+        ("Kind: Pod\nmetadata: {}\n", 0),
+        ("Error\n", 0),
+    ];
+    for (text, unreadable) in texts {
+        folder.write("agent.yaml", text.as_bytes());
         let (code, report) = folder.json(&["."]);
-        assert_eq!((code, &report["summary"]["unreadable"]), (2, &1.into()), "{meant:?}");
+        assert_eq!((code, &report["summary"]["unreadable"]), (2, &unreadable.into()), "{text:?}");
     }
 }
 

@@ -80,6 +80,7 @@ mod serve;
 #[cfg(feature = "server")]
 mod stalls;
 mod status;
+mod strangers;
 mod support;
 #[cfg(feature = "server")]
 mod tls;

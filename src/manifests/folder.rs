@@ -1,0 +1,237 @@
+//! The manifests in a folder. A repository has much else: dependencies, test data, files that git
+//! ignores, templates.
+
+#![expect(clippy::disallowed_methods, reason = "folders are read here")]
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ignore::{
+    Match,
+    gitignore::{Gitignore, GitignoreBuilder},
+};
+use walkdir::{DirEntry, WalkDir};
+
+use super::{
+    files::{self, Fence, LARGEST_IN_FOLDER},
+    layout::Layout,
+    source::Source,
+};
+
+/// The folders that are not entered unless they are named: other people's files, and tests.
+const FOREIGN: [&str; 3] = ["node_modules", "testdata", "vendor"];
+
+/// The names of policies that count only in the working folder and above.
+const POLICY: &str = "setguard.yaml";
+
+/// Returns the manifests in a folder, and notes about what is not read.
+pub(super) fn list(
+    folder: &Path,
+    exclude: &[String],
+) -> (Vec<Result<Source, String>>, Vec<String>) {
+    let walk = Walk::new(folder, exclude);
+    let files: Vec<_> = WalkDir::new(folder)
+        .follow_links(true)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_entry(|entry| walk.enters(entry))
+        .filter_map(|entry| match entry {
+            Ok(entry) => walk.takes(entry).map(Ok),
+            Err(error) => walk.fails(&error).map(Err),
+        })
+        .collect();
+    let about = files.iter().flatten().map(PathBuf::as_path).filter(|path| Layout::is_about(path));
+    let layout = Layout::of(about, &|path| {
+        let bytes = files::read_regular(path, LARGEST_IN_FOLDER).ok()?;
+        String::from_utf8(bytes).ok()
+    });
+    let mut notes = walk.notes();
+    notes.extend(layout.notes());
+    let read = files
+        .into_iter()
+        .filter(|file| file.as_ref().map_or(true, |path| is_manifest(path) && !layout.skips(path)));
+    let of_group = |path: PathBuf| {
+        let group = layout.group(&path, folder);
+        Source::FileInFolder(path, group)
+    };
+    (read.map(|file| file.map(of_group)).collect(), notes)
+}
+
+/// What is left out of a folder.
+#[derive(Debug, Default)]
+struct LeftOut {
+    notes: Vec<String>,
+    /// The folders of [`FOREIGN`].
+    foreign: Vec<PathBuf>,
+    /// The files and folders that git ignores.
+    ignored: Vec<PathBuf>,
+}
+
+/// A walk through a folder.
+#[derive(Debug)]
+struct Walk<'a> {
+    folder: &'a Path,
+    /// The folder without links.
+    base: PathBuf,
+    fence: Fence,
+    /// The patterns of `--exclude` and of the policy.
+    exclude: Gitignore,
+    /// The patterns of `.gitignore` by folder; none outside of a repository.
+    ignores: Option<RefCell<HashMap<PathBuf, Gitignore>>>,
+    left_out: RefCell<LeftOut>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(folder: &'a Path, exclude: &[String]) -> Self {
+        let base = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let mut patterns = GitignoreBuilder::new("");
+        for pattern in exclude {
+            // The flags have checked the patterns.
+            let _ = patterns.add_line(None, pattern);
+        }
+        let is_in_repository = base.ancestors().any(|at| at.join(".git").exists());
+        Walk {
+            folder,
+            fence: Fence::around(folder),
+            exclude: patterns.build().unwrap_or_else(|_| Gitignore::empty()),
+            ignores: is_in_repository.then(RefCell::default),
+            left_out: RefCell::default(),
+            base,
+        }
+    }
+
+    /// Returns whether an entry is a file to look at, or a folder to enter.
+    fn enters(&self, entry: &DirEntry) -> bool {
+        if entry.depth() == 0 {
+            return true;
+        }
+        let (path, is_folder) = (entry.path(), entry.file_type().is_dir());
+        let matters = is_folder || is_manifest(path);
+        if is_hidden(entry.file_name()) || self.is_excluded(path, is_folder) {
+            return false;
+        }
+        if is_folder && FOREIGN.iter().any(|name| entry.file_name() == *name) {
+            self.left_out.borrow_mut().foreign.push(path.to_owned());
+            return false;
+        }
+        if self.is_ignored(path, is_folder) {
+            if matters {
+                self.left_out.borrow_mut().ignored.push(path.to_owned());
+            }
+            return false;
+        }
+        let leads_out = entry.path_is_symlink() && !self.fence.has(path, &[]);
+        if leads_out && matters {
+            self.leave_out(path, "the link leads out of the folder, or to a hidden file");
+        }
+        !leads_out
+    }
+
+    /// Returns the path of a file, if it is to be read.
+    fn takes(&self, entry: DirEntry) -> Option<PathBuf> {
+        if entry.file_type().is_dir() {
+            return None;
+        }
+        let is_read = is_manifest(entry.path()) || Layout::is_about(entry.path());
+        let is_regular = entry.file_type().is_file();
+        if is_read && !is_regular {
+            self.leave_out(entry.path(), "it isn't a regular file");
+        }
+        if is_read && entry.depth() > 1 && entry.file_name() == POLICY {
+            let why = "a policy counts only in the working folder and above; use --policy";
+            self.leave_out(entry.path(), why);
+            return None;
+        }
+        (is_read && is_regular).then(|| entry.into_path())
+    }
+
+    /// Returns the message about an entry that cannot be read, if that is an error. A link to nothing
+    /// has no content to check.
+    fn fails(&self, error: &walkdir::Error) -> Option<String> {
+        let is_gone = error.io_error().is_some_and(|it| it.kind() == std::io::ErrorKind::NotFound);
+        let path = error.path().filter(|path| error.depth() > 0 && path.is_symlink());
+        match path {
+            Some(path) if error.loop_ancestor().is_some() => {
+                self.leave_out(path, "the link leads to a folder above it");
+                None
+            }
+            Some(path) if is_gone => {
+                if is_manifest(path) {
+                    self.leave_out(path, "the link leads to nothing");
+                }
+                None
+            }
+            _ => Some(format!("cannot be read: {error}")),
+        }
+    }
+
+    fn leave_out(&self, path: &Path, why: &str) {
+        let note = format!("{} is not read: {why}", path.display());
+        self.left_out.borrow_mut().notes.push(note);
+    }
+
+    fn is_excluded(&self, path: &Path, is_folder: bool) -> bool {
+        let path = path.strip_prefix(".").unwrap_or(path);
+        self.exclude.matched(path, is_folder).is_ignore()
+    }
+
+    /// Returns whether git ignores a path. The nearest `.gitignore` with a matching pattern decides.
+    fn is_ignored(&self, path: &Path, is_folder: bool) -> bool {
+        let (Some(ignores), Ok(inside)) = (&self.ignores, path.strip_prefix(self.folder)) else {
+            return false;
+        };
+        let path = self.base.join(inside);
+        let mut ignores = ignores.borrow_mut();
+        for folder in path.ancestors().skip(1) {
+            let patterns = ignores
+                .entry(folder.to_owned())
+                .or_insert_with(|| Gitignore::new(folder.join(".gitignore")).0);
+            match patterns.matched(&path, is_folder) {
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+                Match::None if folder.join(".git").exists() => return false,
+                Match::None => {}
+            }
+        }
+        false
+    }
+
+    fn notes(self) -> Vec<String> {
+        let LeftOut { mut notes, foreign, ignored } = self.left_out.into_inner();
+        let mut say = |paths: &[PathBuf], one: &str, many: &str| match paths {
+            [] => {}
+            [path] => notes.push(format!("{} {one}", path.display())),
+            [first, ..] => {
+                notes.push(format!("{} {many}, such as {}", paths.len(), first.display()));
+            }
+        };
+        let name = "name them to check them";
+        say(
+            &foreign,
+            "is not entered; name it to check it",
+            &format!("folders of dependencies and tests are not entered ({name})"),
+        );
+        say(
+            &ignored,
+            "is not read: git ignores it; name it to check it",
+            &format!("files and folders are not read, because git ignores them ({name})"),
+        );
+        notes
+    }
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+/// Returns whether a file in a folder is read.
+pub(super) fn is_manifest(path: &Path) -> bool {
+    let extension = path.extension().map(|it| it.to_ascii_lowercase());
+    let extension = extension.as_ref().and_then(|it| it.to_str());
+    matches!(extension, Some("yaml" | "yml" | "json"))
+}

@@ -1,0 +1,134 @@
+//! Files that `check` passes over in a folder: a repository has much that is not a manifest.
+
+use std::{fs, os::unix::fs::symlink, process::Command};
+
+use crate::folder::{Folder, Ran};
+
+const GOOD: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  serviceName: db\n  \
+     selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    \
+     spec: {containers: [{name: main, image: \"db:1\"}]}\n";
+
+/// A set that the API server refuses.
+fn bad() -> String {
+    GOOD.replace("{app: db}}\n    spec", "{app: web}}\n    spec")
+}
+
+fn check(folder: &Folder, args: &[&str]) -> Ran {
+    folder.setguard(&[&["check"], args].concat())
+}
+
+#[test]
+fn a_file_that_is_no_manifest_is_passed_over_in_a_folder() {
+    let folder = Folder::new([
+        ("good.yaml", GOOD),
+        ("tsconfig.json", "{\n  // comments\n  \"a\": 1,\n}\n"),
+        ("index.json", "[{{ range .Pages }}{{ end }}]"),
+        ("vault.yaml", "$ANSIBLE_VAULT;1.1;AES256\n33363431: a: b\n"),
+        ("words.yaml", "just some words\n"),
+        ("tool.yaml", "kind: Tool\nspec: {}\n"),
+        ("template.yaml", "apiVersion: v1\nkind: Service\nmetadata: {{ include \"a\" . }}\n"),
+    ]);
+    folder.write("latin.yaml", b"name: M\xfcller\n");
+    let ran = check(&folder, &["."]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("4 files are passed over"), "{ran:?}");
+    // Named, it is an error.
+    for file in ["tsconfig.json", "vault.yaml", "latin.yaml", "template.yaml"] {
+        assert_eq!(check(&folder, &[file]).code, 2, "{file}");
+    }
+}
+
+#[test]
+fn a_manifest_that_cannot_be_read_is_an_error_in_a_folder_too() {
+    for text in [
+        "apiVersion: v1\nkind: Service\nmetadata: {name: [\n",
+        "{\"apiVersion\": \"v1\", \"kind\": \"Service\", ]",
+        "apiVersion: apps/v1\nKind: DaemonSet\nmetadata: {name: a}\n",
+    ] {
+        let folder = Folder::new([("good.yaml", GOOD), ("deep/wrong.yaml", text)]);
+        let ran = check(&folder, &["."]);
+        assert_eq!(ran.code, 2, "{text}: {ran:?}");
+    }
+    let folder = Folder::new([("good.yaml", GOOD)]);
+    folder.write("latin.yaml", b"apiVersion: v1\nkind: ConfigMap\ndata: {a: M\xfcller}\n");
+    assert_eq!(check(&folder, &["."]).code, 2);
+}
+
+#[test]
+fn links_to_nothing_and_in_circles_are_notes() {
+    let folder = Folder::new([("good.yaml", GOOD)]);
+    symlink("gone.yaml", folder.path("broken.yaml")).unwrap();
+    symlink("gone", folder.path("broken")).unwrap();
+    fs::create_dir(folder.path("deep")).unwrap();
+    symlink("..", folder.path("deep/circle")).unwrap();
+    let ran = check(&folder, &["."]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for note in
+        ["broken.yaml is not read: the link leads to nothing", "circle is not read: the link"]
+    {
+        assert!(ran.stderr.contains(note), "{note}: {ran:?}");
+    }
+    assert_eq!(check(&folder, &["broken.yaml"]).code, 2);
+}
+
+#[test]
+fn dependencies_and_test_data_are_entered_only_if_they_are_named() {
+    let bad = bad();
+    let folder = Folder::new([("good.yaml", GOOD), ("a/vendor/bad.yaml", &*bad)]);
+    folder.write("node_modules/bad.yaml", &bad);
+    let ran = check(&folder, &["."]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("2 folders of dependencies and tests are not entered"), "{ran:?}");
+    for named in ["a/vendor", "node_modules", "a/vendor/bad.yaml"] {
+        assert_eq!(check(&folder, &[named]).code, 1, "{named}");
+    }
+}
+
+#[test]
+fn what_git_ignores_is_said() {
+    let bad = bad();
+    let folder = Folder::new([
+        ("good.yaml", GOOD),
+        ("rendered/bad.yaml", &bad),
+        ("deep/out.yaml", &bad),
+        ("deep/kept.yaml", GOOD),
+        (".gitignore", "/rendered/\n*.yaml\n!good.yaml\n"),
+        ("deep/.gitignore", "!kept.yaml\n"),
+    ]);
+    // Outside of a repository the file means nothing.
+    assert_eq!(check(&folder, &["."]).code, 1);
+    let git = Command::new("git").args(["init", "-q"]).arg(folder.0.path()).status();
+    assert!(git.unwrap().success());
+    for here in [".", "deep"] {
+        let ran = check(&folder, &[here]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ran.stderr.contains("git ignores"), "{ran:?}");
+    }
+    assert!(check(&folder, &["."]).stderr.contains("2 files and folders are not read"));
+    assert_eq!(check(&folder, &["rendered", "--allow-empty"]).code, 0, "the pattern *.yaml");
+    assert_eq!(check(&folder, &["deep/out.yaml"]).code, 1);
+}
+
+#[test]
+fn patterns_exclude_files_of_folders() {
+    let bad = bad();
+    let folder = Folder::new([
+        ("good.yaml", GOOD),
+        ("examples/bad.yaml", &*bad),
+        ("deep/bad.values.yaml", &bad),
+    ]);
+    assert_eq!(check(&folder, &["."]).code, 1);
+    let both = ["--exclude", "/examples", "--exclude=*.values.yaml"];
+    assert_eq!(check(&folder, &[&["."][..], &both].concat()).code, 0);
+    assert_eq!(check(&folder, &[".", "--exclude", "/bad.yaml", "--exclude=deep"]).code, 1);
+    assert_eq!(check(&folder, &["examples/bad.yaml", "--exclude", "examples"]).code, 1);
+    assert_eq!(check(&folder, &[".", "--exclude", "a[z-a]"]).code, 2);
+}
+
+#[test]
+fn a_policy_of_a_folder_below_is_not_used_and_that_is_said() {
+    let folder = Folder::new([("good.yaml", GOOD), ("b/setguard.yaml", "rules: {}\n")]);
+    let ran = check(&folder, &["."]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("b/setguard.yaml is not read: a policy counts only"), "{ran:?}");
+}
