@@ -201,7 +201,8 @@ impl Report for Text {
         for remark in &object.remarks {
             let place =
                 source.map_or_else(|| object.id.to_string(), |source| source.name().to_owned());
-            writeln!(self.out, "note: {}: {}\n", clean(&place), clean(remark))?;
+            let note = format!("note: {}: {}", clean(&place), clean(remark));
+            writeln!(self.out, "{}\n", self.screen.fit(&note, 4))?;
         }
         if self.is_terminal && !is_empty { self.out.flush() } else { Ok(()) }
     }
@@ -239,9 +240,11 @@ impl Report for Text {
     fn note(&mut self, _: &str) {}
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
-        writeln!(self.out, "{summary}")?;
+        for line in summary.to_string().lines() {
+            writeln!(self.out, "{}", self.screen.fit(line, 4))?;
+        }
         if let Some(policy) = &self.policy {
-            writeln!(self.out, "{}", clean(&policy.to_string()))?;
+            writeln!(self.out, "{}", self.screen.fit(&clean(&policy.to_string()), 4))?;
         }
         self.out.flush()
     }
