@@ -32,7 +32,7 @@ use self::{
 use crate::{
     exit::Exit,
     inventory::item::Item,
-    manifests::{git::Commit, listing, repository::Repository, source::Source},
+    manifests::{listing, repository::Repository, source::Source},
     policy::{Policy, args::PolicyArgs},
     proposal::apply::Verb,
     report::{
@@ -146,7 +146,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let strictness = Strictness { deny_warnings: args.deny_warnings, no_ignores: args.no_ignores };
     let (flags, no_config, known) = (&args.policy, args.no_config, &args.known);
     let choice = Choice { flags, no_config, known, repository: &repository };
-    let commit = known.against_ref.as_deref().map(|it| Commit::find("--against-ref", it));
+    let commit = known.against_ref.as_deref().map(old::commit);
     let found = commit.as_ref().and_then(|it| it.as_ref().ok());
     let Some(chosen) = choice.load(found, strictness)? else { return Ok(Exit::Error) };
     let policy = chosen.policy;
@@ -161,11 +161,9 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let mut ledger = Ledger::new(repository.clone(), reports, known);
     let mut context = InputContext::default();
     let mut previous = Previous::default();
-    let old = old::read(&args.against, commit, &args.paths, &mut |it| ledger.failure(&it));
-    for source in &old {
-        context.old_namespaces.add(source.text());
-        previous.add(source).iter().for_each(|message| ledger.failure(message));
-    }
+    let (against, paths) = (&args.against, &args.paths);
+    let old = old::read(against, commit, paths, &mut previous, &mut |it| ledger.failure(&it));
+    old.iter().for_each(|source| context.old_namespaces.add(source.text()));
     if args.known.new_only {
         ledger.known.old = Some(findings(old, &policy, repository)?);
     }

@@ -23,7 +23,8 @@ use crate::{
 /// The flags about known findings.
 #[derive(Debug, Args)]
 pub(crate) struct KnownArgs {
-    /// Like --against, with the files as they were at a commit of git, such as `origin/main`
+    /// Like --against, with the files as they were in git where the work tree left a branch, such as
+    /// `origin/main`: at the merge base. `origin/main..` is the tip of the branch instead
     #[arg(long, value_name = "REF", group = "old", conflicts_with = "against")]
     pub(crate) against_ref: Option<String>,
     /// Check with the policy file as it was at a commit of git, such as `origin/main`, so that a change

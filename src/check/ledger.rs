@@ -12,7 +12,7 @@ use crate::{
         diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
         fingerprint::Occurrences,
         progress::Progress,
-        reports::Reports,
+        reports::{self, Reports},
     },
 };
 
@@ -26,8 +26,8 @@ pub(super) struct Ledger {
     repository: Repository,
     occurrences: Occurrences,
     reports: Reports,
-    /// Whether something could not be checked.
-    has_failed: bool,
+    /// The reasons why something could not be checked. They are printed last, where people look.
+    failures: Vec<String>,
 }
 
 impl Ledger {
@@ -40,19 +40,19 @@ impl Ledger {
             repository,
             occurrences: Occurrences::default(),
             reports,
-            has_failed: false,
+            failures: Vec::new(),
         }
     }
 
     /// Records that something could not be checked.
     pub(super) fn failure(&mut self, message: &str) {
-        self.has_failed = true;
-        self.progress.aside(|| self.reports.failure(message));
+        self.reports.record_failure(message);
+        self.failures.push(message.to_owned());
     }
 
     /// Returns whether something could not be checked.
     pub(super) const fn has_failed(&self) -> bool {
-        self.has_failed
+        !self.failures.is_empty()
     }
 
     /// Records that a document could not be read.
@@ -118,8 +118,11 @@ impl Ledger {
             )),
         }
         self.summary.hidden = self.known.hidden;
-        self.reports.finish(&self.summary)?;
-        let failed = if self.has_failed { Exit::Error } else { Exit::Clean };
+        let on_stdout = self.reports.on_stdout();
+        let finished = self.reports.finish(&self.summary);
+        self.failures.iter().for_each(|message| reports::print_failure(on_stdout, message));
+        finished?;
+        let failed = if self.failures.is_empty() { Exit::Clean } else { Exit::Error };
         let exit = self.summary.exit().and(failed);
         Ok(exit.and(self.known.finish(args, exit != Exit::Error)?))
     }

@@ -52,7 +52,7 @@ impl Choice<'_> {
     /// Returns an error if a policy cannot be read.
     pub(super) fn load(
         &self,
-        against: Option<&Commit<'_>>,
+        against: Option<&Commit>,
         strictness: Strictness,
     ) -> anyhow::Result<Option<Chosen>> {
         let Some(here) = self.in_work_tree()? else { return Ok(None) };
@@ -87,7 +87,7 @@ impl Choice<'_> {
     }
 
     /// Returns the policy to use, as it was at a commit.
-    fn at_commit(&self, commit: &Commit<'_>, reference: &str) -> anyhow::Result<Option<Loaded>> {
+    fn at_commit(&self, commit: &Commit, reference: &str) -> anyhow::Result<Option<Loaded>> {
         let paths = self.paths(commit).map_err(anyhow::Error::msg)?;
         let source = commit.first(&paths, LARGEST_POLICY).map_err(anyhow::Error::msg)?;
         match &source {
@@ -102,7 +102,7 @@ impl Choice<'_> {
     fn compare(
         &self,
         here: &Loaded,
-        commit: &Commit<'_>,
+        commit: &Commit,
         reference: &str,
         strictness: Strictness,
     ) -> Option<(Source, ObjectReport)> {
@@ -121,7 +121,7 @@ impl Choice<'_> {
     }
 
     /// Returns the places where the policy may be at a commit.
-    fn paths(&self, commit: &Commit<'_>) -> Result<Vec<PathBuf>, String> {
+    fn paths(&self, commit: &Commit) -> Result<Vec<PathBuf>, String> {
         Ok(match &self.flags.policy {
             Some(named) => vec![commit.resolve(named)?],
             None if self.no_config => Vec::new(),

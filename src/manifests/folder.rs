@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
         if is_hidden(entry.file_name()) || self.is_excluded(path, is_folder) {
             return false;
         }
-        if is_folder && FOREIGN.iter().any(|name| entry.file_name() == *name) {
+        if is_folder && is_foreign(entry.file_name()) {
             self.left_out.borrow_mut().foreign.push(path.to_owned());
             return false;
         }
@@ -223,6 +223,11 @@ impl<'a> Walk<'a> {
         );
         notes
     }
+}
+
+/// Returns whether a folder with this name is not entered.
+pub(super) fn is_foreign(name: &OsStr) -> bool {
+    FOREIGN.iter().any(|foreign| name == *foreign)
 }
 
 fn is_hidden(name: &OsStr) -> bool {

@@ -12,7 +12,11 @@ use std::{
 
 use self::command::{Git, cannot_run};
 use super::{
-    encoding, files::LARGEST_IN_FOLDER, folder::is_manifest, group::Group, layout::Layout,
+    encoding,
+    files::LARGEST_IN_FOLDER,
+    folder::{is_foreign, is_manifest},
+    group::Group,
+    layout::Layout,
     source::Source,
 };
 
@@ -49,21 +53,21 @@ impl Entry {
 
 /// The files as they were at a commit of the repository of the working folder.
 #[derive(Debug)]
-pub(crate) struct Commit<'a> {
+pub(crate) struct Commit {
     git: Git,
     /// The flag that names the commit, for messages.
     flag: &'static str,
-    /// The name of the commit, as the user gave it.
-    reference: &'a str,
+    /// The commit in the names of its files: as the user named it, or the start of its id.
+    label: String,
     id: String,
 }
 
-impl<'a> Commit<'a> {
+impl Commit {
     /// Finds the commit that the user names with a flag, by anything that git takes for one.
     ///
     /// # Errors
     /// Without git, outside a repository, and if the reference names no commit of it.
-    pub(crate) fn find(flag: &'static str, reference: &'a str) -> Result<Self, String> {
+    pub(crate) fn find(flag: &'static str, reference: &str) -> Result<Self, String> {
         if reference.is_empty() || reference.starts_with('-') {
             return Err(format!("{flag}: {reference:?} isn't the name of a commit"));
         }
@@ -76,7 +80,43 @@ impl<'a> Commit<'a> {
             )
         })?;
         let id = String::from_utf8_lossy(&id).into_owned();
-        Ok(Commit { git, flag, reference, id })
+        Ok(Commit { git, flag, label: reference.to_owned(), id })
+    }
+
+    /// Finds the commit from which a change starts: the last one that the work tree has in common
+    /// with the one that the user names. Otherwise, what was fixed there since then would be blamed on
+    /// the change. As in `git diff`, `REF...` is this one too, and `REF..` the named commit itself.
+    /// Also returns a note if it is not known what they have in common.
+    ///
+    /// # Errors
+    /// See [`Commit::find`].
+    pub(crate) fn find_start(
+        flag: &'static str,
+        reference: &str,
+    ) -> Result<(Self, Option<String>), String> {
+        let (name, is_exact) = match (reference.strip_suffix("..."), reference.strip_suffix("..")) {
+            (Some(name), _) => (name, false),
+            (None, Some(name)) => (name, true),
+            (None, None) => (reference, false),
+        };
+        let mut commit = Commit::find(flag, name)?;
+        if is_exact {
+            return Ok((commit, None));
+        }
+        let Ok(start) = commit.git.output(&["merge-base", "HEAD", &commit.id]) else {
+            let note = format!(
+                "{flag}: this clone has no commit that {name:?} and the work tree have in common, so \
+                 the manifests are compared with {name:?} itself. If the clone is shallow, fetch more \
+                 of it (actions/checkout: fetch-depth: 0)"
+            );
+            return Ok((commit, Some(note)));
+        };
+        let start = String::from_utf8_lossy(&start).into_owned();
+        if start != commit.id {
+            commit.label = start.chars().take(12).collect();
+            commit.id = start;
+        }
+        Ok((commit, None))
     }
 
     /// Reads the manifests below paths. A path that did not exist at the commit has no manifests.
@@ -137,7 +177,7 @@ impl<'a> Commit<'a> {
 
     /// The name of a file at the commit, as git writes it.
     fn name(&self, inside: &Path) -> String {
-        format!("{}:{}", self.reference, inside.display())
+        format!("{}:{}", self.label, inside.display())
     }
 
     /// A path relative to the repository.
@@ -181,12 +221,14 @@ impl<'a> Commit<'a> {
             let path = &entry.blob.path;
             let below = path.strip_prefix(inside).unwrap_or(path);
             let is_hidden = below.iter().any(|part| part.as_encoded_bytes().starts_with(b"."));
+            // A file can have the name of such a folder.
+            let is_foreign = below.parent().is_some_and(|it| it.iter().any(is_foreign));
             if entry.mode == "160000" && !is_hidden {
                 let (path, flag) = (path.display(), self.flag);
                 notes.push(format!("{path} is a submodule, of which {flag} reads no old files"));
             }
             // A link is not followed: what it points to is read at its own place.
-            if entry.is_regular() && (entry.blob.is_named || !is_hidden) {
+            if entry.is_regular() && (entry.blob.is_named || !is_hidden && !is_foreign) {
                 blobs.push(entry.blob);
             }
         }

@@ -132,13 +132,21 @@ impl Reports {
     }
 
     /// Reports a failure that isn't a finding to all outputs, and prints it to standard error.
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
     pub(crate) fn failure(&mut self, message: &str) {
+        self.record_failure(message);
+        print_failure(self.on_stdout, message);
+    }
+
+    /// Reports a failure that isn't a finding to all outputs, and leaves it to the caller to print it
+    /// with [`print_failure`].
+    pub(crate) fn record_failure(&mut self, message: &str) {
         self.all().for_each(|report| report.failure(message));
-        let mut stderr = Printable::new(anstream::stderr());
-        let _ = match self.on_stdout {
-            Format::Github => writeln!(stderr, "{}", github::error(message)),
-            _ => writeln!(stderr.guarded(), "error: {message}"),
-        };
+    }
+
+    /// Returns the format on standard output.
+    pub(crate) const fn on_stdout(&self) -> Format {
+        self.on_stdout
     }
 
     /// Reports a note to all outputs, and prints it to standard error.
@@ -181,6 +189,15 @@ impl Reports {
         self.on_stdout.write(collected, &mut out)?;
         Ok(out.flush()?)
     }
+}
+
+/// Prints a failure that isn't a finding to standard error.
+pub(crate) fn print_failure(on_stdout: Format, message: &str) {
+    let mut stderr = Printable::new(anstream::stderr());
+    let _ = match on_stdout {
+        Format::Github => writeln!(stderr, "{}", github::error(message)),
+        _ => writeln!(stderr.guarded(), "error: {message}"),
+    };
 }
 
 impl Format {

@@ -174,3 +174,69 @@ fn a_missing_object_is_an_error_that_says_why() {
     assert!(ran.stderr.contains("A partial clone lacks objects"), "{ran:?}");
     assert!(ran.stderr.contains("deploy/a.yaml"), "{ran:?}");
 }
+
+/// A repository whose branch `change` left `main` when `a.yaml` had a fault that `main` has fixed since.
+fn diverged() -> Folder {
+    let folder = repository();
+    folder.git("checkout -q -b change");
+    folder.write("deploy/b.yaml", on_delete("b", ""));
+    folder.git("add -A");
+    folder.git("commit -q -m change");
+    folder.git("checkout -q main");
+    folder.write("deploy/a.yaml", on_delete("agent", "").replace("OnDelete", "RollingUpdate"));
+    folder.git("commit -q -a -m fix");
+    folder.git("checkout -q change");
+    folder
+}
+
+#[test]
+fn a_branch_is_compared_with_its_start() {
+    let folder = diverged();
+    for (reference, not_new) in [("main", 1), ("main...", 1), ("main..", 0)] {
+        let (code, report) = folder.json(&format!("deploy --against-ref {reference} --new-only"));
+        assert_eq!(
+            (code, &report["summary"]["notNew"]),
+            (0, &not_new.into()),
+            "{reference}: {report}"
+        );
+    }
+}
+
+/// Without a common ancestor, the tip is all there is.
+#[test]
+fn a_shallow_clone_is_compared_with_the_tip_and_told() {
+    let (folder, clone) = (diverged(), Folder::new([]));
+    let url = format!("file://{}", folder.0.path().display());
+    clone.git(&format!("clone -q --depth 1 --no-single-branch --branch change {url} clone"));
+    let ran = against(&clone, "clone/deploy", "origin/main");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("have in common"), "{ran:?}");
+    assert!(ran.stderr.contains("fetch-depth: 0"), "{ran:?}");
+}
+
+#[test]
+fn a_file_that_was_broken_and_is_fixed_now_is_no_failure() {
+    let folder = Folder::new([
+        ("deploy/a.yaml", "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: [\n"),
+        ("deploy/stranger.yaml", "{{ if }}"),
+    ]);
+    folder.write("deploy/latin.yaml", b"apiVersion: v1\nkind: ConfigMap\ndata: {a: M\xfcller}\n");
+    folder.commit();
+    folder.write("deploy/a.yaml", on_delete("agent", ""));
+    fs::remove_file(folder.path("deploy/latin.yaml")).unwrap();
+    let ran = folder.check("deploy --against-ref main --new-only");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("main:deploy/a.yaml:3: "), "{ran:?}");
+    assert!(ran.stderr.contains("checked as new ones"), "{ran:?}");
+    assert!(!ran.stderr.contains("stranger.yaml:"), "{ran:?}");
+}
+
+/// The message of git says what to do, for example with a repository of another user.
+#[test]
+fn the_message_of_git_is_kept() {
+    let folder = repository();
+    folder.git("config core.repositoryformatversion 99");
+    let ran = against(&folder, "deploy", "main");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("99"), "{ran:?}");
+}
