@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "today's date is read here")]
 
 mod difference;
+mod dump;
 mod forecast;
 mod input;
 mod json;

@@ -4,21 +4,20 @@ use std::{collections::HashMap, path::PathBuf};
 
 use jiff::Timestamp;
 
-use super::world::World;
+use super::{dump, world::World};
 use crate::{
     kubernetes::{resource::Resource, version::Version},
     manifests::{
-        document::{Decoded, Manifest, documents},
+        document::{Decoded, DocumentObjects, Manifest},
         id::ObjectId,
         listing,
         namespaces::Namespaces,
-        objects::ManifestObject,
         source::Source,
         volumes,
     },
     object::storage::Storage,
     report,
-    yaml::{self, Problem},
+    yaml::Problem,
 };
 
 /// An object of the new manifests.
@@ -91,7 +90,7 @@ impl Input {
         });
         input.lacks_new = lacks;
         for source in texts(paths.nodes, complain) {
-            see_world(&source, &mut input.world, complain);
+            each(&source, release, Some(&mut input.world), complain, &mut |_, _| {});
         }
         if !paths.nodes.is_empty() && input.world.nodes.is_none() {
             complain("--nodes: the input has no Node".to_owned());
@@ -104,6 +103,7 @@ impl Input {
             each(
                 &source,
                 Version::NEWEST,
+                Some(&mut self.world),
                 complain,
                 &mut |manifest, Decoded { resource, json, .. }| {
                     let old = (self.previous.len(), resource, json);
@@ -111,7 +111,6 @@ impl Input {
                 },
             );
             self.old_namespaces.add(source.text());
-            see_world(&source, &mut self.world, complain);
         }
     }
 
@@ -128,6 +127,7 @@ impl Input {
             each(
                 &source,
                 release,
+                None,
                 complain,
                 &mut |manifest, Decoded { resource, mut json, problems }| {
                     let mut id = ObjectId::of(&manifest.node);
@@ -170,40 +170,43 @@ fn texts(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Source> {
     texts
 }
 
-/// A function that [`each`] calls.
+/// A function that [`each`] calls with a DaemonSet or StatefulSet.
 type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
 
-/// Calls `see` with each DaemonSet and StatefulSet of a source.
-fn each(source: &Source, release: Version, complain: &mut dyn FnMut(String), see: &mut See<'_>) {
-    let place =
-        |problem: &Problem| format!("{}:{}: {}", source.name(), problem.mark.line, problem.message);
-    for objects in documents(source.text(), source.is_named()) {
-        let objects = match objects {
-            Ok(objects) => objects,
+/// Calls `see` with each DaemonSet and StatefulSet of a source, and adds its pods, claims, revisions and
+/// nodes to the world, if there is one.
+fn each(
+    source: &Source,
+    release: Version,
+    mut world: Option<&mut World>,
+    complain: &mut dyn FnMut(String),
+    see: &mut See<'_>,
+) {
+    for (part, document) in dump::parts(source.text()) {
+        let place = |problem: &Problem| {
+            let line = part.line(problem.mark.line);
+            format!("{}:{line}: {}", source.name(), problem.message)
+        };
+        let document = match document {
+            Ok(document) => document,
             Err(problem) => {
                 complain(place(&problem));
                 continue;
             }
         };
+        let objects = DocumentObjects::of(document, source.is_named());
         objects.strays.iter().for_each(|stray| complain(place(stray)));
+        for object in objects.others {
+            let Some(world) = &mut world else { break };
+            let (api_version, kind) = (object.api_version(), object.kind());
+            if let Err(error) = world.add(api_version, kind, &object.node.to_json()) {
+                let line = part.line(object.node.mark.line);
+                complain(format!("{}:{line}: this {kind} cannot be read: {error}", source.name()));
+            }
+        }
         for manifest in objects.manifests {
             if let Some(decoded) = manifest.decode(release) {
                 see(manifest, decoded);
-            }
-        }
-    }
-}
-
-/// Adds the pods, claims, revisions and nodes of a source.
-fn see_world(source: &Source, world: &mut World, complain: &mut dyn FnMut(String)) {
-    // Documents that cannot be read have already been reported by `each`.
-    for document in yaml::documents(source.text()).flatten() {
-        for object in ManifestObject::all(document.root) {
-            let (api_version, kind) = (object.api_version(), object.kind());
-            let read = world.add(api_version, kind, &object.node.to_json());
-            if let Err(error) = read {
-                let line = object.node.mark.line;
-                complain(format!("{}:{line}: this {kind} cannot be read: {error}", source.name()));
             }
         }
     }

@@ -63,6 +63,8 @@ pub(super) struct World {
     classes: BTreeMap<Box<str>, bool>,
     /// The pods that are being deleted, with their uids, by namespace and name.
     ending: BTreeMap<Name, Box<str>>,
+    /// The nodes of pods of DaemonSets that are being deleted, by their owner.
+    ending_daemons: BTreeMap<Owner, BTreeSet<Box<str>>>,
     /// The claims that a pod owns, by the namespace and the name of the pod, with its uid. They are
     /// deleted with the pod.
     owned: BTreeMap<Name, Vec<(Box<str>, String)>>,
@@ -124,6 +126,11 @@ impl World {
         let name = (member.namespace.clone(), member.pod.name.clone());
         // A pod that is being deleted is gone soon.
         if member.pod.deleted.is_some() {
+            let owner = member.owner.filter(|it| it.kind == WorkloadKind::DaemonSet);
+            let node = member.pod.node.filter(|_| !member.pod.has_ended);
+            if let Some((owner, node)) = owner.zip(node) {
+                self.ending_daemons.entry(owner).or_default().insert(node);
+            }
             self.ending.insert(name, member.uid);
         } else if let Some(owner) = member.owner.take() {
             pods.entry(owner).or_default().push(member);
@@ -247,6 +254,12 @@ impl World {
             }
             (Some(_), _) => Undo::Before,
         }
+    }
+
+    /// Returns the nodes on which a pod of a DaemonSet is being deleted.
+    pub(super) fn ending_daemons(&self, set: &Set<'_>) -> BTreeSet<&str> {
+        let nodes = self.ending_daemons.get(&set.owner()).into_iter().flatten();
+        nodes.map(|node| &**node).collect()
     }
 
     /// Returns the health of a pod now.

@@ -32,6 +32,9 @@ pub struct Place {
     pub excess: usize,
     /// The number of further pods with the new template.
     pub excess_new: usize,
+    /// Whether a pod is being deleted. On a node that should have none, it counts as unavailable
+    /// until it is gone.
+    pub is_ending: bool,
 }
 
 impl Place {
@@ -118,7 +121,11 @@ impl<'a> Simulation<'a> {
             wanted,
             never_ready,
             groups: Default::default(),
-            leaving: BTreeSet::new(),
+            leaving: (0..)
+                .zip(&places)
+                .filter(|(_, place)| place.is_ending && !place.runs && !place.has_pods())
+                .map(|(index, _)| index)
+                .collect(),
             timeline: Timeline::new(settings.min_ready_seconds),
             excess: [|it: &Place| it.excess, |it: &Place| it.excess_new].map(|count| {
                 let places = places.iter().enumerate();

@@ -66,10 +66,12 @@ impl Forecaster<'_> {
         let nodes = with_gone(nodes, &live);
         forecast.after.resize(nodes.len(), Placement::Loses(WhyNot::Gone));
         let names: Vec<_> = nodes.iter().map(|node| node.name.as_str()).collect();
+        let ending = world.ending_daemons(&set);
         let on = |index: usize| {
             if pods.is_some() {
-                let known = names.get(index).and_then(|name| live.get(name));
-                return known.map(OnNode::place).unwrap_or_default();
+                let name = names.get(index).copied().unwrap_or_default();
+                let place = live.get(name).map(OnNode::place).unwrap_or_default();
+                return Place { is_ending: ending.contains(name), ..place };
             }
             let had = before.get(index) == Some(&Placement::Runs);
             let pod = had.then_some(Health::Available);

@@ -13,6 +13,7 @@ const RUNS: Place = Place {
     new_is_older: false,
     excess: 0,
     excess_new: 0,
+    is_ending: false,
 };
 const OLD: Place = Place { old: Some(Health::Available), ..RUNS };
 
