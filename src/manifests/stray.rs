@@ -64,7 +64,19 @@ pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
 
 /// Returns whether a text that cannot be read was probably meant as an object. A template isn't one.
 pub(crate) fn looks_like_object(text: &str) -> bool {
-    !text.contains("{{") && mentions_an_object(text.as_bytes())
+    !is_template(text) && mentions_an_object(text.as_bytes())
+}
+
+/// Returns whether a text has the placeholders of a template, such as `{{ name }}` or `@NAME@`.
+fn is_template(text: &str) -> bool {
+    // The parts between two of these signs.
+    let words: Vec<&str> = text.split('@').collect();
+    let mut words = words.get(1..words.len() - 1).unwrap_or_default().iter();
+    ["{{", "{%", "<%"].iter().any(|mark| text.contains(mark))
+        || words.any(|word| {
+            let is_of_name = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
+            !word.is_empty() && word.bytes().all(is_of_name)
+        })
 }
 
 /// Returns whether a text has the keys of an object: each at the start of a line, or in quotes.

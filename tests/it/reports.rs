@@ -250,8 +250,9 @@ fn commands(log: &str) -> Vec<(String, String)> {
 #[test]
 fn a_manifest_cannot_give_commands_to_the_runner() {
     let name = "a\n::error::x, y.yaml";
-    let folder = repository([(name, HOSTILE), ("b.yaml", "a: [ ::error::\n")]);
-    folder.write("c\n::set-env name=a::b.yaml", b"\xff\xfe\xff");
+    let folder =
+        repository([(name, HOSTILE), ("b.yaml", "apiVersion: v1\nkind: A\na: [ ::error::\n")]);
+    folder.write("c\n::set-env name=a::b.yaml", b"apiVersion: v1\nkind: A\na: \xff\xfe\xff\n");
     let summary = folder.0.path().join("summary.md");
     fs::write(&summary, "before\n").unwrap();
     let environment = [("GITHUB_STEP_SUMMARY", summary.to_str().unwrap())];

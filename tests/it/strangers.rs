@@ -26,12 +26,13 @@ fn a_file_that_is_no_manifest_is_passed_over_in_a_folder() {
         ("vault.yaml", "$ANSIBLE_VAULT;1.1;AES256\n33363431: a: b\n"),
         ("words.yaml", "just some words\n"),
         ("tool.yaml", "kind: Tool\nspec: {}\n"),
+        ("scale.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: @NAME@}\n"),
         ("template.yaml", "apiVersion: v1\nkind: Service\nmetadata: {{ include \"a\" . }}\n"),
     ]);
     folder.write("latin.yaml", b"name: M\xfcller\n");
     let ran = check(&folder, &["."]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stderr.contains("4 files are passed over"), "{ran:?}");
+    assert!(ran.stderr.contains("5 files are passed over"), "{ran:?}");
     // Named, it is an error.
     for file in ["tsconfig.json", "vault.yaml", "latin.yaml", "template.yaml"] {
         assert_eq!(check(&folder, &[file]).code, 2, "{file}");

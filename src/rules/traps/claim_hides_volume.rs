@@ -19,7 +19,8 @@ The controller adds a volume for each claim template to every pod, and drops a v
 template that has the same name. So the ConfigMap, Secret or emptyDir of that name is never mounted:
 a volumeMount of that name gets the claim instead. The API server also leaves the hidden volume out
 when it validates the template. A hidden emptyDir isn't reported: nothing is lost with it, and charts leave
-it there for sets without a claim.
+it there for sets without a claim. Nor is a volume whose `claimName` is the name of the claim template: it
+shows that its author meant the claim.
 
 Seen on a 1.36 control plane: with an emptyDir `data` and a claim template `data`, the pod has one
 volume `data`, the claim.
@@ -42,7 +43,10 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
     let Some(pod) = spec.template.spec.as_ref() else { return };
     let claims: HashSet<&str> = read::claims(spec).map(|(name, _)| name).collect();
     for (i, volume) in pod.volumes.iter().flatten().enumerate() {
-        if volume.empty_dir.is_none() && claims.contains(volume.name.as_str()) {
+        let claim = volume.persistent_volume_claim.as_ref();
+        let is_meant = volume.empty_dir.is_some()
+            || claim.is_some_and(|claim| claim.claim_name == volume.name);
+        if !is_meant && claims.contains(volume.name.as_str()) {
             found.report(
                 &VOLUMES.index(i).child("name"),
                 Reason::Duplicate,
