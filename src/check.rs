@@ -12,6 +12,7 @@ mod ledger;
 mod old;
 mod policy;
 mod previous;
+mod selection;
 mod workers;
 
 use std::{collections::HashSet, convert::Infallible, io, path::PathBuf};
@@ -28,6 +29,7 @@ use self::{
     ledger::Ledger,
     policy::Choice,
     previous::Previous,
+    selection::Selection,
 };
 use crate::{
     exit::Exit,
@@ -78,6 +80,8 @@ pub struct CheckArgs {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    selection: Selection,
     #[command(flatten)]
     policy: PolicyArgs,
     /// Uses no policy file that --policy does not name. Otherwise the nearest setguard.yaml,
@@ -142,6 +146,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
         return Ok(Exit::Error);
     }
+    args.output.set_color();
     let repository = Repository::find();
     let strictness = Strictness { deny_warnings: args.deny_warnings, no_ignores: args.no_ignores };
     let (flags, no_config, known) = (&args.policy, args.no_config, &args.known);
@@ -151,7 +156,14 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let Some(chosen) = choice.load(found, strictness)? else { return Ok(Exit::Error) };
     let policy = chosen.policy;
     if args.fix.fix {
-        let done = fix::run(&args.fix, &args.paths, &policy, strictness)?;
+        let done = fix::run(
+            &args.fix,
+            (&args.paths, &args.exclude),
+            &args.selection,
+            &policy,
+            &repository,
+            strictness,
+        )?;
         if let Some(exit) = done {
             return Ok(exit);
         }
@@ -159,6 +171,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let reports = Reports::open(&args.output, &repository, &policy)?;
     let known = Known::open(&args.known)?;
     let mut ledger = Ledger::new(repository.clone(), reports, known);
+    ledger.selection = args.selection.clone();
     let mut context = InputContext::default();
     let mut previous = Previous::default();
     let (against, paths) = (&args.against, &args.paths);

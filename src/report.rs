@@ -6,6 +6,7 @@
 pub(crate) mod args;
 pub(crate) mod changes;
 pub(crate) mod collected;
+mod concise;
 pub(crate) mod diagnostic;
 pub(crate) mod file;
 pub(crate) mod fingerprint;

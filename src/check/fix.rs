@@ -14,7 +14,7 @@ mod remove;
 use std::{
     fs,
     io::{self, IsTerminal, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use clap::Args;
@@ -24,6 +24,7 @@ use self::fixer::Fixer;
 use super::{
     checker::{Checker, InputContext},
     previous::Previous,
+    selection::Selection,
 };
 use crate::{
     exit::Exit,
@@ -31,6 +32,7 @@ use crate::{
         files::{self, LARGEST},
         listing,
         replace::{Replacement, replace_all},
+        repository::Repository,
         source::Source,
         volumes,
     },
@@ -64,8 +66,10 @@ pub(crate) struct FixArgs {
 /// Returns an error if a file cannot be written, or the diff cannot be printed.
 pub(super) fn run(
     args: &FixArgs,
-    paths: &[PathBuf],
+    (paths, exclude): (&[PathBuf], &[String]),
+    selection: &Selection,
     policy: &Policy,
+    repository: &Repository,
     strictness: Strictness,
 ) -> anyhow::Result<Option<Exit>> {
     let mut say = Printable::new(anstream::stderr()).guarded();
@@ -75,7 +79,8 @@ pub(super) fn run(
     }
     let mut context = InputContext::default();
     let read = |source: Result<Source, String>| source?.read();
-    for source in listing::sources(paths).map(read).filter_map(Result::ok) {
+    for source in listing::list(paths, exclude).sources.into_iter().map(read).filter_map(Result::ok)
+    {
         context.namespaces.add(source.text());
         volumes::add(&mut context.storage, source.text());
     }
@@ -83,7 +88,7 @@ pub(super) fn run(
     let checker = Checker::new(policy, &previous, Verb::default(), context, strictness);
     let mut exit = Exit::Clean;
     let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
-    for source in listing::sources(paths).filter_map(Result::ok) {
+    for source in listing::list(paths, exclude).sources.into_iter().filter_map(Result::ok) {
         let is_named = source.is_named();
         let (Source::File(path) | Source::FileInFolder(path, _)) = source else { continue };
         // Files that cannot be read without loss are left for the check to report.
@@ -94,7 +99,7 @@ pub(super) fn run(
             continue;
         }
         let name = path.display();
-        let new = Fixer::new(&checker, is_named, args.not_safe).fix(&text);
+        let new = Fixer::new(&checker, selection, is_named, args.not_safe).fix(&text);
         for note in new.left {
             writeln!(say, "note: {name}:{note}")?;
         }
@@ -103,7 +108,7 @@ pub(super) fn run(
         }
         if args.dry_run {
             exit = Exit::Denied;
-            print_diff(&path, &text, &new.text)?;
+            print_diff(&repository.relative(&name.to_string()), &text, &new.text)?;
             let rules: Vec<_> = new.not_safe.into_iter().collect();
             if !rules.is_empty() {
                 let rules = rules.join(", ");
@@ -123,10 +128,10 @@ pub(super) fn run(
     Ok(args.dry_run.then_some(exit))
 }
 
-/// Prints a diff that `git apply` and `patch -p1` take.
-fn print_diff(path: &Path, old: &str, new: &str) -> io::Result<()> {
-    let name = path.display().to_string();
-    let name = name.trim_start_matches("./").trim_start_matches('/');
+/// Prints a diff that `git apply` and, in the root of the repository, `patch -p1` take. The path begins
+/// there.
+fn print_diff(name: &str, old: &str, new: &str) -> io::Result<()> {
+    let name = name.trim_start_matches('/');
     let diff = TextDiff::from_lines(old, new);
     let mut unified = diff.unified_diff();
     let diff = unified.header(&format!("a/{name}"), &format!("b/{name}")).to_string();

@@ -3,7 +3,10 @@
 
 use std::io;
 
-use super::known::{Known, KnownArgs};
+use super::{
+    known::{Known, KnownArgs},
+    selection::Selection,
+};
 use crate::{
     exit::Exit,
     manifests::{repository::Repository, source::Source},
@@ -21,6 +24,7 @@ pub(super) struct Ledger {
     pub(super) summary: Summary,
     pub(super) progress: Progress,
     pub(super) known: Known,
+    pub(super) selection: Selection,
     /// The files in folders that aren't manifests, and cannot be read as such.
     pub(super) strangers: Vec<String>,
     repository: Repository,
@@ -36,6 +40,7 @@ impl Ledger {
             summary: Summary::default(),
             progress: Progress::new("checking"),
             known,
+            selection: Selection::default(),
             strangers: Vec::new(),
             repository,
             occurrences: Occurrences::default(),
@@ -103,7 +108,9 @@ impl Ledger {
         for diagnostic in &mut object.diagnostics {
             self.occurrences.number(&path, Some(&object.id), diagnostic);
         }
+        // The baseline and the old findings are complete, whatever is reported.
         self.known.apply(&path, object);
+        self.known.hidden.as_unwanted += self.selection.apply(object);
     }
 
     /// Finishes the reports and the baseline.

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, str::FromStr};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ColorChoice, ValueEnum};
 
 /// The formats of the report, and their destinations.
 #[derive(Clone, Debug, Default, Args)]
@@ -13,6 +13,21 @@ pub(crate) struct OutputArgs {
     /// Writes the report to a file too, such as sarif=setguard.sarif. May be given more than once
     #[arg(long, value_name = "FORMAT=FILE")]
     pub(super) output: Vec<Output>,
+    /// Whether text has colors. With auto, on a terminal, unless NO_COLOR is set
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    color: ColorChoice,
+}
+
+impl OutputArgs {
+    /// Applies `--color` to everything that is printed from now on.
+    pub(crate) fn set_color(&self) {
+        match self.color {
+            // The variables decide, and whether there is a terminal.
+            ColorChoice::Auto => {}
+            ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+            ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
+        }
+    }
 }
 
 /// The format of a report.
@@ -32,6 +47,8 @@ pub(crate) enum Format {
     Gitlab,
     /// JUnit XML, for Jenkins, GitLab and Azure Pipelines: each object is a test
     Junit,
+    /// One line for each finding: file, line, severity, rule and message
+    Concise,
 }
 
 /// A file that a report is written to.

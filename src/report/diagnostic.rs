@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use clap::ValueEnum;
+
 use super::changes::Change;
 use crate::{
     engine::verdict::{Downgrade, Violation},
@@ -14,9 +16,10 @@ use crate::{
 };
 
 /// The severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Severity {
     /// Worth knowing.
+    #[default]
     Note,
     /// Accepted, but not as intended.
     Warning,
@@ -217,6 +220,8 @@ pub(crate) struct Hidden {
     pub(crate) by_baseline: usize,
     /// Findings that the previous manifests have too.
     pub(crate) as_old: usize,
+    /// Findings that `--select`, `--ignore` or `--min-severity` leave out.
+    pub(crate) as_unwanted: usize,
 }
 
 impl Summary {
@@ -303,6 +308,9 @@ impl fmt::Display for Summary {
         }
         if hidden.as_old > 0 {
             write!(f, ", {} not new", count(hidden.as_old, "finding"))?;
+        }
+        if hidden.as_unwanted > 0 {
+            write!(f, ", {} not selected", count(hidden.as_unwanted, "finding"))?;
         }
         Ok(())
     }

@@ -92,6 +92,9 @@ struct FilesV1 {
     hidden_by_baseline: usize,
     /// With `--new-only`, the number of findings that the previous manifests have too.
     not_new: usize,
+    /// The number of findings that `--select`, `--ignore` or `--min-severity` leave out.
+    #[serde(skip_serializing_if = "is_zero")]
+    not_selected: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -247,6 +250,7 @@ impl From<Summary> for SummaryV1 {
             passed_over: summary.passed_over,
             hidden_by_baseline: hidden.by_baseline,
             not_new: hidden.as_old,
+            not_selected: hidden.as_unwanted,
         })
     }
 }

@@ -18,6 +18,7 @@ use super::{
     args::{Format, OutputArgs},
     changes::Changes,
     collected::Collected,
+    concise,
     diagnostic::{Diagnostic, Folded, ObjectReport, Summary},
     file::{self, ReportFile},
     github, gitlab, json, junit,
@@ -205,6 +206,7 @@ impl Format {
     fn write(self, collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Format::Text => Ok(()),
+            Format::Concise => concise::write(collected, out),
             Format::Json => json::write(collected, out),
             Format::Sarif => sarif::write(collected, out),
             Format::Github => github::write(collected, out),

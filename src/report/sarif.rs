@@ -6,6 +6,7 @@
 //! Format: docs.oasis-open.org/sarif/sarif/v2.1.0.
 
 use std::{
+    cmp::Reverse,
     collections::BTreeMap,
     io::{self, Write},
 };
@@ -170,12 +171,34 @@ struct LogicalLocation<'a> {
     kind: &'static str,
 }
 
+/// The most results of a run that GitHub takes.
+const MOST_RESULTS: usize = 25_000;
+
+/// Returns the most severe of these, in their order, and how many others there are.
+fn most_severe<T>(all: Vec<T>, most: usize, severity: impl Fn(&T) -> Severity) -> (Vec<T>, usize) {
+    let left_out = all.len().saturating_sub(most);
+    if left_out == 0 {
+        return (all, 0);
+    }
+    let mut all: Vec<(usize, T)> = all.into_iter().enumerate().collect();
+    all.sort_by_key(|(_, it)| Reverse(severity(it)));
+    all.truncate(most);
+    all.sort_by_key(|(index, _)| *index);
+    (all.into_iter().map(|(_, it)| it).collect(), left_out)
+}
+
 /// Writes the report.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let mut rules: Vec<Descriptor<'_>> =
         collected.rules.iter().map(|(rule, mode)| Descriptor::new(rule, *mode)).collect();
     rules.sort_by_key(|rule| rule.id);
     let entries = collected.in_files();
+    let (entries, left_out) = most_severe(entries, MOST_RESULTS, |it| it.diagnostic.severity);
+    let left_out = (left_out > 0).then(|| {
+        format!(
+            "{left_out} more results, the least severe, are left out: GitHub takes {MOST_RESULTS}"
+        )
+    });
     let results = entries.into_iter().map(|entry| {
         let index = rules.binary_search_by_key(&entry.diagnostic.rule.id, |rule| rule.id);
         Outcome::new(collected, entry, index.ok())
@@ -184,7 +207,8 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     let policy = collected.policy.as_ref().filter(|it| it.weakens()).map(PolicyUse::to_string);
     let failures = collected.failures.iter().map(|text| ("error", text));
     let notes = collected.notes.iter().chain(&policy).map(|text| ("note", text));
-    let notifications = failures.chain(notes);
+    let left_out = left_out.iter().map(|text| ("warning", text));
+    let notifications = failures.chain(left_out).chain(notes);
     let notifications =
         notifications.map(|(level, text)| Notification { level, message: Text { text } }).collect();
     let run = Run {
@@ -280,4 +304,19 @@ impl From<Mark> for Region {
 fn uri(path: &str) -> String {
     let scheme = if path.starts_with('/') { "file://" } else { "" };
     format!("{scheme}{}", utf8_percent_encode(path, IN_PATH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Severity::*, *};
+
+    #[test]
+    fn the_least_severe_results_are_left_out() {
+        let all = vec![('a', Note), ('b', Error), ('c', Note), ('d', Warning)];
+        let kept = |most| most_severe(all.clone(), most, |it| it.1);
+        let names = |most| kept(most).0.iter().map(|it| it.0).collect::<String>();
+        assert_eq!((names(4).as_str(), kept(4).1), ("abcd", 0));
+        assert_eq!((names(3).as_str(), kept(3).1), ("abd", 1));
+        assert_eq!((names(1).as_str(), kept(1).1), ("b", 3));
+    }
 }

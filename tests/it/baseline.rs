@@ -249,3 +249,39 @@ fn an_old_manifest_does_not_keep_what_the_api_server_dropped() {
     folder.write("stored.yaml", text.replace("namespace: ops}", "namespace: ops, uid: u}"));
     assert!(refused(format!("a.yaml --against stored.yaml {}", gate(false))));
 }
+
+#[test]
+fn a_selection_is_counted_and_leaves_the_baseline_alone() {
+    let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
+    let rule = "on-delete-ignores-rolling-update";
+    folder.check("a.yaml --write-baseline known");
+    for flags in
+        [format!("--ignore {rule}"), "--select schema".into(), "--min-severity error".into()]
+    {
+        let (code, report) = folder.json(&format!("a.yaml {flags}"));
+        assert_eq!((code, rules(&report).len()), (0, 0), "{flags}: {report}");
+        assert_eq!(report["summary"]["notSelected"], 1, "{flags}: {report}");
+        assert_eq!(folder.check(&format!("a.yaml --baseline known {flags}")).code, 0, "{flags}");
+    }
+    let ran = folder.check(&format!("a.yaml --ignore {rule} --deny-warnings"));
+    assert!(ran.code == 0 && ran.stdout.contains("1 finding not selected"), "{ran:?}");
+    let ran = folder.check("a.yaml --ignore on-delete-ignores-rolling-updat");
+    assert!(ran.code == 2 && ran.stderr.contains(&format!("did you mean {rule}?")), "{ran:?}");
+}
+
+#[test]
+fn concise_has_a_line_for_each_finding() {
+    let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
+    let ran = folder.check("a.yaml --format concise --min-severity warning");
+    let lines: Vec<_> = ran.stdout.lines().collect();
+    assert!(
+        lines[0].starts_with(
+            "a.yaml:7:5: warning[on-delete-ignores-rolling-update]: DaemonSet ops/agent: "
+        ),
+        "{ran:?}"
+    );
+    assert_eq!(lines[1], "errors: 0, warnings: 1, notes: 0");
+    let colored =
+        |when: &str| folder.check(&format!("a.yaml --color {when}")).stdout.contains('\u{1b}');
+    assert_eq!(["always", "never", "auto"].map(colored), [true, false, false]);
+}

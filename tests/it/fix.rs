@@ -501,3 +501,30 @@ fn a_file_that_cannot_be_read_or_written_is_left() {
     assert_eq!(fs::read(folder.path("a.yaml")).unwrap(), latin);
     assert_eq!(folder.check("a.yaml --dry-run").code, 2);
 }
+
+#[test]
+fn a_dry_run_in_a_folder_below_names_files_from_the_root() {
+    let folder = Folder::new([("deploy/a.yaml", on_delete("agent", "").as_str())]);
+    folder.commit();
+    let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+    command.args(["check", "a.yaml", "--fix", "--dry-run"]).current_dir(folder.path("deploy"));
+    let diff = command.output().unwrap().stdout;
+    assert!(String::from_utf8_lossy(&diff).starts_with("--- a/deploy/a.yaml"));
+    folder.write("fix.diff", &diff);
+    folder.git("apply fix.diff");
+    assert!(!folder.read("deploy/a.yaml").contains("rollingUpdate"));
+}
+
+/// A selection chooses what is fixed too.
+#[test]
+fn a_rule_that_is_ignored_is_not_fixed() {
+    let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
+    let rule = "on-delete-ignores-rolling-update";
+    for (flags, code) in [
+        (format!("--ignore {rule}"), 0),
+        ("--select schema".to_owned(), 0),
+        (format!("--select {rule}"), 1),
+    ] {
+        assert_eq!(folder.check(&format!("a.yaml --fix --dry-run {flags}")).code, code, "{flags}");
+    }
+}

@@ -7,7 +7,7 @@ use super::{
     edit::{self, Edit, Texts},
 };
 use crate::{
-    check::checker::Checker,
+    check::{checker::Checker, selection::Selection},
     finding::{Change, Field, Fix},
     manifests::document::DocumentObjects,
     report::diagnostic::{Diagnostic, Severity},
@@ -17,6 +17,7 @@ use crate::{
 /// A fixer of texts.
 pub(super) struct Fixer<'j> {
     checker: &'j Checker<'j>,
+    selection: &'j Selection,
     is_named: bool,
     /// Whether unsafe changes are made too.
     with_unsafe: bool,
@@ -63,8 +64,13 @@ struct Read {
 }
 
 impl<'j> Fixer<'j> {
-    pub(super) const fn new(checker: &'j Checker<'j>, is_named: bool, with_unsafe: bool) -> Self {
-        Fixer { checker, is_named, with_unsafe, refused: BTreeSet::new() }
+    pub(super) const fn new(
+        checker: &'j Checker<'j>,
+        selection: &'j Selection,
+        is_named: bool,
+        with_unsafe: bool,
+    ) -> Self {
+        Fixer { checker, selection, is_named, with_unsafe, refused: BTreeSet::new() }
     }
 
     /// Makes all changes that pass verification.
@@ -86,6 +92,13 @@ impl<'j> Fixer<'j> {
                 fixed.not_safe.extend(not_safe.map(|it| it.place.2));
                 fixed.count += count;
                 read = now;
+                // A change can make room for one that failed before, such as another item of its list,
+                // so a second run never does more. Each change removes a finding and adds none, which
+                // bounds the number of rounds.
+                if !self.refused.is_empty() {
+                    self.refused.clear();
+                    read = self.read(&fixed.text);
+                }
             } else {
                 self.refused.extend(tries.into_iter().take(1).map(|it| it.place));
                 read = self.read(&fixed.text);
@@ -175,6 +188,6 @@ impl<'j> Fixer<'j> {
     /// intended.
     fn fix_of<'d>(&self, diagnostic: &'d Diagnostic) -> Option<&'d Fix> {
         let fix = diagnostic.fix.as_ref().filter(|fix| fix.is_safe || self.with_unsafe);
-        fix.filter(|_| diagnostic.downgrade.is_none())
+        fix.filter(|_| diagnostic.downgrade.is_none() && self.selection.has(diagnostic.rule.id))
     }
 }
