@@ -430,7 +430,7 @@ fn alerts_and_dashboard_use_only_existing_metrics() {
     let mut flags: Vec<&str> =
         all.iter().flat_map(|file| ["--values", file.to_str().unwrap()]).collect();
     // Managed certificates have their own alerts.
-    flags.extend(["--set", "tls.mode=managed"]);
+    flags.extend(["--set", "tls.mode=managed,metrics.serviceMonitor.enabled=false"]);
     let objects = objects(&render(&helm, &flags));
     let [rule] = of(&objects, "PrometheusRule")[..] else { panic!("one PrometheusRule") };
     let dashboards = of(&objects, "ConfigMap").into_iter();

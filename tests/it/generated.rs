@@ -1,6 +1,10 @@
 //! Checks that the generated files are up to date. `UPDATE_GENERATED=1` writes them.
 
-use std::{collections::BTreeSet, env, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    path::Path,
+};
 
 use serde_json::{Map, Value};
 use setguard::catalogue::{all, markdown};
@@ -78,6 +82,42 @@ fn the_schema_of_the_policy_in_the_values_of_the_chart() {
         }
     }
     is_current(path, &format!("{}\n", serde_json::to_string_pretty(&values).unwrap()));
+}
+
+/// The sections, lists and switches of the chart's values, which templates read back when a user sets
+/// them to null. Left out are the sections that the chart only passes on: null removes them.
+#[test]
+fn the_defaults_of_the_chart() {
+    const PASSED_ON: &[&str] = &[
+        "affinity",
+        "deploymentAnnotations",
+        "lifecycle",
+        "livenessProbe",
+        "nodeSelector",
+        "podSecurityContext",
+        "policy",
+        "readinessProbe",
+        "resources",
+        "securityContext",
+        "startupProbe",
+    ];
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard/values.yaml");
+    let text = fs::read_to_string(path).unwrap();
+    let json = crate::support::to_json(&text).remove(0);
+    let values: Map<String, Value> = serde_json::from_str(&json).unwrap();
+    fn without(values: Map<String, Value>) -> BTreeMap<String, Value> {
+        let kept = values.into_iter().filter(|(key, _)| !PASSED_ON.contains(&&**key));
+        let kept = kept.map(|(key, value)| match value {
+            Value::Object(section) => (key, serde_json::to_value(without(section)).unwrap()),
+            other => (key, other),
+        });
+        kept.collect()
+    }
+    let mut kept = without(values);
+    kept.retain(|_, value| value.is_object() || value.is_array() || value.is_boolean());
+    let yaml = serde_saphyr::to_string(&kept).unwrap();
+    let header = "# Written from values.yaml: UPDATE_GENERATED=1 cargo test --test it generated\n";
+    is_current("charts/setguard/files/defaults.yaml", &format!("{header}{}\n", yaml.trim_end()));
 }
 
 #[cfg(feature = "server")]

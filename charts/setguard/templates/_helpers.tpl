@@ -138,6 +138,7 @@ wins, so nothing can replace the chart's own.
 
 {{/* Checks that the schema cannot express. */}}
 {{- define "setguard.check" -}}
+{{- include "setguard.checkValues" . -}}
 {{- if eq .Values.tls.mode "secret" -}}
 {{- if not (or .Values.tls.secretName (eq (toString .Values.replicaCount) "0")) -}}
 {{- fail "tls.secretName: tls.mode is secret, so set this to the name of the Secret that contains tls.crt and tls.key" -}}
@@ -174,4 +175,28 @@ wins, so nothing can replace the chart's own.
   to:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+{{- end -}}
+
+{{/*
+Values without their nulls. In YAML, `key:` without a value is null, and so is a list or a map whose entries are
+all commented out; Helm then drops the key, although templates read below it. A section or a switch that is dropped
+gets its default again, as does a text below a section, and a list becomes empty. Other values stay away, because null
+is also how a user removes a default; so do the sections that the chart only passes on, such as resources. Each template begins with this; it
+changes the values in place.
+*/}}
+{{- define "setguard.init" -}}
+{{- include "setguard.fill" (dict "values" .Values "defaults" (.Files.Get "files/defaults.yaml" | fromYaml)) -}}
+{{- end -}}
+
+{{- define "setguard.fill" -}}
+{{- range $key, $default := .defaults -}}
+{{- $has := and (hasKey $.values $key) (not (kindIs "invalid" (index $.values $key))) -}}
+{{- if and $has (kindIs "map" $default) (kindIs "map" (index $.values $key)) -}}
+{{- include "setguard.fill" (dict "values" (index $.values $key) "defaults" $default) -}}
+{{- else if and (not $has) (kindIs "slice" $default) -}}
+{{- $_ := set $.values $key list -}}
+{{- else if and (not $has) (or (kindIs "map" $default) (kindIs "bool" $default) (and (kindIs "string" $default) $default)) -}}
+{{- $_ := set $.values $key $default -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}

@@ -94,7 +94,9 @@ fn metrics_go_to_a_file_in_a_volume() {
         render(&helm, &[&ON[..], &on, flags].concat()).contains("SetguardAuditStale")
     };
     assert!(!alerts(&[]));
-    assert!(alerts(&["--set", "audit.metricsFile=/textfile/setguard.prom"]));
+    let volume = "audit.extraVolumeMounts=[{\"name\": \"textfile\", \"mountPath\": \"/textfile\"}]";
+    let file = "audit.metricsFile=/textfile/setguard.prom";
+    assert!(alerts(&["--set", file, "--set-json", volume]));
     let relative = ["--set", "audit.metricsFile=setguard.prom"];
     assert!(!template(&helm, &relative).status.success());
 }

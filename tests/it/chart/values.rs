@@ -4,8 +4,8 @@ use std::{fs, process::Command};
 
 use serde_json::{Value, json};
 
-use super::{chart, deployment, objects, of, render};
-use crate::helm;
+use super::{chart, deployment, objects, of, render, template};
+use crate::{helm, support};
 
 const DIGEST: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
 
@@ -146,4 +146,108 @@ fn outgoing_connections_are_restricted_only_if_asked_for() {
     let needs_none = "tls.mode=certManager,inventory.mode=off,webhook.arm=atOnce";
     let none = policy(&["--set", restrict, "--set", needs_none]);
     assert_eq!(none["egress"], json!([]));
+}
+
+/// Every key of the values.
+fn keys(values: &Value, above: &str, all: &mut Vec<String>) {
+    let Value::Object(map) = values else { return };
+    for (key, value) in map {
+        let path = format!("{above}{}", key.replace('.', "\\."));
+        keys(value, &format!("{path}."), all);
+        all.push(path);
+    }
+}
+
+/// `key:` without a value, as when all entries of a list are commented out.
+#[test]
+fn no_key_without_a_value_breaks_a_template() {
+    let Some(helm) = helm::find() else { return };
+    let text = fs::read_to_string(chart().join("values.yaml")).unwrap();
+    let values: Value = serde_json::from_str(&support::to_json(&text).remove(0)).unwrap();
+    let mut all = Vec::new();
+    keys(&values, "", &mut all);
+    assert!(all.len() > 200, "{all:?}");
+    for key in all {
+        let flag = format!("{key}=null");
+        let ran = template(&helm, &["--set", &flag]);
+        assert!(ran.status.success(), "{key}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+}
+
+/// Null in place of a section or a list gives what an empty one gives.
+#[test]
+fn sections_without_a_value_have_their_defaults() {
+    let Some(helm) = helm::find() else { return };
+    let plain = render(&helm, &[]);
+    for key in ["webhook", "tls", "image", "autoscaling", "webhook.validating.enabled"] {
+        assert_eq!(render(&helm, &["--set", &format!("{key}=null")]), plain, "{key}");
+    }
+    let empty = render(&helm, &["--set-json", "imagePullSecrets=[]"]);
+    assert_eq!(render(&helm, &["--set", "imagePullSecrets=null"]), empty);
+    // Null removes what the chart only passes on.
+    let objects = objects(&render(&helm, &["--set", "resources.limits=null"]));
+    let container = &of(&objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0];
+    assert!(container["resources"]["limits"].is_null(), "{container}");
+    assert!(container["resources"]["requests"].is_object(), "{container}");
+}
+
+#[test]
+fn values_that_cannot_work_are_refused_with_a_sentence() {
+    let Some(helm) = helm::find() else { return };
+    for (flags, message) in [
+        (&["listen.host=::"][..], "listen.host: must be an IPv4 address"),
+        (&["listen.host=localhost"], "listen.host: "),
+        (&["image.registry=https://a.example.com"], "image.registry: must be a host"),
+        (&["image.registry=a.example.com/"], "image.registry: "),
+        (&["image.repository=a//b"], "image.repository: "),
+        (&["image.repository=a b"], "image.repository: "),
+        (&["image.tag=1 2"], "image.tag: "),
+        (&["tls.clientCA.configMapName=a", "tls.clientCA.key=../y"], "tls.clientCA.key: "),
+        (&["commonLabels.a=b c"], "commonLabels.a: "),
+        (
+            &["metrics.serviceMonitor.enabled=true", "metrics.podMonitor.enabled=true"],
+            "scraped twice",
+        ),
+        (&["existingPolicyConfigMap=x", "policy.rules.no-readiness-probe=deny"], "policy: "),
+        (&["autoscaling.enabled=true", "autoscaling.minReplicas=9"], "autoscaling.minReplicas: "),
+        (
+            &[
+                "updateStrategy.rollingUpdate.maxSurge=0",
+                "updateStrategy.rollingUpdate.maxUnavailable=0",
+            ],
+            "no pod could be replaced",
+        ),
+        (&["audit.enabled=true", "audit.schedule=daily"], "audit.schedule: "),
+        (&["audit.enabled=true", "audit.timeZone=Europe Berlin"], "audit.timeZone: "),
+        (&["audit.enabled=true", "audit.metricsFile=/x/y.prom"], "audit.metricsFile: "),
+        (
+            &[
+                "audit.enabled=true",
+                "fullnameOverride=aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeee",
+            ],
+            "has 47 characters; with audit.enabled at most 46",
+        ),
+        (&["fullnameOverride=my.release"], "begins with a letter; set fullnameOverride"),
+    ] {
+        let flags: Vec<&str> = flags.iter().flat_map(|flag| ["--set", flag]).collect();
+        let ran = template(&helm, &flags);
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        assert!(!ran.status.success() && stderr.contains(message), "{flags:?}: {stderr}");
+    }
+    for flags in [
+        &["listen.host=10.0.0.1"][..],
+        &["listen.host=[::1]"],
+        &["image.registry=a.example.com:5000/mirror"],
+        &["image.repository=team_a/set-guard"],
+        &["audit.enabled=true", "audit.schedule=@daily", "audit.timeZone=Europe/Berlin"],
+        &[
+            "updateStrategy.rollingUpdate.maxSurge=0",
+            "updateStrategy.rollingUpdate.maxUnavailable=1",
+        ],
+        &["updateStrategy.rollingUpdate.maxUnavailable=0"],
+        &["audit.enabled=true", "fullnameOverride=aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeee"],
+    ] {
+        let flags: Vec<&str> = flags.iter().flat_map(|flag| ["--set", flag]).collect();
+        render(&helm, &flags);
+    }
 }
