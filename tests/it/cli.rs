@@ -446,6 +446,16 @@ fn a_document_that_is_not_an_object_is_not_readable() {
 }
 
 #[test]
+fn a_set_without_a_selector_is_told_so() {
+    let without: String =
+        GOOD.split_inclusive('\n').filter(|line| !line.contains("selector:")).collect();
+    assert_ne!(without, GOOD);
+    let ran = check(&without);
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    assert!(ran.stdout.contains("help: there is no spec.selector"), "{}", ran.stdout);
+}
+
+#[test]
 fn a_folder_may_have_files_that_are_not_manifests() {
     let folder = Folder::new([
         ("tool.yaml", "apiVersion: v2\nname: agent\nversion: 1.0.0\n"),

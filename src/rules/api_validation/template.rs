@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
 
 use crate::{
-    finding::{Findings, Path, Value},
+    finding::{Findings, Path, Reason, Value},
     kubernetes::{
         labels::{self, MIRROR_ANNOTATION},
         names,
@@ -15,6 +15,9 @@ use crate::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
+/// The remedy if there is no selector.
+const NO_SELECTOR: &str =
+    "there is no spec.selector; add one whose matchLabels are labels of the template";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
@@ -36,7 +39,14 @@ pub(super) fn matches(
     if !selector.is_some_and(|selector| selector::matches_labels(selector, labels)) {
         let path = path.child("metadata");
         let detail = "`selector` does not match template `labels`";
-        found.invalid(&path.child("labels"), Value::json(&labels), detail);
+        let (path, labels) = (path.child("labels"), Value::json(&labels));
+        if selector.is_some() {
+            found.invalid(&path, labels, detail);
+        } else {
+            // The message does not say that there is none.
+            let message = format!("Invalid value: {labels}: {detail}");
+            found.report(&path, Reason::Invalid, message, NO_SELECTOR);
+        }
     }
 }
 
