@@ -143,19 +143,16 @@ impl CrossObject {
 
     /// Runs the cross-object rules and reports the findings.
     pub(super) fn report(mut self, checker: &Checker<'_>, ledger: &mut Ledger) -> io::Result<()> {
-        let mut verdicts = BTreeMap::new();
-        for (index, members) in self.groups.iter().enumerate() {
+        let mut found = BTreeMap::new();
+        for (index, members) in mem::take(&mut self.groups).into_iter().enumerate() {
+            let is_whole = members.group.is_whole();
             for part in members.parts() {
-                let of_part = self.check(members, &part, checker);
-                verdicts.extend(of_part.into_iter().map(|(i, verdict)| ((index, i), verdict)));
+                self.check(part, is_whole, checker, |i, it| _ = found.insert((index, i), it));
             }
         }
         let mut open: Option<(usize, Source)> = None;
         for kept in mem::take(&mut self.kept) {
-            let Some(verdict) = verdicts.remove(&kept.place) else { continue };
-            let (group, i) = kept.place;
-            let item = self.groups.get(group).and_then(|group| group.items.get(i));
-            let fields = item.map(|(_, item)| item.fields()).unwrap_or_default();
+            let Some((fields, verdict)) = found.remove(&kept.place) else { continue };
             let diagnostics = verdict.violations.into_iter().filter_map(|violation| {
                 let mark = kept.mark(&fields, &violation.finding.field);
                 Diagnostic::of(violation, mark, checker.strictness)
@@ -191,46 +188,48 @@ impl CrossObject {
 }
 
 impl CrossObject {
-    /// Runs the rules on some members of a group, given by their indices. The keys are these too.
+    /// Runs the rules on objects that are applied together, each with its index in its group. `see` gets
+    /// the index, the fields of the object in which the rules may find something, and the verdict.
     fn check(
         &self,
-        members: &Members,
-        part: &[usize],
+        part: Vec<(usize, Item)>,
+        is_whole: bool,
         checker: &Checker<'_>,
-    ) -> BTreeMap<usize, Verdict> {
-        let items = || part.iter().filter_map(|i| members.items.get(*i)).map(|(_, item)| item);
+        mut see: impl FnMut(usize, (Vec<Field>, Verdict)),
+    ) {
         // An object that has no other near it has no finding about another.
         let is_lonely = part.len() < 2 && self.kinds.is_empty();
-        if is_lonely || !items().any(Item::is_evaluated) {
-            return BTreeMap::new();
+        if is_lonely || !part.iter().any(|(_, item)| item.is_evaluated()) {
+            return;
         }
         let mut inventory = self.cluster.clone();
-        let places: BTreeMap<usize, usize> =
-            items().zip(part).map(|(item, i)| (inventory.add(item.clone()), *i)).collect();
-        let coverage = Coverage { kinds: self.kinds.clone(), is_whole: members.group.is_whole() };
-        let verdicts = checker.check_cross_object(&inventory, &coverage);
-        let own = verdicts.into_iter();
-        own.filter_map(|(place, verdict)| Some((*places.get(&place)?, verdict))).collect()
+        let part = part.into_iter().map(|(i, item)| (inventory.add(item), i));
+        let places: BTreeMap<usize, usize> = part.collect();
+        let coverage = Coverage { kinds: self.kinds.clone(), is_whole };
+        for (place, verdict) in checker.check_cross_object(&inventory, &coverage) {
+            if let (Some(i), Some(item)) = (places.get(&place), inventory.get(place)) {
+                see(*i, (item.fields(), verdict));
+            }
+        }
     }
 }
 
 impl Members {
-    /// Returns the indices of the members that are applied together: all of them, unless two files
-    /// of a folder have the same object. These are alternatives, and no two of them are applied.
-    fn parts(&self) -> Vec<Vec<usize>> {
-        let all = || self.items.iter().enumerate();
+    /// Returns the members that are applied together, with their indices: all of them, unless two
+    /// files of a folder have the same object. These are alternatives, and no two of them are applied.
+    fn parts(self) -> Vec<Vec<(usize, Item)>> {
         let mut first = HashMap::new();
         let has_alternatives = matches!(self.group, Group::Folder(_))
-            && all().any(|(_, (source, item))| {
+            && self.items.iter().any(|(source, item)| {
                 let id = (item.kind(), item.namespace(), item.name());
                 *first.entry(id).or_insert(*source) != *source
             });
-        if !has_alternatives {
-            return vec![all().map(|(i, _)| i).collect()];
+        let mut parts: BTreeMap<usize, Vec<(usize, Item)>> = BTreeMap::new();
+        for (i, (source, item)) in self.items.into_iter().enumerate() {
+            let part = if has_alternatives { source } else { 0 };
+            parts.entry(part).or_default().push((i, item));
         }
-        let mut files: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        all().for_each(|(i, (source, _))| files.entry(*source).or_default().push(i));
-        files.into_values().collect()
+        parts.into_values().collect()
     }
 }
 
