@@ -72,7 +72,7 @@ impl CheckedSource {
         let is_template = LazyCell::new(|| source.text().contains("{{"));
         let is_stranger =
             LazyCell::new(|| !source.is_named() && !stray::looks_like_object(source.text()));
-        let mut strangers = 0;
+        let mut stranger = false;
         let (mut contents, mut others, mut passed_over) = (Vec::new(), 0, 0);
         for document in yaml::documents(source.text()) {
             match document {
@@ -99,13 +99,12 @@ impl CheckedSource {
                         contents.push(Content::Ignores(ignores));
                     }
                 }
-                Err(_) if *is_stranger => strangers += 1,
+                Err(_) if *is_stranger => stranger = true,
                 Err(problem) => {
                     contents.push(Content::Unreadable(checker::syntax(problem, *is_template)));
                 }
             }
         }
-        let stranger = strangers > 0;
         Ok(CheckedSource { source, again, contents, group, others, passed_over, stranger })
     }
 }

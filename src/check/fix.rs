@@ -77,10 +77,10 @@ pub(super) fn run(
         writeln!(say, "error: --fix changes files, and standard input is none")?;
         return Ok(Some(Exit::Error));
     }
+    let sources = listing::list(paths, exclude).sources.into_iter().filter_map(Result::ok);
+    let sources: Vec<Source> = sources.collect();
     let mut context = InputContext::default();
-    let read = |source: Result<Source, String>| source?.read();
-    for source in listing::list(paths, exclude).sources.into_iter().map(read).filter_map(Result::ok)
-    {
+    for source in sources.iter().filter_map(|it| it.unread()?.read().ok()) {
         context.namespaces.add(source.text());
         volumes::add(&mut context.storage, source.text());
     }
@@ -88,7 +88,7 @@ pub(super) fn run(
     let checker = Checker::new(policy, &previous, Verb::default(), context, strictness);
     let mut exit = Exit::Clean;
     let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
-    for source in listing::list(paths, exclude).sources.into_iter().filter_map(Result::ok) {
+    for source in sources {
         let is_named = source.is_named();
         let (Source::File(path) | Source::FileInFolder(path, _)) = source else { continue };
         // Files that cannot be read without loss are left for the check to report.

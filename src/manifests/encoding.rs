@@ -6,8 +6,8 @@
 /// Upstream: `FileVisitor.Visit` in k8s.io/cli-runtime/pkg/resource.
 ///
 /// # Errors
-/// Returns the first line with invalid bytes outside of a comment.
-pub(super) fn decode(bytes: Vec<u8>) -> Result<String, usize> {
+/// Returns the first line with invalid bytes outside of a comment, and the text with these replaced.
+pub(super) fn decode(bytes: Vec<u8>) -> Result<String, (usize, String)> {
     let text = match bytes.as_slice() {
         [0xff, 0xfe, rest @ ..] => utf_16(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => utf_16(rest, u16::from_be_bytes),
@@ -17,7 +17,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<String, usize> {
         },
     };
     match text.lines().position(is_damaged) {
-        Some(line) => Err(line + 1),
+        Some(line) => Err((line + 1, text)),
         None => Ok(text),
     }
 }

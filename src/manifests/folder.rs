@@ -26,7 +26,7 @@ use super::{
 /// The folders that are not entered unless they are named: other people's files, and tests.
 const FOREIGN: [&str; 3] = ["node_modules", "testdata", "vendor"];
 
-/// The names of policies that count only in the working folder and above.
+/// The name of a policy, which counts only in the working folder and above.
 const POLICY: &str = "setguard.yaml";
 
 /// Returns the manifests in a folder, and notes about what is not read.
@@ -72,6 +72,22 @@ struct LeftOut {
     ignored: Vec<PathBuf>,
 }
 
+/// What git ignores in a folder and below.
+#[derive(Debug)]
+struct Ignores {
+    /// The patterns of its `.gitignore`.
+    patterns: Gitignore,
+    /// Whether the folder is the root of a repository, so that the folders above have no effect.
+    is_root: bool,
+}
+
+impl Ignores {
+    fn of(folder: &Path) -> Self {
+        let (patterns, _) = Gitignore::new(folder.join(".gitignore"));
+        Ignores { patterns, is_root: folder.join(".git").exists() }
+    }
+}
+
 /// A walk through a folder.
 #[derive(Debug)]
 struct Walk<'a> {
@@ -79,10 +95,10 @@ struct Walk<'a> {
     /// The folder without links.
     base: PathBuf,
     fence: Fence,
-    /// The patterns of `--exclude` and of the policy.
+    /// The patterns of `--exclude`.
     exclude: Gitignore,
-    /// The patterns of `.gitignore` by folder; none outside of a repository.
-    ignores: Option<RefCell<HashMap<PathBuf, Gitignore>>>,
+    /// What git ignores, by the folder that says so; nothing outside of a repository.
+    ignores: Option<RefCell<HashMap<PathBuf, Ignores>>>,
     left_out: RefCell<LeftOut>,
 }
 
@@ -188,13 +204,14 @@ impl<'a> Walk<'a> {
         let path = self.base.join(inside);
         let mut ignores = ignores.borrow_mut();
         for folder in path.ancestors().skip(1) {
-            let patterns = ignores
-                .entry(folder.to_owned())
-                .or_insert_with(|| Gitignore::new(folder.join(".gitignore")).0);
+            if !ignores.contains_key(folder) {
+                ignores.insert(folder.to_owned(), Ignores::of(folder));
+            }
+            let Some(Ignores { patterns, is_root }) = ignores.get(folder) else { break };
             match patterns.matched(&path, is_folder) {
                 Match::Ignore(_) => return true,
                 Match::Whitelist(_) => return false,
-                Match::None if folder.join(".git").exists() => return false,
+                Match::None if *is_root => return false,
                 Match::None => {}
             }
         }

@@ -267,8 +267,8 @@ impl Commit {
     ) -> Result<Source, String> {
         let name = self.name(&blob.path);
         let bytes = bytes.map_err(|error| format!("{name}: {error}"))?;
-        let text =
-            encoding::decode(bytes).map_err(|line| format!("{name}:{line}: this is not UTF-8"))?;
+        let text = encoding::decode(bytes)
+            .map_err(|(line, _)| format!("{name}:{line}: this is not UTF-8"))?;
         Ok(Source::of(name, text, group))
     }
 

@@ -66,10 +66,9 @@ impl Source {
             text @ Source::Text { .. } => return Ok(text),
         };
         let bytes = bytes.map_err(|error| format!("{name}: cannot be read: {error}"))?;
-        let is_manifest = group == Group::Named || stray::mentions_an_object(&bytes);
         let text = match encoding::decode(bytes) {
             Ok(text) => text,
-            Err(line) if is_manifest => {
+            Err((line, text)) if group == Group::Named || stray::mentions_an_object(&text) => {
                 return Err(format!("{name}:{line}: this is not UTF-8; save the file as UTF-8"));
             }
             // Whatever it is, it isn't a manifest.

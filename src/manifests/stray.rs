@@ -1,8 +1,6 @@
 //! Values where an object should be: values that aren't objects, and objects whose `apiVersion` or
 //! `kind` is misspelt, so that they would be skipped although the author meant them to be checked.
 
-use memchr::memmem;
-
 use crate::{
     finding::{Path, nearest_of},
     kubernetes::resource::{RESOURCES, Resource},
@@ -64,7 +62,7 @@ pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
 
 /// Returns whether a text that cannot be read was probably meant as an object. A template isn't one.
 pub(crate) fn looks_like_object(text: &str) -> bool {
-    !is_template(text) && mentions_an_object(text.as_bytes())
+    !is_template(text) && mentions_an_object(text)
 }
 
 /// Returns whether a text has the placeholders of a template, such as `{{ name }}` or `@NAME@`.
@@ -80,14 +78,12 @@ fn is_template(text: &str) -> bool {
 }
 
 /// Returns whether a text has the keys of an object: each at the start of a line, or in quotes.
-pub(crate) fn mentions_an_object(text: &[u8]) -> bool {
+pub(crate) fn mentions_an_object(text: &str) -> bool {
     KEYS.iter().all(|key| {
-        let key = key.as_bytes();
-        memmem::find_iter(text, key).any(|at| {
+        text.match_indices(key).any(|(at, _)| {
             let (before, after) = (&text[..at], &text[at + key.len()..]);
-            let is_first =
-                before.last().is_none_or(|byte| *byte == b'\n') && after.starts_with(b":");
-            is_first || before.ends_with(b"\"") && after.starts_with(b"\"")
+            let is_first = before.is_empty() || before.ends_with('\n');
+            is_first && after.starts_with(':') || before.ends_with('"') && after.starts_with('"')
         })
     })
 }
