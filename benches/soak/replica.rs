@@ -9,12 +9,14 @@ use std::{
     process::{Child, ChildStderr, Command, Stdio},
     sync::{Arc, Condvar, Mutex},
     thread,
-    time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
 
-use crate::{harness::process::free_ports, http};
+use crate::{
+    harness::process::{eventually, free_ports},
+    http,
+};
 
 /// A replica, with files of its own. Dropping it ends it.
 #[derive(Debug)]
@@ -23,7 +25,7 @@ pub(crate) struct Replica {
     kubeconfig: PathBuf,
     folder: TempDir,
     pub(crate) webhook: SocketAddr,
-    admin: SocketAddr,
+    pub(crate) admin: SocketAddr,
     child: Option<Child>,
     reader: Arc<Reader>,
 }
@@ -64,7 +66,7 @@ impl Replica {
         fs::rename(new, self.path(name)).expect("a file");
     }
 
-    /// Starts the program, if it isn't running.
+    /// Starts the program.
     pub(crate) fn start(&mut self) {
         let file = |flag: &str, name: &str| format!("--{flag}={}", self.path(name).display());
         let mut child = Command::new(&self.program)
@@ -107,20 +109,13 @@ impl Replica {
         self.reader.changed.notify_all();
     }
 
-    /// Returns the address of the admin port.
-    pub(crate) const fn admin(&self) -> SocketAddr {
-        self.admin
-    }
-
     /// Waits until the program is ready.
     pub(crate) fn wait(&mut self) {
-        let start = Instant::now();
-        while !is_ready(self.admin) {
+        eventually("a replica to be ready", || {
             let ended = self.child.as_mut().and_then(|child| child.try_wait().ok().flatten());
             assert!(ended.is_none(), "a replica ended: {ended:?}");
-            assert!(start.elapsed() < Duration::from_secs(60), "a replica never becomes ready");
-            thread::sleep(Duration::from_millis(50));
-        }
+            if is_ready(self.admin) { Ok(()) } else { Err("not ready") }
+        });
     }
 }
 

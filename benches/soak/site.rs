@@ -70,7 +70,7 @@ impl Site {
 
         let service = Service::start();
         let (port, stop) = (service.port, Arc::<AtomicBool>::default());
-        let endpoints = [0, 1].map(|i| (replicas[i].admin(), replicas[i].webhook));
+        let endpoints = [0, 1].map(|i| (replicas[i].admin, replicas[i].webhook));
         let stopped = Arc::clone(&stop);
         thread::spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
