@@ -7,6 +7,7 @@ mod clouds;
 mod dashboard;
 mod objects;
 mod options;
+mod pods;
 mod policy;
 pub(crate) mod readme;
 mod system;

@@ -91,6 +91,7 @@ fn the_defaults_of_the_chart() {
     const PASSED_ON: &[&str] = &[
         "affinity",
         "deploymentAnnotations",
+        "dnsConfig",
         "lifecycle",
         "livenessProbe",
         "nodeSelector",

@@ -52,6 +52,21 @@ there; here is what depends on several values, or deserves a sentence.
 {{- fail "updateStrategy.rollingUpdate: maxSurge and maxUnavailable are both 0, so no pod could be replaced" -}}
 {{- end -}}
 {{- end -}}
+{{- if and (eq $v.dnsPolicy "None") (not (dig "nameservers" list ($v.dnsConfig | default dict))) -}}
+{{- fail "dnsConfig.nameservers: dnsPolicy is None, so name at least one server" -}}
+{{- end -}}
+{{- if and $v.hostNetwork (kindIs "bool" $v.hostUsers) (not $v.hostUsers) -}}
+{{- fail "hostUsers: must not be false with hostNetwork; a pod in the network of its node has the users of the node too" -}}
+{{- end -}}
+{{- $containers := list "setguard" -}}
+{{- range $key := list "extraContainers" "initContainers" -}}
+{{- range get $v $key -}}
+{{- if has .name $containers -}}
+{{- fail (printf "%s: a container named %q exists already in the pod; choose another name" $key .name) -}}
+{{- end -}}
+{{- $containers = append $containers .name -}}
+{{- end -}}
+{{- end -}}
 {{- if $v.audit.enabled -}}
 {{- if not (regexMatch "^(@(hourly|daily|midnight|weekly|monthly|yearly|annually)|[-*/,?0-9A-Za-z]+( +[-*/,?0-9A-Za-z]+){4})$" (toString $v.audit.schedule)) -}}
 {{- fail (printf "audit.schedule: must be five fields as in cron; not %q" (toString $v.audit.schedule)) -}}

@@ -164,6 +164,18 @@ wins, so nothing can replace the chart's own.
 {{- end -}}
 {{- end -}}
 
+{{/* Fields of the spec of every pod. `dnsPolicy` is its default. */}}
+{{- define "setguard.podFields" -}}
+{{- $values := .root.Values -}}
+{{- $fields := dict -}}
+{{- with $values.schedulerName -}}{{- $_ := set $fields "schedulerName" . -}}{{- end -}}
+{{- if kindIs "bool" $values.hostUsers -}}{{- $_ := set $fields "hostUsers" $values.hostUsers -}}{{- end -}}
+{{- with $values.dnsPolicy | default .dnsPolicy -}}{{- $_ := set $fields "dnsPolicy" . -}}{{- end -}}
+{{- with $values.dnsConfig -}}{{- $_ := set $fields "dnsConfig" . -}}{{- end -}}
+{{- with $values.hostAliases -}}{{- $_ := set $fields "hostAliases" . -}}{{- end -}}
+{{- with $fields -}}{{- toYaml . -}}{{- end -}}
+{{- end -}}
+
 {{/* An egress rule of a NetworkPolicy: the API server. */}}
 {{- define "setguard.egressToApiServer" -}}
 - ports:

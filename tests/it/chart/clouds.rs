@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use serde_json::{Value, json};
 
-use super::{chart, deployment, objects, of, render, webhooks};
+use super::{chart, deployment, objects, of, pods::specs as pods, render, webhooks};
 use crate::helm;
 
 fn file(name: &str) -> String {
@@ -14,17 +14,6 @@ fn file(name: &str) -> String {
 
 fn rendered(helm: &Path, name: &str) -> Vec<Value> {
     objects(&render(helm, &["--values", &file(name)]))
-}
-
-/// The specs of all pods, also of the hooks.
-fn pods(objects: &[Value]) -> Vec<&Value> {
-    let specs = objects.iter().filter_map(|object| match object["kind"].as_str()? {
-        "Pod" => Some(&object["spec"]),
-        "Deployment" | "Job" => Some(&object["spec"]["template"]["spec"]),
-        "CronJob" => Some(&object["spec"]["jobTemplate"]["spec"]["template"]["spec"]),
-        _ => None,
-    });
-    specs.collect()
 }
 
 #[test]

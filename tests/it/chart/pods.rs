@@ -1,0 +1,93 @@
+//! Fields of the pods that users set.
+
+use serde_json::{Value, json};
+
+use super::{chart, objects, render, template};
+use crate::helm;
+
+/// The specs of all pods, also of the hooks.
+pub(super) fn specs(objects: &[Value]) -> Vec<&Value> {
+    let specs = objects.iter().filter_map(|object| match object["kind"].as_str()? {
+        "Pod" => Some(&object["spec"]),
+        "Deployment" | "Job" => Some(&object["spec"]["template"]["spec"]),
+        "CronJob" => Some(&object["spec"]["jobTemplate"]["spec"]["template"]["spec"]),
+        _ => None,
+    });
+    specs.collect()
+}
+
+fn with(helm: &std::path::Path, file: &str, flags: &[&str]) -> Vec<Value> {
+    let file = chart().join("ci").join(file).display().to_string();
+    objects(&render(helm, &[&["--values", &file], flags].concat()))
+}
+
+/// The audit and the hooks find and run on the same cluster as the replicas.
+#[test]
+fn all_pods_have_the_same_resolver_scheduler_and_users() {
+    let Some(helm) = helm::find() else { return };
+    let objects = with(&helm, "secret-values.yaml", &["--set", "audit.enabled=true"]);
+    let pods = specs(&objects);
+    assert_eq!(pods.len(), 4);
+    let dns = json!({
+        "nameservers": ["10.96.0.10"],
+        "searches": ["svc.cluster.local"],
+        "options": [{"name": "ndots", "value": "2"}, {"name": "edns0"}],
+    });
+    for pod in pods {
+        assert_eq!(pod["schedulerName"], "second-scheduler");
+        assert_eq!((&pod["dnsPolicy"], &pod["dnsConfig"]), (&json!("None"), &dns));
+        let aliases = json!([{"ip": "10.0.0.7", "hostnames": ["api.example.com"]}]);
+        assert_eq!(pod["hostAliases"], aliases);
+        assert_eq!(pod.get("hostUsers"), None);
+    }
+    for users in [true, false] {
+        let flag = format!("hostUsers={users}");
+        for pod in specs(&with(&helm, "audit-values.yaml", &["--set", &flag])) {
+            assert_eq!(pod["hostUsers"], users);
+        }
+    }
+    let plain = super::objects(&render(&helm, &["--set", "audit.enabled=true"]));
+    for pod in specs(&plain) {
+        for field in ["schedulerName", "dnsPolicy", "dnsConfig", "hostAliases", "hostUsers"] {
+            assert_eq!(pod.get(field), None, "{field}");
+        }
+    }
+}
+
+#[test]
+fn only_replicas_have_containers_of_users() {
+    let Some(helm) = helm::find() else { return };
+    let objects = with(&helm, "secret-values.yaml", &[]);
+    let names = |pod: &Value, key: &str| -> Vec<String> {
+        let all = pod[key].as_array().into_iter().flatten();
+        all.map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let [replica, hooks @ ..] = &specs(&objects)[..] else { panic!("no pods") };
+    assert_eq!(names(replica, "containers"), ["setguard", "shipper"]);
+    assert_eq!(names(replica, "initContainers"), ["proxy"]);
+    assert_eq!(hooks.len(), 2);
+    for pod in hooks {
+        assert_eq!(names(pod, "containers").len() + names(pod, "initContainers").len(), 1);
+    }
+}
+
+#[test]
+fn fields_that_contradict_each_other_are_refused_with_a_sentence() {
+    let Some(helm) = helm::find() else { return };
+    for (flags, message) in [
+        (&["dnsPolicy=None"][..], "dnsConfig.nameservers: dnsPolicy is None"),
+        (&["hostNetwork=true", "hostUsers=false"], "hostUsers: must not be false with hostNetwork"),
+        (&["extraContainers[0].name=setguard"], "extraContainers: a container named \"setguard\""),
+        (
+            &["extraContainers[0].name=a", "initContainers[0].name=a"],
+            "initContainers: a container named \"a\"",
+        ),
+        (&["hostAliases[0].ip=10.0.0.1"], "hostnames"),
+        (&["dnsConfig.nameserver=10.0.0.1"], "nameserver"),
+    ] {
+        let flags: Vec<&str> = flags.iter().flat_map(|flag| ["--set", flag]).collect();
+        let ran = template(&helm, &flags);
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        assert!(!ran.status.success() && stderr.contains(message), "{flags:?}: {stderr}");
+    }
+}
