@@ -201,7 +201,7 @@ async fn serve(
     if args.arming.arm_webhooks.is_none() {
         uncalled::expect(app.clone(), args.expect_call_within);
     }
-    arming::start(app.clone(), &args.arming).await?;
+    arming::start(app.clone(), &args.arming, args.managed.tls_managed).await?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         webhook = %listening.webhook,

@@ -67,10 +67,13 @@ pub(crate) struct Arming {
     owner: Option<String>,
     target: Target,
     interval: Duration,
+    /// Whether setguard writes the `caBundle`s.
+    is_managed: bool,
     client: Client,
     /// The configurations that existed in the last round.
     existing: Vec<Configuration>,
-    /// The time since when the API server has accepted each rehearsal without calling setguard.
+    /// The time since when no `caBundle` has been written, or the API server has accepted each rehearsal
+    /// without calling setguard.
     silent_since: Option<Instant>,
     /// The wait after the next round that fails.
     wait: Duration,
@@ -82,7 +85,11 @@ pub(crate) struct Arming {
 ///
 /// # Errors
 /// Returns an error if there is neither a kubeconfig nor a service account.
-pub(crate) async fn start(app: Arc<App>, args: &ArmingArgs) -> anyhow::Result<()> {
+pub(crate) async fn start(
+    app: Arc<App>,
+    args: &ArmingArgs,
+    is_managed: bool,
+) -> anyhow::Result<()> {
     let Some(name) = args.arm_webhooks.clone() else { return Ok(()) };
     let client = cluster::client().await.context(
         "--arm-webhooks: cannot find the API server: neither a kubeconfig nor a service account can \
@@ -98,6 +105,7 @@ pub(crate) async fn start(app: Arc<App>, args: &ArmingArgs) -> anyhow::Result<()
         owner: args.arm_owner.clone(),
         target,
         interval: args.arm_check_interval,
+        is_managed,
         client,
         existing: Vec::new(),
         silent_since: None,
@@ -197,6 +205,11 @@ impl Arming {
         if let Some(why) = self.app.waiting() {
             return Err(Problem::NotYet(why.to_string()));
         }
+        let bare = unarmed.iter().find_map(|it| why::without_bundle(&it.read, self.is_managed));
+        if let Some(why) = bare {
+            let passes = self.silence() < why::PATIENCE;
+            return Err(if passes { Problem::NotYet(why) } else { Problem::NotCalled(why) });
+        }
         for _ in 0..REHEARSALS {
             self.rehearse(&unarmed).await?;
             sleep(PAUSE).await;
@@ -249,19 +262,24 @@ impl Arming {
         let silent = unarmed.iter().find(|it| !rehearsed.called.contains(&it.configuration));
         let Some(Unarmed { configuration, read, .. }) = silent else { return Ok(()) };
         let endpoint = rehearsal::endpoint(*configuration);
-        let since = *self.silent_since.get_or_insert_with(Instant::now);
+        let lasts = self.silence();
         let silent = Silent {
             target: &self.target,
             configuration: *configuration,
             read,
             object: &rehearsed.object,
-            lasts: since.elapsed(),
+            lasts,
             was_called: self.app.calls.rehearsals(endpoint) > before[*configuration as usize],
         };
         Err(match silent.why() {
             (why, true) => Problem::NotYet(why),
             (why, false) => Problem::NotCalled(why),
         })
+    }
+
+    /// Returns the time for which the API server could not, or did not, call setguard.
+    fn silence(&mut self) -> Duration {
+        self.silent_since.get_or_insert_with(Instant::now).elapsed()
     }
 
     /// Makes the Namespace the owner of each configuration that Helm installed and that has no

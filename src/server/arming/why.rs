@@ -43,6 +43,31 @@ pub(super) fn refused(target: &Target, status: StatusCode, message: &str) -> Str
     }
 }
 
+/// Explains that a configuration has no `caBundle` although something writes it: setguard itself if
+/// `is_managed`, or cert-manager. `None` if all of its webhooks have one, or if nothing writes it: then
+/// the certificate is signed by an authority that the API server trusts, or the rehearsal shows that
+/// it isn't.
+///
+/// A rehearsal before that would fail, and would count as a certificate that isn't trusted.
+pub(super) fn without_bundle(configuration: &Value, is_managed: bool) -> Option<String> {
+    let metadata = &configuration["metadata"];
+    let is_injected = metadata["annotations"].as_object().is_some_and(|annotations| {
+        annotations.keys().any(|key| key.starts_with("cert-manager.io/inject-"))
+    });
+    let author = match (is_managed, is_injected) {
+        (true, _) => "setguard",
+        (false, true) => "cert-manager",
+        (false, false) => return None,
+    };
+    let mut webhooks = configuration["webhooks"].as_array().into_iter().flatten();
+    let bare =
+        webhooks.find(|it| it["clientConfig"]["caBundle"].as_str().is_none_or(str::is_empty))?;
+    Some(format!(
+        "webhook {} has no caBundle, which {author} writes",
+        bare["name"].as_str().unwrap_or_default()
+    ))
+}
+
 /// A patch that the API server accepted without calling setguard through this configuration.
 pub(super) struct Silent<'a> {
     pub(super) target: &'a Target,
@@ -143,6 +168,41 @@ mod tests {
             let why = refused(&target(), StatusCode::from_u16(status).unwrap(), message);
             assert!(why.contains(expected), "{why}");
             assert!(status == 404 || why.contains(message), "the API server's words: {why}");
+        }
+    }
+
+    #[test]
+    fn a_bundle_is_awaited_if_something_writes_it() {
+        let configuration = |bundles: [Value; 2], annotations: Value| {
+            let [first, second] = bundles.map(|it| json!({ "caBundle": it }));
+            json!({ "metadata": { "annotations": annotations }, "webhooks": [
+                { "name": "a.setguard.io", "clientConfig": first },
+                { "name": "b.setguard.io", "clientConfig": second },
+            ] })
+        };
+        let injected = json!({ "cert-manager.io/inject-ca-from": "guards/setguard" });
+        for (bundles, annotations, is_managed, expected) in [
+            (
+                [json!("Q0E="), json!("")],
+                Value::Null,
+                true,
+                Some("b.setguard.io has no caBundle, which setguard"),
+            ),
+            (
+                [json!("Q0E="), Value::Null],
+                injected.clone(),
+                false,
+                Some("which cert-manager writes"),
+            ),
+            ([json!("Q0E="), json!("Q0E=")], injected, false, None),
+            ([json!("Q0E="), json!("Q0E=")], Value::Null, true, None),
+            ([Value::Null, Value::Null], Value::Null, false, None),
+        ] {
+            let why = without_bundle(&configuration(bundles, annotations), is_managed);
+            match expected {
+                Some(expected) => assert!(why.as_ref().unwrap().contains(expected), "{why:?}"),
+                None => assert_eq!(why, None),
+            }
         }
     }
 

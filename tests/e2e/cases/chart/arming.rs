@@ -61,7 +61,9 @@ pub(super) fn by_hand(site: &Site<'_>, release: &Release<'_>, values: &Value) {
     for kind in KINDS {
         site.own.kubectl(&["get", kind, NAME], "").refused(&["NotFound"]);
     }
-    // Helm creates them again, and no write fails meanwhile.
+    // Helm creates them again, and no write fails meanwhile. Nor does a rehearsal before the caBundle is
+    // there, which would raise the alert SetguardCertificateNotTrusted.
+    let before: Vec<_> = site.kubelet.ready().into_iter().map(|it| (it, distrust(it))).collect();
     let load = load::Load::start(site);
     release.take_back(values);
     wait(&site.shop);
@@ -69,6 +71,17 @@ pub(super) fn by_hand(site: &Site<'_>, release: &Release<'_>, values: &Value) {
     for pod in site.kubelet.ready() {
         wait_for_metric(pod, 1);
     }
+    for (pod, count) in before {
+        assert_eq!(distrust(pod), count, "handshakes that the API server refused");
+    }
+}
+
+/// The number of handshakes that the API server refused, as a replica counts them.
+fn distrust(pod: SocketAddr) -> String {
+    let metrics = http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
+    let name = r#"setguard_tls_handshake_failures_total{reason="refused-by-client"} "#;
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name));
+    line.unwrap_or_else(|| panic!("no {name} in {metrics}")).to_owned()
 }
 
 fn wait_for_metric(pod: SocketAddr, armed: u8) {
