@@ -72,7 +72,7 @@ struct LeftOut {
     ignored: Vec<PathBuf>,
 }
 
-/// What git ignores in a folder and below.
+/// The files that git ignores in a folder and below.
 #[derive(Debug)]
 struct Ignores {
     /// The patterns of its `.gitignore`.
@@ -97,7 +97,7 @@ struct Walk<'a> {
     fence: Fence,
     /// The patterns of `--exclude`.
     exclude: Gitignore,
-    /// What git ignores, by the folder that says so; nothing outside of a repository.
+    /// The files that git ignores, by folder; none outside of a repository.
     ignores: Option<RefCell<HashMap<PathBuf, Ignores>>>,
     left_out: RefCell<LeftOut>,
 }

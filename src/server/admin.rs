@@ -5,7 +5,7 @@ use std::{collections::VecDeque, io, net::TcpListener, sync::Arc, thread, time::
 use axum::{
     Router,
     extract::State,
-    http::{StatusCode, Uri, header},
+    http::{HeaderMap, StatusCode, Uri, header},
     response::IntoResponse,
     routing::get,
 };
@@ -16,7 +16,7 @@ use tokio::{net::TcpStream, runtime, task::AbortHandle, time};
 use super::{
     accept::ACCEPT_PAUSE,
     app::{App, Phase},
-    metrics,
+    metrics::Exposition,
 };
 
 /// The maximum number of open connections. A probe and a scrape each use one, for a few
@@ -107,8 +107,9 @@ fn readiness(app: &App) -> (StatusCode, String) {
     }
 }
 
-async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], app.metrics.encode())
+async fn metrics(State(app): State<Arc<App>>, headers: HeaderMap) -> impl IntoResponse {
+    let format = Exposition::of(&headers);
+    ([(header::CONTENT_TYPE, format.content_type())], format.of_open_metrics(app.metrics.encode()))
 }
 
 #[cfg(test)]

@@ -3,13 +3,15 @@
 mod armed;
 mod cells;
 mod events;
+mod exposition;
 mod policy;
+mod process;
 mod view;
 
 use std::{sync::Arc, time::Duration};
 
 use prometheus_client::{
-    encoding::text::encode,
+    encoding::text::{encode_eof, encode_registry},
     metrics::{counter::Counter, gauge::Gauge, info::Info},
     registry::Registry,
 };
@@ -17,9 +19,11 @@ use prometheus_client::{
 use self::armed::Armed;
 use self::cells::{Counters, Durations, Label, RESULTS, result};
 use self::policy::PolicyState;
+use self::process::Process;
 use self::view::{Bytes, OfKinds, ReleaseInForce};
 pub use self::{
     events::{HandshakeFailure, ManagedEvent},
+    exposition::Exposition,
     view::ReleaseSource,
 };
 use super::telemetry;
@@ -32,9 +36,6 @@ use crate::{
     live::Live,
 };
 
-/// The content type of [`Metrics::encode`].
-pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
 /// The `kind` label of a request that could not be read.
 pub const NO_KIND: &str = "other";
 
@@ -42,8 +43,10 @@ pub const NO_KIND: &str = "other";
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
+    /// The metrics of the process, without the prefix of the others.
+    process: Registry,
     requests: Counters<4>,
-    durations: Durations,
+    durations: Durations<{ ENDPOINTS.len() }>,
     findings: Counters<2>,
     injections: Counters<1>,
     in_flight: Gauge,
@@ -80,13 +83,14 @@ impl Default for Metrics {
         let modes = [Mode::Audit, Mode::Warn, Mode::Deny].map(Mode::as_str);
         let mut metrics = Metrics {
             registry: Registry::with_prefix("setguard"),
+            process: Registry::default(),
             requests: Counters::new([
                 label("endpoint", &ENDPOINTS.map(Endpoint::path)),
                 label("kind", &["DaemonSet", "StatefulSet", "Pod", NO_KIND]),
                 label("operation", &OPERATIONS.map(Operation::as_str)),
                 label("decision", &DECISIONS),
             ]),
-            durations: Durations::default(),
+            durations: Durations::new("endpoint", ENDPOINTS.map(Endpoint::path)),
             findings: Counters::new([label("rule", &rules), label("mode", &modes)]),
             injections: Counters::new([label(
                 "what",
@@ -119,6 +123,7 @@ impl Metrics {
         self.register_files();
         self.register_managed();
         self.armed.register(&mut self.registry);
+        self.process.register_collector(Box::new(Process));
         let info = Info::new([
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("newest_kubernetes", Version::NEWEST.to_string()),
@@ -182,7 +187,7 @@ impl Metrics {
         );
         registry.register(
             "admission_duration_seconds",
-            "Time from the head of a request to its answer, including the time to read the body",
+            "Time from the head of a request to its answer, including the time to read the body, by endpoint",
             self.durations.clone(),
         );
         registry.register(
@@ -271,7 +276,7 @@ impl Metrics {
         let operation = record.operation.as_str();
         let decision = record.decision.as_str();
         self.requests.inc([endpoint.path(), record.kind, operation, decision]);
-        self.durations.observe(took);
+        self.durations.observe(endpoint.path(), took);
         for (rule, mode) in &record.findings {
             self.findings.inc([rule, mode.as_str()]);
         }
@@ -319,7 +324,9 @@ impl Metrics {
         self.log_lines_dropped.inc_by(dropped.saturating_sub(self.log_lines_dropped.get()));
         let mut text = String::new();
         // Writing to a String does not fail.
-        let _ = encode(&mut text, &self.registry);
+        let _ = encode_registry(&mut text, &self.registry)
+            .and_then(|()| encode_registry(&mut text, &self.process))
+            .and_then(|()| encode_eof(&mut text));
         text
     }
 }
@@ -363,7 +370,8 @@ mod tests {
         drop(in_flight);
         for line in [
             r#"setguard_admission_requests_total{endpoint="/mutate",kind="Pod",operation="CREATE",decision="patched"} 1"#,
-            "setguard_admission_duration_seconds_count 1",
+            r#"setguard_admission_duration_seconds_count{endpoint="/mutate"} 1"#,
+            r#"setguard_admission_duration_seconds_count{endpoint="/validate"} 0"#,
             r#"setguard_findings_total{rule="node-pin-conflict",mode="warn"} 1"#,
             r#"setguard_injections_total{what="node-pin"} 1"#,
             "setguard_in_flight_requests 1",

@@ -272,7 +272,11 @@ fn probes_and_metrics_are_on_the_admin_port() {
     let mut stream = client.connect(daemon.webhook).unwrap();
     post(&mut stream, "/mutate", &review("mutate/pod-of-daemonset-controller"));
     let metrics = daemon.get("/metrics");
-    assert!(metrics.head.contains("content-type: application/openmetrics-text"), "{metrics:?}");
+    assert!(metrics.head.contains("content-type: text/plain; version=0.0.4"), "{metrics:?}");
+    let accept = [("accept", "application/openmetrics-text;version=1.0.0,text/plain;q=0.2")];
+    let open = daemon.get_with("/metrics", &accept);
+    assert!(open.head.contains("content-type: application/openmetrics-text"), "{open:?}");
+    assert!(open.body.ends_with("# EOF\n") && !metrics.body.contains("# EOF"), "{open:?}");
     let expiry = metrics.body.lines().find_map(|line| {
         line.strip_prefix("setguard_certificate_expiry_seconds ")?.parse::<i64>().ok()
     });
@@ -281,7 +285,9 @@ fn probes_and_metrics_are_on_the_admin_port() {
     for part in [
         r#"requests_total{endpoint="/mutate",kind="Pod",operation="CREATE",decision="patched"} 1"#,
         r#"setguard_injections_total{what="control-plane-tolerations"} 1"#,
-        "setguard_admission_duration_seconds_count 1",
+        "setguard_admission_duration_seconds_count{endpoint=\"/mutate\"} 1",
+        "# TYPE setguard_admission_requests_total counter\n",
+        "\nprocess_open_fds ",
         "setguard_in_flight_requests 0",
         concat!("setguard_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\""),
     ] {

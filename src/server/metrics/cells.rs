@@ -106,7 +106,7 @@ impl<const D: usize> EncodeMetric for Counters<D> {
 }
 
 /// The upper bounds of the buckets, from the fastest answers to the longest timeouts in common use.
-const BUCKETS: [Duration; 15] = [
+const BUCKETS: [Duration; 17] = [
     Duration::from_micros(50),
     Duration::from_micros(100),
     Duration::from_micros(250),
@@ -121,12 +121,20 @@ const BUCKETS: [Duration; 15] = [
     Duration::from_millis(250),
     Duration::from_millis(500),
     Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(3),
     Duration::from_secs(5),
 ];
 
-/// A histogram of durations.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Durations(Arc<Histogram>);
+/// A histogram of durations for each of the `N` values of a label.
+#[derive(Clone, Debug)]
+pub(crate) struct Durations<const N: usize>(Arc<Histograms<N>>);
+
+#[derive(Debug)]
+struct Histograms<const N: usize> {
+    label: &'static str,
+    cells: [(&'static str, Histogram); N],
+}
 
 #[derive(Debug, Default)]
 struct Histogram {
@@ -135,25 +143,48 @@ struct Histogram {
     nanos: AtomicU64,
 }
 
-impl Durations {
-    /// Records a duration.
-    pub(crate) fn observe(&self, duration: Duration) {
-        let bucket = BUCKETS.partition_point(|bound| *bound < duration);
-        self.0.counts[bucket].fetch_add(1, Relaxed);
-        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        self.0.nanos.fetch_add(nanos, Relaxed);
+impl<const N: usize> Durations<N> {
+    /// Creates the histograms, all empty.
+    pub(crate) fn new(label: &'static str, values: [&'static str; N]) -> Self {
+        let cells = values.map(|value| (value, Histogram::default()));
+        Durations(Arc::new(Histograms { label, cells }))
+    }
+
+    /// Records a duration. Ignores a value outside the closed set.
+    pub(crate) fn observe(&self, value: &str, duration: Duration) {
+        let cell = self.0.cells.iter().find(|(known, _)| *known == value);
+        debug_assert!(cell.is_some(), "{value:?} is outside the closed set of the label");
+        if let Some((_, histogram)) = cell {
+            histogram.observe(duration);
+        }
     }
 }
 
-impl EncodeMetric for Durations {
+impl Histogram {
+    fn observe(&self, duration: Duration) {
+        let bucket = BUCKETS.partition_point(|bound| *bound < duration);
+        self.counts[bucket].fetch_add(1, Relaxed);
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        self.nanos.fetch_add(nanos, Relaxed);
+    }
+
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
         // The encoder writes infinity as +Inf.
         let bounds = BUCKETS.iter().map(Duration::as_secs_f64).chain([f64::INFINITY]);
-        let counts = self.0.counts.iter().map(|count| count.load(Relaxed));
+        let counts = self.counts.iter().map(|count| count.load(Relaxed));
         let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();
         let count = buckets.iter().map(|(_, count)| count).sum();
-        let sum = Duration::from_nanos(self.0.nanos.load(Relaxed)).as_secs_f64();
+        let sum = Duration::from_nanos(self.nanos.load(Relaxed)).as_secs_f64();
         encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
+    }
+}
+
+impl<const N: usize> EncodeMetric for Durations<N> {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        let Histograms { label, cells } = &*self.0;
+        cells.iter().try_for_each(|(value, histogram)| {
+            histogram.encode(encoder.encode_family(&[(*label, *value)])?)
+        })
     }
 
     fn metric_type(&self) -> MetricType {
@@ -191,20 +222,22 @@ mod tests {
 
     #[test]
     fn a_duration_falls_into_the_first_bucket_that_holds_it() {
-        let durations = Durations::default();
-        durations.observe(Duration::from_micros(50));
-        durations.observe(Duration::from_micros(51));
-        durations.observe(Duration::from_secs(60));
+        let durations = Durations::new("at", ["a", "b"]);
+        durations.observe("a", Duration::from_micros(50));
+        durations.observe("a", Duration::from_micros(51));
+        durations.observe("b", Duration::from_secs(4));
+        durations.observe("b", Duration::from_secs(60));
         let mut registry = Registry::default();
         registry.register("took", "Took", durations);
         let mut text = String::new();
         encode(&mut text, &registry).unwrap();
         for line in [
-            r#"took_bucket{le="0.00005"} 1"#,
-            r#"took_bucket{le="0.0001"} 2"#,
-            r#"took_bucket{le="5.0"} 2"#,
-            r#"took_bucket{le="+Inf"} 3"#,
-            "took_count 3",
+            r#"took_bucket{le="0.00005",at="a"} 1"#,
+            r#"took_bucket{le="0.0001",at="a"} 2"#,
+            r#"took_bucket{le="3.0",at="b"} 0"#,
+            r#"took_bucket{le="5.0",at="b"} 1"#,
+            r#"took_bucket{le="+Inf",at="b"} 2"#,
+            r#"took_count{at="a"} 2"#,
         ] {
             assert!(text.lines().any(|have| have == line), "no {line} in\n{text}");
         }
