@@ -122,6 +122,9 @@ pub mod since {
     /// A StatefulSet may have the update strategy `Recreate`, if its feature gate is on or if the
     /// stored object has it already (kubernetes#137187).
     pub const STATEFUL_SET_RECREATE: Version = Version::of_minor(37);
+    /// The release from which parallel pods that are unavailable anyway are replaced first, whatever
+    /// `maxUnavailable` is.
+    pub const REPLACES_UNAVAILABLE_FIRST: Version = Version::of_minor(37);
 }
 
 /// Version and feature gates of a cluster.

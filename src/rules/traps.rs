@@ -33,6 +33,7 @@ mod on_delete_ignores_rolling_update;
 mod ordered_rollout_stuck;
 mod ordinal_overflow;
 mod ordinals_renumbered;
+mod parallel_rollout_stuck;
 mod partition_covers_all;
 mod partition_is_an_index;
 mod partition_left_set;
@@ -94,6 +95,7 @@ pub static TRAPS: &[&Rule] = &[
     &ordered_rollout_stuck::RULE,
     &ordinal_overflow::RULE,
     &ordinals_renumbered::RULE,
+    &parallel_rollout_stuck::RULE,
     &partition_covers_all::RULE,
     &partition_is_an_index::RULE,
     &partition_left_set::RULE,

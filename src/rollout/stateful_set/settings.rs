@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::super::Health;
 use crate::{
     kubernetes::{
-        cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET, Version},
+        cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET, Version, since},
         int_or_percent::scaled,
     },
     object::StatefulSetSpec,
@@ -18,10 +18,6 @@ use crate::{
 /// Kubernetes: `isHealthy`, which became `isUnavailable`,
 /// pkg/controller/statefulset/stateful_set_utils.go.
 const READY_IS_NOT_HEALTHY: Version = Version::of_minor(34);
-
-/// The release from which parallel pods that are unavailable anyway are replaced first, whatever
-/// `maxUnavailable` is.
-const REPLACES_UNAVAILABLE_FIRST: Version = Version::of_minor(37);
 
 /// The settings in the new spec.
 #[derive(Clone, Debug)]
@@ -94,7 +90,7 @@ impl Settings {
             is_ordered,
             ready_is_healthy: !cluster.has(READY_IS_NOT_HEALTHY),
             min_ready_seconds: spec.min_ready_seconds.unwrap_or(0).into(),
-            unavailable_first: !is_ordered && cluster.has(REPLACES_UNAVAILABLE_FIRST),
+            unavailable_first: !is_ordered && cluster.has(since::REPLACES_UNAVAILABLE_FIRST),
             claims: claims.collect(),
             deletes_claims: retention.and_then(|it| it.when_scaled.as_deref()) == Some("Delete"),
         })
