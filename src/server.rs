@@ -140,15 +140,21 @@ fn see_cluster(args: &ServeArgs, app: &Arc<App>) -> anyhow::Result<()> {
     })
 }
 
-/// The source of the certificate, and the signer that renews it if it is self-signed.
+/// The sources of TLS, and the signer that renews the certificate if it is self-signed.
 fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<SelfSigner>)> {
-    let client_ca = args.client_ca.clone();
+    let (pair, signer) = certificate(args)?;
+    let (client_ca, min_version) = (args.client_ca.clone(), args.tls_min_version);
+    Ok((tls::Source { pair, client_ca, min_version }, signer))
+}
+
+/// The source of the certificate, and the signer that renews it if it is self-signed.
+fn certificate(args: &ServeArgs) -> anyhow::Result<(Pair, Option<SelfSigner>)> {
     if let (Some(cert), Some(key)) = (args.tls_cert.clone(), args.tls_key.clone()) {
-        return Ok((tls::Source { pair: Pair::Files { cert, key }, client_ca }, None));
+        return Ok((Pair::Files { cert, key }, None));
     }
     if args.managed.tls_managed {
         let slot = managed::placeholder(&args.managed.tls_managed_dns_name)?;
-        return Ok((tls::Source { pair: Pair::Memory(slot), client_ca }, None));
+        return Ok((Pair::Memory(slot), None));
     }
     let mut names = args.tls_san.clone();
     let local = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
@@ -157,7 +163,7 @@ fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<SelfSigne
     names.dedup();
     let signer = SelfSigner::new(&names, args.tls_self_signed_lifetime, SystemTime::now())
         .with_context(|| format!("cannot create a certificate for {}", names.join(", ")))?;
-    Ok((tls::Source { pair: Pair::Memory(signer.slot()), client_ca }, Some(signer)))
+    Ok((Pair::Memory(signer.slot()), Some(signer)))
 }
 
 /// `ip`, unless it is unspecified (`0.0.0.0` or `::`).

@@ -273,7 +273,7 @@ mod tests {
         policy::Policy,
         server::{
             https, routes,
-            tls::{self, Pair, SelfSigned, Slot, Source},
+            tls::{self, MinVersion, Pair, SelfSigned, Slot, Source},
         },
     };
 
@@ -287,7 +287,11 @@ mod tests {
 
         let app = App::new(Policy::default());
         let slot = Slot::new(made.cert, made.key);
-        let source = Source { pair: Pair::Memory(slot), client_ca: None };
+        let source = Source {
+            pair: Pair::Memory(slot),
+            client_ca: None,
+            min_version: MinVersion::default(),
+        };
         let (tls, _) = tls::load(source, &app.metrics).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut acceptor = Acceptor::new(listener, tls, routes::router(app.clone()), app.clone());

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use super::{
     arming::ArmingArgs, duration, host::host, managed::ManagedArgs, policy::IfInvalid,
-    telemetry::LogFormat,
+    telemetry::LogFormat, tls::MinVersion,
 };
 use crate::{live::InventoryArgs, policy::args::PolicyArgs};
 
@@ -87,6 +87,15 @@ pub struct ServeArgs {
     /// changes
     #[arg(long, value_name = "FILE", env = "SETGUARD_CLIENT_CA")]
     pub client_ca: Option<PathBuf>,
+    /// The oldest version of TLS that clients may use
+    #[arg(
+        long,
+        value_name = "VERSION",
+        env = "SETGUARD_TLS_MIN_VERSION",
+        value_enum,
+        default_value_t
+    )]
+    pub tls_min_version: MinVersion,
     // The sum of the drain delay and the grace period is less than a pod's default
     // terminationGracePeriodSeconds of 30.
     /// How long to keep accepting connections after SIGTERM while reporting not ready, so that the

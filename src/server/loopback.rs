@@ -10,7 +10,7 @@ use super::{
     accept::Acceptor,
     app::{App, Phase},
     routes,
-    tls::{self, Pair, SelfSigner, Source},
+    tls::{self, MinVersion, Pair, SelfSigner, Source},
 };
 use crate::policy::Policy;
 
@@ -38,7 +38,11 @@ pub async fn start(policy: Policy) -> anyhow::Result<Loopback> {
     let day = std::time::Duration::from_secs(24 * 3600);
     let signer = SelfSigner::new(&names, day, now).context("cannot create a certificate")?;
     let app = App::new(policy);
-    let source = Source { pair: Pair::Memory(signer.slot()), client_ca: None };
+    let source = Source {
+        pair: Pair::Memory(signer.slot()),
+        client_ca: None,
+        min_version: MinVersion::default(),
+    };
     let (tls, _) = tls::load(source, &app.metrics)?;
     let listener = TcpListener::bind(("127.0.0.1", 0)).await;
     let listener = listener.context("cannot listen on the loopback interface")?;

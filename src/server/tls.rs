@@ -7,6 +7,7 @@ pub(crate) mod params;
 mod self_signed;
 mod slot;
 mod trust;
+mod version;
 
 use std::{
     io,
@@ -30,6 +31,7 @@ pub use self::{
     self_signed::{SelfSigned, SelfSigner},
     slot::Slot,
     trust::Trust,
+    version::MinVersion,
 };
 use super::{
     files::{self, Patience},
@@ -57,6 +59,8 @@ pub struct Source {
     pub pair: Pair,
     /// The CAs of client certificates, if clients must present one.
     pub client_ca: Option<PathBuf>,
+    /// The oldest version of TLS that clients may use.
+    pub min_version: MinVersion,
 }
 
 /// The reason why TLS cannot be set up.
@@ -225,7 +229,7 @@ impl Source {
 
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ServerConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()?;
+            .with_protocol_versions(self.min_version.accepted())?;
         let client_ca = self.client_ca.as_deref().zip(contents.client_ca.as_deref());
         let clients = client_ca.map(|(path, pem)| verifier(path, pem, provider)).transpose()?;
         let builder = match clients.clone() {
@@ -305,7 +309,11 @@ mod tests {
         let (cert, key) = (dir.join("tls.crt"), dir.join("tls.key"));
         fs::write(&cert, &made.cert).unwrap();
         fs::write(&key, &made.key).unwrap();
-        Source { pair: Pair::Files { cert, key }, client_ca: None }
+        Source {
+            pair: Pair::Files { cert, key },
+            client_ca: None,
+            min_version: MinVersion::default(),
+        }
     }
 
     fn made() -> SelfSigned {

@@ -42,6 +42,18 @@ fn both_tls_versions_work_and_connections_are_kept_alive() {
     }
 }
 
+#[test]
+fn an_older_tls_version_is_refused_if_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let (daemon, mut client) = daemon(dir.path(), &["--tls-min-version", "1.3"]);
+    client.versions = vec![&TLS12];
+    let error = client.connect(daemon.webhook).err().unwrap().to_string();
+    assert!(error.contains("ProtocolVersion"), "{error}");
+    client.versions = vec![&TLS12, &TLS13];
+    let stream = client.connect(daemon.webhook).unwrap();
+    assert_eq!(stream.conn.protocol_version(), Some(TLS13.version));
+}
+
 #[tokio::test]
 async fn http_2_is_used_if_alpn_offers_it() {
     let dir = tempfile::tempdir().unwrap();

@@ -141,11 +141,12 @@ struct Site<'a> {
     url: String,
 }
 
-/// The default values, except for the URL, the durations and the paired controller.
+/// The default values, except for the URL, the durations, the version of TLS and the paired
+/// controller.
 fn values(url: &str) -> Value {
     json!({
         "webhook": { "url": url },
-        "tls": { "managed": { "extraDnsNames": ["127.0.0.1"] } },
+        "tls": { "minVersion": "1.3", "managed": { "extraDnsNames": ["127.0.0.1"] } },
         "minReadySeconds": 3,
         "shutdown": { "drainSeconds": 3, "graceSeconds": 5 },
         "extraArgs": [

@@ -72,6 +72,19 @@ fn only_replicas_have_containers_of_users() {
 }
 
 #[test]
+fn the_oldest_version_of_tls_is_a_flag() {
+    let Some(helm) = helm::find() else { return };
+    let args = |flags: &[&str]| {
+        super::deployment(&helm, flags)["spec"]["template"]["spec"]["containers"][0]["args"]
+            .to_string()
+    };
+    assert!(args(&[]).contains("\"--tls-min-version=1.2\""));
+    // Helm and YAML read it as a number.
+    assert!(args(&["--set", "tls.minVersion=1.3"]).contains("\"--tls-min-version=1.3\""));
+    assert!(!template(&helm, &["--set", "tls.minVersion=1.1"]).status.success());
+}
+
+#[test]
 fn fields_that_contradict_each_other_are_refused_with_a_sentence() {
     let Some(helm) = helm::find() else { return };
     for (flags, message) in [
