@@ -5,6 +5,7 @@ mod arming;
 mod audit;
 mod clouds;
 mod dashboard;
+mod exempt;
 mod objects;
 mod options;
 mod pods;

@@ -44,6 +44,9 @@ there; here is what depends on several values, or deserves a sentence.
 {{- if and $v.existingPolicyConfigMap $v.policy -}}
 {{- fail "policy: is not used with existingPolicyConfigMap; leave one of them empty" -}}
 {{- end -}}
+{{- if has "system:authenticated" $v.webhook.validating.exemptGroups -}}
+{{- fail "webhook.validating.exemptGroups: every user is in system:authenticated; to validate nothing, set webhook.validating.enabled=false" -}}
+{{- end -}}
 {{- if and $v.autoscaling.enabled (gt (int $v.autoscaling.minReplicas) (int $v.autoscaling.maxReplicas)) -}}
 {{- fail (printf "autoscaling.minReplicas: must be at most autoscaling.maxReplicas, which is %d" (int $v.autoscaling.maxReplicas)) -}}
 {{- end -}}

@@ -64,6 +64,21 @@ namespaces can compare whole names only. Requests for objects in no namespace ha
 {{- end -}}
 {{- end -}}
 
+{{/*
+The match conditions of all validating webhooks, as JSON. A list of texts in JSON is one in CEL too, whatever characters the
+names have.
+*/}}
+{{- define "setguard.validatingConditions" -}}
+{{- $conditions := list -}}
+{{- with .exemptUsers -}}
+{{- $conditions = append $conditions (dict "name" "not-by-exempt-users" "expression" (printf "!has(request.userInfo.username) || !(request.userInfo.username in %s)" (toJson .))) -}}
+{{- end -}}
+{{- with .exemptGroups -}}
+{{- $conditions = append $conditions (dict "name" "not-by-exempt-groups" "expression" (printf "!has(request.userInfo.groups) || !request.userInfo.groups.exists(group, group in %s)" (toJson .))) -}}
+{{- end -}}
+{{- concat $conditions .matchConditions | toJson -}}
+{{- end -}}
+
 {{/* Where the API server finds this path. */}}
 {{- define "setguard.clientConfig" -}}
 {{- if .root.Values.webhook.url -}}

@@ -7,6 +7,7 @@ mod argo;
 mod arming;
 mod clouds;
 mod conflicts;
+mod exempt;
 mod flux;
 mod invalid;
 mod load;
@@ -64,6 +65,7 @@ pub(super) const CASES: &[Case] = &[
         needs: &[HELM],
         ..Case::new("the-chart-tells-system-namespaces-by-prefix", system::prefixes)
     },
+    Case { needs: &[HELM], ..Case::new("the-chart-exempts-users", exempt::users) },
     Case {
         needs: &[HELM],
         ..Case::new("the-chart-is-accepted-on-each-platform", clouds::dry_runs)

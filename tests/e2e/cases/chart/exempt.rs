@@ -1,0 +1,72 @@
+//! Users whose writes are not validated, in the conditions that the chart generates.
+//!
+//! Nothing answers the calls, so a write that is to be validated is refused.
+
+use serde_json::{Value, json};
+
+use super::release::Release;
+use crate::{harness::process::eventually, manifests::daemon_set, namespace::Namespace};
+
+/// Characters that end a text, or begin another, in CEL, YAML or JSON.
+const HOSTILE: &str = r#"it's "a\b" <x>& {{y}} ${z}, 'u"#;
+
+pub(super) fn users(namespace: &Namespace<'_>) {
+    let control_plane = namespace.control_plane;
+    Namespace::create(control_plane, "e2e-exempt");
+    let release = Release::new(namespace, "exempt");
+    // The API server evaluates the list for each write.
+    let mut users: Vec<_> = (0..2000).map(|i| format!("user-{i}@example.com")).collect();
+    users.extend([HOSTILE, "system:serviceaccount:velero:velero"].map(str::to_owned));
+    let values = json!({
+        "webhook": {
+            "arm": "atOnce",
+            "url": "https://127.0.0.1:1",
+            // The objects of other cases lack this label.
+            "objectSelector": { "matchLabels": { "chart": "exempt" } },
+            "validating": {
+                "exemptUsers": users,
+                "exemptGroups": [HOSTILE, "system:serviceaccounts:repair"],
+                "systemFailurePolicy": "Fail",
+            },
+        },
+    });
+    let (success, text) = release.output("install", &[], &values);
+    assert!(success, "{text}");
+
+    let mut set = daemon_set("agent");
+    set["metadata"]["labels"] = json!({ "chart": "exempt" });
+    let create = |within: &str, user: &str, groups: &[&str]| {
+        let mut args = vec!["create", "--dry-run=server", "-f", "-", "--namespace", within];
+        args.extend(["--as", user, "--as-group=system:masters"]);
+        args.extend(groups.iter().flat_map(|group| ["--as-group", group]));
+        control_plane.kubectl.run(&args, &set.to_string())
+    };
+    eventually("the webhooks to be called", || {
+        let output = create("e2e-exempt", "jane", &[]);
+        if output.success { Err(output) } else { Ok(()) }
+    });
+    let exempt: [(&str, &[&str]); 5] = [
+        ("user-0@example.com", &[]),
+        ("user-1999@example.com", &[]),
+        (HOSTILE, &[]),
+        ("jane", &[HOSTILE]),
+        ("system:serviceaccount:repair:any", &["system:serviceaccounts:repair"]),
+    ];
+    let not: [(&str, &[&str]); 5] = [
+        ("jane", &[]),
+        ("user-0", &[]),
+        ("user-0@example.com.evil", &[]),
+        ("jane", &["user-0@example.com"]),
+        ("system:serviceaccounts:repair", &["system:serviceaccounts"]),
+    ];
+    for within in ["e2e-exempt", "kube-system"] {
+        for (user, groups) in exempt {
+            create(within, user, groups).accepted();
+        }
+        for (user, groups) in not {
+            create(within, user, groups).refused(&["failed calling webhook"]);
+        }
+    }
+    let (success, text) = release.output("uninstall", &["--no-hooks"], &Value::Null);
+    assert!(success, "{text}");
+}
