@@ -35,6 +35,26 @@ looks into the cluster, creates keys or distinguishes an installation from an up
 {{- default (printf "%s-policy" (include "setguard.fullname" .)) .Values.existingPolicyConfigMap -}}
 {{- end -}}
 
+{{/* The ConfigMap of the policy in a namespace. */}}
+{{- define "setguard.policyConfigMap" -}}
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ include "setguard.policyConfigMapName" .root | quote }}
+  namespace: {{ .namespace | quote }}
+  labels:
+    {{- include "setguard.labels" .root | nindent 4 }}
+data:
+  policy.yaml: |
+    apiVersion: setguard.io/v1alpha1
+    kind: Policy
+    metadata:
+      name: {{ include "setguard.fullname" .root | quote }}
+    {{- with .root.Values.policy }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+{{- end -}}
+
 {{/*
 The modes have different names: Helm owns the Secret of managed certificates and deletes it when the mode changes,
 and cert-manager owns the other.

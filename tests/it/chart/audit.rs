@@ -100,3 +100,44 @@ fn metrics_go_to_a_file_in_a_volume() {
     let relative = ["--set", "audit.metricsFile=setguard.prom"];
     assert!(!template(&helm, &relative).status.success());
 }
+
+/// The account that reads the whole cluster need not be in the namespace of the server's.
+#[test]
+fn the_audit_can_have_a_namespace_of_its_own() {
+    let Some(helm) = helm::find() else { return };
+    let flags = "audit.namespace=auditors,networkPolicy.restrictEgress=true,\
+                 policy.rules.no-readiness-probe=deny";
+    let all = objects(&render(&helm, &[&ON[..], &["--set", flags]].concat()));
+    let there = all.iter().filter(|it| it["metadata"]["namespace"] == "auditors");
+    let mut there: Vec<String> = there
+        .map(|it| {
+            let [kind, name] =
+                [&it["kind"], &it["metadata"]["name"]].map(|it| it.as_str().unwrap());
+            format!("{kind} {name}")
+        })
+        .collect();
+    there.sort();
+    let expected =
+        ["ConfigMap setguard-policy", "CronJob setguard-audit", "NetworkPolicy setguard-audit"];
+    assert_eq!(there, [&expected[..], &["ServiceAccount setguard-audit"]].concat());
+    let policies: Vec<_> = of(&all, "ConfigMap").into_iter().map(|it| &it["data"]).collect();
+    let [own, copy] = policies.iter().filter(|it| it.is_object()).collect::<Vec<_>>()[..] else {
+        panic!("{policies:?}")
+    };
+    assert_eq!(own, copy);
+    let bindings = of(&all, "ClusterRoleBinding").into_iter();
+    let [binding] =
+        bindings.filter(|it| it["metadata"]["name"] == "setguard-audit").collect::<Vec<_>>()[..]
+    else {
+        panic!("one binding")
+    };
+    let subject =
+        json!([{"kind": "ServiceAccount", "name": "setguard-audit", "namespace": "auditors"}]);
+    assert_eq!(binding["subjects"], subject);
+    // A ConfigMap of the user is the user's in both.
+    let existing = ["--set", "audit.namespace=auditors,existingPolicyConfigMap=mine"];
+    let all = objects(&render(&helm, &[&ON[..], &existing].concat()));
+    assert!(!all.iter().any(|it| it["data"]["policy.yaml"].is_string()));
+    let pod = &of(&all, "CronJob")[0]["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+    assert_eq!(pod["volumes"][0]["configMap"]["name"], "mine");
+}

@@ -27,7 +27,8 @@ pub(super) fn dry_runs(shared: &Namespace<'_>) {
     namespace.kubectl(&["label", "namespace", "guards", warn], "").accepted();
     let release = Release::new(&namespace, "setguard");
     // The files in `ci` together set nearly every value, and name these namespaces.
-    let _named = ["shop", "databases"].map(|name| Namespace::create(&control_plane, name));
+    let _named =
+        ["shop", "databases", "setguard-audit"].map(|name| Namespace::create(&control_plane, name));
     let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard");
     let entries = ["clouds", "ci"].map(|folder| fs::read_dir(chart.join(folder)));
     let mut files = 0;

@@ -21,10 +21,12 @@ pub(super) fn rights(shared: &Namespace<'_>) {
     control_plane.start_scheduler();
     let own = Namespace::create(&control_plane, "guards");
     let shop = Namespace::create(&control_plane, "shop");
+    let auditors = Namespace::create(&control_plane, "auditors");
     node::create(&own, "node-a", None);
     let service = Service::start();
     let mut values = values(&format!("https://127.0.0.1:{}", service.port));
     values["admissionPolicy"] = json!({ "enabled": true });
+    values["audit"] = json!({ "enabled": true, "namespace": "auditors" });
     let _kubelet = Kubelet::start(&own, "webhook", service);
     let release = Release::new(&own, "guard");
     release.run("install", &values);
@@ -44,6 +46,7 @@ pub(super) fn rights(shared: &Namespace<'_>) {
         deletes.refused(&["cannot delete resource"]);
     }
     account.may_not_change("secret", SECRET, &secret());
+    audit(&account, &auditors);
     collected(&account, &own);
     restored(&account, &own, &release, &values);
 }
@@ -86,6 +89,41 @@ fn secret() -> Vec<Value> {
         add("/immutable", json!(true)),
         add("/data/token", json!("bm8=")),
     ]
+}
+
+/// The account of the audit, in a namespace of its own, can read workloads and no Secrets, and change
+/// nothing but reports. The server's account cannot become it.
+fn audit(account: &Account<'_>, auditors: &Namespace<'_>) {
+    let name = "guard-setguard-audit";
+    let user = format!("--as=system:serviceaccount:{}:{name}", auditors.name);
+    let can = |args: &[&str]| {
+        let args = [&["auth", "can-i", "--quiet", "--all-namespaces", &user], args].concat();
+        auditors.control_plane.kubectl.run(&args, "").success
+    };
+    for allowed in [["list", "pods"], ["get", "daemonsets.apps"], ["list", "events"]] {
+        assert!(can(&allowed), "{allowed:?}");
+    }
+    for forbidden in [
+        &["get", "secrets"][..],
+        &["list", "configmaps"],
+        &["create", "pods"],
+        &["patch", "daemonsets.apps"],
+        &["get", "pods", "--subresource=log"],
+        &["create", "pods", "--subresource=exec"],
+        &["create", "serviceaccounts", "--subresource=token"],
+    ] {
+        assert!(!can(forbidden), "{forbidden:?}");
+    }
+    let token = ["create", "token", name, "--namespace", auditors.name];
+    let user = format!("--as=system:serviceaccount:{}:{NAME}", account.0.name);
+    let output = auditors.control_plane.kubectl.run(&[&token[..], &[&user]].concat(), "");
+    output.refused(&["cannot create resource"]);
+    // The pods of the CronJob have this account, and the policy.
+    let pod = &auditors.read(&format!("cronjob/{name}"))["spec"]["jobTemplate"]["spec"]["template"];
+    assert_eq!(pod["spec"]["serviceAccountName"], name);
+    let policy = &pod["spec"]["volumes"][0]["configMap"]["name"];
+    auditors.read(&format!("configmap/{}", policy.as_str().expect("a name")));
+    auditors.read(&format!("serviceaccount/{name}"));
 }
 
 /// An attacker lets the garbage collector delete the Secret and creates it again as another
