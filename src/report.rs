@@ -12,7 +12,7 @@ pub(crate) mod file;
 pub(crate) mod fingerprint;
 mod github;
 mod gitlab;
-mod json;
+pub mod json;
 mod junit;
 pub(crate) mod policy;
 mod policy_use;

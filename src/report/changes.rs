@@ -1,10 +1,11 @@
 //! The difference between an audit and an earlier one.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Whether an earlier audit has found the same.
 #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "only an audit has it"))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Change {
     /// The earlier audit has not found it.
@@ -14,7 +15,7 @@ pub(crate) enum Change {
 }
 
 /// A finding of an earlier audit, as its JSON has it.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub(crate) struct Earlier {
     pub(crate) rule: String,
     pub(crate) object: EarlierObject,
@@ -28,7 +29,7 @@ pub(crate) struct Earlier {
 }
 
 /// The object of such a finding.
-#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EarlierObject {
     pub(crate) api_version: String,
@@ -39,7 +40,7 @@ pub(crate) struct EarlierObject {
 }
 
 /// The numbers of findings that are new and that are still there, and the findings that are gone.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Changes {
     pub(crate) new: usize,
     pub(crate) still: usize,

@@ -6,27 +6,37 @@ use std::{
 };
 
 use jiff::Timestamp;
+use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 
 use super::{
     changes::{Change, Changes},
     collected::{Collected, Entry},
-    diagnostic::{Healthy, Summary},
+    diagnostic::{Healthy, Severity, Summary},
     policy_use::PolicyUse,
 };
 use crate::{
-    finding::{Command, Facts},
+    finding::{Command, Effect, Facts},
     manifests::id::ObjectId,
     observed::Ready,
     printable::Printable,
     yaml::Mark,
 };
 
-#[derive(Debug, Serialize)]
+const API_VERSION: &str = "setguard.io/v1";
+
+/// The kinds of a report: of files, and of a cluster.
+const KINDS: [&str; 2] = ["CheckReport", "AuditReport"];
+
+/// The report of `setguard check` or `setguard audit` in JSON. Later releases may add properties.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Report")]
 struct ReportV1<'a> {
+    #[schemars(extend("const" = API_VERSION))]
     api_version: &'static str,
     /// The kind of the document: `CheckReport` or `AuditReport`.
+    #[schemars(extend("enum" = KINDS))]
     kind: &'static str,
     /// The policy file, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,15 +56,17 @@ struct ReportV1<'a> {
     failures: &'a [String],
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "Summary")]
 enum SummaryV1 {
     Files(FilesV1),
     Cluster(ClusterV1),
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Cluster")]
 struct ClusterV1 {
     objects: usize,
     denied: usize,
@@ -63,8 +75,9 @@ struct ClusterV1 {
 }
 
 /// The number of sets with neither an error nor a warning.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Healthy")]
 struct HealthyV1 {
     daemon_sets: usize,
     stateful_sets: usize,
@@ -73,8 +86,9 @@ struct HealthyV1 {
     not_settled: usize,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Files")]
 struct FilesV1 {
     files: usize,
     objects: usize,
@@ -97,10 +111,13 @@ struct FilesV1 {
     not_selected: usize,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Finding")]
 struct FindingV1<'a> {
+    /// The id of the rule.
     rule: &'static str,
+    #[schemars(extend("enum" = severities()))]
     severity: &'static str,
     #[serde(flatten)]
     place: Option<PlaceV1<'a>>,
@@ -113,6 +130,7 @@ struct FindingV1<'a> {
     /// How many pods are ready and how many should be, of an object in a cluster.
     #[serde(flatten)]
     ready: Option<ReadyV1>,
+    /// The path of the field, such as `spec.selector`.
     field: &'a str,
     /// The kind of fault, in one word of the API server, or for the status of an object the id of the
     /// rule, written as such a word.
@@ -133,7 +151,8 @@ struct FindingV1<'a> {
 }
 
 /// The parts of a message about the status of an object.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Facts")]
 struct FactsV1<'a> {
     title: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -173,17 +192,20 @@ fn word(id: &str) -> String {
 }
 
 /// A line for a shell, and its effect on the cluster.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Command")]
 struct CommandV1<'a> {
     run: &'a str,
     /// The effect: `looks`, `changes`, `restarts-pods` or `can-lose-data`.
+    #[schemars(extend("enum" = effects()))]
     effect: &'static str,
     /// The maximum number of pods that the command restarts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pods: Option<usize>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Ready")]
 struct ReadyV1 {
     ready: i32,
     wanted: i32,
@@ -202,15 +224,17 @@ impl<'a> From<&'a Command> for CommandV1<'a> {
 }
 
 /// The position in a file; absent for an object without a file.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Place")]
 struct PlaceV1<'a> {
     file: &'a str,
     line: usize,
     column: usize,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Object")]
 struct ObjectV1<'a> {
     api_version: &'a str,
     kind: &'a str,
@@ -218,7 +242,8 @@ struct ObjectV1<'a> {
     name: &'a str,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Remark")]
 struct RemarkV1<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'a str>,
@@ -290,8 +315,8 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     });
     let is_audit = collected.summary.healthy.is_some();
     let report = ReportV1 {
-        api_version: "setguard.io/v1",
-        kind: if is_audit { "AuditReport" } else { "CheckReport" },
+        api_version: API_VERSION,
+        kind: KINDS[usize::from(is_audit)],
         policy: collected.policy.as_ref(),
         summary: collected.summary.into(),
         changes: collected.changes.as_ref(),
@@ -304,4 +329,18 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     let mut out = Printable::new(out);
     serde_json::to_writer_pretty(&mut out, &report)?;
     writeln!(out)
+}
+
+fn severities() -> [&'static str; 3] {
+    [Severity::Note, Severity::Warning, Severity::Error].map(Severity::as_str)
+}
+
+fn effects() -> [&'static str; 4] {
+    [Effect::Looks, Effect::Changes, Effect::Restarts(0), Effect::LosesData].map(Effect::as_str)
+}
+
+/// Returns the JSON Schema of the report.
+pub fn schema() -> serde_json::Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<ReportV1<'_>>().to_value()
 }

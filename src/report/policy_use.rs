@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::policy::Policy;
 
 /// The policy file of a run, and the rules that it weakens.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct PolicyUse {
+    /// The path of the file.
     file: String,
     /// The ids of the rules whose modes are below their defaults.
     weakened: Vec<&'static str>,

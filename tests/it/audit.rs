@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     api_server::ApiServer,
     cli::{Folder, Ran, policy, setguard},
+    json_schema,
 };
 
 /// A cluster, and a folder in which the command runs.
@@ -54,7 +55,7 @@ impl Cluster {
     fn json(&self, code: i32, args: &[&str]) -> Value {
         let ran = self.run(&[&["--format", "json"], args].concat());
         assert_eq!(ran.code, code, "{}\n{}", ran.stdout, ran.stderr);
-        serde_json::from_str(&ran.stdout).unwrap()
+        json_schema::report(&ran.stdout)
     }
 
     /// The rules and objects of the findings, in their order.

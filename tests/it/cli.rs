@@ -10,7 +10,7 @@ use serde_json::Value;
 use setguard::rules::traps::TRAPS;
 use tempfile::TempDir;
 
-use crate::support;
+use crate::{json_schema, support};
 
 pub(crate) const GOOD: &str = "\
 apiVersion: apps/v1
@@ -112,7 +112,7 @@ impl Folder {
 
     pub(crate) fn json(&self, args: &[&str]) -> (i32, Value) {
         let ran = self.run(&[&["check", "--format", "json"], args].concat());
-        (ran.code, serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.stdout)))
+        (ran.code, json_schema::report(&ran.stdout))
     }
 }
 

@@ -5,7 +5,7 @@ use std::{fs, process::Command};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support;
+use crate::{json_schema, support};
 
 /// A DaemonSet. Two of them select each other's pods.
 fn agent(name: &str, more: &str) -> String {
@@ -59,7 +59,7 @@ impl Folder {
 
     fn json(&self, args: &[&str]) -> (i32, Value) {
         let (code, text) = self.check(&[args, &["--format", "json"]].concat(), "");
-        (code, serde_json::from_str(&text).unwrap())
+        (code, json_schema::report(&text))
     }
 }
 

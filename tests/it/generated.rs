@@ -56,6 +56,12 @@ fn the_schema_of_the_policy() {
     is_current("docs/policy.schema.json", &format!("{schema}\n"));
 }
 
+#[test]
+fn the_schema_of_the_report() {
+    let schema = serde_json::to_string_pretty(&setguard::report::json::schema()).unwrap();
+    is_current("docs/report.schema.json", &format!("{schema}\n"));
+}
+
 #[cfg(feature = "server")]
 #[test]
 fn the_rules_of_the_chart() {

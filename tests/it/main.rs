@@ -48,6 +48,7 @@ mod house;
 mod http2;
 mod ignores;
 mod inject;
+mod json_schema;
 mod kruise;
 mod kubectl_diff;
 mod links;

@@ -1,6 +1,9 @@
 //! The objects that `check` relates to each other: those that are applied together.
 
-use crate::folder::{Folder, Ran};
+use crate::{
+    folder::{Folder, Ran},
+    json_schema,
+};
 
 /// A DaemonSet with this name, whose selector every DaemonSet of this file has.
 fn daemon(name: &str) -> String {
@@ -18,8 +21,7 @@ fn node(uid: &str) -> String {
 /// The ids of the rules with findings.
 fn rules(folder: &Folder, args: &[&str]) -> Vec<String> {
     let ran: Ran = folder.setguard(&[&["check", "--format", "json"], args].concat());
-    let report: serde_json::Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {ran:?}"));
+    let report = json_schema::report(&ran.stdout);
     let findings = report["findings"].as_array().unwrap().iter();
     let mut rules: Vec<_> =
         findings.map(|finding| finding["rule"].as_str().unwrap().to_owned()).collect();

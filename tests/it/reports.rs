@@ -2,10 +2,12 @@
 
 use std::{collections::BTreeSet, fs, process::Command};
 
-use boon::{Compiler, Schemas};
 use serde_json::{Value, json};
 
-use crate::cli::{Folder, GOOD, MISSPELT, Ran, policy, setguard};
+use crate::{
+    cli::{Folder, GOOD, MISSPELT, Ran, policy, setguard},
+    json_schema,
+};
 
 /// Warned about in line 14, and not denied.
 const WARNED: &str = "\
@@ -55,20 +57,11 @@ fn run_in(folder: &Folder, below: &str, args: &[&str], environment: &[(&str, &st
     command.output().unwrap().into()
 }
 
-/// Asserts that JSON is what a JSON Schema says.
-pub(crate) fn assert_valid(json: &Value, schema: Value, what: &str) {
-    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
-    compiler.enable_format_assertions();
-    compiler.add_resource("file:///schema.json", schema).unwrap();
-    let schema = compiler.compile("file:///schema.json", &mut schemas).unwrap();
-    schemas.validate(json, schema).unwrap_or_else(|error| panic!("{what}: {error:#}"));
-}
-
 /// Parses SARIF, and checks it against the schema and against what GitHub asks for beyond it.
 pub(crate) fn sarif(text: &str) -> Value {
     let log: Value = serde_json::from_str(text).unwrap();
     let schema = serde_json::from_str(include_str!("../schemas/sarif-schema-2.1.0.json")).unwrap();
-    assert_valid(&log, schema, "the log");
+    json_schema::assert_valid(&log, schema, "the log");
     let run = &log["runs"][0];
     for rule in run["tool"]["driver"]["rules"].as_array().unwrap() {
         for pointer in

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, env, fs, path::Path};
 use serde_json::{Value, json};
 
 use super::chart;
-use crate::reports::assert_valid;
+use crate::json_schema::assert_valid;
 
 fn dashboard() -> Value {
     let text = fs::read_to_string(chart().join("files/dashboard.json")).unwrap();
