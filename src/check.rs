@@ -18,7 +18,6 @@ mod workers;
 use std::{collections::HashSet, convert::Infallible, io, path::PathBuf};
 
 use clap::{Args, error::ErrorKind};
-use ignore::gitignore::GitignoreBuilder;
 
 use self::{
     checked::{CheckedSource, Content},
@@ -34,7 +33,12 @@ use self::{
 use crate::{
     exit::Exit,
     inventory::item::Item,
-    manifests::{listing, repository::Repository, source::Source},
+    manifests::{
+        exclude::{self, Exclude},
+        listing,
+        repository::Repository,
+        source::Source,
+    },
     policy::{Policy, args::PolicyArgs},
     proposal::apply::Verb,
     report::{
@@ -128,11 +132,7 @@ pub struct CheckArgs {
 
 /// Parses the value of `--exclude`.
 fn pattern(text: &str) -> Result<String, String> {
-    let mut patterns = GitignoreBuilder::new("");
-    match patterns.add_line(None, text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    exclude::check(text).map(|()| text.to_owned())
 }
 
 /// Runs `setguard check`.
@@ -155,10 +155,11 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let found = commit.as_ref().and_then(|it| it.as_ref().ok());
     let Some(chosen) = choice.load(found, strictness)? else { return Ok(Exit::Error) };
     let policy = chosen.policy;
+    let exclude = Exclude::new(&args.exclude, &policy.exclude, &chosen.root);
     if args.fix.fix {
         let done = fix::run(
             &args.fix,
-            (&args.paths, &args.exclude),
+            (&args.paths, &exclude),
             &args.selection,
             &policy,
             &repository,
@@ -180,7 +181,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     if args.known.new_only {
         ledger.known.old = Some(findings(old, &policy, repository)?);
     }
-    let sources = look_around(args, &mut context, &mut ledger.progress);
+    let sources = look_around(args, &exclude, &mut context, &mut ledger.progress);
     let checker = Checker::new(&policy, &previous, args.verb, context, strictness);
     let cluster = inventory::read(&args.inventory, &mut |it| ledger.failure(&it));
     check_all(sources, cluster, &checker, &mut ledger)?;
@@ -237,10 +238,11 @@ fn findings(
 /// can be read only once is read now.
 fn look_around(
     args: &CheckArgs,
+    exclude: &Exclude,
     context: &mut InputContext,
     progress: &mut Progress,
 ) -> Vec<Result<Source, String>> {
-    let listing = listing::list(&args.paths, &args.exclude);
+    let listing = listing::list(&args.paths, exclude);
     for note in listing.notes {
         report::note(&note);
     }

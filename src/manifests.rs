@@ -3,6 +3,7 @@
 pub(crate) mod document;
 mod encoding;
 pub(crate) mod excerpt;
+pub(crate) mod exclude;
 pub(crate) mod files;
 mod folder;
 pub(crate) mod git;

@@ -27,6 +27,7 @@ use crate::{
         cluster::{self, Cluster, Version},
         names,
     },
+    manifests::exclude,
     rules::policy::POLICY_WEAKENED,
     yaml::{self, Problem},
 };
@@ -81,6 +82,8 @@ pub struct Policy {
     pub is_fallback: bool,
     /// The name of the file that the policy was read from, if any.
     pub file: Option<String>,
+    /// Patterns of files and folders that `check` leaves out of folders.
+    pub exclude: Vec<String>,
 }
 
 impl Policy {
@@ -203,6 +206,13 @@ impl Problems<'_, '_> {
                 self.push(&gates.child(gate), format!("there is no gate {gate:?}"), help);
             }
         }
+        let exclude = Path::new("exclude");
+        for (i, pattern) in file.exclude.iter().enumerate() {
+            if let Err(why) = exclude::check(pattern) {
+                self.push(&exclude.index(i), why, None);
+            }
+        }
+        policy.exclude = file.exclude;
         policy.names_release = file.kubernetes.version.is_some();
         policy.cluster = Cluster::new(version, file.kubernetes.feature_gates);
         policy

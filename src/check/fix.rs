@@ -29,6 +29,7 @@ use super::{
 use crate::{
     exit::Exit,
     manifests::{
+        exclude::Exclude,
         files::{self, LARGEST},
         listing,
         replace::{Replacement, replace_all},
@@ -66,7 +67,7 @@ pub(crate) struct FixArgs {
 /// Returns an error if a file cannot be written, or the diff cannot be printed.
 pub(super) fn run(
     args: &FixArgs,
-    (paths, exclude): (&[PathBuf], &[String]),
+    (paths, exclude): (&[PathBuf], &Exclude),
     selection: &Selection,
     policy: &Policy,
     repository: &Repository,

@@ -1,6 +1,9 @@
 //! The policy of a run, and its comparison with the policy before the change.
 
-use std::{io::Write, path::PathBuf};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use super::known::KnownArgs;
 use crate::{
@@ -27,12 +30,16 @@ pub(super) struct Chosen {
     pub(super) policy: Policy,
     /// The report on the rules that the policy file weakens, with the file.
     pub(super) weakened: Option<(Source, ObjectReport)>,
+    /// The folder from which its patterns of files are meant.
+    pub(super) root: PathBuf,
 }
 
 /// A policy, and the file that it was read from. Without a file, it is the default policy.
 struct Loaded {
     policy: Policy,
     source: Option<Source>,
+    /// The folder from which its patterns of files are meant.
+    root: PathBuf,
 }
 
 /// The flags that choose the policy.
@@ -61,17 +68,18 @@ impl Choice<'_> {
                 Commit::find("--policy-from-ref", reference).map_err(anyhow::Error::msg)?;
             let Some(earlier) = self.at_commit(&commit, reference)? else { return Ok(None) };
             let weakened = weakened(&here, &earlier, reference, strictness);
-            return Ok(Some(Chosen { policy: earlier.policy, weakened }));
+            return Ok(Some(Chosen { policy: earlier.policy, weakened, root: earlier.root }));
         }
         let weakened = against
             .zip(self.known.against_ref.as_deref())
             .and_then(|(commit, reference)| self.compare(&here, commit, reference, strictness));
-        Ok(Some(Chosen { policy: here.policy, weakened }))
+        Ok(Some(Chosen { policy: here.policy, weakened, root: here.root }))
     }
 
     /// Returns the current policy.
     fn in_work_tree(&self) -> anyhow::Result<Option<Loaded>> {
         let mut flags = self.flags.clone();
+        let mut root = PathBuf::new();
         if flags.policy.is_none()
             && !self.no_config
             && let Some(found) = discover(self.repository).map_err(anyhow::Error::msg)?
@@ -79,23 +87,28 @@ impl Choice<'_> {
             if self.known.policy_from_ref.is_none() {
                 say(&found.display().to_string());
             }
+            root = folder_of(&found);
             flags.policy = Some(found);
         }
         let source = report::policy::read(&flags)?;
         let policy = report::policy::parse(&flags, source.as_ref())?;
-        Ok(policy.map(|policy| Loaded { policy, source }))
+        Ok(policy.map(|policy| Loaded { policy, source, root }))
     }
 
     /// Returns the policy to use, as it was at a commit.
     fn at_commit(&self, commit: &Commit, reference: &str) -> anyhow::Result<Option<Loaded>> {
         let paths = self.paths(commit).map_err(anyhow::Error::msg)?;
-        let source = commit.first(&paths, LARGEST_POLICY).map_err(anyhow::Error::msg)?;
+        let found = commit.first(&paths, LARGEST_POLICY).map_err(anyhow::Error::msg)?;
+        let is_named = self.flags.policy.is_some();
+        let root = found.as_ref().filter(|_| !is_named).map(|(path, _)| folder_of(path));
+        let root = root.unwrap_or_default();
+        let source = found.map(|(_, source)| source);
         match &source {
             Some(source) => say(source.name()),
             None => say(&format!("none at {reference}, so the defaults")),
         }
         let policy = report::policy::parse(&self.flags_for(source.as_ref()), source.as_ref())?;
-        Ok(policy.map(|policy| Loaded { policy, source }))
+        Ok(policy.map(|policy| Loaded { policy, source, root }))
     }
 
     /// Compares the current policy with the policy at a commit.
@@ -114,10 +127,11 @@ impl Choice<'_> {
             ));
         };
         let source = commit.first(&paths, LARGEST_POLICY).map_err(unknown).ok()?;
+        let source = source.map(|(_, source)| source);
         let policy = self.flags_for(source.as_ref()).parse(source.as_ref().map(Source::text));
         let name = source.as_ref().map_or("", Source::name);
         let policy = policy.map_err(|_| unknown(format!("{name} is invalid"))).ok()?;
-        weakened(here, &Loaded { policy, source }, reference, strictness)
+        weakened(here, &Loaded { policy, source, root: PathBuf::new() }, reference, strictness)
     }
 
     /// Returns the places where the policy may be at a commit.
@@ -134,6 +148,14 @@ impl Choice<'_> {
         let policy = source.map(|source| PathBuf::from(source.name()));
         PolicyArgs { policy, ..self.flags.clone() }
     }
+}
+
+/// Returns the folder from which the patterns of a policy file are meant, which was found in a repository.
+fn folder_of(policy: &Path) -> PathBuf {
+    let folder = policy.parent().unwrap_or_else(|| Path::new(""));
+    let is_of_github = folder.file_name().is_some_and(|name| name == ".github");
+    let folder = if is_of_github { folder.parent().unwrap_or(folder) } else { folder };
+    folder.to_owned()
 }
 
 fn say(policy: &str) {

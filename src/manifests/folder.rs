@@ -11,13 +11,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ignore::{
-    Match,
-    gitignore::{Gitignore, GitignoreBuilder},
-};
+use ignore::{Match, gitignore::Gitignore};
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
+    exclude::{Exclude, Excluded},
     files::{self, Fence, LARGEST_IN_FOLDER},
     layout::Layout,
     source::Source,
@@ -30,10 +28,7 @@ const FOREIGN: [&str; 3] = ["node_modules", "testdata", "vendor"];
 const POLICY: &str = "setguard.yaml";
 
 /// Returns the manifests in a folder, and notes about what is not read.
-pub(super) fn list(
-    folder: &Path,
-    exclude: &[String],
-) -> (Vec<Result<Source, String>>, Vec<String>) {
+pub(super) fn list(folder: &Path, exclude: &Exclude) -> (Vec<Result<Source, String>>, Vec<String>) {
     let walk = Walk::new(folder, exclude);
     let files: Vec<_> = WalkDir::new(folder)
         .follow_links(true)
@@ -70,6 +65,8 @@ struct LeftOut {
     foreign: Vec<PathBuf>,
     /// The files and folders that git ignores.
     ignored: Vec<PathBuf>,
+    /// The files and folders that the policy excludes.
+    excluded: Vec<PathBuf>,
 }
 
 /// The files that git ignores in a folder and below.
@@ -95,26 +92,20 @@ struct Walk<'a> {
     /// The folder without links.
     base: PathBuf,
     fence: Fence,
-    /// The patterns of `--exclude`.
-    exclude: Gitignore,
+    exclude: &'a Exclude,
     /// The files that git ignores, by folder; none outside of a repository.
     ignores: Option<RefCell<HashMap<PathBuf, Ignores>>>,
     left_out: RefCell<LeftOut>,
 }
 
 impl<'a> Walk<'a> {
-    fn new(folder: &'a Path, exclude: &[String]) -> Self {
+    fn new(folder: &'a Path, exclude: &'a Exclude) -> Self {
         let base = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-        let mut patterns = GitignoreBuilder::new("");
-        for pattern in exclude {
-            // The flags have checked the patterns.
-            let _ = patterns.add_line(None, pattern);
-        }
         let is_in_repository = base.ancestors().any(|at| at.join(".git").exists());
         Walk {
             folder,
             fence: Fence::around(folder),
-            exclude: patterns.build().unwrap_or_else(|_| Gitignore::empty()),
+            exclude,
             ignores: is_in_repository.then(RefCell::default),
             left_out: RefCell::default(),
             base,
@@ -128,7 +119,13 @@ impl<'a> Walk<'a> {
         }
         let (path, is_folder) = (entry.path(), entry.file_type().is_dir());
         let matters = is_folder || is_manifest(path);
-        if is_hidden(entry.file_name()) || self.is_excluded(path, is_folder) {
+        if is_hidden(entry.file_name()) {
+            return false;
+        }
+        if let Some(by) = self.exclude.excludes(path, &self.whole(path), is_folder) {
+            if by == Excluded::ByPolicy && matters {
+                self.left_out.borrow_mut().excluded.push(path.to_owned());
+            }
             return false;
         }
         if is_folder && is_foreign(entry.file_name()) {
@@ -191,17 +188,15 @@ impl<'a> Walk<'a> {
         self.left_out.borrow_mut().notes.push(note);
     }
 
-    fn is_excluded(&self, path: &Path, is_folder: bool) -> bool {
-        let path = path.strip_prefix(".").unwrap_or(path);
-        self.exclude.matched(path, is_folder).is_ignore()
+    /// Returns the path of an entry without the links that lead to the folder.
+    fn whole(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(self.folder).map_or_else(|_| path.to_owned(), |it| self.base.join(it))
     }
 
     /// Returns whether git ignores a path. The nearest `.gitignore` with a matching pattern decides.
     fn is_ignored(&self, path: &Path, is_folder: bool) -> bool {
-        let (Some(ignores), Ok(inside)) = (&self.ignores, path.strip_prefix(self.folder)) else {
-            return false;
-        };
-        let path = self.base.join(inside);
+        let Some(ignores) = &self.ignores else { return false };
+        let path = self.whole(path);
         let mut ignores = ignores.borrow_mut();
         for folder in path.ancestors().skip(1) {
             if !ignores.contains_key(folder) {
@@ -219,7 +214,7 @@ impl<'a> Walk<'a> {
     }
 
     fn notes(self) -> Vec<String> {
-        let LeftOut { mut notes, foreign, ignored } = self.left_out.into_inner();
+        let LeftOut { mut notes, foreign, ignored, excluded } = self.left_out.into_inner();
         let mut say = |paths: &[PathBuf], one: &str, many: &str| match paths {
             [] => {}
             [path] => notes.push(format!("{} {one}", path.display())),
@@ -237,6 +232,11 @@ impl<'a> Walk<'a> {
             &ignored,
             "is not read: git ignores it; name it to check it",
             &format!("files and folders are not read, because git ignores them ({name})"),
+        );
+        say(
+            &excluded,
+            "is not read: the policy excludes it; name it to check it",
+            &format!("files and folders are not read, because the policy excludes them ({name})"),
         );
         notes
     }

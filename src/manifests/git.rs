@@ -153,12 +153,16 @@ impl Commit {
         format!("{flag}: {name} is outside of the repository {top}")
     }
 
-    /// Reads the first of these files that exists at the commit. Paths are absolute; those outside of
-    /// the repository don't exist.
+    /// Reads the first of these files that exists at the commit, and returns its path too. Paths are
+    /// absolute; those outside of the repository don't exist.
     ///
     /// # Errors
     /// When it isn't a regular file, has more than `most` bytes, or isn't UTF-8.
-    pub(crate) fn first(&self, paths: &[PathBuf], most: u64) -> Result<Option<Source>, String> {
+    pub(crate) fn first(
+        &self,
+        paths: &[PathBuf],
+        most: u64,
+    ) -> Result<Option<(PathBuf, Source)>, String> {
         let inside = paths.iter().filter_map(|path| path.strip_prefix(&self.git.top).ok());
         let inside: Vec<&Path> = inside.collect();
         // Without a path, git lists everything.
@@ -172,7 +176,9 @@ impl Commit {
             return Err(format!("{} isn't a regular file", self.name(&entry.blob.path)));
         }
         let bytes = self.cat(&[&entry.blob], most)?.pop();
-        bytes.map(|bytes| self.source(&entry.blob, bytes, Group::Named)).transpose()
+        let source =
+            bytes.map(|bytes| self.source(&entry.blob, bytes, Group::Named)).transpose()?;
+        Ok(source.map(|source| (self.git.top.join(&entry.blob.path), source)))
     }
 
     /// The name of a file at the commit, as git writes it.

@@ -4,7 +4,7 @@
 
 use std::{collections::VecDeque, path::PathBuf};
 
-use super::{folder, source::Source};
+use super::{exclude::Exclude, folder, source::Source};
 
 /// Returns all sources below these paths, in order. `look` first sees the text of every source;
 /// then the sources are read again one at a time. Each comes with an unread copy of itself, unless
@@ -35,7 +35,7 @@ pub(crate) fn scan_then_read<'a>(
 
 /// Returns all sources below these paths, in order.
 pub(crate) fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, String>> {
-    list(paths, &[]).sources.into_iter()
+    list(paths, &Exclude::default()).sources.into_iter()
 }
 
 /// The files below some paths.
@@ -47,10 +47,9 @@ pub(crate) struct Listing {
     pub(crate) notes: Vec<String>,
 }
 
-/// Lists the files below some paths, except files in folders that match a pattern of `exclude`, which
-/// are patterns like those of `.gitignore`. Only files that determine which files aren't manifests
+/// Lists the files below some paths, except files in folders that match a pattern of `exclude`. Only files that determine which files aren't manifests
 /// are read.
-pub(crate) fn list(paths: &[PathBuf], exclude: &[String]) -> Listing {
+pub(crate) fn list(paths: &[PathBuf], exclude: &Exclude) -> Listing {
     let mut listing = Listing::default();
     for path in paths {
         if path.as_os_str() == "-" {

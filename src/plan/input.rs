@@ -9,6 +9,7 @@ use crate::{
     kubernetes::{resource::Resource, version::Version},
     manifests::{
         document::{Decoded, DocumentObjects, Manifest},
+        exclude::Exclude,
         id::ObjectId,
         listing,
         namespaces::Namespaces,
@@ -159,7 +160,7 @@ fn in_namespace(json: &str, namespace: &str) -> Option<String> {
 
 fn texts(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Source> {
     let mut texts = Vec::new();
-    let listing = listing::list(paths, &[]);
+    let listing = listing::list(paths, &Exclude::default());
     listing.notes.iter().for_each(|note| report::note(note));
     for source in listing.sources {
         match source.and_then(Source::read) {

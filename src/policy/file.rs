@@ -39,6 +39,10 @@ pub struct PolicyFile {
     /// The cluster that the objects are meant for.
     #[serde(default)]
     pub kubernetes: Kubernetes,
+    /// Files and folders that `setguard check` leaves out of folders: patterns like those of
+    /// `.gitignore`, from the folder of this file. The server has no use for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
 }
 
 /// Metadata of a policy.

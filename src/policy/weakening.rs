@@ -1,4 +1,5 @@
-//! The comparison of a policy with an earlier one: the rules that it enforces less.
+//! The comparison of a policy with an earlier one: the rules that it enforces less, and the files that
+//! it leaves out.
 
 use super::{Exception, Policy};
 use crate::{
@@ -46,6 +47,14 @@ impl Policy {
                 format!("an exception from {} that {name} doesn't have", rules.join(", "));
             found.report(&exceptions.index(i), Reason::Forbidden, message, help.clone());
         }
+        let exclude = Path::new("exclude");
+        for (i, pattern) in self.exclude.iter().enumerate() {
+            if !earlier.exclude.contains(pattern) {
+                let message =
+                    format!("files that {name} doesn't exclude are not checked: {pattern}");
+                found.report(&exclude.index(i), Reason::Forbidden, message, help.clone());
+            }
+        }
         found
     }
 }
@@ -87,6 +96,15 @@ mod tests {
         assert_eq!(fields("", "rules: {tolerates-everything: deny}"), ["rules"]);
         assert_eq!(fields("rules: {surge-host-port: warn}", "rules: {surge-host-port: off}"), none);
         assert_eq!(fields("rules: {tolerates-everything: deny}", ""), none);
+    }
+
+    #[test]
+    fn files_that_are_left_out_are_weaker() {
+        let none: [&str; 0] = [];
+        assert_eq!(fields("exclude: [a, b]", "exclude: [b]"), ["exclude[0]"]);
+        assert_eq!(fields("exclude: [b]", "exclude: [a, b]"), none);
+        // This one takes back a part of another, and is reviewed too.
+        assert_eq!(fields("exclude: [a, \"!a/b\"]", "exclude: [a]"), ["exclude[1]"]);
     }
 
     #[test]

@@ -16,13 +16,22 @@ pub(crate) struct PolicyUse {
     weakened: Vec<&'static str>,
     /// The number of exceptions, including expired ones.
     exceptions: usize,
+    /// The number of patterns of files that are not checked.
+    #[serde(skip_serializing_if = "is_zero")]
+    excludes: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl PolicyUse {
     /// Describes a policy; `None` without a policy file.
     pub(super) fn of(policy: &Policy) -> Option<Self> {
         let (file, weakened) = (policy.file.clone()?, policy.weakened());
-        Some(PolicyUse { file, weakened, exceptions: policy.exceptions.len() })
+        let (exceptions, excludes) = (policy.exceptions.len(), policy.exclude.len());
+        Some(PolicyUse { file, weakened, exceptions, excludes })
     }
 
     /// Describes a policy that weakens rules; `None` if it weakens none.
@@ -32,13 +41,17 @@ impl PolicyUse {
 
     /// Returns whether the policy reports less than the defaults.
     pub(super) fn weakens(&self) -> bool {
-        !self.weakened.is_empty() || self.exceptions > 0
+        !self.weakened.is_empty() || self.exceptions > 0 || self.excludes > 0
     }
 }
 
 impl fmt::Display for PolicyUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let PolicyUse { file, weakened, exceptions } = self;
-        write!(f, "policy {file}: rules weakened: {}, exceptions: {exceptions}", weakened.len())
+        let PolicyUse { file, weakened, exceptions, excludes } = self;
+        write!(f, "policy {file}: rules weakened: {}, exceptions: {exceptions}", weakened.len())?;
+        match excludes {
+            0 => Ok(()),
+            _ => write!(f, ", patterns of files that are not checked: {excludes}"),
+        }
     }
 }

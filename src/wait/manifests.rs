@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::{
     kubernetes::resource::RESOURCES,
     live::named::Named,
-    manifests::{document::documents, listing, source::Source},
+    manifests::{document::documents, exclude::Exclude, listing, source::Source},
     report,
     yaml::Node,
 };
@@ -22,7 +22,7 @@ pub(crate) struct Given {
 /// # Errors
 /// Returns an error if a file or document cannot be read.
 pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
-    let listing = listing::list(paths, &[]);
+    let listing = listing::list(paths, &Exclude::default());
     listing.notes.iter().for_each(|note| report::note(note));
     let mut sets = Vec::new();
     for source in listing.sources {

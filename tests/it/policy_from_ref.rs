@@ -97,6 +97,20 @@ fn a_commit_without_a_policy_has_the_defaults() {
 }
 
 #[test]
+fn files_that_a_change_excludes_are_a_finding() {
+    let folder = repository();
+    folder
+        .write("setguard.yaml", policy(&format!("rules: {{{RULE}: deny}}\nexclude:\n- a.yaml\n")));
+    let (code, report) = folder.json("deploy --against-ref main --allow-empty");
+    assert_eq!((code, rules(&report)), (0, vec!["policy-weakened"]), "{report}");
+    assert_eq!(report["findings"][0]["field"], "exclude[0]");
+    assert_eq!(report["findings"][0]["line"], 6);
+    // The policy of the base checks the file all the same.
+    let (code, report) = folder.json("deploy --policy-from-ref main");
+    assert_eq!((code, rules(&report)), (1, vec![RULE, "policy-weakened"]), "{report}");
+}
+
+#[test]
 fn an_exception_that_is_new_is_a_finding() {
     let folder = repository();
     let exception = format!("exceptions:\n- {{rules: [{RULE}], names: [agent], reason: agreed}}\n");

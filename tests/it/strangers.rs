@@ -127,6 +127,44 @@ fn patterns_exclude_files_of_folders() {
 }
 
 #[test]
+fn a_policy_excludes_files_of_folders() {
+    let bad = bad();
+    let policy = |pattern: &str| {
+        format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\nexclude: [{pattern}]\n")
+    };
+    let folder = Folder::new([
+        ("good.yaml", GOOD),
+        ("app/good.yaml", GOOD),
+        ("app/examples/bad.yaml", &*bad),
+        (".github/setguard.yaml", &policy("/app/examples")),
+    ]);
+    let git = Command::new("git").args(["init", "-q"]).arg(folder.0.path()).status();
+    assert!(git.unwrap().success());
+    let note = "app/examples is not read: the policy excludes it; name it to check it";
+    for place in [".", "app"] {
+        let ran = check(&folder, &[place]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ran.stderr.contains(note), "{ran:?}");
+        assert!(ran.stdout.contains("patterns of files that are not checked: 1"), "{ran:?}");
+    }
+    // A path that is named is checked.
+    assert_eq!(check(&folder, &["app/examples"]).code, 1);
+    assert_eq!(check(&folder, &["app/examples/bad.yaml"]).code, 1);
+    // The patterns of a policy that is named are from the working folder.
+    let below = |pattern: &str| {
+        folder.write("other/policy.yaml", policy(pattern));
+        let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+        command.args(["check", ".", "--policy", "../other/policy.yaml"]);
+        Ran::from(command.current_dir(folder.path("app")).output().unwrap())
+    };
+    assert_eq!(below("/examples").code, 0);
+    assert_eq!(below("/app/examples").code, 1);
+    let ran = below("\"a[z-a]\"");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("exclude[0]: "), "{ran:?}");
+}
+
+#[test]
 fn a_policy_of_a_folder_below_is_not_used_and_that_is_said() {
     let folder = Folder::new([("good.yaml", GOOD), ("b/setguard.yaml", "rules: {}\n")]);
     let ran = check(&folder, &["."]);
