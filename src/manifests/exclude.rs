@@ -1,7 +1,5 @@
 //! Patterns of files and folders that are left out of folders, like those of `.gitignore`.
 
-#![expect(clippy::disallowed_methods, reason = "the folder of the policy is looked at here")]
-
 use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
