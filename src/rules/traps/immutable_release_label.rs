@@ -80,10 +80,16 @@ fn report(path: &Path<'_>, (key, value): (&str, &str), place: &str, found: &mut 
 
 fn changes_with_release(key: &str, value: &str) -> bool {
     match key {
-        "helm.sh/chart" | "app.kubernetes.io/version" => !value.is_empty(),
+        "app.kubernetes.io/version" => !value.is_empty(),
+        // Some charts leave out their version, so that it does not change.
+        "helm.sh/chart" => value.split('-').any(begins_with_number),
         "chart" | "version" => is_version(value),
         _ => key.starts_with("checksum/"),
     }
+}
+
+fn begins_with_number(part: &str) -> bool {
+    part.strip_prefix('v').unwrap_or(part).starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Returns whether a text ends in a version with at least two dots, such as `web-1.4.2` or `v1.4.2`.
