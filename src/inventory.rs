@@ -18,6 +18,7 @@ pub mod relist;
 mod shards;
 mod store;
 pub mod view;
+pub(crate) mod waits;
 
 pub use self::store::Inventory;
 

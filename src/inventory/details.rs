@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration};
 use memchr::memmem;
 
-use super::nodes::Nodes;
+use super::{nodes::Nodes, waits::Wait};
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
     kubernetes::{containers::containers, pod_security::Refusal},
@@ -27,6 +27,10 @@ pub(crate) struct Details {
     pub(crate) service_account: Option<Box<str>>,
     /// The PriorityClass of the pods; never empty.
     pub(crate) priority_class: Option<Box<str>>,
+    /// Whether containers get variables for the Services of the namespace.
+    pub(crate) has_service_links: bool,
+    /// A name that the first pod of a StatefulSet waits for, although it comes only after that pod.
+    pub(crate) waits: Option<Box<Wait>>,
     /// The storage classes that claim templates name, each with the index of the template.
     pub(crate) storage_classes: Box<[(usize, Box<str>)]>,
     /// The claim templates whose claims get the default class.
@@ -52,6 +56,7 @@ impl Details {
                 details.tolerations = pod.tolerations.clone().unwrap_or_default().into();
             }
             details.priority_class = text(pod.priority_class_name.as_ref());
+            details.has_service_links = pod.enable_service_links != Some(false);
             let field = if pod.node_selector.as_ref().is_some_and(|selector| !selector.is_empty()) {
                 "nodeSelector"
             } else if pod.affinity.is_some() {
@@ -81,6 +86,7 @@ impl Details {
             replicas: spec.replicas.unwrap_or(1),
             service_name,
             uses_names,
+            waits: Wait::of(spec, name).map(Box::new),
             storage_classes: storage_classes.collect(),
             default_classes: default_classes.map(|(i, _)| i).collect(),
             ..Details::default()

@@ -26,11 +26,11 @@ pub(super) enum Key<'a> {
     Filed(Selecting, &'a str, Bucket<'a>),
     /// Controllers of a namespace that look for selectors in a bucket.
     Looking(&'a str, Bucket<'a>),
-    /// DaemonSets that claim a port of a protocol.
+    /// Controllers that claim a port of a protocol.
     Port(i32, &'a str),
-    /// DaemonSets that claim the port and whose nodes all have the same value of this label.
+    /// Controllers that claim the port and whose nodes all have the same value of this label.
     PortLabelled(i32, &'a str, &'a str),
-    /// DaemonSets that claim the port and whose nodes all have this label.
+    /// Controllers that claim the port and whose nodes all have this label.
     PortPin(i32, &'a str, &'a str, &'a str),
     /// Nodes with a label of this key, and with this label.
     NodeLabelled(&'a str),

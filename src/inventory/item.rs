@@ -87,13 +87,13 @@ pub(crate) struct Controller {
     pub(crate) selector: Option<Selector>,
     /// The labels of its pods.
     pub(crate) labels: Labels,
-    /// The ports of the node that the pods of a DaemonSet claim, if they claim any.
+    /// The ports of the node that the pods claim, if they claim any.
     pub(crate) ports: Option<Box<Ports>>,
     /// More data of a DaemonSet or StatefulSet that is evaluated.
     pub(crate) details: Option<Box<Details>>,
 }
 
-/// The ports of the node that the pods of a DaemonSet claim, and the nodes.
+/// The ports of the node that the pods of a controller claim, and the nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ports {
     pub(crate) claims: Box<[Claim]>,
@@ -114,6 +114,10 @@ pub(crate) struct Service {
     pub(crate) is_headless: bool,
     /// Whether the Service is a name for a host outside the cluster.
     pub(crate) is_external: bool,
+    /// Whether pods have DNS records before they are ready.
+    pub(crate) publishes_unready: bool,
+    /// The bytes that the variables of the Service take in each container of its namespace.
+    pub(crate) variables: u32,
     pub(crate) selector: Labels,
 }
 
@@ -124,6 +128,8 @@ pub(crate) struct Budget {
     pub(crate) selector: Option<Selector>,
     pub(crate) min_available: Option<IntOrString>,
     pub(crate) max_unavailable: Option<IntOrString>,
+    /// Whether a pod that is not ready may be evicted at any time.
+    pub(crate) evicts_unready: bool,
     /// Whether a controller, such as an operator, owns the budget.
     pub(crate) is_owned: bool,
 }
@@ -173,6 +179,9 @@ impl Item {
             add(true, POD_SPEC.child(field));
         }
         add(self.kind == Kind::DaemonSet, POD_SPEC.child("tolerations"));
+        if let Some(wait) = &details.waits {
+            wait.at(|path| fields.push(path.to_field()));
+        }
         for claim in controller.claims() {
             claim.at(|path| fields.push(path.to_field()));
         }

@@ -1,4 +1,4 @@
-//! The nodes that a DaemonSet's pods may run on, and the ports that they claim there.
+//! The nodes that the pods of a controller may run on, and the ports that they claim there.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

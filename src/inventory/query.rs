@@ -96,7 +96,7 @@ impl Inventory {
         }
     }
 
-    /// Returns the ids of the DaemonSets that may claim this port of one of these nodes, and
+    /// Returns the ids of the controllers that may claim this port of one of these nodes, and
     /// possibly others: two lists in ascending order.
     pub(crate) fn claimants<'a>(
         &'a self,
@@ -107,7 +107,7 @@ impl Inventory {
         let all = self.index.get(Key::Port(port, protocol));
         let key = |key: &str| self.index.get(Key::PortLabelled(port, protocol, key));
         let pin = |key: &str, value: &str| self.index.get(Key::PortPin(port, protocol, key, value));
-        // DaemonSets without the label are compared too.
+        // Controllers without the label are compared too.
         let cost = |(own, value): &(&str, &str)| {
             pin(own, value).len() + all.len().saturating_sub(key(own).len())
         };

@@ -1,5 +1,6 @@
 //! Reads objects into items.
 
+mod services;
 mod shapes;
 
 use std::sync::Arc;
@@ -82,15 +83,13 @@ fn object(object: &Object<'_>) -> Item {
     let labels = template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
     let selector = object.selector().filter(|_| !is_owned).and_then(Selector::of);
     let mut controller = Controller::of(selector, Labels::of(labels));
-    let kind = match &object.workload {
-        Workload::DaemonSet(spec) => {
-            if let Some(pod) = &spec.template.spec {
-                controller.ports = Ports::of(Claim::all(pod), || Nodes::of(pod));
-            }
-            Kind::DaemonSet
-        }
-        Workload::StatefulSet(_) => Kind::StatefulSet,
+    let (kind, has_pods) = match &object.workload {
+        Workload::DaemonSet(_) => (Kind::DaemonSet, true),
+        Workload::StatefulSet(spec) => (Kind::StatefulSet, spec.replicas != Some(0)),
     };
+    if let Some(pod) = template.spec.as_ref().filter(|_| has_pods) {
+        controller.ports = Ports::of(Claim::all(pod), || Nodes::of(pod));
+    }
     controller.details = Some(Box::new(Details::of(object)));
     Item {
         kind,

@@ -110,6 +110,16 @@ impl Inventory {
         !self.index.get(Key::In(kind, namespace)).is_empty()
     }
 
+    /// Returns the objects of a kind in a namespace.
+    pub(crate) fn in_namespace<'a>(
+        &'a self,
+        kind: Kind,
+        namespace: &'a str,
+    ) -> impl Iterator<Item = &'a Item> {
+        let is_there = move |item: &&Item| item.kind == kind && &*item.namespace == namespace;
+        self.list(Key::In(kind, namespace)).filter(is_there)
+    }
+
     fn list(&self, key: Key<'_>) -> impl Iterator<Item = &Item> {
         self.index.get(key).iter().filter_map(|id| self.item(*id))
     }

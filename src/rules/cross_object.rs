@@ -3,11 +3,14 @@
 //! A rule checks one object against the other items of an inventory. There may be many, so no rule
 //! iterates over all of them: the inventory has indexes.
 
+mod bootstrap_deadlock;
 mod budgets;
 mod host_port_conflict;
+mod many_service_links;
 mod missing;
 mod no_node_matches;
 mod pdb_blocks_drain;
+mod pdb_keeps_broken_pods;
 mod pdb_overlap;
 mod pdb_without_scale;
 mod pods_refused_by_pod_security;
@@ -24,9 +27,12 @@ use super::rule::Rule;
 
 /// Every rule about several objects, in alphabetical order.
 pub static RULES: &[&Rule] = &[
+    &bootstrap_deadlock::RULE,
     &host_port_conflict::RULE,
+    &many_service_links::RULE,
     &no_node_matches::RULE,
     &pdb_blocks_drain::RULE,
+    &pdb_keeps_broken_pods::RULE,
     &pdb_overlap::RULE,
     &pdb_without_scale::RULE,
     &pods_refused_by_pod_security::RULE,

@@ -64,7 +64,25 @@ pub fn fixtures(folder: &str) -> Vec<(PathBuf, String)> {
 
 /// The documents of a stream, as JSON.
 pub fn to_json(text: &str) -> Vec<String> {
-    yaml::parse(text).into_iter().map(|document| document.unwrap().root.to_json()).collect()
+    // The API server generates other ends of names.
+    let named = |(i, item): (usize, &Value)| {
+        let mut item = item.clone();
+        let prefix = item["metadata"]["generateName"].as_str().map(str::to_owned);
+        if let Some(prefix) = prefix {
+            item["metadata"]["name"] = format!("{prefix}{i:05}").into();
+        }
+        item.to_string()
+    };
+    let objects = |json: String| {
+        let list: Value = serde_json::from_str(&json).unwrap();
+        match list["items"].as_array().filter(|_| list["kind"] == "List") {
+            Some(items) => items.iter().enumerate().map(named).collect(),
+            None => vec![json],
+        }
+    };
+    let text = expanded(text);
+    let documents = yaml::parse(&text).into_iter();
+    documents.flat_map(|document| objects(document.unwrap().root.to_json())).collect()
 }
 
 /// The resource of an object, if setguard evaluates it.

@@ -1,4 +1,4 @@
-//! Two DaemonSets that claim the same port of the same nodes.
+//! A DaemonSet and another controller that claim the same port of the same nodes.
 
 use std::collections::HashMap;
 
@@ -18,20 +18,25 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "host-port-conflict",
-        summary: "a DaemonSet that claims the same port of a node as another one",
+        summary: "a DaemonSet that claims the same port of a node as another controller",
         why: "\
 Only one pod can hold a port of a node. If two DaemonSets claim the same port, the pod that is scheduled first
 gets it. The other stays Pending on that node, and a rollout of its DaemonSet waits for it forever. Which of
-the two gets the port may differ from node to node and after each restart. With `hostNetwork` every declared
-port is a port of the node, even one that is declared only as documentation.
+the two gets the port may differ from node to node and after each restart. It is the same with a Deployment or
+a StatefulSet: the daemon stays Pending on each node that runs one of its pods, and where all nodes have the
+daemon, those pods have no node. With `hostNetwork` every declared port is a port of the node, even one that
+is declared only as documentation.
 
 Seen on a 1.36 control plane: one DaemonSet with `hostPort: 9100`, one in another namespace with `hostNetwork`
 and `containerPort: 9100`; on every node the second stays Pending with \"1 node(s) didn't have free ports for
-the requested pod ports\".
+the requested pod ports\". Seen on a 1.37 control plane, two nodes: a Deployment and a StatefulSet of one pod
+each, then a DaemonSet with the same port, whose two pods stay Pending; once the daemon runs on both nodes, a
+new pod of the Deployment stays Pending.
 
 `setguard check` reports this if both objects are applied together, in any namespaces, and the webhook if one
-of them is in the cluster. Different addresses in `hostIP` do not collide. Nor do DaemonSets that cannot share
-a node, because no node meets the `nodeSelector`, the `nodeName` and the required node affinity of both.
+of them is in the cluster; Deployments need `inventory.mode: full`. One of the two is a DaemonSet: other pods
+go to nodes where the port is free. Different addresses in `hostIP` do not collide. Nor do objects that cannot
+share a node, because no node meets the `nodeSelector`, the `nodeName` and the required node affinity of both.
 
 Kubernetes: `Fits`, pkg/scheduler/framework/plugins/nodeports/node_ports.go; `CheckConflict`, kube-scheduler
 framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
@@ -40,7 +45,7 @@ framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    scope: Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check },
+    scope: Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Presence, check },
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
@@ -73,19 +78,22 @@ fn ports(item: &Item) -> Option<&Ports> {
     item.controller()?.ports.as_deref()
 }
 
-/// Returns the first other DaemonSet that claims one of the same ports, if this is the DaemonSet to
-/// report.
+/// Returns the first other controller that claims one of the same ports, if this is the object to
+/// report. One of the two is a DaemonSet.
 fn first_conflict(query: &Query<'_>, own: &Ports) -> Option<u32> {
     let claimed = Claimed::of(&own.claims);
     let mut first: Option<u32> = None;
-    // A DaemonSet is found once for each port that both claim.
+    let is_daemon = |item: &Item| item.kind() == Kind::DaemonSet;
+    // A controller is found once for each port that both claim.
     let mut known: HashMap<u32, bool> = HashMap::new();
     for claim in claimed.ports() {
         for list in query.inventory().claimants(claim, &own.nodes) {
             let mut earlier = list.take_while(|id| first.is_none_or(|known| *id < known));
             let hit = earlier.find(|id| {
                 *known.entry(*id).or_insert_with(|| {
-                    let other = query.other(*id).filter(|other| query.answers_for(*id, other));
+                    let other = query.other(*id).filter(|other| {
+                        (is_daemon(query.item) || is_daemon(other)) && query.answers_for(*id, other)
+                    });
                     other.and_then(ports).is_some_and(|theirs| {
                         theirs.claims.iter().any(|it| claimed.collides(it))
                             && own.nodes.can_share(&theirs.nodes)

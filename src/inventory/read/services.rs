@@ -1,0 +1,117 @@
+//! Services, and the variables by which containers learn of those of their namespace.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// The length of an address that is assigned later, such as `10.96.123.45`.
+const ADDRESS: usize = 12;
+
+/// The bytes that a variable takes in addition to its name and its value: `=`, the end of the text,
+/// and its address.
+const MORE: usize = 2 + 8;
+
+/// The fields of a Service.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ServiceSpec {
+    #[serde(rename = "clusterIP")]
+    pub(super) cluster_ip: Option<String>,
+    pub(super) selector: Option<BTreeMap<String, String>>,
+    #[serde(rename = "type")]
+    pub(super) type_: Option<String>,
+    pub(super) publish_not_ready_addresses: Option<bool>,
+    #[serde(default = "Option::default")]
+    ports: Option<Vec<ServicePort>>,
+}
+
+/// A port of a Service.
+#[derive(Deserialize)]
+struct ServicePort {
+    name: Option<String>,
+    port: i64,
+    protocol: Option<String>,
+}
+
+impl ServiceSpec {
+    /// Returns the bytes that the variables of a Service take in each container, given the length of
+    /// its name.
+    ///
+    /// Kubernetes: `FromServices`, pkg/kubelet/envvars/envvars.go.
+    pub(super) fn variables(&self, name: usize) -> u32 {
+        let address = match self.cluster_ip.as_deref() {
+            _ if self.type_.as_deref() == Some("ExternalName") => return 0,
+            Some("None") => return 0,
+            Some("") | None => ADDRESS,
+            Some(address) => address.len(),
+        };
+        let ports = self.ports.as_deref().unwrap_or_default();
+        let of_ports: usize = ports.iter().map(|port| port.variables(name, address)).sum();
+        let of_first = ports.first().map_or(0, |first| {
+            let host = name + "_SERVICE_HOST".len() + address + MORE;
+            let port = name + "_SERVICE_PORT".len() + digits(first.port) + MORE;
+            host + port + name + "_PORT".len() + first.url(address) + MORE
+        });
+        u32::try_from(of_first + of_ports).unwrap_or(u32::MAX)
+    }
+}
+
+impl ServicePort {
+    fn variables(&self, name: usize, address: usize) -> usize {
+        let port = digits(self.port);
+        let named = self.name.as_deref().filter(|name| !name.is_empty());
+        let named = named.map_or(0, |own| name + "_SERVICE_PORT_".len() + own.len() + port + MORE);
+        let protocol = self.protocol().len();
+        let prefix = name + "_PORT_".len() + port + "_".len() + protocol;
+        let values =
+            [("", self.url(address)), ("_PROTO", protocol), ("_PORT", port), ("_ADDR", address)];
+        named + values.iter().map(|(key, it)| prefix + key.len() + it + MORE).sum::<usize>()
+    }
+
+    /// Returns the length of `tcp://10.96.0.1:80`.
+    fn url(&self, address: usize) -> usize {
+        self.protocol().len() + "://".len() + address + ":".len() + digits(self.port)
+    }
+
+    fn protocol(&self) -> &str {
+        self.protocol.as_deref().unwrap_or("TCP")
+    }
+}
+
+/// Returns the number of digits of a port.
+fn digits(port: i64) -> usize {
+    port.unsigned_abs().checked_ilog10().map_or(1, |it| it as usize + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn size(spec: serde_json::Value) -> u32 {
+        let spec: ServiceSpec = serde_json::from_value(spec).unwrap();
+        spec.variables("web".len())
+    }
+
+    #[test]
+    fn variables_are_counted_as_the_kubelet_makes_them() {
+        let variables = [
+            "WEB_SERVICE_HOST=10.0.0.7",
+            "WEB_SERVICE_PORT=80",
+            "WEB_SERVICE_PORT_HTTP=80",
+            "WEB_PORT=tcp://10.0.0.7:80",
+            "WEB_PORT_80_TCP=tcp://10.0.0.7:80",
+            "WEB_PORT_80_TCP_PROTO=tcp",
+            "WEB_PORT_80_TCP_PORT=80",
+            "WEB_PORT_80_TCP_ADDR=10.0.0.7",
+        ];
+        let expected = variables.iter().map(|it| it.len() + 1 + 8).sum::<usize>();
+        let ports = json!([{"name": "http", "port": 80}]);
+        assert_eq!(size(json!({"clusterIP": "10.0.0.7", "ports": ports})) as usize, expected);
+        assert!(size(json!({"ports": ports})) as usize > expected);
+        assert_eq!(size(json!({"clusterIP": "None", "ports": ports})), 0);
+        assert_eq!(size(json!({"type": "ExternalName", "ports": ports})), 0);
+        assert_eq!(size(json!({"clusterIP": "10.0.0.7"})), 0);
+    }
+}

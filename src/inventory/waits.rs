@@ -1,0 +1,174 @@
+//! DNS names that the first pod of a StatefulSet waits for, although they exist only once that pod
+//! is ready.
+
+use k8s_openapi::api::core::v1::{Container, PodSpec, Probe};
+
+use crate::{
+    finding::{Path, paths::POD_SPEC},
+    object::StatefulSetSpec,
+};
+
+/// A DNS name that a probe or an init container of every pod waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub(crate) on: On,
+    list: &'static str,
+    container: usize,
+    field: &'static str,
+}
+
+/// The owner of the name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum On {
+    /// The name of this pod, which is created after the first pod is ready.
+    Peer(Box<str>),
+    /// The name of the Service, which has the addresses of ready pods.
+    Service,
+}
+
+/// The words of a script that does not wait, or that tells the first pod from the others.
+const OUTS: [&str; 8] =
+    ["|| true", "|| exit 0", "|| :", "HOSTNAME", "hostname", "POD_NAME", "ORDINAL", "ordinal"];
+/// The words of a script that waits.
+const LOOPS: [&str; 3] = ["until ", "while ", "wait"];
+/// The words before the name of a host.
+const BEFORE_HOST: [&str; 11] =
+    ["-h", "--host", "-H", "nslookup", "dig", "host", "hosts", "ahosts", "ping", "nc", "-z"];
+
+impl Wait {
+    /// Returns the first wait in the template of a StatefulSet that creates its pods one by one.
+    pub(super) fn of(spec: &StatefulSetSpec, set: &str) -> Option<Self> {
+        let is_ordered = spec.pod_management_policy.as_deref() != Some("Parallel");
+        let service = spec.service_name.as_deref().filter(|name| !name.is_empty())?;
+        if !is_ordered || spec.replicas.unwrap_or(1) < 2 {
+            return None;
+        }
+        let first = spec.ordinals.as_ref().and_then(|it| it.start).unwrap_or(0).into();
+        let names = Names { set, service, first };
+        let pod = spec.template.spec.as_ref()?;
+        in_init_containers(pod, &names).or_else(|| in_probes(pod, &names))
+    }
+
+    /// Calls `see` with the path of the field.
+    pub(crate) fn at(&self, see: impl FnOnce(&Path<'_>)) {
+        let path = POD_SPEC.child(self.list);
+        let path = path.index(self.container);
+        see(&path.child(self.field));
+    }
+}
+
+/// The names by which pods of a set can be reached.
+struct Names<'a> {
+    set: &'a str,
+    service: &'a str,
+    first: i64,
+}
+
+fn in_init_containers(pod: &PodSpec, names: &Names<'_>) -> Option<Wait> {
+    let mut inits = pod.init_containers.iter().flatten().enumerate();
+    inits.find_map(|(container, init)| {
+        let (field, words) = [("command", &init.command), ("args", &init.args)]
+            .into_iter()
+            .filter_map(|(field, words)| Some((field, words.as_ref()?.join(" "))))
+            .find(|(_, words)| LOOPS.iter().any(|it| words.contains(it)))?;
+        let on = names.waited_for(&words)?;
+        Some(Wait { on, list: "initContainers", container, field })
+    })
+}
+
+fn in_probes(pod: &PodSpec, names: &Names<'_>) -> Option<Wait> {
+    pod.containers.iter().enumerate().find_map(|(container, it)| {
+        probes(it).into_iter().find_map(|(field, probe)| {
+            let on = names.probed(probe?)?;
+            Some(Wait { on, list: "containers", container, field })
+        })
+    })
+}
+
+/// Returns the probes without which a pod does not become ready.
+fn probes(container: &Container) -> [(&'static str, Option<&Probe>); 2] {
+    let Container { readiness_probe, startup_probe, .. } = container;
+    [("readinessProbe", readiness_probe.as_ref()), ("startupProbe", startup_probe.as_ref())]
+}
+
+impl Names<'_> {
+    fn probed(&self, probe: &Probe) -> Option<On> {
+        let http = probe.http_get.as_ref().and_then(|it| it.host.as_ref());
+        let host = http.or_else(|| probe.tcp_socket.as_ref()?.host.as_ref());
+        if let Some(host) = host {
+            return self.waited_for(&format!("http://{host}"));
+        }
+        let command = probe.exec.as_ref()?.command.as_ref()?;
+        self.waited_for(&command.join(" "))
+    }
+
+    /// Returns the first name that a script needs, if it needs one in each pod.
+    fn waited_for(&self, script: &str) -> Option<On> {
+        if OUTS.iter().any(|it| script.contains(it)) {
+            return None;
+        }
+        let mut places = script.match_indices(self.service);
+        places.find_map(|(at, _)| {
+            let (before, rest) = (script.get(..at)?, script.get(at + self.service.len()..)?);
+            let suffix = rest.split(|c| !is_of_host(c)).next().unwrap_or_default();
+            let is_suffix = suffix.is_empty() || suffix.starts_with(".svc") || {
+                // `db.shop.svc`
+                suffix
+                    .strip_prefix('.')
+                    .and_then(|it| it.split_once('.'))
+                    .is_some_and(|(_, it)| it == "svc" || it.starts_with("svc."))
+            };
+            if let Some(pod) = before.strip_suffix('.') {
+                let pod = pod.rsplit(|c| !is_of_host(c)).next().unwrap_or_default();
+                let ordinal = pod.strip_prefix(self.set)?.strip_prefix('-')?.parse::<i64>().ok()?;
+                let is_later = ordinal > self.first && is_suffix;
+                return is_later.then(|| On::Peer(pod.into()));
+            }
+            let is_port = rest.strip_prefix(':').is_some_and(|it| it.starts_with(is_digit));
+            let word = before.trim_end_matches([' ', '=']).rsplit([' ', '=', '(']).next();
+            let is_host = before.ends_with("://")
+                || before.ends_with([' ', '=']) && BEFORE_HOST.contains(&word.unwrap_or_default())
+                || before.ends_with([' ', '=']) && (is_port || suffix.contains(".svc"));
+            (is_host && is_suffix).then_some(On::Service)
+        })
+    }
+}
+
+const fn is_of_host(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-' || c == '.' || c == '_'
+}
+
+const fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_hosts_that_come_later_are_waited_for() {
+        let names = Names { set: "db", service: "db-peers", first: 0 };
+        let peer = |name: &str| Some(On::Peer(name.into()));
+        for (script, expected) in [
+            ("nc -z db-1.db-peers 5432", peer("db-1")),
+            ("curl -f http://db-2.db-peers.shop.svc.cluster.local:80/", peer("db-2")),
+            ("getent hosts db-peers", Some(On::Service)),
+            ("redis-cli -h db-peers ping", Some(On::Service)),
+            ("mysql --host=db-peers.shop.svc", Some(On::Service)),
+            ("curl http://db-peers:80/health", Some(On::Service)),
+            ("nc -z db-0.db-peers 5432", None),
+            ("nc -z db-1.db-peers-other 5432", None),
+            ("nc -z mydb-1.db-peers 5432", None),
+            ("nslookup db-peers.example.com", None),
+            ("cat /etc/db-peers", None),
+            ("check db-peers", None),
+            ("nslookup db-peers || true", None),
+            ("nslookup $HOSTNAME.db-peers", None),
+            ("nslookup db-peers-other", None),
+            ("nslookup my-db-peers", None),
+        ] {
+            assert_eq!(names.waited_for(script), expected, "{script}");
+        }
+    }
+}
