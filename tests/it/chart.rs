@@ -4,6 +4,7 @@
 mod arming;
 mod audit;
 mod clouds;
+mod commands;
 mod dashboard;
 mod exempt;
 mod objects;

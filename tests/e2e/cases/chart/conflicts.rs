@@ -10,6 +10,7 @@ use crate::namespace::Namespace;
 
 const CONFIGURATION: &str = "validatingwebhookconfiguration/taken-setguard";
 const DEPLOYMENT: &str = "deployment/taken-setguard";
+const SECRET: &str = "secret/taken-setguard-tls";
 
 /// The change that another client makes to an object, and the field that shows it.
 struct Foreign {
@@ -84,6 +85,8 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
         helm("upgrade", &[], &values);
     }
 
+    again(namespace, &release, &values);
+
     // The fields that setguard writes are not a conflict, and stay.
     arm(namespace, CONFIGURATION);
     helm("upgrade", &[], &values);
@@ -109,6 +112,32 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
     assert_eq!(replicas(), 3);
     helm("uninstall", &["--no-hooks"], &Value::Null);
     applied(namespace, &release, &values);
+}
+
+/// docs/emergency.md deletes objects and scales to 0. A rollback to the revision in force restores
+/// them all without the chart, and so does an upgrade; scaling to 0 is no conflict.
+fn again(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) {
+    let configurations = ["delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration"];
+    let restored = [CONFIGURATION, "mutatingwebhookconfiguration/taken-setguard", SECRET];
+    for with_chart in [true, false] {
+        namespace.kubectl(&[&configurations[..], &["taken-setguard"]].concat(), "").accepted();
+        namespace.kubectl(&["scale", DEPLOYMENT, "--replicas=0"], "").accepted();
+        namespace.kubectl(&["delete", SECRET], "").accepted();
+        let (success, text) = if with_chart {
+            release.output("upgrade", &[], values)
+        } else {
+            let selector = "owner=helm,name=taken,status=deployed";
+            let version = "jsonpath={.items[0].metadata.labels.version}";
+            let get = ["get", "secrets", "--selector", selector, "-o", version];
+            let revision = namespace.kubectl(&get, "").accepted().stdout;
+            release.output("rollback", &[&revision], &Value::Null)
+        };
+        assert!(success, "{text}");
+        for object in restored {
+            namespace.read(object);
+        }
+        assert_eq!(namespace.read(DEPLOYMENT)["spec"]["replicas"], 2);
+    }
 }
 
 /// Writes to a configuration as setguard does.
