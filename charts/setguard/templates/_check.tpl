@@ -11,7 +11,12 @@ there; here is what depends on several values, or deserves a sentence.
 {{- if and $v.audit.enabled (gt (len $name) 46) -}}
 {{- fail (printf "fullnameOverride: the name %q has %d characters; with audit.enabled at most 46, because a CronJob's name has at most 52" $name (len $name)) -}}
 {{- end -}}
-{{- if not (regexMatch "^(\\[[0-9a-fA-F:.]*\\]|[0-9]{1,3}(\\.[0-9]{1,3}){3})$" (toString $v.listen.host)) -}}
+{{- $byte := "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])" -}}
+{{- $ipv4 := printf "%s(\\.%s){3}" $byte $byte -}}
+{{- $group := "[0-9a-fA-F]{1,4}" -}}
+{{- $whole := printf "(%s:){7}%s|(%s:){6}%s" $group $group $group $ipv4 -}}
+{{- $short := printf "(%s(:%s)*)?::(%s(:%s)*|(%s:)*%s)?" $group $group $group $group $group $ipv4 -}}
+{{- if not (regexMatch (printf "^(\\[(%s|%s)\\]|%s)$" $whole $short $ipv4) (toString $v.listen.host)) -}}
 {{- fail (printf "listen.host: must be an IPv4 address or an IPv6 address in brackets, such as [::]; not %q" (toString $v.listen.host)) -}}
 {{- end -}}
 {{- with $v.image -}}
@@ -33,10 +38,10 @@ there; here is what depends on several values, or deserves a sentence.
 {{- fail (printf "tls.clientCA.key: must be a key of the ConfigMap; not %q" (toString .)) -}}
 {{- end -}}
 {{- end -}}
-{{- range $key, $value := $v.commonLabels -}}
-{{- if not (regexMatch "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$" (toString $value)) -}}
-{{- fail (printf "commonLabels.%s: must be the value of a label; not %q" $key (toString $value)) -}}
-{{- end -}}
+{{- include "setguard.checkLabels" $v -}}
+{{- include "setguard.checkResources" $v -}}
+{{- if eq (int $v.service.port) (int $v.service.metricsPort) -}}
+{{- fail "service.metricsPort: must differ from service.port" -}}
 {{- end -}}
 {{- if and $v.metrics.serviceMonitor.enabled $v.metrics.podMonitor.enabled -}}
 {{- fail "metrics.podMonitor.enabled: with metrics.serviceMonitor.enabled each pod would be scraped twice; enable one of them" -}}
@@ -71,12 +76,7 @@ there; here is what depends on several values, or deserves a sentence.
 {{- end -}}
 {{- end -}}
 {{- if $v.audit.enabled -}}
-{{- if not (regexMatch "^(@(hourly|daily|midnight|weekly|monthly|yearly|annually)|[-*/,?0-9A-Za-z]+( +[-*/,?0-9A-Za-z]+){4})$" (toString $v.audit.schedule)) -}}
-{{- fail (printf "audit.schedule: must be five fields as in cron; not %q" (toString $v.audit.schedule)) -}}
-{{- end -}}
-{{- if not (regexMatch "^([A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*)?$" (toString ($v.audit.timeZone | default ""))) -}}
-{{- fail (printf "audit.timeZone: must be a name such as Europe/Berlin; not %q" (toString $v.audit.timeZone)) -}}
-{{- end -}}
+{{- include "setguard.checkSchedule" $v.audit -}}
 {{- with $v.audit.metricsFile -}}
 {{- $file := toString . -}}
 {{- $isKept := false -}}
@@ -87,5 +87,82 @@ there; here is what depends on several values, or deserves a sentence.
 {{- fail (printf "audit.metricsFile: %s would be gone with the pod, and its file system is read-only; mount a volume above it with audit.extraVolumes and audit.extraVolumeMounts" $file) -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The keys and values of labels. */}}
+{{- define "setguard.checkLabels" -}}
+{{- $all := dict
+  "commonLabels" .commonLabels "podLabels" .podLabels "nodeSelector" .nodeSelector "audit.nodeSelector" .audit.nodeSelector
+  "service.labels" .service.labels "webhook.labels" .webhook.labels
+  "webhook.validating.systemNamespaceLabels" .webhook.validating.systemNamespaceLabels
+  "metrics.serviceMonitor.labels" .metrics.serviceMonitor.labels "metrics.podMonitor.labels" .metrics.podMonitor.labels
+  "metrics.prometheusRule.labels" .metrics.prometheusRule.labels "metrics.dashboard.labels" .metrics.dashboard.labels -}}
+{{- $part := "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?" -}}
+{{- range $field, $labels := $all -}}
+{{- range $key, $value := $labels -}}
+{{- if not (regexMatch (printf "^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?%s$" $part) $key) -}}
+{{- fail (printf "%s: %q must be the key of a label" $field $key) -}}
+{{- end -}}
+{{- if not (regexMatch (printf "^(%s)?$" $part) (toString $value)) -}}
+{{- fail (printf "%s.%s: must be the value of a label; not %q" $field $key (toString $value)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Requests above their limits. */}}
+{{- define "setguard.checkResources" -}}
+{{- $all := dict "resources" .resources "audit.resources" .audit.resources "cleanup.resources" .cleanup.resources "test.resources" .test.resources -}}
+{{- range $field, $resources := $all -}}
+{{- $limits := dict -}}
+{{- range $name, $limit := (default dict $resources).limits -}}
+{{- $_ := set $limits $name (include "setguard.quantity" (dict "field" (printf "%s.limits.%s" $field $name) "value" $limit)) -}}
+{{- end -}}
+{{- range $name, $request := (default dict $resources).requests -}}
+{{- $quantity := include "setguard.quantity" (dict "field" (printf "%s.requests.%s" $field $name) "value" $request) -}}
+{{- with get $limits $name -}}
+{{- if gt (float64 $quantity) (float64 .) -}}
+{{- fail (printf "%s.requests.%s: %v is more than the limit, which is %v" $field $name $request (get $resources.limits $name)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A quantity such as 50m or 64Mi as a number; empty if it is null. */}}
+{{- define "setguard.quantity" -}}
+{{- if not (kindIs "invalid" .value) -}}
+{{- $text := toString .value -}}
+{{- $number := "^([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][-+]?[0-9]+)?" -}}
+{{- if not (regexMatch (printf "%s([numkMGTPE]|[KMGTPE]i)?$" $number) $text) -}}
+{{- fail (printf "%s: must be a quantity such as 50m or 64Mi; not %q" .field $text) -}}
+{{- end -}}
+{{- $factors := dict
+  "" 1.0 "n" 1e-9 "u" 1e-6 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18
+  "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "Pi" 1125899906842624.0 "Ei" 1152921504606846976.0 -}}
+{{- $value := regexFind $number $text -}}
+{{- mulf (float64 $value) (get $factors (trimPrefix $value $text)) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The schedule of the audit as the API server reads it, and its time zone. */}}
+{{- define "setguard.checkSchedule" -}}
+{{- $fields := list -}}
+{{- range $value := list
+  "[0-5]?[0-9]" "([01]?[0-9]|2[0-3])" "(0?[1-9]|[12][0-9]|3[01])"
+  "(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))" "(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat))" -}}
+{{- $one := printf "([*?]|%s(-%s)?)(/0*[1-9][0-9]*)?" $value $value -}}
+{{- $fields = append $fields (printf "%s(,%s)*" $one $one) -}}
+{{- end -}}
+{{- $named := "@(hourly|daily|midnight|weekly|monthly|yearly|annually|every ([0-9.]+(h|m|s))+)" -}}
+{{- if not (regexMatch (printf "^(%s| *%s *)$" $named (join " +" $fields)) (toString .schedule)) -}}
+{{- fail (printf "audit.schedule: must be five fields as in cron, minute, hour, day, month and weekday (0 to 6); not %q" (toString .schedule)) -}}
+{{- end -}}
+{{- /* The areas of the time zone database, and its names without an area. */}}
+{{- $areas := "Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Brazil|Canada|Chile|Etc|Europe|Indian|Mexico|Pacific|US" -}}
+{{- $alone := "CET|CST6CDT|Cuba|EET|EST|EST5EDT|Egypt|Eire|Factory|GB|GB-Eire|GMT|GMT[+-]?0|Greenwich|HST|Hongkong|Iceland|Iran|Israel|Jamaica|Japan|Kwajalein|Libya|MET|MST|MST7MDT|NZ|NZ-CHAT|Navajo|PRC|PST8PDT|Poland|Portugal|ROC|ROK|Singapore|Turkey|UCT|UTC|Universal|W-SU|WET|Zulu" -}}
+{{- if not (regexMatch (printf "^((%s)(/[A-Za-z0-9_+-]+)+|%s)?$" $areas $alone) (toString (.timeZone | default ""))) -}}
+{{- fail (printf "audit.timeZone: must be a name of the time zone database, such as Europe/Berlin or UTC; not %q" (toString .timeZone)) -}}
 {{- end -}}
 {{- end -}}

@@ -146,6 +146,13 @@ One entry of a webhook configuration.
   {{- end }}
   {{- $conditions = concat $conditions $values.matchConditions .matchConditions }}
   {{- with $conditions }}
+  {{- $names := list }}
+  {{- range . }}
+  {{- if has .name $names }}
+  {{- fail (printf "matchConditions: two conditions of a webhook have the name %q; choose another one" .name) }}
+  {{- end }}
+  {{- $names = append $names .name }}
+  {{- end }}
   matchConditions:
     {{- toYaml . | nindent 4 }}
   {{- end }}

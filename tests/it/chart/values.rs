@@ -191,12 +191,42 @@ fn sections_without_a_value_have_their_defaults() {
     assert!(container["resources"]["requests"].is_object(), "{container}");
 }
 
+/// The API server refuses a webhook with two conditions of one name.
+#[test]
+fn conditions_have_different_names() {
+    let Some(helm) = helm::find() else { return };
+    let render = |field: &str, name: &str, flags: &[&str]| {
+        let value = format!("{field}={}", json!([{"name": name, "expression": "1 == 1"}]));
+        template(&helm, &[flags, &["--set-json", &value]].concat())
+    };
+    let own = r#"webhook.matchConditions=[{"name": "own", "expression": "1 == 1"}]"#;
+    for (name, message) in [
+        ("own", "have the name \"own\""),
+        ("not-being-deleted", "have the name \"not-being-deleted\""),
+    ] {
+        for field in ["validating", "mutating.workloads"] {
+            let field = format!("webhook.{field}.matchConditions");
+            let ran = render(&field, name, &["--set-json", own]);
+            let stderr = String::from_utf8_lossy(&ran.stderr);
+            assert!(!ran.status.success() && stderr.contains(message), "{field}: {stderr}");
+        }
+    }
+    assert!(
+        render("webhook.mutating.pods.matchConditions", "other", &["--set-json", own])
+            .status
+            .success()
+    );
+}
+
 #[test]
 fn values_that_cannot_work_are_refused_with_a_sentence() {
     let Some(helm) = helm::find() else { return };
     for (flags, message) in [
         (&["listen.host=::"][..], "listen.host: must be an IPv4 address"),
         (&["listen.host=localhost"], "listen.host: "),
+        (&["listen.host=256.0.0.1"], "listen.host: "),
+        (&["listen.host=[1:2]"], "listen.host: "),
+        (&["service.port=8080"], "service.metricsPort: "),
         (&["image.registry=https://a.example.com"], "image.registry: must be a host"),
         (&["image.registry=a.example.com/"], "image.registry: "),
         (&["image.repository=a//b"], "image.repository: "),
@@ -204,6 +234,18 @@ fn values_that_cannot_work_are_refused_with_a_sentence() {
         (&["image.tag=1 2"], "image.tag: "),
         (&["tls.clientCA.configMapName=a", "tls.clientCA.key=../y"], "tls.clientCA.key: "),
         (&["commonLabels.a=b c"], "commonLabels.a: "),
+        (&["podLabels.a=-b"], "podLabels.a: "),
+        (&["service.labels.a/b/c=d"], "service.labels: \"a/b/c\" must be the key of a label"),
+        (
+            &["resources.requests.memory=1Gi"],
+            "resources.requests.memory: 1Gi is more than the limit",
+        ),
+        (&["audit.resources.limits.cpu=0.0499"], "audit.resources.requests.cpu: 50m is more than"),
+        (&["cleanup.resources.limits.memory=16777215"], "cleanup.resources.requests.memory: "),
+        (
+            &["test.resources.limits.memory=64MB"],
+            "test.resources.limits.memory: must be a quantity",
+        ),
         (
             &["metrics.serviceMonitor.enabled=true", "metrics.podMonitor.enabled=true"],
             "scraped twice",
@@ -218,7 +260,12 @@ fn values_that_cannot_work_are_refused_with_a_sentence() {
             "no pod could be replaced",
         ),
         (&["audit.enabled=true", "audit.schedule=daily"], "audit.schedule: "),
+        (&["audit.enabled=true", "audit.schedule=60 4 * * *"], "audit.schedule: "),
+        (&["audit.enabled=true", "audit.schedule=0 4 * * 7"], "audit.schedule: "),
         (&["audit.enabled=true", "audit.timeZone=Europe Berlin"], "audit.timeZone: "),
+        (&["audit.enabled=true", "audit.timeZone=Germany/Berlin"], "audit.timeZone: "),
+        (&["audit.enabled=true", "audit.timeZone=CEST"], "audit.timeZone: "),
+        (&["audit.enabled=true", "audit.timeZone=Local"], "audit.timeZone: "),
         (&["audit.enabled=true", "audit.metricsFile=/x/y.prom"], "audit.metricsFile: "),
         (
             &[
@@ -237,6 +284,14 @@ fn values_that_cannot_work_are_refused_with_a_sentence() {
     for flags in [
         &["listen.host=10.0.0.1"][..],
         &["listen.host=[::1]"],
+        &["listen.host=[fe80::1:2:3]"],
+        &["listen.host=[1:2:3:4:5:6:7:8]"],
+        &["listen.host=[::ffff:10.0.0.1]"],
+        &["resources.requests.memory=320Mi"],
+        &["resources.requests.cpu=2", "resources.limits.cpu=2000m"],
+        &["resources.limits.memory=1e9"],
+        &["audit.enabled=true", "audit.schedule=*/15 1-5/2 ? JAN\\,feb mon-fri"],
+        &["audit.enabled=true", "audit.schedule=@every 1h30m", "audit.timeZone=Etc/GMT+5"],
         &["image.registry=a.example.com:5000/mirror"],
         &["image.repository=team_a/set-guard"],
         &["audit.enabled=true", "audit.schedule=@daily", "audit.timeZone=Europe/Berlin"],
