@@ -11,12 +11,15 @@ mod index;
 pub mod item;
 pub mod kind;
 pub(crate) mod labels;
+pub(crate) mod node;
 pub(crate) mod nodes;
 mod query;
 pub(crate) mod read;
 pub mod relist;
+pub(crate) mod resources;
 mod shards;
 mod store;
+pub(crate) mod system;
 pub mod view;
 pub(crate) mod waits;
 

@@ -13,7 +13,8 @@ use crate::{
     object::{Object, Subject},
     rules::{
         cross_object::RULES,
-        rule::inventory::{Coverage, Evidence, InventoryFindings, Query},
+        rule::Rule,
+        rule::inventory::{Coverage, Evidence, Former, InventoryFindings, Query},
     },
 };
 
@@ -28,6 +29,14 @@ pub(super) fn in_cluster(
     let own = Item::of(&subject.object);
     let kind = own.kind();
     let old = OnceCell::new();
+    let read_old = || {
+        let old = old.get_or_init(|| {
+            let old = subject.old_alone()?.object;
+            Some((Item::of(&old), old))
+        });
+        old.as_ref()
+    };
+    let former = || read_old().map(|(item, _)| item);
     let rules = RULES.iter().filter(|rule| {
         let is_too_early = rule.evidence() == Some(Evidence::AbsentNeighbor) && !subject.is_update;
         rule.kinds().contains(&kind) && !is_too_early
@@ -38,10 +47,7 @@ pub(super) fn in_cluster(
             too_late += 1;
             continue;
         }
-        let run = |item: &Item, object: &Object<'_>| {
-            rule.run_among(&Query::in_cluster(view, item, object.template(), &cx.policy.cluster))
-        };
-        let found = run(&own, &subject.object);
+        let found = run(rule, view, (&own, &subject.object), Former::Lazy(&former), cx);
         let left_out = found.left_out();
         for (through, mut finding) in found.into_vec() {
             let mut most = match rule.evidence() {
@@ -55,11 +61,10 @@ pub(super) fn in_cluster(
                 finding.message.insert_str(0, &when);
             }
             let had_before = |_: &Finding| {
-                let old = old.get_or_init(|| {
-                    let old = subject.old_alone()?.object;
-                    Some((Item::of(&old), old))
-                });
-                old.as_ref().is_some_and(|(item, object)| !run(item, object).is_empty())
+                let old = read_old();
+                old.is_some_and(|(item, object)| {
+                    !run(rule, view, (item, object), Former::None, cx).is_empty()
+                })
             };
             let before = verdict.violations.len();
             verdict.add(finding, &(&own).into(), had_before, cx);
@@ -70,6 +75,18 @@ pub(super) fn in_cluster(
         verdict.leave_out(&rule.meta, left_out);
     }
     too_late
+}
+
+/// Runs a rule on an object that a cluster is asked to store.
+fn run<'a>(
+    rule: &'static Rule,
+    view: &'a View,
+    (item, object): (&'a Item, &'a Object<'_>),
+    former: Former<'a>,
+    cx: &'a Context<'_>,
+) -> InventoryFindings {
+    let query = Query::in_cluster(view, item, object.template(), &cx.policy.cluster);
+    rule.run_among(&query.changed_from(former))
 }
 
 /// Evaluates an object that is stored in a cluster by the cross-object rules. The view must have
@@ -100,25 +117,28 @@ pub fn evaluate_cross_object(
     let mut verdicts: BTreeMap<usize, Verdict> = BTreeMap::new();
     let evaluated = || inventory.items().filter(|(_, item)| item.is_evaluated());
     for rule in RULES.iter().filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
-        let run = |inventory, index| match Query::in_input(
+        let run = |inventory, index, former| match Query::in_input(
             inventory,
             index,
             coverage,
             &cx.policy.cluster,
         ) {
-            Some(query) => rule.run_among(&query),
+            Some(query) => rule.run_among(&query.changed_from(former)),
             None => InventoryFindings::of(&rule.meta),
         };
         for (index, item) in evaluated() {
-            let found = run(inventory, index);
+            let former = before.same_as(item).next().and_then(|old| before.get(old));
+            let former = former.map_or(Former::None, Former::Item);
+            let found = run(inventory, index, former);
             if found.is_empty() {
                 continue;
             }
             let verdict = verdicts.entry(index).or_default();
             let left_out = found.left_out();
             for (_, finding) in found.into_vec() {
-                let had_before =
-                    |_: &Finding| before.same_as(item).any(|old| !run(before, old).is_empty());
+                let had_before = |_: &Finding| {
+                    before.same_as(item).any(|old| !run(before, old, Former::None).is_empty())
+                };
                 verdict.add(finding, &item.into(), had_before, cx);
             }
             verdict.leave_out(&rule.meta, left_out);

@@ -1,9 +1,11 @@
 //! The data of a DaemonSet or StatefulSet that rules need only to report findings about it.
 
+use std::borrow::Cow;
+
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration};
 use memchr::memmem;
 
-use super::{nodes::Nodes, waits::Wait};
+use super::{nodes::Nodes, resources::Resources, system::System, waits::Wait};
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
     kubernetes::{containers::containers, pod_security::Refusal},
@@ -39,6 +41,10 @@ pub(crate) struct Details {
     pub(crate) refusals: Box<[Refusal]>,
     /// The tolerations of a DaemonSet's pods.
     pub(crate) tolerations: Box<[Toleration]>,
+    /// The CPU and the memory that a pod requests.
+    pub(crate) requests: Resources,
+    /// The system that the pods need, if the template shows it.
+    pub(crate) system: Option<System>,
     /// The nodes on which the pods may run, unless all, and the field that restricts them.
     pub(crate) nodes: Option<(&'static str, Nodes)>,
 }
@@ -56,6 +62,8 @@ impl Details {
                 details.tolerations = pod.tolerations.clone().unwrap_or_default().into();
             }
             details.priority_class = text(pod.priority_class_name.as_ref());
+            details.requests = Resources::of_pod(pod);
+            details.system = System::of(pod);
             details.has_service_links = pod.enable_service_links != Some(false);
             let field = if pod.node_selector.as_ref().is_some_and(|selector| !selector.is_empty()) {
                 "nodeSelector"
@@ -90,6 +98,14 @@ impl Details {
             storage_classes: storage_classes.collect(),
             default_classes: default_classes.map(|(i, _)| i).collect(),
             ..Details::default()
+        }
+    }
+
+    /// Returns the nodes on which the pods may run.
+    pub(crate) fn allowed_nodes(&self) -> Cow<'_, Nodes> {
+        match &self.nodes {
+            Some((_, nodes)) => Cow::Borrowed(nodes),
+            None => Cow::Owned(Nodes::default()),
         }
     }
 

@@ -2,14 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
-use k8s_openapi::{
-    api::core::v1::{PodTemplateSpec, Taint, Toleration},
-    apimachinery::pkg::util::intstr::IntOrString,
-};
+use k8s_openapi::{api::core::v1::PodTemplateSpec, apimachinery::pkg::util::intstr::IntOrString};
 
 use super::{
     details::Details,
     labels::{ALLOCATION, Labels, Selector},
+    node::Node,
     nodes::{Claim, Nodes},
 };
 use crate::{
@@ -17,7 +15,7 @@ use crate::{
         Field, Path,
         paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
     },
-    kubernetes::{kind::Kind, pod_security::Refusal, tolerations},
+    kubernetes::{kind::Kind, pod_security::Refusal},
 };
 
 /// A position in a file.
@@ -98,14 +96,6 @@ pub(crate) struct Controller {
 pub(crate) struct Ports {
     pub(crate) claims: Box<[Claim]>,
     pub(crate) nodes: Nodes,
-}
-
-/// A Node.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) labels: Labels,
-    /// The taints that keep pods away, and that do not pass without action.
-    pub(crate) taints: Box<[Taint]>,
 }
 
 /// A Service.
@@ -261,7 +251,7 @@ impl Item {
             }
             Role::Controller(controller) => controller.bytes(),
             Role::Namespace(_) => 32,
-            Role::Node(node) => node.labels.bytes() + node.taints.len() * (size_of::<Taint>() + 64),
+            Role::Node(node) => node.bytes(),
             Role::Service(service) => service.selector.bytes(),
         };
         // The allocation also has the counts of the Arc.
@@ -275,36 +265,6 @@ impl Item {
             && self.namespace == other.namespace
             && !self.is_generated
     }
-}
-
-impl Node {
-    /// Creates a node with these labels and taints.
-    pub(crate) fn of(labels: Labels, mut taints: Vec<Taint>) -> Self {
-        taints.retain(|taint| taint.effect != "PreferNoSchedule" && !passes(&taint.key));
-        for taint in &mut taints {
-            taint.time_added = None;
-        }
-        Node { labels, taints: taints.into() }
-    }
-
-    /// Returns the first taint that none of these tolerations tolerates.
-    pub(crate) fn taint_against(&self, tolerations: &[Toleration]) -> Option<&Taint> {
-        let is_tolerated =
-            |taint: &Taint| tolerations.iter().any(|it| tolerations::tolerates_taint(it, taint));
-        self.taints.iter().find(|taint| !is_tolerated(taint))
-    }
-}
-
-/// Returns whether a taint with this key comes and goes with a condition of the node, while the
-/// node starts or before it is removed. Daemon pods tolerate most of these taints automatically.
-fn passes(key: &str) -> bool {
-    const PREFIXES: [&str; 4] = [
-        "node.kubernetes.io/",
-        "node.cloudprovider.kubernetes.io/",
-        "karpenter.sh/",
-        "ToBeDeletedByClusterAutoscaler",
-    ];
-    PREFIXES.iter().any(|prefix| key.starts_with(prefix)) || key.ends_with("not-ready")
 }
 
 impl Controller {

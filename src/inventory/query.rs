@@ -3,8 +3,9 @@
 use super::{
     file::{MOST_PINS, looks_at, rarest},
     index::{Key, Selecting},
-    item::{Controller, Item, Node, Role},
+    item::{Controller, Item, Role},
     labels::{Labels, Selector},
+    node::Node,
     nodes::{Claim, Nodes, Wanted},
     store::Inventory,
 };

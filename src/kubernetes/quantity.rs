@@ -102,6 +102,17 @@ impl<'a> Quantity<'a> {
         }
     }
 
+    /// Returns the value in thousandths, rounded up. Returns `None` if it is negative, or too large.
+    pub fn thousandths(&self) -> Option<u128> {
+        let scale = self.scale.checked_add(3)?;
+        let (mantissa, scale) = match scale {
+            ..0 => round_up(self.mantissa, scale, 0),
+            _ => (self.mantissa, scale),
+        };
+        let shift = 10u128.checked_pow(scale.unsigned_abs())?;
+        mantissa.checked_mul(shift).filter(|_| !self.is_negative())
+    }
+
     fn to_whole(&self) -> Option<u128> {
         if self.scale < 0 {
             let (mantissa, scale) = round_up(self.mantissa, self.scale, 0);

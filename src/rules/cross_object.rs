@@ -5,16 +5,19 @@
 
 mod bootstrap_deadlock;
 mod budgets;
+mod daemon_on_foreign_node;
 mod host_port_conflict;
 mod many_service_links;
 mod missing;
 mod no_node_matches;
+mod nodes;
 mod pdb_blocks_drain;
 mod pdb_keeps_broken_pods;
 mod pdb_overlap;
 mod pdb_without_scale;
 mod pods_refused_by_pod_security;
 mod priority_class_missing;
+mod requests_exceed_node;
 mod selector_overlap;
 mod service_account_missing;
 mod service_missing;
@@ -22,12 +25,14 @@ mod service_not_headless;
 mod service_selects_nothing;
 mod services;
 mod storage_class_missing;
+mod taint_no_longer_tolerated;
 
 use super::rule::Rule;
 
 /// Every rule about several objects, in alphabetical order.
 pub static RULES: &[&Rule] = &[
     &bootstrap_deadlock::RULE,
+    &daemon_on_foreign_node::RULE,
     &host_port_conflict::RULE,
     &many_service_links::RULE,
     &no_node_matches::RULE,
@@ -37,10 +42,12 @@ pub static RULES: &[&Rule] = &[
     &pdb_without_scale::RULE,
     &pods_refused_by_pod_security::RULE,
     &priority_class_missing::RULE,
+    &requests_exceed_node::RULE,
     &selector_overlap::RULE,
     &service_account_missing::RULE,
     &service_missing::RULE,
     &service_not_headless::RULE,
     &service_selects_nothing::RULE,
     &storage_class_missing::RULE,
+    &taint_no_longer_tolerated::RULE,
 ];

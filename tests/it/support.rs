@@ -146,6 +146,20 @@ fn flat(judged: &Violation) -> Found {
 
 /// Returns the engine's findings from comparing JSON objects with each other.
 pub fn evaluate_together(objects: &[String], policy: &Policy) -> Vec<Found> {
+    evaluate_change(objects, &[], policy)
+}
+
+/// Returns the findings of the rules about several objects, given former states of some.
+pub fn evaluate_change(objects: &[String], before: &[String], policy: &Policy) -> Vec<Found> {
+    let (inventory, before) = (inventory(objects), inventory(before));
+    let cx = context(policy);
+    let kinds = inventory.items().map(|(_, item)| item.kind()).collect();
+    let coverage = setguard::rules::rule::inventory::Coverage { kinds, is_whole: true };
+    let verdicts = engine::evaluate_cross_object(&inventory, &coverage, &before, &cx);
+    verdicts.values().flat_map(|verdict| &verdict.violations).map(flat).collect()
+}
+
+fn inventory(objects: &[String]) -> Inventory {
     let mut inventory = Inventory::default();
     for json in objects {
         let item = match resource(json) {
@@ -156,11 +170,21 @@ pub fn evaluate_together(objects: &[String], policy: &Policy) -> Vec<Found> {
         };
         item.map(|item| inventory.add(item));
     }
-    let cx = context(policy);
-    let kinds = inventory.items().map(|(_, item)| item.kind()).collect();
-    let coverage = setguard::rules::rule::inventory::Coverage { kinds, is_whole: true };
-    let verdicts = engine::evaluate_cross_object(&inventory, &coverage, &Inventory::default(), &cx);
-    verdicts.values().flat_map(|verdict| &verdict.violations).map(flat).collect()
+    inventory
+}
+
+/// Returns the objects of an example, and the former states among them: if an object occurs twice,
+/// the first is the former.
+pub fn changes(objects: Vec<String>) -> (Vec<String>, Vec<String>) {
+    let id = |json: &String| {
+        let object: Value = serde_json::from_str(json).unwrap();
+        (object["kind"].clone(), object["metadata"]["name"].clone())
+    };
+    let ids: Vec<_> = objects.iter().map(id).collect();
+    let is_last = |(i, _): &(usize, String)| !ids[*i + 1..].contains(&ids[*i]);
+    let (new, old): (Vec<_>, Vec<_>) = objects.into_iter().enumerate().partition(is_last);
+    let without_index = |list: Vec<(usize, String)>| list.into_iter().map(|it| it.1).collect();
+    (without_index(new), without_index(old))
 }
 
 /// The verdict of the engine on the findings of an injection, under the default policy.
@@ -206,7 +230,8 @@ pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
             found
         })
         .collect();
-    found.extend(evaluate_together(&to_json(text), &Policy::default()));
+    let before: Vec<_> = old.into_iter().collect();
+    found.extend(evaluate_change(&to_json(text), &before, &Policy::default()));
     found
 }
 
@@ -271,17 +296,12 @@ pub fn may_accompany(found: &Found, id: &str) -> bool {
 /// Returns the findings of `check` in an example of a rule. If two documents are the same object,
 /// the first is the old one and the second its update.
 pub fn example(text: &str) -> Vec<Found> {
-    let text = &expanded(text);
-    let id = |json: &String| {
-        let object: Value = serde_json::from_str(json).unwrap();
-        (object["kind"].clone(), object["metadata"]["name"].clone())
-    };
-    match &to_json(text)[..] {
-        [old, new] if id(old) == id(new) => {
-            evaluate_in(new, Some(old), &cluster_of(text), &Storage::default())
-        }
-        _ => check(text),
-    }
+    let (objects, before) = changes(to_json(text));
+    let [old] = &before[..] else { return check(text) };
+    let new = objects.last().unwrap();
+    let mut found = evaluate_in(new, Some(old), &cluster_of(text), &Storage::default());
+    found.extend(evaluate_change(&objects, &before, &Policy::default()));
+    found
 }
 
 /// Runs a command to its end and feeds it this text, of which it need not read all.

@@ -39,7 +39,17 @@ pub fn view_of_json(objects: &[String]) -> View {
 
 /// The objects of a stream.
 fn objects(yaml: &str) -> Vec<Value> {
-    support::to_json(yaml).iter().map(|json| serde_json::from_str(json).unwrap()).collect()
+    values(&support::to_json(yaml))
+}
+
+/// The objects of an example, and the former states among them.
+fn changes(yaml: &str) -> (Vec<Value>, Vec<Value>) {
+    let (objects, before) = support::changes(support::to_json(yaml));
+    (values(&objects), values(&before))
+}
+
+fn values(json: &[String]) -> Vec<Value> {
+    json.iter().map(|json| serde_json::from_str(json).unwrap()).collect()
 }
 
 /// The response to a review of an object that is created, or that replaces an old one.
@@ -124,7 +134,7 @@ fn other() -> Value {
 #[test]
 fn the_examples_are_found_whichever_object_is_there_first() {
     for rule in RULES {
-        let all = objects(rule.meta.bad);
+        let (all, before) = changes(rule.meta.bad);
         let mut seen = 0;
         for (i, object) in all.iter().enumerate().filter(|(_, object)| is_set(object)) {
             let others = all.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
@@ -133,6 +143,9 @@ fn the_examples_are_found_whichever_object_is_there_first() {
                 // Objects that are applied together with it may follow.
                 assert_eq!(created(object, &cluster), Vec::<String>::new(), "{}", rule.meta.id);
                 changed(object, &cluster)
+            } else if let Some(before) = before.first() {
+                let response = review(object, Some(before), &cluster, &loud());
+                warnings(&response).into_iter().map(str::to_owned).collect()
             } else {
                 created(object, &cluster)
             };
@@ -144,7 +157,7 @@ fn the_examples_are_found_whichever_object_is_there_first() {
             }
         }
         assert!(seen > 0, "{}", rule.meta.id);
-        for object in objects(rule.meta.good).iter().filter(|object| is_set(object)) {
+        for object in changes(rule.meta.good).0.iter().filter(|object| is_set(object)) {
             let found = changed(object, &view(&objects(rule.meta.good)));
             assert_eq!(found, Vec::<String>::new(), "{}", rule.meta.id);
         }
@@ -258,12 +271,12 @@ fn presence_can_deny_and_absence_cannot() {
         policy.set_mode(&rule.meta, Mode::Deny);
     }
     for rule in RULES {
-        let all = objects(rule.meta.bad);
+        let (all, before) = changes(rule.meta.bad);
         let answers =
             all.iter().enumerate().filter(|(_, object)| is_set(object)).map(|(i, set)| {
                 let others =
                     all.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
-                review(set, None, &view(others), &policy)
+                review(set, before.first(), &view(others), &policy)
             });
         let denied = answers.filter(|answer| answer["allowed"] == false).count();
         assert_eq!(denied == 0, rule.evidence() != Some(Evidence::Presence), "{}", rule.meta.id);

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::{
     api::core::v1::{ContainerPort, NodeAffinity, Taint},
-    apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
+    apimachinery::pkg::{
+        api::resource::Quantity, apis::meta::v1::LabelSelector, util::intstr::IntOrString,
+    },
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::services::ServiceSpec;
 use crate::{
     inventory::{
-        item::{Budget, Controller, Node, PodSecurity, Ports, Role, Service},
+        item::{Budget, Controller, PodSecurity, Ports, Role, Service},
         labels::{Labels, Selector},
+        node::Node,
         nodes::{Claim, Nodes},
     },
     kubernetes::{
@@ -114,6 +117,17 @@ struct BudgetSpec {
     unhealthy_pod_eviction_policy: Option<String>,
 }
 
+#[derive(Default, Deserialize)]
+struct NodeStatus {
+    allocatable: Option<BTreeMap<String, Quantity>>,
+}
+
+#[derive(Deserialize)]
+struct WholeNode {
+    #[serde(default)]
+    status: NodeStatus,
+}
+
 #[derive(Deserialize)]
 struct NodeSpec {
     taints: Option<Vec<Taint>>,
@@ -182,7 +196,9 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
         Kind::Node => {
             let whole: Whole<NodeSpec> = serde_json::from_str(json).ok()?;
             let taints = whole.spec.and_then(|spec| spec.taints).unwrap_or_default();
-            let node = Node::of(Labels::of(marks(json)?.labels.as_ref()), taints);
+            let labels = Labels::of(marks(json)?.labels.as_ref());
+            let WholeNode { status } = serde_json::from_str(json).ok()?;
+            let node = Node::of(labels, taints, status.allocatable.as_ref());
             Some((whole.metadata, Role::Node(node)))
         }
         Kind::PriorityClass | Kind::ServiceAccount => Some((metadata(json)?, Role::Named)),

@@ -1,10 +1,9 @@
 //! A template whose node selector no node matches.
 
-use k8s_openapi::api::core::v1::Taint;
-
+use super::nodes::written;
 use crate::{
     finding::{Meta, Mode, Reason, paths::POD_SPEC},
-    inventory::{item::Node, nodes::Nodes},
+    inventory::{node::Node, nodes::Nodes},
     kubernetes::kind::Kind,
     rules::rule::{
         Rule, Scope,
@@ -93,13 +92,4 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         format!("none of the {count} nodes matches nodeSelector and node affinity, so {outcome}"),
         "correct them, unless nodes that match are added later, as to a pool that is scaled to zero",
     );
-}
-
-/// Returns a taint as in `kubectl taint`.
-fn written(taint: &Taint) -> String {
-    let Taint { key, value, effect, .. } = taint;
-    match value.as_deref().filter(|value| !value.is_empty()) {
-        Some(value) => format!("{key}={value}:{effect}"),
-        None => format!("{key}:{effect}"),
-    }
 }

@@ -1,6 +1,6 @@
 //! The object that a cross-object rule checks, its surroundings, and the findings of the rule.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt};
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
@@ -60,6 +60,29 @@ pub struct Query<'a> {
     /// The cluster that the object is meant for.
     pub cluster: &'a Cluster,
     around: Around<'a>,
+    former: Former<'a>,
+}
+
+/// The former state of an object that is changed.
+#[derive(Clone, Copy)]
+pub enum Former<'a> {
+    /// There is none, or it is not known.
+    None,
+    /// The state.
+    Item(&'a Item),
+    /// The state, which is read when a rule needs it.
+    Lazy(&'a dyn Fn() -> Option<&'a Item>),
+}
+
+impl fmt::Debug for Former<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Former::None => "None",
+            Former::Item(_) => "Item",
+            Former::Lazy(_) => "Lazy",
+        };
+        f.write_str(name)
+    }
 }
 
 /// The other objects that a rule compares with.
@@ -81,7 +104,7 @@ impl<'a> Query<'a> {
     ) -> Option<Self> {
         let (item, id) = (inventory.get(index)?, u32::try_from(index).ok()?);
         let around = Around::Input(inventory, id, coverage);
-        Some(Query { item, template: None, cluster, around })
+        Some(Query { item, template: None, cluster, around, former: Former::None })
     }
 
     /// Creates a query about an object that a cluster is asked to store.
@@ -91,12 +114,30 @@ impl<'a> Query<'a> {
         template: &'a PodTemplateSpec,
         cluster: &'a Cluster,
     ) -> Self {
-        Query { item, template: Some(template), cluster, around: Around::Cluster(view) }
+        let around = Around::Cluster(view);
+        Query { item, template: Some(template), cluster, around, former: Former::None }
     }
 
     /// Creates a query about an object that a cluster has stored, with only the summary available.
     pub const fn stored(view: &'a View, item: &'a Item, cluster: &'a Cluster) -> Self {
-        Query { item, template: None, cluster, around: Around::Cluster(view) }
+        let around = Around::Cluster(view);
+        Query { item, template: None, cluster, around, former: Former::None }
+    }
+
+    /// Adds the former state of the object.
+    #[must_use]
+    pub const fn changed_from(mut self, former: Former<'a>) -> Self {
+        self.former = former;
+        self
+    }
+
+    /// Returns the former state of the object, if it is changed.
+    pub(in crate::rules) fn former(&self) -> Option<&'a Item> {
+        match self.former {
+            Former::None => None,
+            Former::Item(item) => Some(item),
+            Former::Lazy(read) => read(),
+        }
     }
 
     pub(in crate::rules) const fn inventory(&self) -> &'a Inventory {

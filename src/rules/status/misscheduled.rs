@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
         summary: "pods of a DaemonSet on nodes that would not get one any more",
         why: "\
 A node that gets a taint with the effect NoSchedule keeps the daemon pod that it has. The pod no longer counts
-as desired: it is not updated, not replaced when it ends, and missing once somebody deletes it. The status
+as desired: it is not replaced when it ends or is deleted, and the next rolling update deletes it. The status
 counts such pods in `numberMisscheduled`, and does not name them. It may count them late: a taint alone does
 not make the controller look at the DaemonSet again.
 

@@ -1,0 +1,115 @@
+//! The CPU and the memory that a pod requests, or that a node has.
+
+use std::{collections::BTreeMap, fmt};
+
+use k8s_openapi::{
+    api::core::v1::{Container, PodSpec, ResourceRequirements},
+    apimachinery::pkg::api::resource::Quantity,
+};
+
+use crate::kubernetes::{containers::is_sidecar, quantity};
+
+/// CPU and memory, each in thousandths of its unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Resources {
+    pub(crate) cpu: u128,
+    pub(crate) memory: u128,
+}
+
+impl Resources {
+    /// Returns the requests of a pod: those of its containers together, or of an init container with
+    /// the sidecars before it, if those are more, and its overhead.
+    ///
+    /// Kubernetes: `PodRequests`, component-helpers resource/helpers.go.
+    pub(super) fn of_pod(pod: &PodSpec) -> Self {
+        let mut running = Resources::default();
+        let mut most = Resources::default();
+        for init in pod.init_containers.iter().flatten() {
+            let own = Resources::of_container(init);
+            if is_sidecar(init) {
+                running = running.plus(own);
+                most = most.max(running);
+            } else {
+                most = most.max(running.plus(own));
+            }
+        }
+        let containers = pod.containers.iter().map(Resources::of_container);
+        let mut all = containers.fold(running, Resources::plus).max(most);
+        if let Some(whole) = &pod.resources {
+            let whole = |name| request(whole, name);
+            all.cpu = whole("cpu").unwrap_or(all.cpu);
+            all.memory = whole("memory").unwrap_or(all.memory);
+        }
+        let overhead = |name| pod.overhead.as_ref().and_then(|it| Resources::read(it, name));
+        all.plus(Resources {
+            cpu: overhead("cpu").unwrap_or(0),
+            memory: overhead("memory").unwrap_or(0),
+        })
+    }
+
+    fn of_container(container: &Container) -> Self {
+        let own = |name| container.resources.as_ref().and_then(|it| request(it, name));
+        Resources { cpu: own("cpu").unwrap_or(0), memory: own("memory").unwrap_or(0) }
+    }
+
+    /// Reads a resource of a list. Returns `None` if the list doesn't have it, or no valid amount.
+    pub(super) fn read(list: &BTreeMap<String, Quantity>, name: &str) -> Option<u128> {
+        quantity::Quantity::parse_resource(&list.get(name)?.0)?.thousandths()
+    }
+
+    const fn plus(self, other: Self) -> Self {
+        Resources {
+            cpu: self.cpu.saturating_add(other.cpu),
+            memory: self.memory.saturating_add(other.memory),
+        }
+    }
+
+    /// Returns the larger amount of each resource.
+    pub(crate) fn max(self, other: Self) -> Self {
+        Resources { cpu: self.cpu.max(other.cpu), memory: self.memory.max(other.memory) }
+    }
+}
+
+/// `1500m CPU and 2048Mi`.
+impl fmt::Display for Resources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mebibytes = (self.memory / 1000) >> 20;
+        write!(f, "{}m CPU and {mebibytes}Mi", self.cpu)
+    }
+}
+
+/// Returns a request, which is the limit if only that is set.
+fn request(resources: &ResourceRequirements, name: &str) -> Option<u128> {
+    let read = |list: &Option<BTreeMap<String, Quantity>>| Resources::read(list.as_ref()?, name);
+    read(&resources.requests).or_else(|| read(&resources.limits))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_pod_requests_what_runs_at_one_time() {
+        let requests = |cpu: &str| json!({"requests": {"cpu": cpu, "memory": "1Gi"}});
+        let container = |cpu: &str| json!({"name": "a", "resources": requests(cpu)});
+        let sidecar = json!({"name": "s", "restartPolicy": "Always", "resources": requests("1")});
+        let cpu = |pod: serde_json::Value| {
+            let pod: PodSpec = serde_json::from_value(pod).unwrap();
+            Resources::of_pod(&pod).cpu
+        };
+        assert_eq!(cpu(json!({"containers": [container("1"), container("500m")]})), 1500);
+        let inits = |first, second| json!({"initContainers": [first, second], "containers": [container("1")]});
+        assert_eq!(cpu(inits(container("3"), container("2"))), 3000);
+        assert_eq!(cpu(inits(sidecar.clone(), container("1500m"))), 2500);
+        assert_eq!(cpu(inits(container("1500m"), sidecar)), 2000);
+        let limits = json!({"limits": {"cpu": "2"}});
+        assert_eq!(cpu(json!({"containers": [{"name": "a", "resources": limits}]})), 2000);
+        assert_eq!(cpu(json!({"containers": [container("1")], "overhead": {"cpu": "250m"}})), 1250);
+        assert_eq!(
+            cpu(json!({"containers": [container("1")], "resources": {"requests": {"cpu": "4"}}})),
+            4000
+        );
+    }
+}
