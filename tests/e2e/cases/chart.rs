@@ -71,6 +71,10 @@ pub(super) const CASES: &[Case] = &[
         ..Case::new("the-chart-is-accepted-on-each-platform", clouds::dry_runs)
     },
     Case {
+        needs: &[HELM],
+        ..Case::new("the-chart-complies-with-pod-security", clouds::pod_security)
+    },
+    Case {
         needs: &[CONTROLLER_MANAGER, HELM],
         ..Case::new("the-chart-brings-the-quota-of-its-priority-class", clouds::quota)
     },

@@ -47,6 +47,7 @@ fn system_namespaces_of_the_platform_do_not_depend_on_setguard() {
         ("gke-private.yaml", "gke-"),
         ("gke-autopilot.yaml", "gke-"),
         ("openshift.yaml", "openshift-"),
+        ("rke2.yaml", "cattle-"),
     ] {
         let objects = rendered(&helm, name);
         let webhooks = webhooks(&objects);
@@ -115,11 +116,13 @@ fn on_openshift_no_pod_names_a_user_or_a_group() {
 }
 
 #[test]
-fn on_microk8s_its_port_of_the_api_server_is_allowed() {
+fn only_the_port_of_the_api_server_is_allowed() {
     let Some(helm) = helm::find() else { return };
-    let objects = rendered(&helm, "microk8s.yaml");
-    let egress = &of(&objects, "NetworkPolicy")[0]["spec"]["egress"];
-    assert_eq!(*egress, json!([{"ports": [{"port": 16443, "protocol": "TCP"}]}]));
+    for (name, port) in [("microk8s.yaml", 16443), ("k3s.yaml", 6443), ("rke2.yaml", 6443)] {
+        let objects = rendered(&helm, name);
+        let egress = &of(&objects, "NetworkPolicy")[0]["spec"]["egress"];
+        assert_eq!(*egress, json!([{"ports": [{"port": port, "protocol": "TCP"}]}]), "{name}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::release::Release;
 use crate::{
-    harness::{control_plane::ControlPlane, process::eventually},
+    harness::{control_plane::ControlPlane, kubectl::Output, process::eventually},
     namespace::Namespace,
 };
 
@@ -57,30 +57,19 @@ pub(super) fn dry_runs(shared: &Namespace<'_>) {
 /// the class.
 pub(super) fn quota(shared: &Namespace<'_>) {
     let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
-    let config = json!({
+    let configuration = json!({
         "apiVersion": "apiserver.config.k8s.io/v1",
-        "kind": "AdmissionConfiguration",
-        "plugins": [{
-            "name": "ResourceQuota",
-            "configuration": {
-                "apiVersion": "apiserver.config.k8s.io/v1",
-                "kind": "ResourceQuotaConfiguration",
-                "limitedResources": [{
-                    "resource": "pods",
-                    "matchScopes": [{
-                        "scopeName": "PriorityClass",
-                        "operator": "In",
-                        "values": ["system-cluster-critical", "system-node-critical"],
-                    }],
-                }],
-            },
+        "kind": "ResourceQuotaConfiguration",
+        "limitedResources": [{
+            "resource": "pods",
+            "matchScopes": [{
+                "scopeName": "PriorityClass",
+                "operator": "In",
+                "values": ["system-cluster-critical", "system-node-critical"],
+            }],
         }],
     });
-    let file = control_plane.folder().join("admission.json");
-    fs::write(&file, config.to_string()).expect("a file");
-    control_plane.stop_api_server();
-    let flag = format!("--admission-control-config-file={}", file.display());
-    control_plane.start_api_server(&[&flag]);
+    configure(&mut control_plane, "ResourceQuota", &configuration);
     control_plane.start_controllers(&["resourcequota-controller"]);
     let namespace = Namespace::create(&control_plane, "guards");
     let release = Release::new(&namespace, "setguard");
@@ -105,4 +94,92 @@ pub(super) fn quota(shared: &Namespace<'_>) {
         let output = create();
         if output.success { Ok(()) } else { Err(output) }
     });
+}
+
+/// Restarts the API server with the configuration of an admission plugin.
+fn configure(control_plane: &mut ControlPlane, plugin: &str, configuration: &Value) {
+    let config = json!({
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AdmissionConfiguration",
+        "plugins": [{ "name": plugin, "configuration": configuration }],
+    });
+    let file = control_plane.folder().join("admission.json");
+    fs::write(&file, config.to_string()).expect("a file");
+    control_plane.stop_api_server();
+    let flag = format!("--admission-control-config-file={}", file.display());
+    control_plane.start_api_server(&[&flag]);
+}
+
+/// API servers with the defaults of Pod Security of Talos Linux, and of RKE2 with a CIS profile.
+pub(super) fn pod_security(shared: &Namespace<'_>) {
+    let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
+    let of_rke2 = &["kube-system", "compliance-operator-system", "tigera-operator"];
+    for (level, names, exempt) in [
+        ("baseline", ["guards", "auditors"], &["kube-system"][..]),
+        ("restricted", ["more-guards", "more-auditors"], of_rke2),
+    ] {
+        let configuration = json!({
+            "apiVersion": "pod-security.admission.config.k8s.io/v1",
+            "kind": "PodSecurityConfiguration",
+            "defaults": {
+                "enforce": level, "enforce-version": "latest",
+                "audit": "restricted", "audit-version": "latest",
+                "warn": "restricted", "warn-version": "latest",
+            },
+            "exemptions": { "usernames": [], "runtimeClasses": [], "namespaces": exempt },
+        });
+        configure(&mut control_plane, "PodSecurity", &configuration);
+        let namespace = Namespace::create(&control_plane, names[0]);
+        let release = Release::new(&namespace, "setguard");
+        let pods = |values: &Value| pods(&namespace, &release, values);
+        for output in pods(&json!({ "audit": { "enabled": true } })) {
+            output.silently();
+        }
+        for output in pods(&json!({ "hostNetwork": true })).into_iter().take(1) {
+            output.refused(&["violates PodSecurity", "hostNetwork=true"]);
+        }
+        let mut values = json!({ "audit": {
+            "enabled": true,
+            "metricsFile": "/textfile/setguard.prom",
+            "extraVolumes": [{ "name": "textfile", "hostPath": { "path": "/var/lib/textfile" } }],
+            "extraVolumeMounts": [{ "name": "textfile", "mountPath": "/textfile" }],
+        } });
+        let audit = |values: &Value| pods(values).into_iter().nth(1).expect("the audit's pod");
+        audit(&values).refused(&["violates PodSecurity", "hostPath"]);
+        Namespace::create(&control_plane, names[1]);
+        let enforce = "pod-security.kubernetes.io/enforce=privileged";
+        control_plane.kubectl.run(&["label", "namespace", names[1], enforce], "").accepted();
+        values["audit"]["namespace"] = json!(names[1]);
+        audit(&values).accepted();
+    }
+}
+
+/// Creates the pods of the Deployment, the audit and the hooks, in a dry run.
+fn pods(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) -> Vec<Output> {
+    let (success, text) = release.output("template", &["--kube-version=1.36"], values);
+    assert!(success, "{text}");
+    let convert = ["create", "--dry-run=client", "-o", "json", "-f", "-"];
+    let json = namespace.control_plane.kubectl.run(&convert, &text).accepted().stdout;
+    let objects = serde_json::Deserializer::from_str(&json).into_iter::<Value>();
+    let objects: Vec<_> = objects.map(|object| object.expect("JSON")).collect();
+    let kinds = [
+        ("Deployment", "/spec/template"),
+        ("CronJob", "/spec/jobTemplate/spec/template"),
+        ("Pod", ""),
+        ("Job", "/spec/template"),
+    ];
+    let found = kinds.iter().filter_map(|(kind, path)| {
+        let object = objects.iter().find(|it| it["kind"] == *kind)?;
+        let template = object.pointer(path).expect("a template");
+        let within = &object["metadata"]["namespace"];
+        let pod = json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": { "name": "one", "namespace": within, "labels": template["metadata"]["labels"] },
+            "spec": template["spec"],
+        });
+        let args = ["create", "--dry-run=server", "-f", "-"];
+        Some(namespace.control_plane.kubectl.run(&args, &pod.to_string()))
+    });
+    found.collect()
 }
