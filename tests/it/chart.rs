@@ -12,6 +12,7 @@ mod options;
 mod pods;
 mod policy;
 pub(crate) mod readme;
+mod rights;
 mod system;
 mod values;
 
