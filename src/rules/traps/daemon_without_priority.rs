@@ -1,10 +1,9 @@
 //! The network plugin or storage driver of a node without a priority.
 
-use k8s_openapi::api::core::v1::{PodSpec, Volume};
-
+use super::read;
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, containers::containers},
+    kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
     rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
@@ -41,22 +40,13 @@ pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.",
     },
 };
 
-/// The folders of the node in which plugins are installed, and what they are plugins for.
-const FOLDERS: [(&str, &str); 5] = [
-    ("/etc/cni", "the network"),
-    ("/opt/cni", "the network"),
-    ("/var/lib/kubelet/plugins", "storage"),
-    ("/var/lib/kubelet/plugins_registry", "storage"),
-    ("/var/lib/kubelet/device-plugins", "devices"),
-];
-
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(pod) = &spec.template.spec else { return };
     let has_class = pod.priority_class_name.as_deref().is_some_and(|name| !name.is_empty());
     if has_class || pod.priority.is_some() {
         return;
     }
-    let Some((path, purpose)) = plugin_folder(pod) else { return };
+    let Some((path, purpose)) = read::plugin_folder(pod) else { return };
     found.report(
         &POD_SPEC,
         Reason::Required,
@@ -67,21 +57,4 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
         "set priorityClassName to a PriorityClass of your own; it evicts pods of a lower priority from a \
          full node, and system-node-critical evicts those of nearly all others, databases too",
     );
-}
-
-/// Returns the first folder for plugins to which the pod can write, and what the plugins there are
-/// for. A monitor of the network reads its configuration, and installs nothing.
-fn plugin_folder(pod: &PodSpec) -> Option<(&str, &'static str)> {
-    let is_written = |volume: &&Volume| {
-        let mounts = containers(pod).flat_map(|container| container.volume_mounts.iter().flatten());
-        mounts.filter(|it| it.name == volume.name).any(|it| it.read_only != Some(true))
-    };
-    let volumes = pod.volumes.iter().flatten().filter(is_written);
-    let paths = volumes.filter_map(|volume| volume.host_path.as_ref());
-    paths.map(|host| host.path.as_str()).find_map(|path| {
-        let is_in = |folder: &&(&str, _)| {
-            path.strip_prefix(folder.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        FOLDERS.iter().find(is_in).map(|(_, purpose)| (path, *purpose))
-    })
 }

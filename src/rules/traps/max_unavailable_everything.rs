@@ -15,16 +15,17 @@ pub(super) static RULE: Rule = Rule {
         id: "max-unavailable-everything",
         summary: "maxUnavailable so high that an update takes all pods down at once",
         why: "\
-With `maxUnavailable: 100%` a rolling update deletes all old pods at once: on every node the log
-collector, the network plugin or the storage driver is missing until its new image is pulled and has
-started, and a bad image is everywhere before anybody notices. The percentage of a DaemonSet is
-rounded up, so 60% of 2 nodes is both of them. A value other than 100% is evaluated only in an update,
-by the number of nodes in the stored status of the DaemonSet. The percentage of a StatefulSet is
-rounded down, but to at least 1, and is looked at only if the feature gate MaxUnavailableStatefulSet
-is on.
+With `maxUnavailable: 100%` a rolling update deletes all old pods at once: on every node the network plugin or
+the storage driver is missing until its new image is pulled and has started, and a bad image is everywhere
+before anybody notices. 100% in a DaemonSet is meant by its author, so it is reported only where other pods of
+the node need the daemon: if it can write to a folder of the node for plugins of the network, of storage or of
+devices. The percentage of a DaemonSet is rounded up, so 60% of 2 nodes is both of them. A value other than
+100% is evaluated only in an update, by the number of nodes in the stored status of the DaemonSet. The
+percentage of a StatefulSet is rounded down, but to at least 1, and is looked at only if the feature gate
+MaxUnavailableStatefulSet is on.
 
-Seen on a 1.36 control plane: when a DaemonSet on 2 nodes with 60% gets a new image, both ready pods
-are deleted in the same second.
+Seen on a 1.36 control plane: when a DaemonSet on 2 nodes with 60% gets a new image, both ready pods are
+deleted in the same second.
 
 Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go; `getStatefulSetMaxUnavailable`,
 pkg/controller/statefulset/stateful_set_utils.go.",
@@ -68,7 +69,9 @@ fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) ->
     let value = max_unavailable(spec)?;
     // Not only `100%`: the API server also accepts `0100%`.
     if matches!(value, IntOrString::String(_)) && read::scaled(value, 100, false) == Some(100) {
-        return Some("the pods on all nodes".to_owned());
+        let is_needed =
+            spec.template.spec.as_ref().is_some_and(|it| read::plugin_folder(it).is_some());
+        return is_needed.then(|| "the pods on all nodes".to_owned());
     }
     // One pod is all pods only on a single node, which isn't reported. No status is needed.
     if matches!(value, IntOrString::Int(..=1)) {

@@ -2,6 +2,7 @@
 
 mod command;
 mod object;
+mod plugins;
 mod pods;
 mod rollout;
 mod stateful_sets;
@@ -9,6 +10,7 @@ mod stateful_sets;
 pub(super) use self::{
     command::kubectl,
     object::{daemon_set_status, pod_spec, selector, stateful_set_status, template_changes},
+    plugins::plugin_folder,
     pods::{host_port, self_affinity, self_anti_affinity},
     rollout::{scaled, strategy, surges},
     stateful_sets::{

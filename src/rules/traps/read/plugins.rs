@@ -1,0 +1,31 @@
+//! The plugins that a DaemonSet installs on its nodes.
+
+use k8s_openapi::api::core::v1::{PodSpec, Volume};
+
+use crate::kubernetes::containers::containers;
+
+/// The folders of the node in which plugins are installed, and what they are plugins for.
+const FOLDERS: [(&str, &str); 5] = [
+    ("/etc/cni", "the network"),
+    ("/opt/cni", "the network"),
+    ("/var/lib/kubelet/plugins", "storage"),
+    ("/var/lib/kubelet/plugins_registry", "storage"),
+    ("/var/lib/kubelet/device-plugins", "devices"),
+];
+
+/// Returns the first folder for plugins to which the pod can write, and what the plugins there are
+/// for. A monitor of the network reads its configuration, and installs nothing.
+pub(crate) fn plugin_folder(pod: &PodSpec) -> Option<(&str, &'static str)> {
+    let is_written = |volume: &&Volume| {
+        let mounts = containers(pod).flat_map(|container| container.volume_mounts.iter().flatten());
+        mounts.filter(|it| it.name == volume.name).any(|it| it.read_only != Some(true))
+    };
+    let volumes = pod.volumes.iter().flatten().filter(is_written);
+    let paths = volumes.filter_map(|volume| volume.host_path.as_ref());
+    paths.map(|host| host.path.as_str()).find_map(|path| {
+        let is_in = |folder: &&(&str, _)| {
+            path.strip_prefix(folder.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        FOLDERS.iter().find(is_in).map(|(_, purpose)| (path, *purpose))
+    })
+}
