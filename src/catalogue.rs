@@ -13,7 +13,7 @@ use crate::{
     kubernetes::kind::Kind,
     rules::{
         api_validation, bounds, cross_object, policy,
-        rule::{self, Phase, Scope},
+        rule::{self, Phase, Scope, inventory::Evidence},
         status,
         traps::TRAPS,
     },
@@ -61,13 +61,14 @@ impl Door {
     /// about status.
     const fn of(rule: &rule::Rule) -> &'static [Door] {
         match rule.scope {
+            Scope::Object { phase: Phase::Manifest, .. }
+            | Scope::Inventory { evidence: Evidence::Manifest, .. } => &[Door::Check],
             Scope::Object { phase: Phase::After, .. } | Scope::Inventory { .. } => {
                 &[Door::Check, Door::Validate, Door::Audit]
             }
             Scope::Object { phase: Phase::Before { .. }, .. } => {
                 &[Door::Check, Door::Mutate, Door::Audit]
             }
-            Scope::Object { phase: Phase::Manifest, .. } => &[Door::Check],
             Scope::Status { .. } => &[Door::Audit],
         }
     }

@@ -22,6 +22,7 @@ mod store;
 pub(crate) mod system;
 pub mod view;
 pub(crate) mod waits;
+mod zones;
 
 pub use self::store::Inventory;
 

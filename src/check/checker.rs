@@ -142,7 +142,8 @@ impl<'a> Checker<'a> {
         let object = &stored.subject.object;
         // An object that claims to be in deletion is ignored for other objects.
         let is_there = object.metadata.deletion_timestamp.is_none();
-        let item = is_there.then(|| Item::of(object));
+        let sets_replicas = node.get("spec").and_then(|spec| spec.get("replicas")).is_some();
+        let item = is_there.then(|| Item::of(object).with_replicas_set(sets_replicas));
         // Refusals are kept until the end, so only if they can matter.
         checked.item = item.map(|item| match self.context.has_pod_security {
             true => item.with_refusals(object.template()),

@@ -38,8 +38,12 @@ pub(super) fn in_cluster(
     };
     let former = || read_old().map(|(item, _)| item);
     let rules = RULES.iter().filter(|rule| {
-        let is_too_early = rule.evidence() == Some(Evidence::AbsentNeighbor) && !subject.is_update;
-        rule.kinds().contains(&kind) && !is_too_early
+        let is_ready = match rule.evidence() {
+            Some(Evidence::Manifest) => false,
+            Some(Evidence::AbsentNeighbor) => subject.is_update,
+            Some(Evidence::Absence | Evidence::Presence) | None => true,
+        };
+        rule.kinds().contains(&kind) && is_ready
     });
     let mut too_late = 0;
     for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
@@ -52,7 +56,7 @@ pub(super) fn in_cluster(
         for (through, mut finding) in found.into_vec() {
             let mut most = match rule.evidence() {
                 Some(Evidence::Absence | Evidence::AbsentNeighbor) => Mode::Warn,
-                Some(Evidence::Presence) | None => Mode::Deny,
+                Some(Evidence::Manifest | Evidence::Presence) | None => Mode::Deny,
             };
             if let Freshness::Stale { as_of } = view.freshness(through) {
                 most = most.min(Mode::Warn);
@@ -94,7 +98,9 @@ fn run<'a>(
 pub fn evaluate_stored(item: &Item, view: &View, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     let kind = item.kind();
-    let rules = RULES.iter().filter(|rule| rule.kinds().contains(&kind));
+    let rules = RULES
+        .iter()
+        .filter(|rule| rule.kinds().contains(&kind) && rule.evidence() != Some(Evidence::Manifest));
     for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
         let found = rule.run_among(&Query::stored(view, item, &cx.policy.cluster));
         let left_out = found.left_out();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration};
 use memchr::memmem;
 
-use super::{nodes::Nodes, resources::Resources, system::System, waits::Wait};
+use super::{nodes::Nodes, resources::Resources, system::System, waits::Wait, zones};
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
     kubernetes::{containers::containers, pod_security::Refusal},
@@ -21,6 +21,10 @@ pub(crate) struct Details {
     pub(crate) ignore: Option<Box<str>>,
     /// The number of pods of a StatefulSet.
     pub(crate) replicas: i32,
+    /// Whether the manifest sets that number.
+    pub(crate) sets_replicas: bool,
+    /// The requirement of the pods for their zones.
+    pub(crate) zones: Option<&'static str>,
     /// The Service of a StatefulSet; never empty.
     pub(crate) service_name: Option<Box<str>>,
     /// Whether the template shows that the pods of a StatefulSet know their DNS names.
@@ -94,6 +98,7 @@ impl Details {
             replicas: spec.replicas.unwrap_or(1),
             service_name,
             uses_names,
+            zones: pod.and_then(zones::required),
             waits: Wait::of(spec, name).map(Box::new),
             storage_classes: storage_classes.collect(),
             default_classes: default_classes.map(|(i, _)| i).collect(),

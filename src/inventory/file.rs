@@ -2,7 +2,7 @@
 
 use super::{
     index::{Index, Key, Selecting},
-    item::{Controller, Item, Role},
+    item::{Class, Controller, Item, Role},
     labels::{Bucket, Selector},
 };
 
@@ -39,8 +39,13 @@ pub(super) fn keys(item: &Item, act: &mut dyn FnMut(Key<'_>)) {
                 act(Key::NodeLabel(key, value));
             }
         }
-        Role::DefaultClass => act(Key::DefaultClass),
-        Role::Budget(_) | Role::Named | Role::Namespace(_) | Role::Service(_) => {}
+        Role::Class(Class { is_default: true, .. }) => act(Key::DefaultClass),
+        Role::Autoscaler(_)
+        | Role::Class(_)
+        | Role::Budget(_)
+        | Role::Named
+        | Role::Namespace(_)
+        | Role::Service(_) => {}
     }
 }
 

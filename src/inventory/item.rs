@@ -13,7 +13,7 @@ use super::{
 use crate::{
     finding::{
         Field, Path,
-        paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
+        paths::{CLAIM_TEMPLATES, POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
     },
     kubernetes::{kind::Kind, pod_security::Refusal},
 };
@@ -68,10 +68,10 @@ impl PartialEq for Weight {
 pub(crate) enum Role {
     /// An object of which only the name matters.
     Named,
+    Autoscaler(Box<Autoscaler>),
     Budget(Box<Budget>),
+    Class(Class),
     Controller(Controller),
-    /// The StorageClass of claims that name no class.
-    DefaultClass,
     Namespace(PodSecurity),
     Node(Node),
     Service(Service),
@@ -109,6 +109,24 @@ pub(crate) struct Service {
     /// The bytes that the variables of the Service take in each container of its namespace.
     pub(crate) variables: u32,
     pub(crate) selector: Labels,
+}
+
+/// A HorizontalPodAutoscaler: the object that it scales, and its limits.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Autoscaler {
+    pub(crate) kind: Box<str>,
+    pub(crate) name: Box<str>,
+    pub(crate) least: i32,
+    pub(crate) most: i32,
+}
+
+/// A StorageClass.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Class {
+    /// Whether claims that name no class get this one.
+    pub(crate) is_default: bool,
+    /// Whether a volume is made in a zone before a node is chosen for its pod.
+    pub(crate) chooses_zones: bool,
 }
 
 /// A PodDisruptionBudget.
@@ -178,6 +196,8 @@ impl Item {
         let named = details.storage_classes.iter().map(|(template, _)| template);
         let templates = named.chain(&details.default_classes);
         fields.extend(templates.map(|template| Details::storage_class_field(*template)));
+        let claim = |template: &usize| CLAIM_TEMPLATES.index(*template).child("spec").to_field();
+        fields.extend(details.default_classes.iter().map(claim));
         fields
     }
 
@@ -186,6 +206,15 @@ impl Item {
     pub fn with_refusals(mut self, template: &PodTemplateSpec) -> Self {
         if let Role::Controller(Controller { details: Some(details), .. }) = &mut self.role {
             details.refusals = Refusal::all(template).into();
+        }
+        self
+    }
+
+    /// Notes whether the manifest sets the number of replicas, which a stored object always has.
+    #[must_use]
+    pub fn with_replicas_set(mut self, is_set: bool) -> Self {
+        if let Role::Controller(Controller { details: Some(details), .. }) = &mut self.role {
+            details.sets_replicas = is_set;
         }
         self
     }
@@ -218,6 +247,20 @@ impl Item {
         }
     }
 
+    pub(crate) const fn autoscaler(&self) -> Option<&Autoscaler> {
+        match &self.role {
+            Role::Autoscaler(autoscaler) => Some(autoscaler),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn class(&self) -> Option<&Class> {
+        match &self.role {
+            Role::Class(class) => Some(class),
+            _ => None,
+        }
+    }
+
     pub(crate) const fn budget(&self) -> Option<&Budget> {
         match &self.role {
             Role::Budget(budget) => Some(budget),
@@ -245,7 +288,8 @@ impl Item {
     /// Returns the approximate number of bytes that the item takes, without the labels.
     pub(crate) fn bytes(&self) -> usize {
         let role = match &self.role {
-            Role::DefaultClass | Role::Named => 0,
+            Role::Autoscaler(it) => size_of::<Autoscaler>() + it.kind.len() + it.name.len(),
+            Role::Class(_) | Role::Named => 0,
             Role::Budget(budget) => {
                 size_of::<Budget>() + budget.selector.as_ref().map_or(0, Selector::bytes)
             }

@@ -3,9 +3,10 @@
 use crate::kubernetes::kind::Kind;
 
 /// Every kind, in alphabetical order.
-pub const KINDS: [Kind; 13] = [
+pub const KINDS: [Kind; 14] = [
     Kind::DaemonSet,
     Kind::Deployment,
+    Kind::HorizontalPodAutoscaler,
     Kind::Job,
     Kind::Namespace,
     Kind::Node,
@@ -21,5 +22,10 @@ pub const KINDS: [Kind; 13] = [
 
 /// The kind of an object, if an inventory has objects of this kind. OpenKruise's aren't included.
 pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
-    KINDS.into_iter().find(|it| it.as_str() == kind && it.api_version() == api_version)
+    let is_right = |it: &Kind| match it {
+        // Only fields that all versions have are read.
+        Kind::HorizontalPodAutoscaler => api_version.starts_with("autoscaling/"),
+        _ => it.api_version() == api_version,
+    };
+    KINDS.into_iter().find(|it| it.as_str() == kind && is_right(it))
 }

@@ -82,8 +82,14 @@ impl Inventory {
 
     /// Returns whether there is a StorageClass for claims that name none.
     pub(crate) fn has_default_class(&self) -> bool {
-        let mut ids = self.index.get(Key::DefaultClass).iter();
-        ids.any(|id| self.item(*id).is_some_and(|item| item.role == Role::DefaultClass))
+        self.default_classes().next().is_some()
+    }
+
+    /// Returns the StorageClasses for claims that name none.
+    pub(crate) fn default_classes(&self) -> impl Iterator<Item = &Item> {
+        let ids = self.index.get(Key::DefaultClass).iter();
+        let items = ids.filter_map(|id| self.item(*id));
+        items.filter(|item| item.class().is_some_and(|class| class.is_default))
     }
 
     /// Returns the ids of the Nodes that may meet a requirement.

@@ -1,5 +1,6 @@
 //! Reads objects into items.
 
+mod classes;
 mod services;
 mod shapes;
 

@@ -197,7 +197,7 @@ impl Inventory {
             }
             Role::Node(node) => node.labels.share(&same),
             Role::Service(service) => service.selector.share(&same),
-            Role::DefaultClass | Role::Named | Role::Namespace(_) => 0,
+            Role::Autoscaler(_) | Role::Class(_) | Role::Named | Role::Namespace(_) => 0,
         }
     }
 

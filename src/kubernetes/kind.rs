@@ -13,6 +13,8 @@ pub enum Kind {
     DaemonSet,
     /// `apps/v1`
     Deployment,
+    /// `autoscaling/v2`
+    HorizontalPodAutoscaler,
     /// `batch/v1`
     Job,
     /// `admissionregistration.k8s.io/v1`
@@ -57,6 +59,7 @@ impl Kind {
             Kind::ControllerRevision => "ControllerRevision",
             Kind::DaemonSet => "DaemonSet",
             Kind::Deployment => "Deployment",
+            Kind::HorizontalPodAutoscaler => "HorizontalPodAutoscaler",
             Kind::Job => "Job",
             Kind::MutatingWebhookConfiguration => "MutatingWebhookConfiguration",
             Kind::Namespace => "Namespace",
@@ -84,6 +87,7 @@ impl Kind {
             | Kind::Deployment
             | Kind::ReplicaSet
             | Kind::StatefulSet => "apps/v1",
+            Kind::HorizontalPodAutoscaler => "autoscaling/v2",
             Kind::Job => "batch/v1",
             Kind::PodDisruptionBudget => "policy/v1",
             Kind::Policy => "setguard.io/v1alpha1",

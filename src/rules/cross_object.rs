@@ -3,10 +3,12 @@
 //! A rule checks one object against the other items of an inventory. There may be many, so no rule
 //! iterates over all of them: the inventory has indexes.
 
+mod autoscaler_fights_replicas;
 mod bootstrap_deadlock;
 mod budgets;
 mod daemon_on_foreign_node;
 mod host_port_conflict;
+mod immediate_binding_across_zones;
 mod many_service_links;
 mod missing;
 mod no_node_matches;
@@ -31,9 +33,11 @@ use super::rule::Rule;
 
 /// Every rule about several objects, in alphabetical order.
 pub static RULES: &[&Rule] = &[
+    &autoscaler_fights_replicas::RULE,
     &bootstrap_deadlock::RULE,
     &daemon_on_foreign_node::RULE,
     &host_port_conflict::RULE,
+    &immediate_binding_across_zones::RULE,
     &many_service_links::RULE,
     &no_node_matches::RULE,
     &pdb_blocks_drain::RULE,

@@ -165,7 +165,8 @@ fn inventory(objects: &[String]) -> Inventory {
         let item = match resource(json) {
             Some(resource) => Object::parse(resource, json)
                 .ok()
-                .map(|object| Item::of(&object).with_refusals(object.template())),
+                .map(|object| Item::of(&object).with_refusals(object.template()))
+                .map(|item| item.with_replicas_set(json.contains("\"replicas\":"))),
             None => Item::of_json(json),
         };
         item.map(|item| inventory.add(item));

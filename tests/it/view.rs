@@ -133,7 +133,7 @@ fn other() -> Value {
 
 #[test]
 fn the_examples_are_found_whichever_object_is_there_first() {
-    for rule in RULES {
+    for rule in RULES.iter().filter(|rule| rule.evidence() != Some(Evidence::Manifest)) {
         let (all, before) = changes(rule.meta.bad);
         let mut seen = 0;
         for (i, object) in all.iter().enumerate().filter(|(_, object)| is_set(object)) {

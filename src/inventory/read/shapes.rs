@@ -10,10 +10,10 @@ use k8s_openapi::{
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::services::ServiceSpec;
+use super::{classes, services::ServiceSpec};
 use crate::{
     inventory::{
-        item::{Budget, Controller, PodSecurity, Ports, Role, Service},
+        item::{Autoscaler, Budget, Controller, PodSecurity, Ports, Role, Service},
         labels::{Labels, Selector},
         node::Node,
         nodes::{Claim, Nodes},
@@ -22,7 +22,6 @@ use crate::{
         kind::Kind,
         pod_security::{ENFORCE_LABEL, VERSION_LABEL},
     },
-    object::storage::DEFAULT_CLASS_ANNOTATIONS,
 };
 
 /// The metadata that rules need of every object.
@@ -40,7 +39,6 @@ pub(super) struct Metadata {
 #[derive(Default, Deserialize)]
 struct Marks {
     labels: Option<BTreeMap<String, String>>,
-    annotations: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Deserialize)]
@@ -115,6 +113,20 @@ struct BudgetSpec {
     min_available: Option<IntOrString>,
     max_unavailable: Option<IntOrString>,
     unhealthy_pod_eviction_policy: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AutoscalerSpec {
+    scale_target_ref: Target,
+    min_replicas: Option<i32>,
+    max_replicas: i32,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    kind: String,
+    name: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -202,11 +214,13 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
             Some((whole.metadata, Role::Node(node)))
         }
         Kind::PriorityClass | Kind::ServiceAccount => Some((metadata(json)?, Role::Named)),
-        Kind::StorageClass => {
-            let annotations = marks(json)?.annotations.unwrap_or_default();
-            let is = |name: &&str| annotations.get(*name).is_some_and(|value| value == "true");
-            let is_default = DEFAULT_CLASS_ANNOTATIONS.iter().any(is);
-            Some((metadata(json)?, if is_default { Role::DefaultClass } else { Role::Named }))
+        Kind::StorageClass => Some((metadata(json)?, Role::Class(classes::read(json)?))),
+        Kind::HorizontalPodAutoscaler => {
+            let (metadata, spec) = whole::<AutoscalerSpec>(json)?;
+            let Target { kind, name } = spec.scale_target_ref;
+            let (least, most) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+            let autoscaler = Autoscaler { kind: kind.into(), name: name.into(), least, most };
+            Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
         }
         // An inventory has none of these.
         Kind::ControllerRevision

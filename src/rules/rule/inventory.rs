@@ -19,6 +19,9 @@ use crate::{
 pub enum Evidence {
     /// The presence of an object. The rule may deny.
     Presence,
+    /// The presence of an object, and a field of the manifest that a stored object always has. The
+    /// rule runs only in `check`.
+    Manifest,
     /// The absence of an object. In the webhook the rule warns at most: the object may be created a
     /// moment later, or may be too new to be seen.
     Absence,
