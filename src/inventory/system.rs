@@ -1,8 +1,11 @@
 //! The operating system that the pods of a template need.
 
-use k8s_openapi::api::core::v1::{PodSpec, SecurityContext};
+use k8s_openapi::api::core::v1::{PodSpec, SecurityContext, Volume};
 
 use crate::kubernetes::containers::containers;
+
+/// The folders of a node that only Linux has.
+const FOLDERS: [&str; 4] = ["/dev", "/lib/modules", "/proc", "/sys"];
 
 /// An operating system of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +32,10 @@ impl System {
         {
             return Some(System::Windows);
         }
-        let shares = pod.host_pid == Some(true) || pod.host_ipc == Some(true);
-        let is_linux = shares
-            || whole.is_some_and(|it| it.run_as_user.is_some() || it.fs_group.is_some())
-            || each().any(needs_linux);
+        let is_linux = pod.host_pid == Some(true)
+            || pod.host_ipc == Some(true)
+            || each().any(needs_linux)
+            || pod.volumes.iter().flatten().any(is_of_linux);
         is_linux.then_some(System::Linux)
     }
 
@@ -53,11 +56,19 @@ impl System {
     }
 }
 
+/// Returns whether a container needs rights that only Linux has. Settings that harden a container,
+/// such as `runAsUser`, are set for images of both systems, and ignored on Windows.
 fn needs_linux(context: &SecurityContext) -> bool {
-    context.privileged == Some(true)
-        || context.capabilities.is_some()
-        || context.run_as_user.is_some()
-        || context.allow_privilege_escalation.is_some()
-        || context.se_linux_options.is_some()
-        || context.seccomp_profile.is_some()
+    let added = context.capabilities.as_ref().and_then(|it| it.add.as_ref());
+    context.privileged == Some(true) || added.is_some_and(|it| !it.is_empty())
+}
+
+/// Returns whether a volume is a folder that only Linux has.
+fn is_of_linux(volume: &Volume) -> bool {
+    let path = volume.host_path.as_ref().map(|host| host.path.as_str());
+    path.is_some_and(|path| {
+        FOLDERS.iter().any(|folder| {
+            path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    })
 }

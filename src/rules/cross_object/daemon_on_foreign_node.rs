@@ -17,17 +17,18 @@ pub(super) static RULE: Rule = Rule {
         summary: "a DaemonSet for Linux on Windows nodes, or on virtual nodes",
         why: "\
 A DaemonSet gets a pod on every node that its labels and taints allow, also on one that cannot run it. The
-controller does not look at `spec.os`, nor at the image: the pod of a Linux daemon goes to Windows nodes too,
-where the kubelet rejects it, the controller deletes it as failed, and creates the next. Virtual nodes, of AWS
-Fargate or a Virtual Kubelet, run no daemon pods at all: the pod stays Pending. In both cases the rollout does
-not end.
+controller does not look at `spec.os`, nor at the image: the pod of a Linux daemon goes to Windows nodes too.
+The kubelet there rejects it if it has `spec.os`, and the controller creates the next; otherwise the image has
+nothing for Windows, or its containers do not start. Virtual nodes, of AWS Fargate or a Virtual Kubelet, run
+no daemon pods at all: the pod stays Pending. In each case the rollout does not end.
 
 Seen on a 1.37 control plane: a node with `kubernetes.io/os: windows` gets a pod of a DaemonSet with
 `spec.os.name: linux`, and the scheduler binds it.
 
-A template is for Linux or for Windows if it says so, or has a security setting that only one of them has,
-such as `privileged`, capabilities or `windowsOptions`. An image alone does not show it. Virtual nodes have a
-taint, so only daemons that tolerate it are reported, for example all taints.
+A template is for Linux or for Windows if `spec.os` says so, or if it has what only one of them has:
+`privileged`, added capabilities, the processes of the node or one of its folders /dev, /lib/modules, /proc
+and /sys; or `windowsOptions`. An image alone does not show it. Virtual nodes have a taint, so only daemons
+that tolerate it are reported, for example all taints.
 
 `setguard check` reports this if it gets the Nodes of the cluster with `--inventory`.
 
@@ -68,8 +69,8 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             &POD_SPEC,
             Reason::Invalid,
             format!(
-                "it needs {}, but its pods also go to {foreign} with another system, where the \
-                 kubelet rejects them",
+                "it needs {}, but its pods also go to {foreign} with another system, where they \
+                 cannot run",
                 system.name(),
             ),
             format!("set nodeSelector kubernetes.io/os: {}", system.label()),
