@@ -30,6 +30,10 @@ pub struct Budget {
     pub expected: i32,
     /// The number of healthy pods.
     pub healthy: i32,
+    /// The number of pods that must be healthy.
+    pub desired: i32,
+    /// Whether a pod that is not ready may be evicted at any time.
+    pub evicts_unready: bool,
     /// The number of evictions that are allowed now.
     pub allowed: i32,
     /// The reason why this number cannot be computed, if it cannot.
@@ -53,6 +57,7 @@ struct Spec {
     selector: Option<LabelSelector>,
     min_available: Option<IntOrString>,
     max_unavailable: Option<IntOrString>,
+    unhealthy_pod_eviction_policy: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -63,6 +68,7 @@ struct Status<'a> {
     disrupted_pods: Option<BTreeMap<Cow<'a, str>, IgnoredAny>>,
     expected_pods: i32,
     current_healthy: i32,
+    desired_healthy: i32,
     disruptions_allowed: i32,
     #[serde(borrow)]
     conditions: Option<Vec<Condition<'a>>>,
@@ -86,6 +92,8 @@ impl Budget {
             max_unavailable: spec.max_unavailable,
             expected: status.expected_pods,
             healthy: status.current_healthy,
+            desired: status.desired_healthy,
+            evicts_unready: spec.unhealthy_pod_eviction_policy.as_deref() == Some("AlwaysAllow"),
             allowed: status.disruptions_allowed,
             failure: failed.map(said),
             selector: spec.selector,

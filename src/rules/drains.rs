@@ -1,5 +1,5 @@
-//! PodDisruptionBudgets that allow no eviction: code that the cross-object rule and the rule about
-//! status share.
+//! PodDisruptionBudgets that allow no eviction: code that cross-object rules and rules about status
+//! share.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -8,7 +8,7 @@ use crate::{
     kubernetes::int_or_percent::{number, percentage, to_value},
 };
 
-/// The description that both rules share.
+/// The description of the rule about budgets that never allow an eviction, which is in both families.
 pub(super) const META: Meta = Meta {
     id: "pdb-blocks-drain",
     summary: "a StatefulSet whose PodDisruptionBudget never allows an eviction",
@@ -38,6 +38,34 @@ Kubernetes: `getExpectedPodCount`, pkg/controller/disruption/disruption.go.",
     bad: include_str!("cross_object/examples/pdb-blocks-drain.bad.yaml"),
     good: include_str!("cross_object/examples/pdb-blocks-drain.good.yaml"),
     mode: Mode::Warn,
+    adjustable: true,
+};
+
+/// The description of the rule about budgets that keep broken pods, which is in both families too.
+pub(super) const KEEPS: Meta = Meta {
+    id: "pdb-keeps-broken-pods",
+    summary: "a PodDisruptionBudget that lets no pod be evicted while several are broken",
+    why: "\
+Unless a PodDisruptionBudget has `unhealthyPodEvictionPolicy: AlwaysAllow`, a pod that runs and is not ready
+may be evicted only while enough others are ready. If more pods are broken than it spares, for example all of
+them after a bad image, no pod can be evicted, not even a broken one, and a drain of their nodes does not end
+before a user repairs or deletes them. Upgrades of nodes and autoscalers wait just as long.
+
+Seen on a 1.37 control plane: 3 replicas, `maxUnavailable: 1`, two pods not ready; evicting any of the two is
+answered with 429, \"Cannot evict pod as it would violate the pod's disruption budget\". With AlwaysAllow both
+are evicted. With one broken pod both policies allow it.
+
+In a running cluster it is reported only while it happens: pods have run and are not ready for a while, and
+the budget has fewer healthy pods than it wants.
+
+It is a note, because the policy is a choice: with AlwaysAllow, a pod that is about to recover can be evicted
+too, which a database that copies its data for hours may not want. Budgets that a controller owns are left
+out, and those that allow no eviction at all, which `pdb-blocks-drain` reports.
+
+Kubernetes: `EvictionREST.Create` and `canIgnorePDB`, pkg/registry/core/pod/storage/eviction.go.",
+    bad: include_str!("cross_object/examples/pdb-keeps-broken-pods.bad.yaml"),
+    good: include_str!("cross_object/examples/pdb-keeps-broken-pods.good.yaml"),
+    mode: Mode::Audit,
     adjustable: true,
 };
 

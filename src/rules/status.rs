@@ -20,6 +20,7 @@ mod node_down;
 mod node_not_wanted;
 mod node_without_pod;
 mod pdb_blocks_drain;
+mod pdb_keeps_broken_pods;
 mod pod_name_taken;
 mod pod_stuck_terminating;
 mod quota;
@@ -56,6 +57,7 @@ pub static RULES: &[&Rule] = &[
     &node_not_wanted::RULE,
     &node_without_pod::RULE,
     &pdb_blocks_drain::RULE,
+    &pdb_keeps_broken_pods::RULE,
     &pod_name_taken::RULE,
     &pod_stuck_terminating::RULE,
     &revision_left_behind::RULE,
