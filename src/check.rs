@@ -4,6 +4,7 @@ mod baseline;
 mod checked;
 mod checker;
 mod cross_object;
+pub(crate) mod editor;
 mod fix;
 mod ignores;
 mod inventory;

@@ -3,6 +3,7 @@
 mod diff;
 mod inject;
 mod kubectl;
+mod lsp;
 mod rules;
 #[cfg(feature = "server")]
 mod trial;
@@ -63,6 +64,7 @@ enum Command {
     Try(trial::TryArgs),
     Rules(rules::RulesArgs),
     Explain(rules::ExplainArgs),
+    Lsp(lsp::LspArgs),
     Completions(CompletionsArgs),
 }
 
@@ -108,6 +110,7 @@ pub fn main() -> ExitCode {
         Command::Try(args) => trial::run(&args).map(Into::into),
         Command::Rules(args) => rules::list(&args).map(Into::into),
         Command::Explain(args) => rules::explain(&args).map(Into::into),
+        Command::Lsp(args) => lsp::run(args).map(Into::into),
         Command::Completions(args) => completions(&args).map(Into::into),
     };
     done.unwrap_or_else(|error| {

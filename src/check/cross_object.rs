@@ -142,7 +142,17 @@ impl CrossObject {
     }
 
     /// Runs the cross-object rules and reports the findings.
-    pub(super) fn report(mut self, checker: &Checker<'_>, ledger: &mut Ledger) -> io::Result<()> {
+    pub(super) fn report(self, checker: &Checker<'_>, ledger: &mut Ledger) -> io::Result<()> {
+        self.run(checker, |source, worst, object| ledger.more(source, worst, object))
+    }
+
+    /// Runs the cross-object rules. Calls `see` with what they find in an object, the object's source,
+    /// and the worst severity that was reported before.
+    pub(super) fn run<E>(
+        mut self,
+        checker: &Checker<'_>,
+        mut see: impl FnMut(&Source, Option<Severity>, &mut ObjectReport) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut found = BTreeMap::new();
         for (index, members) in mem::take(&mut self.groups).into_iter().enumerate() {
             let is_whole = members.group.is_whole();
@@ -175,12 +185,12 @@ impl CrossObject {
                 open = source.map(|source| (kept.source, source.reread()));
             }
             if let Some((_, source)) = &open {
-                ledger.more(source, kept.worst, &mut object)?;
+                see(source, kept.worst, &mut object)?;
             }
         }
         for KeptIgnores { file, number, ignores, .. } in self.ignores {
             if let Some(mut object) = ignores.remarks(number) {
-                ledger.more(&Source::named(file, String::new()), None, &mut object)?;
+                see(&Source::named(file, String::new()), None, &mut object)?;
             }
         }
         Ok(())

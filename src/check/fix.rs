@@ -20,6 +20,7 @@ use std::{
 use clap::Args;
 use similar::TextDiff;
 
+pub(crate) use self::edit::Edit;
 use self::fixer::Fixer;
 use super::{
     checker::{Checker, InputContext},
@@ -40,7 +41,7 @@ use crate::{
     policy::Policy,
     printable::Printable,
     proposal::apply::Verb,
-    report::diagnostic::Strictness,
+    report::diagnostic::{Diagnostic, Strictness},
 };
 
 /// The flags about fixes.
@@ -127,6 +128,21 @@ pub(super) fn run(
     replace_all(&replacements).map_err(anyhow::Error::msg)?;
     fixed.iter().try_for_each(|line| writeln!(say, "{line}"))?;
     Ok(args.dry_run.then_some(exit))
+}
+
+/// Returns the edits of a text in a folder that fix a single finding, and whether they are safe.
+pub(super) fn one(
+    text: &str,
+    finding: &Diagnostic,
+    checker: &Checker<'_>,
+) -> Option<(Vec<Edit>, bool)> {
+    Fixer::new(checker, &Selection::default(), false, true).one(text, finding)
+}
+
+/// Returns a text in a folder after all safe fixes. `None` if there are none.
+pub(super) fn all(text: &str, checker: &Checker<'_>) -> Option<String> {
+    let fixed = Fixer::new(checker, &Selection::default(), false, false).fix(text);
+    (fixed.count > 0).then_some(fixed.text)
 }
 
 /// Prints a diff that `git apply` and, in the root of the repository, `patch -p1` take. The path begins

@@ -125,6 +125,16 @@ impl Ignores {
     }
 }
 
+/// Returns the line that a remark on a comment begins with.
+pub(super) fn line_of(remark: &str) -> Option<usize> {
+    remark.strip_prefix("line ")?.split_once(':')?.0.parse().ok()
+}
+
+/// Returns a comment that exempts from a rule.
+pub(super) fn comment(rule: &str) -> String {
+    format!("# setguard: ignore[{rule}] reason")
+}
+
 impl Ignore {
     fn apply(&mut self, diagnostic: &mut Diagnostic) {
         let use_ = match diagnostic.mode {

@@ -1,9 +1,6 @@
 //! The policy of a run, and its comparison with the policy before the change.
 
-use std::{
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::{io::Write, path::PathBuf};
 
 use super::known::KnownArgs;
 use crate::{
@@ -15,7 +12,7 @@ use crate::{
     policy::{
         API_VERSION, KIND, Policy, PolicyFile,
         args::PolicyArgs,
-        discover::{candidates, discover},
+        discover::{candidates, discover, folder_of},
     },
     printable::Printable,
     report::{
@@ -148,14 +145,6 @@ impl Choice<'_> {
         let policy = source.map(|source| PathBuf::from(source.name()));
         PolicyArgs { policy, ..self.flags.clone() }
     }
-}
-
-/// Returns the folder from which the patterns of a policy file are meant, which was found in a repository.
-fn folder_of(policy: &Path) -> PathBuf {
-    let folder = policy.parent().unwrap_or_else(|| Path::new(""));
-    let is_of_github = folder.file_name().is_some_and(|name| name == ".github");
-    let folder = if is_of_github { folder.parent().unwrap_or(folder) } else { folder };
-    folder.to_owned()
 }
 
 fn say(policy: &str) {

@@ -41,10 +41,7 @@ pub(super) fn list(folder: &Path, exclude: &Exclude) -> (Vec<Result<Source, Stri
         })
         .collect();
     let about = files.iter().flatten().map(PathBuf::as_path).filter(|path| Layout::is_about(path));
-    let layout = Layout::of(about, &|path| {
-        let bytes = files::read_regular(path, LARGEST_IN_FOLDER).ok()?;
-        String::from_utf8(bytes).ok()
-    });
+    let layout = Layout::of(about, &read);
     let mut notes = walk.notes();
     notes.extend(layout.notes());
     let read = files
@@ -55,6 +52,20 @@ pub(super) fn list(folder: &Path, exclude: &Exclude) -> (Vec<Result<Source, Stri
         Source::FileInFolder(path, group)
     };
     (read.map(|file| file.map(of_group)).collect(), notes)
+}
+
+/// Returns whether a file in a folder, or below it, isn't a manifest or is left out by the policy.
+pub(super) fn leaves_out(file: &Path, folder: &Path, exclude: &Exclude) -> bool {
+    let whole = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let folders = file.ancestors().skip(1).take_while(|at| at.starts_with(folder));
+    let about: Vec<_> = folders.flat_map(Layout::files_of).filter(|path| path.is_file()).collect();
+    Layout::of(about.iter().map(PathBuf::as_path), &read).skips(file)
+        || whole.ancestors().any(|at| exclude.excludes(at, at, at != whole).is_some())
+}
+
+fn read(path: &Path) -> Option<String> {
+    let bytes = files::read_regular(path, LARGEST_IN_FOLDER).ok()?;
+    String::from_utf8(bytes).ok()
 }
 
 /// What is left out of a folder.

@@ -30,6 +30,12 @@ impl Layout {
         is_chart(path) || is_kustomization(path)
     }
 
+    /// Returns the files of a folder on which the layout may depend.
+    pub(crate) fn files_of(folder: &Path) -> impl Iterator<Item = PathBuf> {
+        let names = [CHART].into_iter().chain(KUSTOMIZATIONS);
+        names.map(|name| folder.join(name))
+    }
+
     /// Returns the layout of these files. `read` returns the text of a file.
     pub(crate) fn of<'p>(
         files: impl Iterator<Item = &'p Path>,
@@ -116,13 +122,15 @@ impl Layout {
     }
 }
 
+const CHART: &str = "Chart.yaml";
+const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
 fn is_chart(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == "Chart.yaml")
+    path.file_name().is_some_and(|name| name == CHART)
 }
 
 fn is_kustomization(path: &Path) -> bool {
-    let names = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-    path.file_name().is_some_and(|name| names.iter().any(|it| name == *it))
+    path.file_name().is_some_and(|name| KUSTOMIZATIONS.iter().any(|it| name == *it))
 }
 
 /// Returns whether Helm reads a file of a chart, given by its path in the chart, and the file isn't

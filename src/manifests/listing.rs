@@ -2,7 +2,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "paths are looked at here")]
 
-use std::{collections::VecDeque, path::PathBuf};
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+};
 
 use super::{exclude::Exclude, folder, source::Source};
 
@@ -64,4 +67,10 @@ pub(crate) fn list(paths: &[PathBuf], exclude: &Exclude) -> Listing {
         }
     }
     listing
+}
+
+/// Returns whether the list of a folder would not have this file, because it is part of a chart or of a
+/// kustomization, or because the policy leaves it out.
+pub(crate) fn leaves_out(file: &Path, folder: &Path, exclude: &Exclude) -> bool {
+    folder::leaves_out(file, folder, exclude)
 }

@@ -22,7 +22,11 @@ impl Repository {
     /// Finds the repository of the working folder. Its root is the nearest folder upwards that has
     /// a `.git` or that the pipeline names; if there is none, the working folder itself.
     pub(crate) fn find() -> Self {
-        let folder = env::current_dir().unwrap_or_default();
+        Repository::around(env::current_dir().unwrap_or_default())
+    }
+
+    /// Finds the repository of a folder, likewise.
+    pub(crate) fn around(folder: PathBuf) -> Self {
         let named = NAMED_BY.iter().filter_map(env::var_os).filter(|path| !path.is_empty());
         let named: Vec<PathBuf> =
             named.filter_map(|path| Path::new(&path).canonicalize().ok()).collect();

@@ -36,6 +36,19 @@ pub(crate) fn candidates(repository: &Repository) -> impl Iterator<Item = PathBu
     folders.flat_map(|folder| NAMES.iter().map(move |name| folder.join(name)))
 }
 
+/// Returns the folder from which the patterns of a policy file are meant, which was found in a repository.
+pub(crate) fn folder_of(policy: &Path) -> PathBuf {
+    let folder = policy.parent().unwrap_or_else(|| Path::new(""));
+    let is_of_github = folder.file_name().is_some_and(|name| name == ".github");
+    let folder = if is_of_github { folder.parent().unwrap_or(folder) } else { folder };
+    folder.to_owned()
+}
+
+/// Returns whether a file has the name of a policy.
+pub(crate) fn has_name(path: &Path) -> bool {
+    NAMES.iter().any(|name| path.ends_with(name))
+}
+
 /// Returns whether everyone may put files into a shared folder, such as `/tmp`. Files there may
 /// belong to other users.
 #[cfg(unix)]

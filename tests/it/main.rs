@@ -54,6 +54,7 @@ mod kubectl_diff;
 mod links;
 #[cfg(feature = "server")]
 mod live;
+mod lsp;
 #[cfg(all(feature = "server", target_os = "linux"))]
 mod memory;
 mod mutations;

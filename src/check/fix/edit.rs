@@ -10,11 +10,11 @@ use crate::{
 
 /// A replacement of some bytes of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Edit {
+pub(crate) struct Edit {
     /// The bytes.
-    pub(super) bytes: Range<usize>,
+    pub(crate) bytes: Range<usize>,
     /// The new text.
-    pub(super) with: String,
+    pub(crate) with: String,
 }
 
 /// Returns the text after these edits, in any order. `None` if two of them touch the same bytes.

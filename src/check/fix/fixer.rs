@@ -11,7 +11,7 @@ use crate::{
     finding::{Change, Field, Fix},
     manifests::document::DocumentObjects,
     report::diagnostic::{Diagnostic, Severity},
-    yaml,
+    yaml::{self, Mark},
 };
 
 /// A fixer of texts.
@@ -21,6 +21,8 @@ pub(super) struct Fixer<'j> {
     is_named: bool,
     /// Whether unsafe changes are made too.
     with_unsafe: bool,
+    /// The only finding to fix, if it isn't all: its rule, its field and its position.
+    only: Option<(&'static str, String, Mark)>,
     /// The changes that failed verification, and are not tried again.
     refused: BTreeSet<Place>,
 }
@@ -70,7 +72,19 @@ impl<'j> Fixer<'j> {
         is_named: bool,
         with_unsafe: bool,
     ) -> Self {
-        Fixer { checker, selection, is_named, with_unsafe, refused: BTreeSet::new() }
+        let refused = BTreeSet::new();
+        Fixer { checker, selection, is_named, with_unsafe, only: None, refused }
+    }
+
+    /// Returns the edits that fix a single finding, and whether they are safe. `None` if the finding has
+    /// no fix, or if the edits fail verification.
+    pub(super) fn one(mut self, text: &str, finding: &Diagnostic) -> Option<(Vec<Edit>, bool)> {
+        self.only = Some((finding.rule.id, finding.field.clone(), finding.mark));
+        let mut read = self.read(text);
+        let tries = std::mem::take(&mut read.tries);
+        self.try_all(text, &read, &tries)?;
+        let mut tries = tries.into_iter();
+        tries.next().map(|only| (only.edits, only.is_safe))
     }
 
     /// Makes all changes that pass verification.
@@ -156,6 +170,9 @@ impl<'j> Fixer<'j> {
                     let (rule, severity) = (diagnostic.rule.id, diagnostic.severity);
                     *read.found.entry((number, object_number, rule, severity)).or_default() += 1;
                     let Some(fix) = self.fix_of(&diagnostic) else { continue };
+                    if self.only.as_ref().is_some_and(|it| !is(it, &diagnostic)) {
+                        continue;
+                    }
                     let (change, is_safe) = (change::in_object(fix, &manifest.node), fix.is_safe);
                     let place = (number, object_number, rule, diagnostic.field.clone());
                     let texts = texts.get_or_insert_with(|| {
@@ -190,4 +207,9 @@ impl<'j> Fixer<'j> {
         let fix = diagnostic.fix.as_ref().filter(|fix| fix.is_safe || self.with_unsafe);
         fix.filter(|_| diagnostic.downgrade.is_none() && self.selection.has(diagnostic.rule.id))
     }
+}
+
+/// Returns whether a finding has this rule, this field and this position.
+fn is((rule, field, mark): &(&str, String, Mark), diagnostic: &Diagnostic) -> bool {
+    diagnostic.rule.id == *rule && diagnostic.field == *field && diagnostic.mark == *mark
 }

@@ -1,0 +1,146 @@
+//! The findings in a text that an editor shows, and the changes of the text that an editor offers.
+//!
+//! The text is checked as `setguard check FOLDER` checks a file in a folder below: what isn't a Kubernetes
+//! object has no findings, the objects of the text are compared with each other, and nothing is
+//! concluded from what the text lacks, because another file may have it.
+
+use std::convert::Infallible;
+
+pub(crate) use super::fix::Edit;
+use super::{
+    checked::{CheckedSource, Content},
+    checker::{Checker, InputContext},
+    cross_object::CrossObject,
+    fix, ignores,
+    previous::Previous,
+};
+use crate::{
+    finding::Mode,
+    manifests::{group::Group, source::Source},
+    policy::Policy,
+    proposal::apply::Verb,
+    report::diagnostic::{Diagnostic, Strictness},
+};
+
+/// A text that an editor shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EditorText<'a> {
+    /// The name in messages.
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
+    pub(crate) policy: &'a Policy,
+}
+
+/// The findings in a text.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// The findings, in the order of the text.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Remarks about the policy and about comments, each with its line if it is about one.
+    pub(crate) remarks: Vec<(Option<usize>, String)>,
+}
+
+impl EditorText<'_> {
+    /// Checks the text.
+    pub(crate) fn findings(&self) -> Findings {
+        self.with_checker(|checker| self.check(checker))
+    }
+
+    fn check(&self, checker: &Checker<'_>) -> Findings {
+        let mut found = Findings::default();
+        let source = Source::of(self.name.to_owned(), self.text.to_owned(), Group::Alone);
+        // A text that is known is always read.
+        let Ok(checked) = CheckedSource::of(source, checker) else { return found };
+        let CheckedSource { source, contents, group, .. } = checked;
+        let mut cross_object = CrossObject::default();
+        cross_object.begin(group);
+        for content in contents {
+            match content {
+                Content::Unreadable(diagnostic) => found.diagnostics.push(diagnostic),
+                Content::Related(item, is_stored) => cross_object.related(item, is_stored),
+                Content::Ignores(ignores) => cross_object.ignores(self.name, 0, ignores),
+                Content::Checked(mut manifest) => {
+                    found.diagnostics.append(&mut manifest.report.diagnostics);
+                    found.remark(&mut manifest.report.remarks);
+                    cross_object.checked(*manifest);
+                }
+            }
+        }
+        cross_object.source(None, source);
+        let done: Result<(), Infallible> = cross_object.run(checker, |_, _, object| {
+            found.diagnostics.append(&mut object.diagnostics);
+            found.remark(&mut object.remarks);
+            Ok(())
+        });
+        match done {
+            Ok(()) => found.diagnostics.sort_by_key(|it| it.mark),
+        }
+        found
+    }
+
+    /// Returns the edits that fix a finding, and whether they change nothing else in the cluster. `None`
+    /// if a program cannot fix it.
+    pub(crate) fn fix(&self, finding: &Diagnostic) -> Option<(Vec<Edit>, bool)> {
+        finding.fix.as_ref()?;
+        self.with_checker(|checker| fix::one(self.text, finding, checker))
+    }
+
+    /// Returns the text after all safe fixes. `None` if there are none.
+    pub(crate) fn fix_all(&self) -> Option<String> {
+        self.with_checker(|checker| fix::all(self.text, checker))
+    }
+
+    /// Returns the edit that adds a comment which exempts a finding. `None` if a comment cannot exempt it,
+    /// because it is a denial or no comment can be put there.
+    pub(crate) fn exempt(&self, finding: &Diagnostic) -> Option<Edit> {
+        let is_exempted = finding.downgrade.is_some();
+        // JSON has no comments.
+        if finding.mode != Mode::Warn || is_exempted || self.text.trim_start().starts_with('{') {
+            return None;
+        }
+        let line = self.text.split_inclusive('\n').nth(finding.mark.line.checked_sub(1)?)?;
+        let start = line.as_ptr().addr().checked_sub(self.text.as_ptr().addr())?;
+        let content = line.trim_end_matches(['\r', '\n']);
+        let line_break = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
+        let indent: String = content.chars().take_while(|it| *it == ' ').collect();
+        let comment = ignores::comment(finding.rule.id);
+        let above = Edit { bytes: start..start, with: format!("{indent}{comment}{line_break}") };
+        let end = start + content.len();
+        let behind = Edit { bytes: end..end, with: format!(" {comment}") };
+        let open = self.with_checker(|checker| self.open(self.text, checker));
+        // Not every line can have a comment: the text of a block scalar cannot.
+        [above, behind].into_iter().find(|edit| {
+            let (before, after) = self.text.split_at(edit.bytes.start);
+            let text = format!("{before}{}{after}", edit.with);
+            let mut now = self.with_checker(|checker| self.open(&text, checker));
+            let gone = (finding.rule.id, finding.field.clone());
+            now.push(gone);
+            now.sort_unstable();
+            now == open
+        })
+    }
+
+    /// Returns the rules and fields of the findings in a text that nothing exempts, sorted.
+    fn open(&self, text: &str, checker: &Checker<'_>) -> Vec<(&'static str, String)> {
+        let found = EditorText { text, ..*self }.check(checker).diagnostics.into_iter();
+        let open = found.filter(|it| it.downgrade.is_none());
+        let mut open: Vec<_> = open.map(|it| (it.rule.id, it.field)).collect();
+        open.sort_unstable();
+        open
+    }
+
+    fn with_checker<T>(&self, use_it: impl FnOnce(&Checker<'_>) -> T) -> T {
+        let mut context = InputContext::default();
+        context.add(self.text);
+        let previous = Previous::default();
+        let (verb, strictness) = (Verb::default(), Strictness::default());
+        use_it(&Checker::new(self.policy, &previous, verb, context, strictness))
+    }
+}
+
+impl Findings {
+    fn remark(&mut self, remarks: &mut Vec<String>) {
+        let remarks = remarks.drain(..).map(|remark| (ignores::line_of(&remark), remark));
+        self.remarks.extend(remarks);
+    }
+}

@@ -1,0 +1,155 @@
+//! Code actions: the fixes of `check --fix`, and comments that exempt from warnings.
+
+use std::ops;
+
+use serde_json::{Value, json};
+
+use super::{
+    document::{self, Document},
+    position::{Encoding, Lines},
+    protocol::{InRange, Range},
+};
+use crate::{
+    check::editor::Edit,
+    finding::{Change, Fix},
+    policy::Policy,
+    report::diagnostic::Diagnostic,
+};
+
+/// The kind of an action for a single finding.
+pub(super) const QUICK_FIX: &str = "quickfix";
+/// The kind of the action for all findings that have a safe fix. Editors can run it on save.
+pub(super) const FIX_ALL: &str = "source.fixAll.setguard";
+
+/// Returns the actions for a range of a document that was checked.
+pub(super) fn of(
+    document: &Document,
+    params: &InRange,
+    policy: &Policy,
+    encoding: Encoding,
+) -> Vec<Value> {
+    let is_wanted = |kind: &str| {
+        let only = params.context.only.as_deref();
+        only.is_none_or(|only| only.iter().any(|it| is_part_of(kind, it)))
+    };
+    let (uri, lines) = (&params.text_document.uri, document.lines(encoding));
+    let mut actions = Vec::new();
+    if is_wanted(QUICK_FIX) {
+        for (_, finding) in document.findings_in(params.range, encoding) {
+            actions.extend(fix(document, finding, uri, policy, &lines));
+            actions.extend(exempt(document, finding, uri, policy, &lines));
+        }
+    }
+    let has_fix = |it: &Diagnostic| it.fix.as_ref().is_some_and(|fix| fix.is_safe);
+    let findings = document.findings.iter().flat_map(|it| &it.diagnostics);
+    if is_wanted(FIX_ALL)
+        && findings.filter(|it| has_fix(it)).count() > 0
+        && let Some(text) = document.editor_text(policy).fix_all()
+    {
+        let edit = difference(&document.text, &text);
+        actions.push(json!({
+            "title": "Fix all that setguard can fix",
+            "kind": FIX_ALL,
+            "edit": workspace_edit(uri, &[edit], &lines),
+        }));
+    }
+    actions
+}
+
+/// Returns whether a kind is one of a wanted kind, such as `source.fixAll.setguard` of `source.fixAll`.
+fn is_part_of(kind: &str, wanted: &str) -> bool {
+    kind.strip_prefix(wanted)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || wanted.is_empty())
+}
+
+fn fix(
+    document: &Document,
+    finding: &Diagnostic,
+    uri: &str,
+    policy: &Policy,
+    lines: &Lines<'_>,
+) -> Option<Value> {
+    let (edits, is_safe) = document.editor_text(policy).fix(finding)?;
+    let doubt = if is_safe { "" } else { " (this changes what happens in the cluster)" };
+    Some(json!({
+        "title": format!("{}{doubt}", title(finding.fix.as_ref()?)),
+        "kind": QUICK_FIX,
+        "isPreferred": is_safe,
+        "diagnostics": [document::of_finding(finding, lines)],
+        "edit": workspace_edit(uri, &edits, lines),
+    }))
+}
+
+fn exempt(
+    document: &Document,
+    finding: &Diagnostic,
+    uri: &str,
+    policy: &Policy,
+    lines: &Lines<'_>,
+) -> Option<Value> {
+    let edit = document.editor_text(policy).exempt(finding)?;
+    Some(json!({
+        "title": format!("Exempt from {} by a comment", finding.rule.id),
+        "kind": QUICK_FIX,
+        "diagnostics": [document::of_finding(finding, lines)],
+        "edit": workspace_edit(uri, &[edit], lines),
+    }))
+}
+
+fn title(fix: &Fix) -> String {
+    match &fix.change {
+        Change::Remove(field) => format!("Remove {field}"),
+        Change::Copy { items, key } if items.len() == 1 => format!("Add a copy with key {key}"),
+        Change::Copy { key, .. } => format!("Add copies with key {key}"),
+    }
+}
+
+fn workspace_edit(uri: &str, edits: &[Edit], lines: &Lines<'_>) -> Value {
+    let edits = edits.iter().map(|Edit { bytes, with }| {
+        let range: Range = lines.range(bytes);
+        json!({ "range": range, "newText": with })
+    });
+    let edits: Vec<Value> = edits.collect();
+    json!({ "changes": { uri: edits } })
+}
+
+/// Returns the edit that makes one text of another, without their common beginning and end.
+fn difference(old: &str, new: &str) -> Edit {
+    let same = old.chars().zip(new.chars()).take_while(|(a, b)| a == b);
+    let start: usize = same.map(|(it, _)| it.len_utf8()).sum();
+    let rest = |text: &str| text.get(start..).unwrap_or_default().to_owned();
+    let (old_rest, new_rest) = (rest(old), rest(new));
+    let same = old_rest.chars().rev().zip(new_rest.chars().rev()).take_while(|(a, b)| a == b);
+    let end: usize = same.map(|(it, _)| it.len_utf8()).sum();
+    let bytes: ops::Range<usize> = start..old.len() - end;
+    Edit { bytes, with: new_rest.get(..new_rest.len() - end).unwrap_or_default().to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_leaves_what_both_texts_have() {
+        for (old, new, bytes, with) in [
+            ("a\nb\nc\n", "a\nc\n", 2..4, ""),
+            ("a🦀b", "a🦞b", 1..5, "🦞"),
+            ("aa", "aaa", 2..2, "a"),
+            ("same", "same", 4..4, ""),
+            ("", "new", 0..0, "new"),
+        ] {
+            let edit = difference(old, new);
+            assert_eq!((edit.bytes.clone(), edit.with.as_str()), (bytes, with), "{old} {new}");
+            let mut text = old.to_owned();
+            text.replace_range(edit.bytes, &edit.with);
+            assert_eq!(text, new);
+        }
+    }
+
+    #[test]
+    fn a_kind_contains_its_parts() {
+        assert!(is_part_of(FIX_ALL, "source.fixAll") && is_part_of(FIX_ALL, "source"));
+        assert!(is_part_of(QUICK_FIX, QUICK_FIX) && is_part_of(QUICK_FIX, ""));
+        assert!(!is_part_of(QUICK_FIX, "quick") && !is_part_of(QUICK_FIX, "source.fixAll"));
+    }
+}

@@ -1,0 +1,151 @@
+//! An open document, and its findings as the editor shows them.
+
+use serde_json::{Value, json};
+
+use super::{
+    position::{Encoding, Lines},
+    protocol::{Change, Range},
+};
+use crate::{
+    catalogue,
+    check::editor::{EditorText, Findings},
+    manifests::files::LARGEST_IN_FOLDER,
+    policy::Policy,
+    report::diagnostic::{Diagnostic, Severity},
+    yaml::{Mark, Problem},
+};
+
+/// A document that the editor has opened.
+#[derive(Debug, Default)]
+pub(super) struct Document {
+    /// The name in messages.
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) version: Option<i32>,
+    pub(super) kind: Kind,
+    /// Whether the editor says that this is a template.
+    pub(super) is_template: bool,
+    /// The findings, once the text has been checked.
+    pub(super) findings: Option<Findings>,
+}
+
+/// The treatment of a document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Manifests, if it has any.
+    #[default]
+    Manifests,
+    /// A policy of setguard.
+    Policy,
+    /// A document that a check of its folder leaves out, such as a template.
+    LeftOut,
+}
+
+/// The numbers of the protocol for severities.
+const ERROR: u8 = 1;
+const WARNING: u8 = 2;
+const INFORMATION: u8 = 3;
+const HINT: u8 = 4;
+
+impl Document {
+    /// Applies the changes that the editor made, one after the other.
+    pub(super) fn change(&mut self, changes: Vec<Change>, encoding: Encoding) {
+        for Change { range, text } in changes {
+            let Some(range) = range else {
+                self.text = text;
+                continue;
+            };
+            let lines = Lines::of(&self.text, encoding);
+            let (one, other) = (lines.byte(range.start), lines.byte(range.end));
+            self.text.replace_range(one.min(other)..one.max(other), &text);
+        }
+        self.findings = None;
+    }
+
+    /// Returns the text as `check` reads it.
+    pub(super) fn editor_text<'a>(&'a self, policy: &'a Policy) -> EditorText<'a> {
+        EditorText { name: &self.name, text: &self.text, policy }
+    }
+
+    /// Returns the lines of the text.
+    pub(super) fn lines(&self, encoding: Encoding) -> Lines<'_> {
+        Lines::of(&self.text, encoding)
+    }
+
+    /// Checks the text, and returns the diagnostics for the editor.
+    pub(super) fn check(&mut self, policy: &Policy, encoding: Encoding) -> Vec<Value> {
+        self.findings = Some(Findings::default());
+        if self.kind == Kind::LeftOut {
+            return Vec::new();
+        }
+        let lines = self.lines(encoding);
+        if self.text.len() as u64 > LARGEST_IN_FOLDER {
+            let most = LARGEST_IN_FOLDER >> 20;
+            let message = format!("this isn't checked: it has more than {most} MiB");
+            return vec![diagnostic(lines.of_line(1), WARNING, &message)];
+        }
+        if self.kind == Kind::Policy {
+            let problems = Policy::parse(&self.text).err().unwrap_or_default();
+            return problems.iter().map(|problem| of_problem(problem, &lines)).collect();
+        }
+        let findings = self.editor_text(policy).findings();
+        let diagnostics = findings.diagnostics.iter().map(|it| of_finding(it, &lines));
+        let remarks = findings.remarks.iter().map(|(line, remark)| {
+            diagnostic(lines.of_line(line.unwrap_or(1)), INFORMATION, remark)
+        });
+        let all = diagnostics.chain(remarks).collect();
+        self.findings = Some(findings);
+        all
+    }
+
+    /// Returns the findings whose range touches this range.
+    pub(super) fn findings_in(
+        &self,
+        range: Range,
+        encoding: Encoding,
+    ) -> Vec<(Range, &Diagnostic)> {
+        let Some(findings) = &self.findings else { return Vec::new() };
+        if findings.diagnostics.is_empty() {
+            return Vec::new();
+        }
+        let lines = self.lines(encoding);
+        let all = findings.diagnostics.iter().map(|it| (lines.of_mark(it.mark), it));
+        all.filter(|(at, _)| at.start <= range.end && range.start <= at.end).collect()
+    }
+}
+
+/// Returns a finding as the editor shows it.
+pub(super) fn of_finding(finding: &Diagnostic, lines: &Lines<'_>) -> Value {
+    let severity = match finding.severity {
+        Severity::Error => ERROR,
+        Severity::Warning => WARNING,
+        // An exempted finding is known to its author.
+        Severity::Note if finding.downgrade.is_some() => HINT,
+        Severity::Note => INFORMATION,
+    };
+    let message = match &finding.downgrade {
+        Some(downgrade) => format!("{} ({downgrade})", finding.text()),
+        None => finding.text(),
+    };
+    let mut value = diagnostic(lines.of_mark(finding.mark), severity, &message);
+    let rule = catalogue::find(finding.rule.id);
+    if let (Some(rule), Some(value)) = (rule, value.as_object_mut()) {
+        value.insert("code".to_owned(), finding.rule.id.into());
+        value.insert("codeDescription".to_owned(), json!({ "href": rule.url() }));
+    }
+    value
+}
+
+fn of_problem(problem: &Problem, lines: &Lines<'_>) -> Value {
+    let Mark { line, .. } = problem.mark;
+    let at = if line == 0 { lines.of_line(1) } else { lines.of_mark(problem.mark) };
+    let message = match &problem.help {
+        Some(help) => format!("{}; {help}", problem.message),
+        None => problem.message.clone(),
+    };
+    diagnostic(at, ERROR, &message)
+}
+
+fn diagnostic(range: Range, severity: u8, message: &str) -> Value {
+    json!({ "range": range, "severity": severity, "source": "setguard", "message": message })
+}

@@ -1,0 +1,114 @@
+//! The policy of the editor's folder, which may change at any time.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    manifests::{exclude::Exclude, repository::Repository},
+    policy::{Policy, args::PolicyArgs, discover},
+};
+
+/// The policy in use, and the file that it was read from.
+#[derive(Debug, Default)]
+pub(super) struct PolicyInUse {
+    flags: PolicyArgs,
+    no_config: bool,
+    repository: Repository,
+    pub(super) policy: Policy,
+    /// The files that the policy leaves out.
+    pub(super) exclude: Exclude,
+    /// The file that was read last with its text, or the reason why that failed.
+    last: Option<Result<Option<(PathBuf, String)>, String>>,
+}
+
+/// The result of reading the policy again.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    Unchanged,
+    New,
+    /// The new policy cannot be used, with the reason. The earlier one stays.
+    Invalid(String),
+}
+
+impl PolicyInUse {
+    /// Takes the flags. The policy is read by [`PolicyInUse::refresh`].
+    pub(super) fn new(flags: PolicyArgs, no_config: bool) -> Self {
+        // Without a file, the flags are always valid.
+        let without = PolicyArgs { policy: None, ..flags.clone() };
+        let policy = without.parse(None).unwrap_or_default();
+        PolicyInUse { flags, no_config, policy, ..PolicyInUse::default() }
+    }
+
+    /// Sets the folder in which the policy is searched for.
+    pub(super) fn set_folder(&mut self, repository: Repository) {
+        self.repository = repository;
+        self.last = None;
+    }
+
+    /// Returns the folder.
+    pub(super) fn folder(&self) -> &Path {
+        self.repository.upwards().next().unwrap_or(Path::new(""))
+    }
+
+    /// Returns the root of the folder's repository.
+    pub(super) fn root(&self) -> &Path {
+        self.repository.upwards().last().unwrap_or(Path::new(""))
+    }
+
+    /// Returns whether a file is the policy, or would be one in its folder.
+    pub(super) fn is_policy(&self, path: &Path) -> bool {
+        let is_named = self.flags.policy.as_deref() == Some(path);
+        let is_in_use = match &self.last {
+            Some(Ok(Some((in_use, _)))) => in_use == path,
+            _ => false,
+        };
+        is_named || is_in_use || discover::has_name(path)
+    }
+
+    /// Reads the policy again, if its file has changed.
+    pub(super) fn refresh(&mut self) -> Reading {
+        let (now, file) = match self.file() {
+            Ok(file) => (self.read(file.as_ref()), file),
+            Err(error) => (Err(error), None),
+        };
+        if self.last.as_ref() == Some(&now) {
+            return Reading::Unchanged;
+        }
+        let is_first = self.last.is_none();
+        let flags = PolicyArgs { policy: file.clone(), ..self.flags.clone() };
+        let parsed = now.clone().and_then(|read| {
+            let text = read.as_ref().map(|(_, text)| text.as_str());
+            flags.parse(text).map_err(|error| error.to_string())
+        });
+        self.last = Some(now);
+        match parsed {
+            Ok(policy) => {
+                let root = file.filter(|_| self.flags.policy.is_none());
+                let root = root.as_deref().map(discover::folder_of).unwrap_or_default();
+                self.exclude = Exclude::new(&[], &policy.exclude, &root);
+                self.policy = policy;
+                Reading::New
+            }
+            Err(error) => {
+                let instead = if is_first { "the default policy" } else { "the earlier policy" };
+                Reading::Invalid(format!("{error}\n{instead} is in effect"))
+            }
+        }
+    }
+
+    /// Returns the file of the policy.
+    fn file(&self) -> Result<Option<PathBuf>, String> {
+        match &self.flags.policy {
+            Some(named) => Ok(Some(named.clone())),
+            None if self.no_config => Ok(None),
+            // A path in the folder is relative to it, and the process may run elsewhere.
+            None => Ok(discover::discover(&self.repository)?.map(|it| self.folder().join(it))),
+        }
+    }
+
+    fn read(&self, file: Option<&PathBuf>) -> Result<Option<(PathBuf, String)>, String> {
+        let Some(file) = file else { return Ok(None) };
+        let flags = PolicyArgs { policy: Some(file.clone()), ..self.flags.clone() };
+        let text = flags.read().map_err(|error| error.to_string())?;
+        Ok(text.map(|text| (file.clone(), text)))
+    }
+}

@@ -1,0 +1,126 @@
+//! The parameters of the protocol, as far as they are used.
+//!
+//! The crates with all types of the protocol take eight times as long to compile as `lsp-server`.
+
+use serde::{Deserialize, Serialize};
+
+/// A position, counted from 0. The unit of `character` depends on the encoding.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Position {
+    pub(super) line: u32,
+    pub(super) character: u32,
+}
+
+/// A range, without its end.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) start: Position,
+    pub(super) end: Position,
+}
+
+/// The document that a message is about.
+#[derive(Debug, Deserialize)]
+pub(super) struct Identifier {
+    pub(super) uri: String,
+    pub(super) version: Option<i32>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DidOpen {
+    pub(super) text_document: Opened,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Opened {
+    pub(super) uri: String,
+    #[serde(default)]
+    pub(super) language_id: String,
+    pub(super) version: Option<i32>,
+    pub(super) text: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DidChange {
+    pub(super) text_document: Identifier,
+    pub(super) content_changes: Vec<Change>,
+}
+
+/// A change of a part of a text, or a whole text.
+#[derive(Debug, Deserialize)]
+pub(super) struct Change {
+    pub(super) range: Option<Range>,
+    pub(super) text: String,
+}
+
+/// The parameters of `didClose` and `didSave`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct OfDocument {
+    pub(super) text_document: Identifier,
+}
+
+/// The parameters of a hover.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AtPosition {
+    pub(super) text_document: Identifier,
+    pub(super) position: Position,
+}
+
+/// The parameters of a request for code actions.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct InRange {
+    pub(super) text_document: Identifier,
+    pub(super) range: Range,
+    #[serde(default)]
+    pub(super) context: ActionContext,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct ActionContext {
+    /// The kinds of actions that are wanted, if not all.
+    pub(super) only: Option<Vec<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Initialize {
+    pub(super) workspace_folders: Option<Vec<WorkspaceFolder>>,
+    pub(super) root_uri: Option<String>,
+    pub(super) capabilities: Capabilities,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WorkspaceFolder {
+    pub(super) uri: String,
+}
+
+/// The abilities of the editor.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Capabilities {
+    pub(super) general: Option<General>,
+    pub(super) workspace: Option<Workspace>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct General {
+    pub(super) position_encodings: Option<Vec<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Workspace {
+    pub(super) did_change_watched_files: Option<Dynamic>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Dynamic {
+    pub(super) dynamic_registration: Option<bool>,
+}

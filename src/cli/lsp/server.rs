@@ -1,0 +1,320 @@
+//! The server of the protocol: messages in, messages out. It has no input and no output of its own.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, mem,
+    path::PathBuf,
+};
+
+use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
+use percent_encoding::percent_decode_str;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{
+    actions,
+    document::{Document, Kind},
+    hover,
+    policy::{PolicyInUse, Reading},
+    position::Encoding,
+    protocol::{AtPosition, DidChange, DidOpen, InRange, Initialize, OfDocument},
+};
+use crate::manifests::{listing, repository::Repository};
+
+/// The number of the protocol for messages about errors.
+const ERROR: u8 = 1;
+
+/// The state of the session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    #[default]
+    New,
+    Running,
+    ShutDown,
+    /// The editor said that this is the end. `was_shut_down` is false if it came without warning.
+    Ended {
+        was_shut_down: bool,
+    },
+}
+
+/// A server for one editor.
+#[derive(Debug, Default)]
+pub(super) struct Server {
+    pub(super) phase: Phase,
+    encoding: Encoding,
+    /// Whether the editor watches files if it is asked to.
+    watches: bool,
+    policy: PolicyInUse,
+    /// The open documents, by their addresses.
+    documents: BTreeMap<String, Document>,
+    /// The addresses of the documents that are to be checked.
+    changed: BTreeSet<String>,
+    out: Vec<Message>,
+}
+
+impl Server {
+    pub(super) fn new(policy: PolicyInUse) -> Self {
+        Server { policy, ..Server::default() }
+    }
+
+    /// Handles a message, and returns the messages to send.
+    pub(super) fn handle(&mut self, message: Message) -> Vec<Message> {
+        match message {
+            Message::Request(request) => self.request(request),
+            Message::Notification(notification) => self.notification(notification),
+            // The only request to the editor needs no answer.
+            Message::Response(_) => {}
+        }
+        mem::take(&mut self.out)
+    }
+
+    /// Handles a message that could not be read. It may have changed a document, so the texts of the
+    /// documents are no longer known.
+    pub(super) fn skipped(&mut self, reason: &str) -> Vec<Message> {
+        let open = mem::take(&mut self.documents);
+        self.changed.clear();
+        for uri in open.into_keys() {
+            self.publish(&uri, None, &[]);
+        }
+        self.show(&format!(
+            "setguard could not read a message: {reason}; open documents are checked again after they \
+             are closed and opened"
+        ));
+        mem::take(&mut self.out)
+    }
+
+    /// Checks one of the documents that have changed. Returns no message if none has.
+    pub(super) fn check_next(&mut self) -> Vec<Message> {
+        if let Some(uri) = self.changed.pop_first() {
+            self.check(&uri);
+        }
+        mem::take(&mut self.out)
+    }
+
+    fn request(&mut self, Request { id, method, params }: Request) {
+        let result = match (self.phase, method.as_str()) {
+            (Phase::New, "initialize") => read(params).map(|params| self.initialize(params)),
+            (Phase::New, _) => {
+                Err((ErrorCode::ServerNotInitialized, "initialize comes first".to_owned()))
+            }
+            (Phase::Running, "shutdown") => {
+                self.phase = Phase::ShutDown;
+                Ok(Value::Null)
+            }
+            (Phase::Running, "textDocument/hover") => read(params).map(|it| self.hover(&it)),
+            (Phase::Running, "textDocument/codeAction") => read(params).map(|it| self.actions(&it)),
+            (Phase::Running, "initialize") => {
+                Err((ErrorCode::InvalidRequest, "the session has begun already".to_owned()))
+            }
+            (Phase::Running, _) => {
+                Err((ErrorCode::MethodNotFound, format!("there is no method {method}")))
+            }
+            (Phase::ShutDown | Phase::Ended { .. }, _) => {
+                Err((ErrorCode::InvalidRequest, "the session has ended".to_owned()))
+            }
+        };
+        self.out.push(Message::Response(match result {
+            Ok(result) => Response { id, response_result: Ok(result) },
+            Err((code, message)) => Response::new_err(id, code as i32, message),
+        }));
+    }
+
+    fn notification(&mut self, Notification { method, params }: Notification) {
+        if method == "exit" {
+            self.phase = Phase::Ended { was_shut_down: self.phase == Phase::ShutDown };
+        }
+        if self.phase != Phase::Running {
+            return;
+        }
+        let done = match method.as_str() {
+            "initialized" => {
+                self.watch();
+                self.read_policy();
+                Ok(())
+            }
+            "textDocument/didOpen" => read(params).map(|it| self.open(it)),
+            "textDocument/didChange" => read(params).map(|it| self.change(it)),
+            "textDocument/didClose" => read(params).map(|it| self.close(&it)),
+            "textDocument/didSave" | "workspace/didChangeWatchedFiles" => {
+                self.read_policy();
+                Ok(())
+            }
+            // Others are of no concern, and the protocol has no answer to them.
+            _ => Ok(()),
+        };
+        if let Err((_, error)) = done {
+            let messages = self.skipped(&format!("{method}: {error}"));
+            self.out.extend(messages);
+        }
+    }
+
+    fn initialize(&mut self, params: Initialize) -> Value {
+        self.phase = Phase::Running;
+        let first = params.workspace_folders.into_iter().flatten().next().map(|it| it.uri);
+        let folder = first.or(params.root_uri).and_then(|uri| path(&uri));
+        let folder = folder.or_else(|| env::current_dir().ok()).unwrap_or_default();
+        self.policy.set_folder(Repository::around(folder));
+        let general = params.capabilities.general.unwrap_or_default();
+        let offered = general.position_encodings.unwrap_or_default();
+        if offered.iter().any(|it| it == Encoding::Utf8.as_str()) {
+            self.encoding = Encoding::Utf8;
+        }
+        let workspace = params.capabilities.workspace.unwrap_or_default();
+        let watched = workspace.did_change_watched_files.unwrap_or_default();
+        self.watches = watched.dynamic_registration == Some(true);
+        const INCREMENTAL: u8 = 2;
+        json!({
+            "capabilities": {
+                "positionEncoding": self.encoding.as_str(),
+                "textDocumentSync": { "openClose": true, "change": INCREMENTAL, "save": true },
+                "hoverProvider": true,
+                "codeActionProvider": { "codeActionKinds": [actions::QUICK_FIX, actions::FIX_ALL] },
+            },
+            "serverInfo": { "name": "setguard", "version": env!("CARGO_PKG_VERSION") },
+        })
+    }
+
+    /// Asks the editor to report changes of the policy.
+    fn watch(&mut self) {
+        if !self.watches {
+            return;
+        }
+        let watchers = ["**/setguard.yaml", "**/.setguard.yaml"];
+        let watchers = watchers.map(|pattern| json!({ "globPattern": pattern }));
+        let registration = json!({
+            "id": "policy",
+            "method": "workspace/didChangeWatchedFiles",
+            "registerOptions": { "watchers": watchers },
+        });
+        let params = json!({ "registrations": [registration] });
+        let id = RequestId::from("policy".to_owned());
+        let request = Request { id, method: "client/registerCapability".to_owned(), params };
+        self.out.push(Message::Request(request));
+    }
+
+    fn open(&mut self, DidOpen { text_document: opened }: DidOpen) {
+        self.read_policy();
+        let is_template = opened.language_id == "helm";
+        let document = Document {
+            name: self.name(&opened.uri),
+            text: opened.text,
+            version: opened.version,
+            kind: self.kind(&opened.uri, is_template),
+            is_template,
+            findings: None,
+        };
+        self.documents.insert(opened.uri.clone(), document);
+        self.changed.insert(opened.uri);
+    }
+
+    fn change(&mut self, DidChange { text_document: id, content_changes }: DidChange) {
+        self.read_policy();
+        // A change of a document that isn't open cannot be applied.
+        let Some(document) = self.documents.get_mut(&id.uri) else { return };
+        document.change(content_changes, self.encoding);
+        document.version = id.version;
+        self.changed.insert(id.uri);
+    }
+
+    fn close(&mut self, OfDocument { text_document: id }: &OfDocument) {
+        self.changed.remove(&id.uri);
+        if self.documents.remove(&id.uri).is_some() {
+            self.publish(&id.uri, None, &[]);
+        }
+    }
+
+    fn hover(&mut self, params: &AtPosition) -> Value {
+        let encoding = self.encoding;
+        let document = self.checked(&params.text_document.uri);
+        document.and_then(|it| hover::of(it, params, encoding)).unwrap_or(Value::Null)
+    }
+
+    fn actions(&mut self, params: &InRange) -> Value {
+        self.checked(&params.text_document.uri);
+        let Some(document) = self.documents.get(&params.text_document.uri) else {
+            return Value::Null;
+        };
+        actions::of(document, params, &self.policy.policy, self.encoding).into()
+    }
+
+    /// Returns an open document, whose text has been checked.
+    fn checked(&mut self, uri: &str) -> Option<&Document> {
+        if self.changed.remove(uri) {
+            self.check(uri);
+        }
+        self.documents.get(uri)
+    }
+
+    fn check(&mut self, uri: &str) {
+        let Some(document) = self.documents.get_mut(uri) else { return };
+        let diagnostics = document.check(&self.policy.policy, self.encoding);
+        let version = document.version;
+        self.publish(uri, version, &diagnostics);
+    }
+
+    /// Reads the policy if it has changed, and then checks all documents again.
+    fn read_policy(&mut self) {
+        match self.policy.refresh() {
+            Reading::Unchanged => return,
+            Reading::New => {}
+            Reading::Invalid(error) => self.show(&format!("setguard: {error}")),
+        }
+        let uris: Vec<String> = self.documents.keys().cloned().collect();
+        for uri in uris {
+            let is_template = self.documents.get(&uri).is_some_and(|it| it.is_template);
+            let kind = self.kind(&uri, is_template);
+            if let Some(document) = self.documents.get_mut(&uri) {
+                document.kind = kind;
+                document.findings = None;
+            }
+            self.changed.insert(uri);
+        }
+    }
+
+    fn kind(&self, uri: &str, is_template: bool) -> Kind {
+        match path(uri) {
+            _ if is_template => Kind::LeftOut,
+            Some(path) if self.policy.is_policy(&path) => Kind::Policy,
+            Some(path) if listing::leaves_out(&path, self.policy.root(), &self.policy.exclude) => {
+                Kind::LeftOut
+            }
+            _ => Kind::Manifests,
+        }
+    }
+
+    /// Returns the name of a document in messages.
+    fn name(&self, uri: &str) -> String {
+        let Some(path) = path(uri) else { return uri.to_owned() };
+        let inside = path.strip_prefix(self.policy.folder());
+        inside.unwrap_or(&path).display().to_string()
+    }
+
+    fn publish(&mut self, uri: &str, version: Option<i32>, diagnostics: &[Value]) {
+        let mut params = json!({ "uri": uri, "diagnostics": diagnostics });
+        if let (Some(version), Some(params)) = (version, params.as_object_mut()) {
+            params.insert("version".to_owned(), version.into());
+        }
+        self.notify("textDocument/publishDiagnostics", params);
+    }
+
+    fn show(&mut self, message: &str) {
+        self.notify("window/showMessage", json!({ "type": ERROR, "message": message }));
+    }
+
+    fn notify(&mut self, method: &str, params: Value) {
+        let notification = Notification { method: method.to_owned(), params };
+        self.out.push(Message::Notification(notification));
+    }
+}
+
+fn read<T: DeserializeOwned>(params: Value) -> Result<T, (ErrorCode, String)> {
+    serde_json::from_value(params).map_err(|error| (ErrorCode::InvalidParams, error.to_string()))
+}
+
+/// Returns the path of a file, from its address.
+fn path(uri: &str) -> Option<PathBuf> {
+    let path = uri.strip_prefix("file://")?;
+    let path = percent_decode_str(path).decode_utf8().ok()?;
+    let path = PathBuf::from(path.into_owned());
+    path.is_absolute().then_some(path)
+}

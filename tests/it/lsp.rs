@@ -1,0 +1,269 @@
+//! The language server, as an editor speaks with it.
+
+mod editor;
+mod hostile;
+
+use serde_json::{Value, json};
+
+use self::editor::{Editor, applied, range, rules};
+use crate::{
+    folder::{Folder, on_delete},
+    support,
+};
+
+const RULE: &str = "on-delete-ignores-rolling-update";
+
+#[test]
+fn a_session_begins_and_ends() {
+    let mut editor = Editor::start(Folder::new([]), &["--stdio"]);
+    assert_eq!(editor.respond("textDocument/hover", &json!({}))["error"]["code"], -32002);
+    let result = editor.initialize(&json!({}));
+    assert_eq!(result["capabilities"]["positionEncoding"], "utf-16");
+    assert_eq!(result["serverInfo"]["name"], "setguard");
+    assert_eq!(editor.respond("textDocument/rename", &json!({}))["error"]["code"], -32601);
+    assert_eq!(editor.respond("textDocument/hover", &json!({}))["error"]["code"], -32602);
+    assert_eq!(editor.respond("initialize", &json!({}))["error"]["code"], -32600);
+    assert_eq!(editor.exit(), (Some(0), String::new()));
+
+    // Without `shutdown`, and without `exit`.
+    let mut editor = Editor::new([]);
+    editor.notify("exit", &Value::Null);
+    assert_eq!(editor.end(), (Some(1), String::new()));
+    assert_eq!(Editor::new([]).end(), (Some(1), String::new()));
+}
+
+#[test]
+fn findings_come_as_the_text_changes_and_go_when_it_is_closed() {
+    let mut editor = Editor::new([]);
+    let text = on_delete("agent", "");
+    let found = editor.open("a.yaml", &text);
+    assert_eq!(rules(&found), [RULE]);
+    let line = text.lines().position(|line| line.contains("rollingUpdate")).unwrap();
+    assert_eq!(found[0]["range"]["start"], json!({ "line": line, "character": 4 }));
+    assert_eq!((&found[0]["severity"], &found[0]["source"]), (&json!(2), &json!("setguard")));
+    let href = format!("https://setguard.io/rules/{RULE}.html");
+    assert_eq!(found[0]["codeDescription"]["href"], href.as_str());
+    // A part of the text, then the whole text.
+    let type_line = text.lines().position(|line| line.contains("OnDelete")).unwrap() as u32;
+    let change = json!({ "range": range(type_line, 10, 18), "text": "RollingUpdate" });
+    assert_eq!(editor.change("a.yaml", &[change]), [] as [Value; 0]);
+    assert_eq!(rules(&editor.change("a.yaml", &[json!({ "text": text })])), [RULE]);
+    let uri = editor.uri("a.yaml");
+    editor.notify("textDocument/didClose", &json!({ "textDocument": { "uri": uri } }));
+    assert_eq!(editor.diagnostics("a.yaml"), [] as [Value; 0]);
+    assert_eq!(editor.exit().0, Some(0));
+}
+
+#[test]
+fn characters_are_counted_as_the_editor_counts_them() {
+    let text = on_delete("agent", "").replace(
+        "    rollingUpdate:\n      maxUnavailable: 2\n",
+        "    { type: OnDelete, \"x🦀é\": 1, rollingUpdate: {maxUnavailable: 2} }\n",
+    );
+    let text = text.replace("    type: OnDelete\n", "");
+    let line = text.lines().find(|line| line.contains("🦀")).unwrap();
+    let at = line.find("rollingUpdate").unwrap();
+    let of = |encoding: &[&str]| {
+        let capabilities = json!({ "general": { "positionEncodings": encoding } });
+        let mut editor = Editor::with([], &[], &capabilities);
+        let found = editor.open("a.yaml", &text);
+        let found = found.iter().find(|it| it["code"] == RULE).unwrap().clone();
+        found["range"]["start"]["character"].as_u64().unwrap()
+    };
+    assert_eq!(of(&["utf-32", "utf-8"]), at as u64);
+    assert_eq!(of(&["utf-16"]), line[..at].encode_utf16().count() as u64);
+}
+
+#[test]
+fn an_editor_shows_what_a_check_of_the_folder_finds() {
+    let mut editor = Editor::new([]);
+    let mut seen = 0;
+    for (path, text) in support::fixtures("rules").into_iter().step_by(3) {
+        // The check of a folder doesn't know what is applied together with a file further below.
+        let folder = Folder::new([("below/a.yaml", text.as_str())]);
+        let (_, report) = folder.json("--allow-empty .");
+        let all = report["findings"].as_array().unwrap().iter();
+        let mut checked: Vec<_> = all
+            .map(|it| {
+                let severity = match it["severity"].as_str().unwrap() {
+                    "error" => 1,
+                    "warning" => 2,
+                    _ if it["eased"].is_string() => 4,
+                    _ => 3,
+                };
+                let line = it["line"].as_u64().unwrap() - 1;
+                (line, it["rule"].as_str().unwrap().to_owned(), severity)
+            })
+            .collect();
+        let found = editor.open("a.yaml", &text);
+        let mut shown: Vec<_> = found
+            .iter()
+            .filter(|it| it["code"].is_string())
+            .map(|it| {
+                let line = it["range"]["start"]["line"].as_u64().unwrap();
+                (line, it["code"].as_str().unwrap().to_owned(), it["severity"].as_u64().unwrap())
+            })
+            .collect();
+        checked.sort();
+        shown.sort();
+        assert_eq!(shown, checked, "{}", path.display());
+        seen += shown.len();
+    }
+    assert!(seen > 100, "{seen}");
+}
+
+#[test]
+fn what_is_no_manifest_has_no_findings() {
+    let chart = "apiVersion: v2\nname: c\nversion: 1.0.0\n";
+    let mut editor =
+        Editor::new([("chart/Chart.yaml", chart), ("setguard.yaml", POLICY), (".git/HEAD", "")]);
+    let faulty = on_delete("agent", "");
+    for (language, name, text) in [
+        ("yaml", "values.yaml", "replicas: [1, 2\n"),
+        ("yaml", "list.yaml", "- a\n- b\n"),
+        ("yaml", "text.yaml", "just text"),
+        ("json", "package.json", "{\"name\": \"x\"}"),
+        ("yaml", "t.yaml", "apiVersion: apps/v1\nkind: DaemonSet\n{{- if .Values.a }}\n"),
+        ("yaml", "empty.yaml", ""),
+        ("yaml", "nul.yaml", "\0\u{1b}\u{feff}\u{2028}"),
+        // A check of the folder leaves these out too.
+        ("yaml", "chart/templates/a.yaml", &faulty),
+        ("yaml", "excluded/a.yaml", &faulty),
+        ("helm", "a.tpl", &faulty),
+    ] {
+        let found = editor.open_as(language, name, text);
+        assert_eq!(found, [] as [Value; 0], "{name}");
+    }
+    // These are, and one has a fault of syntax.
+    let broken = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: [\n";
+    assert_eq!(rules(&editor.open("broken.yaml", broken)), ["schema"]);
+    assert_eq!(rules(&editor.open("chart.yaml", &faulty)), [RULE]);
+}
+
+const POLICY: &str = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nexclude: [excluded]\n";
+
+#[test]
+fn the_policy_of_the_folder_counts_and_may_change() {
+    let mut editor = Editor::with(
+        [(".git/HEAD", "")],
+        &[],
+        &json!({ "workspace": { "didChangeWatchedFiles": { "dynamicRegistration": true } } }),
+    );
+    let request = editor.next().unwrap();
+    assert_eq!(request["method"], "client/registerCapability", "{request}");
+    editor.send(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": null }));
+    let text = on_delete("agent", "");
+    assert_eq!(rules(&editor.open("a.yaml", &text)), [RULE]);
+    let changed = |editor: &mut Editor, policy: &str| {
+        editor.folder.write("setguard.yaml", policy);
+        let uri = editor.uri("setguard.yaml");
+        let params = json!({ "changes": [{ "uri": uri, "type": 2 }] });
+        editor.notify("workspace/didChangeWatchedFiles", &params);
+    };
+    let policy = |mode: &str| {
+        format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n  {RULE}: {mode}\n")
+    };
+    changed(&mut editor, &policy("off"));
+    assert_eq!(editor.diagnostics("a.yaml"), [] as [Value; 0]);
+    // An invalid policy changes nothing, and the message has its place.
+    changed(&mut editor, &policy("sometimes"));
+    let message = editor.expect("window/showMessage");
+    let message = message["message"].as_str().unwrap();
+    assert!(message.contains("setguard.yaml:4:"), "{message}");
+    assert!(message.contains("the earlier policy is in effect"), "{message}");
+    assert_eq!(editor.diagnostics("a.yaml"), [] as [Value; 0]);
+    let problems = editor.open("setguard.yaml", &policy("sometimes"));
+    assert_eq!(problems[0]["range"]["start"]["line"], 3, "{problems:?}");
+    changed(&mut editor, &policy("deny"));
+    assert_eq!(editor.diagnostics("a.yaml")[0]["severity"], 1);
+    assert_eq!(editor.exit().0, Some(0));
+}
+
+#[test]
+fn the_flags_choose_the_policy_and_the_release() {
+    let off =
+        format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n  {RULE}: \"off\"\n");
+    let text = on_delete("agent", "");
+    let files = [("p/policy.yaml", off.as_str()), (".git/HEAD", "")];
+    let mut editor = Editor::with(files, &["--policy", "p/policy.yaml"], &json!({}));
+    assert_eq!(editor.open("a.yaml", &text), [] as [Value; 0]);
+    let files = [("setguard.yaml", off.as_str()), (".git/HEAD", "")];
+    let mut editor = Editor::with(files, &["--no-config"], &json!({}));
+    assert_eq!(rules(&editor.open("a.yaml", &text)), [RULE]);
+    let editor = Editor::start(Folder::new([]), &["--kube-version", "9"]);
+    assert_eq!(editor.end().0, Some(2));
+}
+
+#[test]
+fn a_rule_is_explained_where_it_finds_something() {
+    let mut editor = Editor::new([]);
+    let text = on_delete("agent", "");
+    let found = editor.open("a.yaml", &text);
+    let uri = editor.uri("a.yaml");
+    let at = |position: &Value| json!({ "textDocument": { "uri": uri }, "position": position });
+    let hover = editor.ask("textDocument/hover", &at(&found[0]["range"]["start"]));
+    let explained = hover["contents"]["value"].as_str().unwrap();
+    assert_eq!(hover["contents"]["kind"], "markdown");
+    assert!(explained.starts_with(&format!("### [{RULE}](https://setguard.io/")), "{explained}");
+    for part in ["#### Bad\n\n```yaml\n", "#### Good\n\n```yaml\n", "Default: `warn`"] {
+        assert!(explained.contains(part), "{explained}");
+    }
+    let elsewhere = at(&json!({ "line": 0, "character": 0 }));
+    assert_eq!(editor.ask("textDocument/hover", &elsewhere), Value::Null);
+}
+
+#[test]
+fn a_finding_can_be_fixed_or_exempted() {
+    let mut editor = Editor::new([]);
+    let text = on_delete("agent", "").replace("name: agent", "name: agent-🦀, x: 1");
+    let text = text.replace("agent-🦀, x: 1", "agent");
+    let found = editor.open("a.yaml", &text);
+    let range = &found[0]["range"];
+    let actions = editor.actions("a.yaml", range, &json!({ "diagnostics": [] }));
+    let titles: Vec<_> = actions.iter().map(|it| it["title"].as_str().unwrap()).collect();
+    assert_eq!(
+        titles,
+        [
+            "Remove spec.updateStrategy.rollingUpdate",
+            "Exempt from on-delete-ignores-rolling-update by a comment",
+            "Fix all that setguard can fix",
+        ]
+    );
+    assert_eq!(actions[0]["isPreferred"], true);
+    assert_eq!(actions[0]["diagnostics"], json!([found[0]]));
+    let fixed = applied(&text, &actions[0]);
+    assert_eq!(fixed, text.replace("    rollingUpdate:\n      maxUnavailable: 2\n", ""));
+    assert_eq!(applied(&text, &actions[2]), fixed);
+    let exempted = applied(&text, &actions[1]);
+    let comment = format!("    # setguard: ignore[{RULE}] reason\n    rollingUpdate:");
+    assert_eq!(exempted, text.replace("    rollingUpdate:", &comment));
+    let eased = editor.change("a.yaml", &[json!({ "text": exempted })]);
+    assert_eq!((rules(&eased), &eased[0]["severity"]), (vec![RULE], &json!(4)));
+    assert_eq!(editor.change("a.yaml", &[json!({ "text": fixed })]), [] as [Value; 0]);
+
+    // Only what the editor asks for.
+    editor.change("a.yaml", &[json!({ "text": text })]);
+    let only = json!({ "diagnostics": [], "only": ["source.fixAll"] });
+    assert_eq!(editor.actions("a.yaml", range, &only).len(), 1);
+    let only = json!({ "diagnostics": [], "only": ["refactor"] });
+    assert_eq!(editor.actions("a.yaml", range, &only).len(), 0);
+}
+
+#[test]
+fn a_denial_cannot_be_exempted_and_json_has_no_comments() {
+    let mut editor = Editor::new([]);
+    let denied = on_delete("agent", "").replace("agent", "Agent");
+    let found = editor.open("a.yaml", &denied);
+    let error = found.iter().find(|it| it["severity"] == 1).unwrap();
+    let actions = editor.actions("a.yaml", &error["range"], &json!({}));
+    let is_about = |action: &Value, code: &Value| action["diagnostics"][0]["code"] == *code;
+    assert!(!actions.iter().any(|it| is_about(it, &error["code"])), "{actions:?}");
+    let text = setguard::yaml::parse(&on_delete("agent", ""))[0].as_ref().unwrap().root.to_json();
+    let found = editor.open_as("json", "a.json", &text);
+    assert_eq!(rules(&found), [RULE]);
+    let actions = editor.actions("a.json", &found[0]["range"], &json!({}));
+    let titles: Vec<_> = actions.iter().map(|it| it["title"].as_str().unwrap()).collect();
+    assert!(!titles.iter().any(|title| title.starts_with("Exempt")), "{titles:?}");
+    assert_eq!(titles[0], "Remove spec.updateStrategy.rollingUpdate");
+    assert_eq!(applied(&text, &actions[0]).matches("rollingUpdate").count(), 0);
+}
