@@ -5,12 +5,13 @@ use serde_json::json;
 use super::Case;
 use crate::{
     harness::{
-        control_plane::{CONTROLLER_MANAGER, SCHEDULER},
+        control_plane::{CONTROLLER_MANAGER, SCHEDULER, SETGUARD},
         process::eventually,
     },
     manifests::daemon_set,
     namespace::Namespace,
     node,
+    viewer::{self, Viewer},
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -21,6 +22,10 @@ pub(super) const CASES: &[Case] = &[
     Case {
         needs: &[CONTROLLER_MANAGER, SCHEDULER],
         ..Case::new("a-template-asks-for-one-node", annotated_template)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER],
+        ..Case::new("a-new-template-leaves-a-tainted-node", left)
     },
 ];
 
@@ -65,6 +70,34 @@ fn annotated_template(namespace: &Namespace<'_>) {
         let events = events["items"].as_array().cloned().unwrap_or_default();
         if events.iter().any(denied) { Ok(()) } else { Err(serde_json::Value::from(events)) }
     });
+}
+
+/// The rollout deletes the pod on a node whose taint is no longer tolerated, and creates none. The
+/// webhook with a view of the nodes says so before.
+fn left(namespace: &Namespace<'_>) {
+    let names = ["left-dedicated", "left-worker"].map(str::to_owned);
+    node::create(namespace, &names[0], Some("dedicated"));
+    node::create(namespace, &names[1], None);
+    viewer::allow(namespace, SETGUARD, &[]);
+    let viewer = Viewer::start(namespace, &namespace.control_plane.setguard_kubeconfig());
+    viewer.knows_all();
+    let mut set = daemon_set("agent");
+    let pod = &mut set["spec"]["template"]["spec"];
+    pod["nodeSelector"] = json!({ node::LABEL: namespace.name });
+    pod["terminationGracePeriodSeconds"] = json!(0);
+    pod["tolerations"] = json!([{ "key": "dedicated", "operator": "Exists" }]);
+    namespace.apply(&set).accepted();
+    assert_bound(namespace, "e2e", &names);
+    set["spec"]["template"]["spec"]["tolerations"] = json!([]);
+    namespace.apply(&set).with_warning("taint-no-longer-tolerated");
+    eventually("the pod of the other node to be replaced, and no other", || {
+        let status = namespace.read("daemonset/agent")["status"].take();
+        let is_over = status["updatedNumberScheduled"] == 1
+            && status["desiredNumberScheduled"] == 1
+            && node::pods(namespace, "app=e2e").len() == 1;
+        if is_over { Ok(()) } else { Err(status) }
+    });
+    assert_bound(namespace, "e2e", &names[1..]);
 }
 
 /// Asserts that the scheduler has bound one pod to each of these nodes, and that there is no other.
