@@ -4,14 +4,17 @@
 //! object has no findings, the objects of the text are compared with each other, and nothing is
 //! concluded from what the text lacks, because another file may have it.
 
-use std::convert::Infallible;
+use std::{
+    convert::Infallible,
+    path::{Path, PathBuf},
+};
 
 pub(crate) use super::fix::Edit;
 use super::{
     checked::{CheckedSource, Content},
     checker::{Checker, InputContext},
     cross_object::CrossObject,
-    fix, ignores,
+    fix, ignores, old,
     previous::Previous,
 };
 use crate::{
@@ -29,6 +32,28 @@ pub(crate) struct EditorText<'a> {
     pub(crate) name: &'a str,
     pub(crate) text: &'a str,
     pub(crate) policy: &'a Policy,
+    pub(crate) earlier: &'a Earlier,
+}
+
+/// The earlier content of a file, with which its text is compared. By default there is none, and every
+/// object is new.
+#[derive(Debug, Default)]
+pub(crate) struct Earlier {
+    previous: Previous,
+    texts: Vec<String>,
+}
+
+impl Earlier {
+    /// Reads a file as `--against-ref` does.
+    /// Also returns the reasons why that failed; the text is then compared with nothing.
+    pub(crate) fn at(reference: &str, file: &Path) -> (Self, Vec<String>) {
+        let (mut earlier, mut failures) = (Earlier::default(), Vec::new());
+        let (commit, paths) = (Some(old::commit(reference)), [PathBuf::from(file)]);
+        let mut complain = |message| failures.push(message);
+        let sources = old::read(&[], commit, &paths, &mut earlier.previous, &mut complain);
+        earlier.texts = sources.iter().map(|source| source.text().to_owned()).collect();
+        (earlier, failures)
+    }
 }
 
 /// The findings in a text.
@@ -132,9 +157,9 @@ impl EditorText<'_> {
     fn with_checker<T>(&self, use_it: impl FnOnce(&Checker<'_>) -> T) -> T {
         let mut context = InputContext::default();
         context.add(self.text);
-        let previous = Previous::default();
+        self.earlier.texts.iter().for_each(|text| context.old_namespaces.add(text));
         let (verb, strictness) = (Verb::default(), Strictness::default());
-        use_it(&Checker::new(self.policy, &previous, verb, context, strictness))
+        use_it(&Checker::new(self.policy, &self.earlier.previous, verb, context, strictness))
     }
 }
 

@@ -51,6 +51,10 @@ pub(super) struct LspArgs {
     /// root of its repository
     #[arg(long)]
     no_config: bool,
+    /// Compares each file with its content where the work tree left a branch, such as `origin/main`, so
+    /// that changes of immutable fields are found. `origin/main..` is the tip of the branch instead
+    #[arg(long, value_name = "REF")]
+    against_ref: Option<String>,
     /// Has no effect: some editors pass it
     #[arg(long, hide = true)]
     stdio: bool,
@@ -70,7 +74,10 @@ pub(super) fn run(args: LspArgs) -> anyhow::Result<Exit> {
             }
         }
     })?;
-    let mut server = Server::new(PolicyInUse::new(args.policy, args.no_config));
+    let mut flags = args.policy;
+    // The editor names the folder of the session later.
+    flags.policy = flags.policy.map(std::path::absolute).transpose()?;
+    let mut server = Server::new(PolicyInUse::new(flags, args.no_config), args.against_ref);
     serve(&mut server, &receiver, &mut io::stdout().lock())
 }
 

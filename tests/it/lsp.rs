@@ -195,6 +195,52 @@ fn the_flags_choose_the_policy_and_the_release() {
 }
 
 #[test]
+fn changes_of_immutable_fields_are_found_against_a_commit() {
+    let text = on_delete("agent", "");
+    let changed = text.replace("{app: agent}", "{app: other}");
+    let folder = Folder::new([("deploy/a.yaml", text.as_str())]);
+    folder.commit();
+    let mut editor = Editor::start(folder, &["--against-ref", "HEAD"]);
+    editor.initialize(&json!({}));
+    assert_eq!(rules(&editor.open("deploy/a.yaml", &text)), [RULE]);
+    let found = editor.change("deploy/a.yaml", &[json!({ "text": changed })]);
+    assert!(rules(&found).contains(&"immutable-field"), "{found:?}");
+    // A commit moves the start of the change.
+    editor.folder.write("deploy/a.yaml", &changed);
+    editor.folder.commit();
+    let uri = editor.uri("deploy/a.yaml");
+    editor.notify("textDocument/didSave", &json!({ "textDocument": { "uri": uri } }));
+    assert_eq!(rules(&editor.diagnostics("deploy/a.yaml")), [RULE]);
+    assert_eq!(rules(&editor.open("deploy/new.yaml", &changed)), [RULE]);
+
+    // Without the commit, the reason is shown, and the rest is checked.
+    let files = [("a.yaml", text.as_str())];
+    let mut editor = Editor::with(files, &["--against-ref", "nowhere"], &json!({}));
+    let uri = editor.uri("a.yaml");
+    let document = json!({ "uri": uri, "version": 1, "text": text });
+    editor.notify("textDocument/didOpen", &json!({ "textDocument": document }));
+    let message = editor.expect("window/showMessage");
+    assert!(message["message"].as_str().unwrap().contains("--against-ref"), "{message}");
+    assert_eq!(rules(&editor.diagnostics("a.yaml")), [RULE]);
+}
+
+#[test]
+fn a_request_for_many_findings_gets_few_actions() {
+    let mut editor = Editor::new([]);
+    let objects = (0..40).map(|i| on_delete(&format!("agent-{i}"), ""));
+    let text = objects.collect::<Vec<_>>().join("---\n");
+    assert_eq!(editor.open("a.yaml", &text).len(), 40);
+    let actions = editor.actions("a.yaml", &range(0, 0, 0), &json!({}));
+    assert_eq!(actions, [] as [Value; 0]);
+    let mut everything = range(0, 0, 0);
+    everything["end"]["line"] = json!(9999);
+    let actions = editor.actions("a.yaml", &everything, &json!({}));
+    assert_eq!(actions.len(), 2 * 16 + 1);
+    let fixed = applied(&text, actions.last().unwrap());
+    assert_eq!(editor.change("a.yaml", &[json!({ "text": fixed })]), [] as [Value; 0]);
+}
+
+#[test]
 fn a_rule_is_explained_where_it_finds_something() {
     let mut editor = Editor::new([]);
     let text = on_delete("agent", "");

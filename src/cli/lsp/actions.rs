@@ -21,6 +21,10 @@ pub(super) const QUICK_FIX: &str = "quickfix";
 /// The kind of the action for all findings that have a safe fix. Editors can run it on save.
 pub(super) const FIX_ALL: &str = "source.fixAll.setguard";
 
+/// The largest number of findings for which a request gets actions. Each action is checked before it is
+/// offered.
+const MOST: usize = 16;
+
 /// Returns the actions for a range of a document that was checked.
 pub(super) fn of(
     document: &Document,
@@ -34,16 +38,19 @@ pub(super) fn of(
     };
     let (uri, lines) = (&params.text_document.uri, document.lines(encoding));
     let mut actions = Vec::new();
+    let here = document.findings_in(params.range, encoding);
     if is_wanted(QUICK_FIX) {
-        for (_, finding) in document.findings_in(params.range, encoding) {
+        for (_, finding) in here.iter().take(MOST) {
             actions.extend(fix(document, finding, uri, policy, &lines));
             actions.extend(exempt(document, finding, uri, policy, &lines));
         }
     }
     let has_fix = |it: &Diagnostic| it.fix.as_ref().is_some_and(|fix| fix.is_safe);
-    let findings = document.findings.iter().flat_map(|it| &it.diagnostics);
+    // Editors ask at every move of the cursor, and then only what is there matters.
+    let is_asked_for = params.context.only.is_some();
+    let mut findings = document.findings.iter().flat_map(|it| &it.diagnostics);
     if is_wanted(FIX_ALL)
-        && findings.filter(|it| has_fix(it)).count() > 0
+        && (here.iter().any(|(_, it)| has_fix(it)) || is_asked_for && findings.any(has_fix))
         && let Some(text) = document.editor_text(policy).fix_all()
     {
         let edit = difference(&document.text, &text);

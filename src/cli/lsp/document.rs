@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     catalogue,
-    check::editor::{EditorText, Findings},
+    check::editor::{Earlier, EditorText, Findings},
     manifests::files::LARGEST_IN_FOLDER,
     policy::Policy,
     report::diagnostic::{Diagnostic, Severity},
@@ -25,6 +25,8 @@ pub(super) struct Document {
     pub(super) kind: Kind,
     /// Whether the editor says that this is a template.
     pub(super) is_template: bool,
+    /// The content with which the text is compared.
+    pub(super) earlier: Earlier,
     /// The findings, once the text has been checked.
     pub(super) findings: Option<Findings>,
 }
@@ -64,7 +66,7 @@ impl Document {
 
     /// Returns the text as `check` reads it.
     pub(super) fn editor_text<'a>(&'a self, policy: &'a Policy) -> EditorText<'a> {
-        EditorText { name: &self.name, text: &self.text, policy }
+        EditorText { name: &self.name, text: &self.text, policy, earlier: &self.earlier }
     }
 
     /// Returns the lines of the text.

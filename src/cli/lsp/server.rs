@@ -19,7 +19,10 @@ use super::{
     position::Encoding,
     protocol::{AtPosition, DidChange, DidOpen, InRange, Initialize, OfDocument},
 };
-use crate::manifests::{listing, repository::Repository};
+use crate::{
+    check::editor::Earlier,
+    manifests::{listing, repository::Repository},
+};
 
 /// The number of the protocol for messages about errors.
 const ERROR: u8 = 1;
@@ -45,6 +48,8 @@ pub(super) struct Server {
     /// Whether the editor watches files if it is asked to.
     watches: bool,
     policy: PolicyInUse,
+    /// The commit with whose files the texts are compared, if there is one.
+    against: Option<String>,
     /// The open documents, by their addresses.
     documents: BTreeMap<String, Document>,
     /// The addresses of the documents that are to be checked.
@@ -53,8 +58,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(policy: PolicyInUse) -> Self {
-        Server { policy, ..Server::default() }
+    pub(super) fn new(policy: PolicyInUse, against: Option<String>) -> Self {
+        Server { policy, against, ..Server::default() }
     }
 
     /// Handles a message, and returns the messages to send.
@@ -135,7 +140,8 @@ impl Server {
             "textDocument/didOpen" => read(params).map(|it| self.open(it)),
             "textDocument/didChange" => read(params).map(|it| self.change(it)),
             "textDocument/didClose" => read(params).map(|it| self.close(&it)),
-            "textDocument/didSave" | "workspace/didChangeWatchedFiles" => {
+            "textDocument/didSave" => read(params).map(|it| self.save(&it)),
+            "workspace/didChangeWatchedFiles" => {
                 self.read_policy();
                 Ok(())
             }
@@ -153,6 +159,8 @@ impl Server {
         let first = params.workspace_folders.into_iter().flatten().next().map(|it| it.uri);
         let folder = first.or(params.root_uri).and_then(|uri| path(&uri));
         let folder = folder.or_else(|| env::current_dir().ok()).unwrap_or_default();
+        // git, too, looks for the repository there.
+        let _ = env::set_current_dir(&folder);
         self.policy.set_folder(Repository::around(folder));
         let general = params.capabilities.general.unwrap_or_default();
         let offered = general.position_encodings.unwrap_or_default();
@@ -201,6 +209,7 @@ impl Server {
             version: opened.version,
             kind: self.kind(&opened.uri, is_template),
             is_template,
+            earlier: self.earlier(&opened.uri),
             findings: None,
         };
         self.documents.insert(opened.uri.clone(), document);
@@ -214,6 +223,31 @@ impl Server {
         document.change(content_changes, self.encoding);
         document.version = id.version;
         self.changed.insert(id.uri);
+    }
+
+    /// Compares a document with its earlier content again, since a commit may be what follows.
+    fn save(&mut self, OfDocument { text_document: id }: &OfDocument) {
+        self.read_policy();
+        if self.against.is_none() || !self.documents.contains_key(&id.uri) {
+            return;
+        }
+        let earlier = self.earlier(&id.uri);
+        if let Some(document) = self.documents.get_mut(&id.uri) {
+            document.earlier = earlier;
+            self.changed.insert(id.uri.clone());
+        }
+    }
+
+    /// Returns the earlier content of a document.
+    fn earlier(&mut self, uri: &str) -> Earlier {
+        // A file that was never saved has none, and other files are in no repository, or in another one.
+        let is_there = |path: &PathBuf| path.starts_with(self.policy.root()) && path.is_file();
+        let (Some(reference), Some(path)) = (&self.against, path(uri).filter(is_there)) else {
+            return Earlier::default();
+        };
+        let (earlier, failures) = Earlier::at(reference, &path);
+        failures.iter().for_each(|failure| self.show(&format!("setguard: {failure}")));
+        earlier
     }
 
     fn close(&mut self, OfDocument { text_document: id }: &OfDocument) {
