@@ -17,7 +17,7 @@ pub(crate) struct Node {
     /// The taints that keep pods away, and that do not pass without action.
     pub(crate) taints: Box<[Taint]>,
     /// The resources that all pods of the node together can request, if they are known.
-    pub(crate) allocatable: Option<Resources>,
+    pub(crate) allocatable: Option<Box<Resources>>,
 }
 
 impl Node {
@@ -32,17 +32,16 @@ impl Node {
             taint.time_added = None;
         }
         let allocatable = allocatable.and_then(|list| {
-            Some(Resources {
-                cpu: Resources::read(list, "cpu")?,
-                memory: Resources::read(list, "memory")?,
-            })
+            let (cpu, memory) = (Resources::read(list, "cpu")?, Resources::read(list, "memory")?);
+            Some(Box::new(Resources { cpu, memory }))
         });
         Node { labels, taints: taints.into(), allocatable }
     }
 
     /// Returns the approximate number of bytes that the node takes.
     pub(super) fn bytes(&self) -> usize {
-        self.labels.bytes() + self.taints.len() * (size_of::<Taint>() + 64)
+        let allocatable = self.allocatable.as_ref().map_or(0, |_| size_of::<Resources>());
+        self.labels.bytes() + allocatable + self.taints.len() * (size_of::<Taint>() + 64)
     }
 
     /// Returns the first taint that none of these tolerations tolerates.

@@ -9,11 +9,11 @@ use k8s_openapi::{
 
 use crate::kubernetes::{containers::is_sidecar, quantity};
 
-/// CPU and memory, each in thousandths of its unit.
+/// CPU in thousandths, and memory in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Resources {
-    pub(crate) cpu: u128,
-    pub(crate) memory: u128,
+    pub(crate) cpu: u64,
+    pub(crate) memory: u64,
 }
 
 impl Resources {
@@ -53,8 +53,10 @@ impl Resources {
     }
 
     /// Reads a resource of a list. Returns `None` if the list doesn't have it, or no valid amount.
-    pub(super) fn read(list: &BTreeMap<String, Quantity>, name: &str) -> Option<u128> {
-        quantity::Quantity::parse_resource(&list.get(name)?.0)?.thousandths()
+    pub(super) fn read(list: &BTreeMap<String, Quantity>, name: &str) -> Option<u64> {
+        let thousandths = quantity::Quantity::parse_resource(&list.get(name)?.0)?.thousandths()?;
+        let amount = if name == "memory" { thousandths.div_ceil(1000) } else { thousandths };
+        u64::try_from(amount).ok()
     }
 
     const fn plus(self, other: Self) -> Self {
@@ -73,13 +75,13 @@ impl Resources {
 /// `1500m CPU and 2048Mi`.
 impl fmt::Display for Resources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mebibytes = (self.memory / 1000) >> 20;
+        let mebibytes = self.memory >> 20;
         write!(f, "{}m CPU and {mebibytes}Mi", self.cpu)
     }
 }
 
 /// Returns a request, which is the limit if only that is set.
-fn request(resources: &ResourceRequirements, name: &str) -> Option<u128> {
+fn request(resources: &ResourceRequirements, name: &str) -> Option<u64> {
     let read = |list: &Option<BTreeMap<String, Quantity>>| Resources::read(list.as_ref()?, name);
     read(&resources.requests).or_else(|| read(&resources.limits))
 }

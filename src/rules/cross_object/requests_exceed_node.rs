@@ -58,11 +58,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         if is_daemon && node.taint_against(&details.tolerations).is_some() {
             return false;
         }
-        let Some(allocatable) = node.allocatable else { return true };
+        // A node of unknown size may be large enough.
+        let Some(allocatable) = node.allocatable.as_deref() else { return !is_daemon };
         let is_small = wanted.cpu > allocatable.cpu || wanted.memory > allocatable.memory;
         if is_small {
             small.add(item);
-            most = most.max(allocatable);
+            most = most.max(*allocatable);
         }
         !is_small && !is_daemon
     });
