@@ -5,6 +5,8 @@
 mod difference;
 mod dump;
 mod forecast;
+mod headline;
+mod html;
 mod input;
 mod json;
 mod line;
@@ -14,7 +16,9 @@ mod markdown;
 mod picture;
 mod refusal;
 mod remedy;
+mod svg;
 mod text;
+mod timeline;
 mod undo;
 mod world;
 
@@ -29,6 +33,7 @@ use jiff::Timestamp;
 
 use self::{
     forecast::{Change, Forecaster, Plan},
+    headline::UNREAD,
     input::{Input, Paths},
 };
 use crate::{
@@ -57,6 +62,7 @@ Exit codes:
 
 Examples:
   setguard plan deploy/ --against ../main/deploy/
+  setguard plan deploy/ --against-ref origin/main --new-only --format markdown
   kubectl get sts db -o yaml > before.yaml && setguard plan db.yaml --against before.yaml
   kubectl get nodes -o yaml > nodes.yaml && setguard plan agent.yaml --nodes nodes.yaml
   setguard plan db.yaml --against before.yaml --never-ready db-2
@@ -71,10 +77,17 @@ pub struct PlanArgs {
     /// everything is new. May be given more than once
     #[arg(long, value_name = "PATH")]
     against: Vec<PathBuf>,
+    /// Like --against, with the manifests as they were in git where the work tree left a branch, such as
+    /// `origin/main`: at the merge base. `origin/main..` is the tip of the branch instead
+    #[arg(long, value_name = "REF", conflicts_with = "against")]
+    against_ref: Option<String>,
+    /// Leave out objects for which nothing changes
+    #[arg(long)]
+    new_only: bool,
     /// Compare with the objects, pods, claims and nodes of the cluster, which are read with the
     /// kubeconfig; nothing is written
     #[cfg(feature = "server")]
-    #[arg(long, conflicts_with_all = ["against", "nodes"])]
+    #[arg(long, conflicts_with_all = ["against", "against_ref", "nodes"])]
     live: bool,
     /// The context of the kubeconfig for --live
     #[cfg(feature = "server")]
@@ -119,10 +132,11 @@ enum Format {
     Markdown,
     /// One JSON document for programs
     Json,
+    /// A drawing of pods over waves
+    Svg,
+    /// A page with the drawing and the steps, for a browser
+    Html,
 }
-
-/// The reason that is printed for an object whose change isn't known.
-const UNREAD: &str = "because not everything could be read";
 
 /// Runs `setguard plan`.
 ///
@@ -146,6 +160,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
         new: &args.paths,
         namespace: args.namespace.as_deref(),
         old: &args.against,
+        old_commit: args.against_ref.as_deref(),
         nodes: &args.nodes,
     };
     #[cfg_attr(not(feature = "server"), expect(unused_mut, reason = "--live adds to it"))]
@@ -159,7 +174,14 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     for pod in forecaster.unknown_pods() {
         complain(format!("--never-ready: no StatefulSet of the input has a pod {pod:?}"));
     }
-    let Plan { forecasts, unknown, left_alone } = forecaster.all();
+    let Plan { mut forecasts, unknown, left_alone } = forecaster.all();
+    let none = match forecasts.is_empty() {
+        true => "no DaemonSets or StatefulSets",
+        false => "nothing changes",
+    };
+    if args.new_only {
+        forecasts.retain(|forecast| !forecast.is_idle());
+    }
     if !left_alone.is_empty() {
         report::note(&format!(
             "left alone, because the manifests lack them: {}; --prune plans their deletion",
@@ -178,15 +200,18 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
         Format::Text => {
             let stdout = Printable::styled(stdout).guarded();
             print(stdout, |out| {
-                text::print(&forecasts, plain, screen, out)?;
+                text::print(&forecasts, none, plain, screen, out)?;
                 unknown.iter().try_for_each(|it| writeln!(out, "\n{it}, {UNREAD}"))
             })?;
         }
         Format::Markdown => {
-            print(Printable::new(stdout), |out| {
-                markdown::print(&forecasts, out)?;
-                unknown.iter().try_for_each(|it| markdown::remark(it, UNREAD, out))
-            })?;
+            print(Printable::new(stdout), |out| markdown::print(&forecasts, &unknown, none, out))?;
+        }
+        Format::Svg => {
+            print(Printable::new(stdout), |out| svg::print(&forecasts, &unknown, none, out))?;
+        }
+        Format::Html => {
+            print(Printable::new(stdout), |out| html::print(&forecasts, &unknown, none, out))?;
         }
         Format::Json => {
             print(Printable::new(stdout), |out| json::print(&forecasts, &unknown, out))?;

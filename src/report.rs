@@ -13,7 +13,7 @@ pub(crate) mod fingerprint;
 mod github;
 mod gitlab;
 pub mod json;
-mod junit;
+pub(crate) mod junit;
 pub(crate) mod policy;
 mod policy_use;
 pub(crate) mod progress;

@@ -111,6 +111,11 @@ impl Forecast {
         }
     }
 
+    /// Returns whether nothing changes and nothing happens.
+    pub(super) fn is_idle(&self) -> bool {
+        self.change == Change::None && self.course.steps.is_empty() && self.course.stop.is_none()
+    }
+
     /// Returns the name of a pod of a StatefulSet, or of the node of a pod of a DaemonSet.
     pub(super) fn name(&self, target: &Target) -> String {
         match target {

@@ -10,6 +10,7 @@ use crate::{
     manifests::{
         document::{Decoded, DocumentObjects, Manifest},
         exclude::Exclude,
+        git::Commit,
         id::ObjectId,
         listing,
         namespaces::Namespaces,
@@ -63,6 +64,8 @@ pub(super) struct Paths<'a> {
     pub(super) namespace: Option<&'a str>,
     /// The previous objects.
     pub(super) old: &'a [PathBuf],
+    /// The commit with the previous manifests, at the same paths as the new ones.
+    pub(super) old_commit: Option<&'a str>,
     /// The nodes.
     pub(super) nodes: &'a [PathBuf],
 }
@@ -79,11 +82,25 @@ impl Input {
         let mut input = Input::default();
         input.world.now = now;
         let mut lacks = false;
-        input.read_previous(paths.old, &mut |message| {
+        let mut complain_of_old = |message| {
             lacks = true;
             complain(message);
-        });
-        input.lacks_previous = lacks;
+        };
+        let mut old = texts(paths.old, &mut complain_of_old);
+        let mut unreadable = Vec::new();
+        if let Some(reference) = paths.old_commit {
+            match at_commit(reference, paths.new, &mut unreadable) {
+                Ok(sources) => old = sources,
+                Err(message) => complain_of_old(message),
+            }
+        }
+        match paths.old_commit {
+            // A change that fixes such a file must not fail because of it.
+            Some(_) => input.read_previous(old, &mut |message| unreadable.push(message)),
+            None => input.read_previous(old, &mut complain_of_old),
+        }
+        input.lacks_previous = lacks || !unreadable.is_empty();
+        unreadable.iter().for_each(|message| report::note(message));
         lacks = false;
         input.read_new(paths.new, paths.namespace, release, &mut |message| {
             lacks = true;
@@ -99,8 +116,8 @@ impl Input {
         input
     }
 
-    fn read_previous(&mut self, paths: &[PathBuf], complain: &mut dyn FnMut(String)) {
-        for source in texts(paths, complain) {
+    fn read_previous(&mut self, sources: Vec<Source>, complain: &mut dyn FnMut(String)) {
+        for source in sources {
             each(
                 &source,
                 Version::NEWEST,
@@ -156,6 +173,21 @@ fn in_namespace(json: &str, namespace: &str) -> Option<String> {
     }
     metadata.insert("namespace".to_owned(), namespace.into());
     Some(object.to_string())
+}
+
+/// Returns the manifests below paths as they were at a commit, and adds the files that could not be read
+/// there.
+fn at_commit(
+    reference: &str,
+    paths: &[PathBuf],
+    unreadable: &mut Vec<String>,
+) -> Result<Vec<Source>, String> {
+    let (commit, note) = Commit::find_start("--against-ref", reference)?;
+    let old = commit.manifests(paths)?;
+    note.iter().chain(&old.notes).for_each(|note| report::note(note));
+    let readable =
+        old.sources.into_iter().filter_map(|it| it.map_err(|it| unreadable.push(it)).ok());
+    Ok(readable.collect())
 }
 
 fn texts(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Source> {

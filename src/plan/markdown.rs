@@ -2,37 +2,61 @@
 
 use std::io::{self, Write};
 
-use super::{forecast::Forecast, line::UNICODE, picture};
+use super::{
+    forecast::Forecast,
+    headline::{facts, without},
+    line::{Line, Tone, UNICODE},
+    picture,
+};
 use crate::printable::one_line;
 
-/// Prints the plan: a line for each object, with a picture that can be unfolded.
-pub(super) fn print(forecasts: &[Forecast], out: &mut dyn Write) -> io::Result<()> {
-    if forecasts.is_empty() {
-        return writeln!(out, "No DaemonSets or StatefulSets.");
+/// Prints the plan: first what a reviewer must see, then a line for each object, with its steps folded.
+pub(super) fn print(
+    forecasts: &[Forecast],
+    unknown: &[String],
+    none: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let facts = facts(forecasts, unknown);
+    if facts.is_empty() {
+        writeln!(out, "{}", if forecasts.is_empty() { none } else { without(forecasts) })?;
+    }
+    for fact in facts {
+        let (kind, object) = (fact.kind.as_str(), code_span(&fact.object));
+        writeln!(out, "- **{kind}**: {object}: {}", fact.sentence(code_span))?;
     }
     for forecast in forecasts {
         let title = picture::title(forecast);
         let change = forecast.change.as_str();
         let settings = forecast.settings.iter().map(|it| format!(", {}", setting(it)));
-        writeln!(out, "### {}\n", code_span(&title))?;
-        writeln!(out, "{change}{}\n", settings.collect::<String>())?;
-        let lines = picture::lines(forecast, UNICODE).into_iter();
-        let lines: Vec<_> = lines.map(|line| one_line(&line.to_string()).into_owned()).collect();
-        let longest = lines.iter().map(|line| longest_run(line)).max().unwrap_or(0);
-        // The fence is longer than any run of backquotes in a value.
-        let fence = "`".repeat(longest.max(2) + 1);
-        writeln!(out, "{fence}text")?;
-        for line in lines {
-            writeln!(out, "{line}")?;
+        writeln!(out, "\n### {}\n", code_span(&title))?;
+        writeln!(out, "{change}{}", settings.collect::<String>())?;
+        if !forecast.course.steps.is_empty() {
+            writeln!(out)?;
         }
-        writeln!(out, "{fence}\n")?;
+        for (tone, text) in picture::summary(forecast) {
+            // Only what is bad has names.
+            let text = if tone == Tone::Plain { text } else { code_span(&text) };
+            writeln!(out, "- {text}")?;
+        }
+        writeln!(out, "\n<details><summary>Steps</summary>\n")?;
+        fenced(&picture::story(forecast, UNICODE), out)?;
+        writeln!(out, "\n</details>")?;
     }
     Ok(())
 }
 
-/// Writes a remark about an object.
-pub(super) fn remark(object: &str, why: &str, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}, {why}.\n", code_span(object))
+/// Writes lines as a block of code.
+fn fenced(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
+    let lines: Vec<_> = lines.iter().map(|line| one_line(&line.to_string()).into_owned()).collect();
+    let longest = lines.iter().map(|line| longest_run(line)).max().unwrap_or(0);
+    // The fence is longer than any run of backquotes in a value.
+    let fence = "`".repeat(longest.max(2) + 1);
+    writeln!(out, "{fence}text")?;
+    for line in lines {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out, "{fence}")
 }
 
 /// Returns the text as a code span, in which no markup, link or mention has an effect.

@@ -71,6 +71,27 @@ pub(super) fn title(forecast: &Forecast) -> String {
 
 /// Returns the lines that describe the change and its rollout.
 pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
+    let mut lines = told(forecast, symbols);
+    let join = |line: Line, (tone, text)| {
+        let line = if line.is_empty() { line } else { line.and(Tone::Plain, "; ") };
+        line.and(tone, text)
+    };
+    let summary = summary(forecast).into_iter().fold(Line::default(), join);
+    if !summary.is_empty() {
+        lines.push(summary);
+    }
+    lines.extend(remedy::line(forecast));
+    lines
+}
+
+/// Returns the lines that describe the change and its rollout, without the summary.
+pub(super) fn story(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
+    let mut lines = told(forecast, symbols);
+    lines.extend(remedy::line(forecast));
+    lines
+}
+
+fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     let mut lines = Vec::new();
     match forecast.change {
         Change::Create => lines.push(Line::new(Tone::Plain, "is new")),
@@ -99,11 +120,6 @@ pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
         "StatefulSet" => lines.extend(waves(forecast, symbols)),
         _ => lines.extend(nodes(forecast, symbols)),
     }
-    let summary = summary(forecast);
-    if !forecast.course.steps.is_empty() && !summary.is_empty() {
-        lines.push(summary);
-    }
-    lines.extend(remedy::line(forecast));
     lines
 }
 
@@ -312,9 +328,13 @@ fn because(why: &WhyNot) -> String {
     }
 }
 
-fn summary(forecast: &Forecast) -> Line {
+/// Returns the parts of the summary; none if nothing happens.
+pub(super) fn summary(forecast: &Forecast) -> Vec<(Tone, String)> {
     let course = &forecast.course;
     let mut parts = Vec::new();
+    if course.steps.is_empty() {
+        return parts;
+    }
     if forecast.change != Change::Create && forecast.change != Change::Delete {
         let text = match course.at_most_unavailable {
             0 => "no pod is down at any time".to_owned(),
@@ -347,9 +367,5 @@ fn summary(forecast: &Forecast) -> Line {
     if gone.is_empty() && forecast.id.kind == "StatefulSet" {
         parts.push((Tone::Plain, "claims deleted: none".to_owned()));
     }
-    let join = |line: Line, (tone, text)| {
-        let line = if line.is_empty() { line } else { line.and(Tone::Plain, "; ") };
-        line.and(tone, text)
-    };
-    parts.into_iter().fold(Line::default(), join)
+    parts
 }

@@ -12,15 +12,17 @@ use super::{
 use crate::{printable::one_line, report::screen::Screen};
 
 /// Prints the plan with colours, to a stream that removes them if it isn't a terminal. `plain`
-/// leaves out symbols, and uses dots for the ellipsis of a shortened value.
+/// leaves out symbols, and uses dots for the ellipsis of a shortened value. `none` is printed if there
+/// are no objects.
 pub(super) fn print(
     forecasts: &[Forecast],
+    none: &str,
     plain: bool,
     screen: Screen,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if forecasts.is_empty() {
-        return writeln!(out, "no DaemonSets or StatefulSets");
+        return writeln!(out, "{none}");
     }
     for (i, forecast) in forecasts.iter().enumerate() {
         if i > 0 {

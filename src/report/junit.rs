@@ -168,7 +168,7 @@ fn lines(collected: &Collected, entries: &[&Entry]) -> String {
 
 /// Text in XML, including in quotes. Characters that XML does not allow are left out, as are all
 /// other control characters.
-struct Xml<'a>(&'a str);
+pub(crate) struct Xml<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Xml<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

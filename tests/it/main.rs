@@ -65,6 +65,8 @@ mod parity;
 mod pictures;
 mod pipeline;
 mod plan;
+mod plan_comment;
+mod plan_formats;
 #[cfg(feature = "server")]
 mod plan_live;
 mod plan_middle;

@@ -165,11 +165,22 @@ fn audit() -> Option<String> {
     None
 }
 
+/// The drawing that the program makes itself.
+fn timeline() -> String {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/plan");
+    let mut program = Command::new(env!("CARGO_BIN_EXE_setguard"));
+    program.args(["plan", "after/", "--against", "before/", "--format", "svg"]);
+    let ran = Ran::from(program.current_dir(examples).env_clear().output().unwrap());
+    assert_eq!(ran.stderr, "");
+    ran.stdout
+}
+
 /// The pictures, by their files.
 pub(crate) fn all() -> Vec<(&'static str, String)> {
     let check = "setguard check refused-surge-alone.yaml trap-partition-covers-all.yaml";
     let plan = "setguard plan after/ --against before/";
     [
+        ("docs/pictures/timeline.svg", timeline()),
         ("docs/pictures/check.svg", of_examples("manifests", check)),
         ("docs/pictures/plan.svg", of_examples("plan", plan)),
     ]

@@ -255,8 +255,7 @@ fn an_object_that_could_not_be_read_is_not_deleted() {
     assert_eq!(changes(&plan), ["shop/other create"]);
     assert_eq!(plan["unknown"], json!(["StatefulSet shop/db: it may be deleted or not"]));
     assert!(!markdown.stdout.contains("is deleted"), "{}", markdown.stdout);
-    let words =
-        "`StatefulSet shop/db: it may be deleted or not`, because not everything could be read.";
+    let words = "- **Not known**: `StatefulSet shop/db: it may be deleted or not`: because not";
     assert!(markdown.stdout.contains(words), "{}", markdown.stdout);
     // If everything could be read, it is deleted.
     folder.write("after/a.yaml", "");

@@ -1,0 +1,190 @@
+//! The scripts of the action that plan a change and keep a comment on the pull request.
+
+#![cfg(unix)]
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    path::Path,
+    process::Command,
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    folder::{Folder, Ran},
+    plan::stateful_set,
+};
+
+/// A request, as the line of its method and path, its authorization, and its body.
+type Request = (String, String, Value);
+
+/// The API of GitHub as far as the scripts use it: comments are listed, written and changed.
+struct GitHub {
+    url: String,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+impl GitHub {
+    /// Starts a server with these comments; `status` answers what writes.
+    fn start(comments: Value, status: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&requests);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                answer(&stream.unwrap(), &comments, status, &seen);
+            }
+        });
+        GitHub { url, requests }
+    }
+
+    /// Writes a comment, and returns what the script printed.
+    fn comment(&self, folder: &Folder, number: &str, token: &str) -> Ran {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/action/comment");
+        let mut command = Command::new("bash");
+        command.arg(script).envs([
+            ("SETGUARD_COMMENT_FILE", folder.path("comment.md").to_str().unwrap()),
+            ("SETGUARD_COMMENT_URL", &format!("{}/repos/o/r", self.url)),
+            ("SETGUARD_COMMENT_NUMBER", number),
+            ("SETGUARD_COMMENT_TOKEN", token),
+        ]);
+        command.output().unwrap().into()
+    }
+
+    fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+fn answer(mut stream: &TcpStream, comments: &Value, status: &str, seen: &Mutex<Vec<Request>>) {
+    let mut reader = BufReader::new(stream);
+    let (mut first, mut token, mut length) = (String::new(), String::new(), 0);
+    reader.read_line(&mut first).unwrap();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        match name.to_lowercase().as_str() {
+            "authorization" => token = value.to_owned(),
+            "content-length" => length = value.parse().unwrap(),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let lists = first.starts_with("GET ");
+    let line = first.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
+    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    seen.lock().unwrap().push((line, token, body));
+    let (status, body) =
+        if lists { ("200 OK", comments.to_string()) } else { (status, "{}".into()) };
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+}
+
+const TEXT: &str = "<!-- setguard plan -->\n\"$(touch x)\" `é` \\ %0A\n";
+
+fn written() -> Folder {
+    Folder::new([("comment.md", TEXT)])
+}
+
+#[test]
+fn a_pull_request_has_one_comment_that_is_kept_up_to_date() {
+    let comment =
+        |id: u8, kind: &str, body: &str| json!({"id": id, "user": {"type": kind}, "body": body});
+    let others = [
+        comment(1, "User", "<!-- setguard plan -->\nnot ours"),
+        comment(2, "Bot", "quotes <!-- setguard plan -->"),
+    ];
+    let own = comment(3, "Bot", "<!-- setguard plan -->\nold");
+    for (comments, expected) in [
+        (json!(others), "POST /repos/o/r/issues/7/comments"),
+        (json!([others[0], others[1], own]), "PATCH /repos/o/r/issues/comments/3"),
+    ] {
+        let github = GitHub::start(comments, "200 OK");
+        let ran = github.comment(&written(), "7", "secret");
+        assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (0, "", ""), "{ran:?}");
+        let requests = github.requests();
+        let list = "GET /repos/o/r/issues/7/comments?per_page=100&page=1";
+        let lines: Vec<_> = requests.iter().map(|it| it.0.as_str()).collect();
+        assert_eq!(lines, [list, expected]);
+        assert!(requests.iter().all(|it| it.1 == "Bearer secret"), "{requests:?}");
+        assert_eq!(requests[1].2, json!({"body": TEXT}));
+    }
+}
+
+#[test]
+fn a_token_that_may_only_read_is_a_warning() {
+    let github = GitHub::start(json!([]), "403 Forbidden");
+    let ran = github.comment(&written(), "7", "secret");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.starts_with("::warning::"), "{ran:?}");
+    for (number, token) in [("7/../8", "secret"), ("7", "")] {
+        let github = GitHub::start(json!([]), "200 OK");
+        let ran = github.comment(&written(), number, token);
+        assert!(ran.code == 0 && ran.stdout.starts_with("::warning::"), "{ran:?}");
+        assert_eq!(github.requests(), []);
+    }
+}
+
+/// Runs the script that plans, in a repository whose commit has `before` and whose work tree `after`.
+fn planned(before: &str, after: &str, args: &str) -> (Folder, Ran) {
+    let folder = Folder::new([("deploy/a b.yaml", before)]);
+    folder.commit();
+    folder.write("deploy/a b.yaml", after);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/action/plan");
+    let mut command = folder.command("bash");
+    command.arg(script).envs([
+        ("SETGUARD_ACTION_BINARY", env!("CARGO_BIN_EXE_setguard")),
+        ("SETGUARD_ACTION_PATHS", "deploy/a b.yaml\n"),
+        ("SETGUARD_ACTION_PLAN_ARGS", args),
+        ("RUNNER_TEMP", folder.0.path().to_str().unwrap()),
+        ("GITHUB_OUTPUT", folder.path("output").to_str().unwrap()),
+        ("GITHUB_STEP_SUMMARY", folder.path("summary").to_str().unwrap()),
+    ]);
+    let ran = command.output().unwrap().into();
+    (folder, ran)
+}
+
+fn comment(folder: &Folder) -> String {
+    let output = folder.read("output");
+    std::fs::read_to_string(output.strip_prefix("comment=").unwrap().trim_end()).unwrap()
+}
+
+#[test]
+fn a_plan_is_a_summary_and_a_comment() {
+    let (before, after) = (stateful_set("db", 3, "db:1", ""), stateful_set("db", 3, "db:2", ""));
+    let (folder, ran) = planned(&before, &after, "--against-ref=HEAD\n");
+    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (0, "", ""), "{ran:?}");
+    let (comment, summary) = (comment(&folder), folder.read("summary"));
+    let head = "<!-- setguard plan -->\n## What the controllers will do\n\n";
+    assert_eq!(comment, format!("{head}{summary}"));
+    assert!(summary.starts_with("- **Pods down**: `StatefulSet shop/db`"), "{summary}");
+    // A wrong argument changes no comment.
+    let (folder, ran) = planned(&before, &after, "--wrong\n");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(!folder.path("output").exists());
+}
+
+#[test]
+fn a_comment_that_is_too_long_leaves_out_whole_objects() {
+    let sets = |image: &str| {
+        let set =
+            |i| stateful_set(&format!("db-{i}"), 30, image, "  podManagementPolicy: Parallel\n");
+        (0..150).map(set).collect::<String>()
+    };
+    let (folder, ran) = planned(&sets("db:1"), &sets("db:2"), "--against-ref=HEAD\n");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let comment = comment(&folder);
+    let count = |what: &str| comment.matches(what).count();
+    assert!(comment.len() < 65_000, "{}", comment.len());
+    assert_eq!((count("<details>"), count("```")), (count("</details>"), 2 * count("```text")));
+    assert!((50..150).contains(&count("\n### `")), "{comment}");
+    assert!(comment.ends_with("the summary of the run has the rest.\n"), "{comment}");
+}
