@@ -295,6 +295,64 @@ fn a_finding_can_be_fixed_or_exempted() {
     assert_eq!(editor.actions("a.yaml", range, &only).len(), 0);
 }
 
+/// The findings that nothing exempts, without their places, which an edit moves.
+fn open_findings(diagnostics: &[Value]) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let open = diagnostics.iter().filter(|it| it["severity"] != 4);
+    let mut open: Vec<_> = open.map(|it| (text(&it["code"]), text(&it["message"]))).collect();
+    open.sort();
+    open
+}
+
+#[test]
+fn every_action_removes_its_finding_and_no_other_appears() {
+    let mut editor = Editor::new([]);
+    let (mut fixes, mut exemptions) = (0, 0);
+    for (path, text) in support::fixtures("rules") {
+        let found = editor.open("a.yaml", &text);
+        let before = open_findings(&found);
+        let mut everything = range(0, 0, 0);
+        everything["end"]["line"] = json!(99_999);
+        let only = json!({ "only": ["quickfix"] });
+        for action in editor.actions("a.yaml", &everything, &only) {
+            let now = editor.change("a.yaml", &[json!({ "text": applied(&text, &action) })]);
+            let now = open_findings(&now);
+            let removed: Vec<_> = before.iter().filter(|it| !now.contains(it)).collect();
+            let rule = action["diagnostics"][0]["code"].as_str().unwrap();
+            let why = format!("{}: {}: {now:?}", path.display(), action["title"]);
+            assert!(now.len() < before.len(), "{why}");
+            assert!(now.iter().all(|it| before.contains(it)), "{why}");
+            assert!(removed.iter().all(|(code, _)| code == rule), "{why}");
+            match action["title"].as_str().unwrap().starts_with("Exempt") {
+                true => exemptions += 1,
+                false => fixes += 1,
+            }
+        }
+    }
+    assert!(fixes > 10 && exemptions > 50, "{fixes} fixes, {exemptions} exemptions");
+}
+
+#[test]
+fn a_comment_is_put_where_it_covers_the_finding() {
+    let (_, text) = support::fixtures("rules/partition-covers-all")
+        .into_iter()
+        .find(|(path, _)| path.ends_with("warn.above-replicas.yaml"))
+        .unwrap();
+    // A comment above the value would cover what follows it.
+    let block = "\n      partition:\n        5";
+    let text = text.replace(" {partition: 5}", block);
+    assert!(text.contains(block));
+    let mut editor = Editor::new([]);
+    let found = editor.open("a.yaml", &text);
+    assert_eq!(rules(&found), ["partition-covers-all"], "{text}");
+    let only = json!({ "only": ["quickfix"] });
+    let actions = editor.actions("a.yaml", &found[0]["range"], &only);
+    let exempt = actions.iter().find(|it| it["title"].as_str().unwrap().starts_with("Exempt"));
+    let now = applied(&text, exempt.unwrap());
+    assert!(now.contains("        5 # setguard: ignore[partition-covers-all]"), "{now}");
+    assert_eq!(editor.change("a.yaml", &[json!({ "text": now })])[0]["severity"], 4);
+}
+
 #[test]
 fn a_denial_cannot_be_exempted_and_json_has_no_comments() {
     let mut editor = Editor::new([]);

@@ -151,3 +151,17 @@ fn of_problem(problem: &Problem, lines: &Lines<'_>) -> Value {
 fn diagnostic(range: Range, severity: u8, message: &str) -> Value {
     json!({ "range": range, "severity": severity, "source": "setguard", "message": message })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_too_large_is_not_checked_and_says_so() {
+        let most = usize::try_from(LARGEST_IN_FOLDER).unwrap();
+        let text = format!("a:{}", " ".repeat(most));
+        let mut document = Document { text, ..Document::default() };
+        let diagnostics = document.check(&Policy::default(), Encoding::Utf16);
+        assert_eq!(diagnostics[0]["message"], "this isn't checked: it has more than 32 MiB");
+    }
+}

@@ -128,6 +128,11 @@ mod tests {
                 Some(wanted) => assert!(error.is_some_and(|it| it.ends_with(wanted)), "{input}"),
             }
         }
+        let header = format!("Content-Length: {}\r\n\r\n", LONGEST_MESSAGE + 1);
+        let body = io::repeat(b'a').take(LONGEST_MESSAGE + 1);
+        let mut input = io::BufReader::new(header.as_bytes().chain(body));
+        assert!(matches!(read(&mut input), Ok(Some(Frame::Skipped(_)))));
+        assert!(matches!(read(&mut input), Ok(None)));
         assert!(frames(&vec![b'a'; 1 << 20]).2.is_some_and(|it| it.contains("too long")));
     }
 }

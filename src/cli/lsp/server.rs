@@ -352,3 +352,22 @@ fn path(uri: &str) -> Option<PathBuf> {
     let path = PathBuf::from(path.into_owned());
     path.is_absolute().then_some(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_a_file_is_a_path() {
+        for (uri, wanted) in [
+            ("file:///a/b%20c/%C3%A9.yaml", Some("/a/b c/é.yaml")),
+            ("file:///a/é.yaml", Some("/a/é.yaml")),
+            ("file:///a/%FF.yaml", None),
+            ("file://host/a.yaml", None),
+            ("untitled:Untitled-1", None),
+            ("", None),
+        ] {
+            assert_eq!(path(uri), wanted.map(PathBuf::from), "{uri}");
+        }
+    }
+}
