@@ -264,9 +264,12 @@ impl<'a> Simulation<'a> {
         let budget = usize::try_from(max_unavailable - unavailable).unwrap_or(0);
         let old = self.outdated.range(self.settings.replaced()).rev().copied();
         let chosen: Vec<_> = if self.settings.unavailable_first {
-            let (broken, good): (Vec<_>, Vec<_>) =
-                old.partition(|ordinal| self.unavailable.contains(ordinal));
-            broken.into_iter().chain(good.into_iter().take(budget)).collect()
+            // The few that are unavailable are looked up among the old ones: the other way around takes
+            // a look at all pods in each wave.
+            let broken = self.unavailable.range(self.settings.replaced()).rev().copied();
+            let broken = broken.filter(|ordinal| self.outdated.contains(ordinal));
+            let good = old.filter(|ordinal| !self.unavailable.contains(ordinal));
+            broken.chain(good.take(budget)).collect()
         } else {
             old.take(budget).collect()
         };
