@@ -75,7 +75,7 @@ struct Status<'a> {
 }
 
 impl Budget {
-    pub(super) fn read(json: &str) -> serde_json::Result<Self> {
+    pub(crate) fn read(json: &str) -> serde_json::Result<Self> {
         let Raw { metadata, spec, status } = serde_json::from_str(json)?;
         let mut conditions = status.conditions.iter().flatten();
         let failed = conditions.find(|it| it.reason.as_deref() == Some("SyncFailed"));

@@ -1,6 +1,7 @@
 //! The consequences of a change for one object.
 
 mod daemon_set;
+mod known;
 mod stateful_set;
 
 use std::collections::BTreeSet;
@@ -12,7 +13,7 @@ use super::{
     input::{Given, Input},
     refusal::{self, Refusal},
     undo::{Remedy, Undo},
-    world::{Set, World},
+    world::{Set, World, around::OverBudget},
 };
 use crate::{
     engine::Context,
@@ -75,6 +76,10 @@ pub(super) struct Forecast {
     pub(super) if_broken: Option<Stop>,
     /// The claims that are deleted while their volumes, with the data, are retained.
     pub(super) retained: BTreeSet<String>,
+    /// The seconds that the rollout may take, by what its pods took before, and the basis in words.
+    pub(super) estimate: Option<(i64, String)>,
+    /// The PodDisruptionBudgets that would allow fewer evictions than the rollout takes down.
+    pub(super) over_budgets: Vec<OverBudget>,
     /// The command that helps where the rollout stops, if it does.
     pub(super) remedy: Option<Remedy>,
     /// The revision to which a rollback has to go.
@@ -101,6 +106,8 @@ impl Forecast {
             why_kept: None,
             if_broken: None,
             retained: BTreeSet::new(),
+            estimate: None,
+            over_budgets: Vec::new(),
             remedy: None,
             undo: Undo::default(),
             is_ordered: false,
@@ -325,6 +332,7 @@ impl<'a> Forecaster<'a> {
                 self.daemon_set(spec, old, changes, generation, &mut inner);
             }
         }
+        self.add_known(&subject.object, changes, &mut inner);
         inner.differences = forecast.differences;
         inner.refusals = forecast.refusals;
         inner.notes.splice(0..0, forecast.notes);

@@ -110,6 +110,11 @@ fn of(forecast: &Forecast) -> Vec<Fact> {
     let down = forecast.course.at_most_unavailable;
     let exist = Tally::of(&forecast.course).deleted
         + forecast.kept.iter().map(|(target, _)| count(target)).sum::<usize>();
+    if !forecast.over_budgets.is_empty() {
+        let names = forecast.over_budgets.iter().map(|it| it.name.to_string()).collect();
+        let text = "more at a time than a PodDisruptionBudget allows to evict:";
+        add(Kind::PodsDown, text.to_owned(), names);
+    }
     let is_certain = !forecast.course.steps.is_empty() || forecast.change == Change::None;
     if !is_certain {
         let text = if forecast.notes.is_empty() { "no pod is created or deleted" } else { "" };

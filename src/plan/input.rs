@@ -14,6 +14,7 @@ use crate::{
         id::ObjectId,
         listing,
         namespaces::Namespaces,
+        objects::ManifestObject,
         source::Source,
         volumes,
     },
@@ -108,7 +109,7 @@ impl Input {
         });
         input.lacks_new = lacks;
         for source in texts(paths.nodes, complain) {
-            each(&source, release, Some(&mut input.world), complain, &mut |_, _| {});
+            each(&source, release, &mut Others::All(&mut input.world), complain, &mut |_, _| {});
         }
         if !paths.nodes.is_empty() && input.world.nodes.is_none() {
             complain("--nodes: the input has no Node".to_owned());
@@ -121,7 +122,7 @@ impl Input {
             each(
                 &source,
                 Version::NEWEST,
-                Some(&mut self.world),
+                &mut Others::All(&mut self.world),
                 complain,
                 &mut |manifest, Decoded { resource, json, .. }| {
                     let old = (self.previous.len(), resource, json);
@@ -145,7 +146,7 @@ impl Input {
             each(
                 &source,
                 release,
-                None,
+                &mut Others::Budgets(&mut self.world, namespace),
                 complain,
                 &mut |manifest, Decoded { resource, mut json, problems }| {
                     let mut id = ObjectId::of(&manifest.node);
@@ -206,12 +207,33 @@ fn texts(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Source> {
 /// A function that [`each`] calls with a DaemonSet or StatefulSet.
 type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
 
-/// Calls `see` with each DaemonSet and StatefulSet of a source, and adds its pods, claims, revisions and
-/// nodes to the world, if there is one.
+/// The objects other than sets that are added to the world.
+enum Others<'a> {
+    All(&'a mut World),
+    /// Only PodDisruptionBudgets; those that set no namespace belong to this one.
+    Budgets(&'a mut World, Option<&'a str>),
+}
+
+impl Others<'_> {
+    fn add(&mut self, object: &ManifestObject<'_>) -> Result<(), serde_json::Error> {
+        let (api_version, kind) = (object.api_version(), object.kind());
+        match self {
+            Others::All(world) => world.add(api_version, kind, &object.node.to_json()),
+            Others::Budgets(world, namespace) if kind == "PodDisruptionBudget" => {
+                let json = object.node.to_json();
+                let placed = namespace.and_then(|namespace| in_namespace(&json, namespace));
+                world.add(api_version, kind, &placed.unwrap_or(json))
+            }
+            Others::Budgets(..) => Ok(()),
+        }
+    }
+}
+
+/// Calls `see` with each DaemonSet and StatefulSet of a source, and adds other objects to the world.
 fn each(
     source: &Source,
     release: Version,
-    mut world: Option<&mut World>,
+    others: &mut Others<'_>,
     complain: &mut dyn FnMut(String),
     see: &mut See<'_>,
 ) {
@@ -230,10 +252,8 @@ fn each(
         let objects = DocumentObjects::of(document, source.is_named());
         objects.strays.iter().for_each(|stray| complain(place(stray)));
         for object in objects.others {
-            let Some(world) = &mut world else { break };
-            let (api_version, kind) = (object.api_version(), object.kind());
-            if let Err(error) = world.add(api_version, kind, &object.node.to_json()) {
-                let line = part.line(object.node.mark.line);
+            if let Err(error) = others.add(&object) {
+                let (kind, line) = (object.kind(), part.line(object.node.mark.line));
                 complain(format!("{}:{line}: this {kind} cannot be read: {error}", source.name()));
             }
         }

@@ -93,6 +93,9 @@ struct SummaryV1 {
     kept: usize,
     at_most_unavailable: usize,
     at_least_seconds: i64,
+    /// An estimate by what the pods of the set took before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_seconds: Option<i64>,
     waves: usize,
     stops_at: Option<String>,
     why: Option<String>,
@@ -150,6 +153,7 @@ fn object(forecast: &Forecast) -> ObjectV1<'_> {
             kept: forecast.kept.iter().map(|(target, _)| count(target)).sum(),
             at_most_unavailable: course.at_most_unavailable,
             at_least_seconds: course.at_least_seconds,
+            estimated_seconds: forecast.estimate.as_ref().map(|(seconds, _)| *seconds),
             waves: course.waves,
             stops_at: course.stop.as_ref().map(|stop| forecast.name(&stop.target)),
             why: why.or_else(|| forecast.why_kept.clone()),

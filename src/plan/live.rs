@@ -14,6 +14,7 @@ use crate::{
         reader::{List, Reader, THROTTLED},
     },
     object::namespace_or_default,
+    report,
 };
 
 /// Adds the objects of the manifests as they are in the cluster, with their pods, claims and
@@ -64,6 +65,23 @@ impl Cluster {
                 self.list(&path, api_version, kind, Some(known_as), input).await?;
             }
         }
+        for (namespace, known_as) in &namespaces {
+            let path = format!("/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets");
+            let lack = "whether the rollout takes more down than they allow to evict";
+            self.list_if_allowed(
+                &path,
+                ("policy/v1", "PodDisruptionBudget"),
+                Some(known_as),
+                lack,
+                input,
+            )
+            .await?;
+        }
+        if input.given.iter().any(|given| deletes_claims(&given.json)) {
+            let lack = "whether the volumes of deleted claims are retained with their data";
+            let path = "/api/v1/persistentvolumes";
+            self.list_if_allowed(path, ("v1", "PersistentVolume"), None, lack, input).await?;
+        }
         if input.given.iter().any(|given| given.id.kind == "DaemonSet") {
             self.list("/api/v1/nodes", "v1", "Node", None, input).await?;
         }
@@ -95,6 +113,26 @@ impl Cluster {
         }
     }
 
+    /// Lists objects without which the plan knows less: if they may not be read, a note says so.
+    async fn list_if_allowed(
+        &self,
+        path: &str,
+        (api_version, kind): (&str, &str),
+        namespace: Option<&String>,
+        lack: &str,
+        input: &mut Input,
+    ) -> anyhow::Result<()> {
+        let listed = self.list(path, api_version, kind, namespace, input).await;
+        let Err(error) = listed else { return Ok(()) };
+        match error.downcast_ref() {
+            Some(Problem::Forbidden(_) | Problem::Absent(_)) => {
+                report::note(&format!("{kind}s may not be read, so it isn't known {lack}"));
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+
     async fn list(
         &self,
         path: &str,
@@ -114,6 +152,13 @@ impl Cluster {
         listed.await.with_context(|| path.to_owned())?;
         wrong.map_or(Ok(()), Err).with_context(|| format!("a {kind} cannot be read"))
     }
+}
+
+/// Returns whether a StatefulSet deletes the claims of its pods.
+fn deletes_claims(manifest: &str) -> bool {
+    let object: Value = serde_json::from_str(manifest).unwrap_or_default();
+    let policy = &object["spec"]["persistentVolumeClaimRetentionPolicy"];
+    ["whenScaled", "whenDeleted"].iter().any(|when| policy[when] == "Delete")
 }
 
 /// Adds an object of a list that was read from this namespace.

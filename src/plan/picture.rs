@@ -346,6 +346,9 @@ pub(super) fn summary(forecast: &Forecast) -> Vec<(Tone, String)> {
     if course.at_least_seconds > 0 {
         parts.push((Tone::Plain, format!("at least {} s in all", course.at_least_seconds)));
     }
+    if let Some((_, estimate)) = &forecast.estimate {
+        parts.push((Tone::Plain, estimate.clone()));
+    }
     let claims = |action| {
         let steps = course.steps.iter().filter(move |step| step.action == action);
         steps.flat_map(|step| &step.claims).collect::<Vec<_>>()

@@ -1,5 +1,7 @@
 //! The pods, claims, revisions and nodes that a cluster has.
 
+pub(super) mod around;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -18,7 +20,7 @@ use crate::{
     },
     manifests::id::ObjectId,
     object::defaults,
-    observed::{Claim, Member, Node, Owner, Pod, Revision},
+    observed::{Budget, Claim, Member, Node, Owner, Pod, Revision},
     rollout::{Health, node::Node as Place},
 };
 
@@ -61,6 +63,8 @@ pub(super) struct World {
     volumes: BTreeMap<Box<str>, bool>,
     /// Whether the volumes of the storage classes are retained, by name.
     classes: BTreeMap<Box<str>, bool>,
+    /// The PodDisruptionBudgets. Those that were read last replace others of the same name.
+    budgets: BTreeMap<Name, Budget>,
     /// The pods that are being deleted, with their uids, by namespace and name.
     ending: BTreeMap<Name, Box<str>>,
     /// The nodes of pods of DaemonSets that are being deleted, by their owner.
@@ -109,6 +113,10 @@ impl World {
                 self.classes.insert(metadata.name, reclaim_policy.as_deref() == Some("Retain"));
             }
             ("v1", "Node") => self.nodes.get_or_insert_default().push(Node::read(json)?.place),
+            ("policy/v1", "PodDisruptionBudget") => {
+                let budget = Budget::read(json)?;
+                self.budgets.insert((budget.namespace.clone(), budget.name.clone()), budget);
+            }
             ("apps/v1", "ControllerRevision") => self.add_revision(json)?,
             _ => {}
         }

@@ -68,6 +68,7 @@ mod plan;
 mod plan_comment;
 mod plan_formats;
 #[cfg(feature = "server")]
+mod plan_known;
 mod plan_live;
 mod plan_middle;
 mod pod_security;

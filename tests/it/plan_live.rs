@@ -122,3 +122,22 @@ fn what_may_not_be_read_is_an_error() {
     assert_eq!(ran.code, 2, "{}", ran.stdout);
     assert!(ran.stderr.contains("/pods"), "{}", ran.stderr);
 }
+
+/// Rights that only make the plan better may be missing.
+#[test]
+fn what_is_unknown_without_a_right_is_said() {
+    let cluster = Cluster::new([true; 3]);
+    let delete = json!({"whenScaled": "Delete"});
+    let mut fewer = set("db:1");
+    fewer["spec"]["replicas"] = json!(2);
+    fewer["spec"]["persistentVolumeClaimRetentionPolicy"] = delete;
+    assert_eq!(cluster.plan(&fewer).stderr, "");
+    let kinds = ["persistentvolumes", "poddisruptionbudgets"];
+    cluster.api_server.change(|world| world.forbidden = kinds.into());
+    let ran = cluster.plan(&fewer);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for kind in ["PersistentVolumes", "PodDisruptionBudgets"] {
+        let note = format!("note: {kind} may not be read, so it isn't known ");
+        assert!(ran.stderr.contains(&note), "{}", ran.stderr);
+    }
+}
