@@ -15,7 +15,7 @@ use crate::{
         api_validation, bounds, cross_object, policy,
         rule::{self, Phase, Scope, inventory::Evidence},
         status,
-        traps::TRAPS,
+        traps::{IN_CEL, TRAPS},
     },
 };
 
@@ -44,6 +44,8 @@ pub enum Door {
     Mutate,
     /// `setguard audit`, and `setguard wait` if the rule is about status.
     Audit,
+    /// The API server itself, by a policy of `setguard export vap`.
+    Policy,
 }
 
 impl Door {
@@ -54,6 +56,7 @@ impl Door {
             Door::Validate => "webhook",
             Door::Mutate => "webhook that mutates",
             Door::Audit => "`audit`",
+            Door::Policy => "admission policy",
         }
     }
 
@@ -108,8 +111,9 @@ pub fn all() -> &'static [Rule] {
         // A rule can belong to two families: to the traps and to injection, or to the cross-object
         // rules and to those about status.
         let mut rules: BTreeMap<&'static Meta, Rule> = BTreeMap::new();
+        let in_cel = IN_CEL.iter().map(|(rule, _)| (&rule.meta, rule.kinds(), &[Door::Policy][..]));
         for (meta, kinds, doors) in
-            api.into_iter().chain(families).chain(bounds).chain(policy).chain(inject)
+            api.into_iter().chain(families).chain(bounds).chain(policy).chain(inject).chain(in_cel)
         {
             let empty = || Rule { meta, kinds: Vec::new(), doors: BTreeSet::new() };
             let rule = rules.entry(meta).or_insert_with(empty);

@@ -1,6 +1,7 @@
 //! The command line: parses the arguments and runs the command.
 
 mod diff;
+mod export;
 mod inject;
 mod kubectl;
 mod lsp;
@@ -60,6 +61,7 @@ enum Command {
     #[cfg(feature = "server")]
     Wait(Box<wait::WaitArgs>),
     Inject(inject::InjectArgs),
+    Export(export::ExportArgs),
     #[cfg(feature = "server")]
     Try(trial::TryArgs),
     Rules(rules::RulesArgs),
@@ -105,6 +107,7 @@ pub fn main() -> ExitCode {
         Command::Audit(args) => audit::run(&args),
         #[cfg(feature = "server")]
         Command::Wait(args) => wait::run(&args),
+        Command::Export(args) => export::run(&args).map(Into::into),
         Command::Inject(args) => inject::run(&args).map(Into::into),
         #[cfg(feature = "server")]
         Command::Try(args) => trial::run(&args).map(Into::into),

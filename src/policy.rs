@@ -45,6 +45,21 @@ pub struct Exception {
 }
 
 impl Exception {
+    /// Returns whether the exception is about a rule.
+    pub(crate) fn is_about(&self, rule: &Meta) -> bool {
+        self.rules.contains(&rule)
+    }
+
+    /// Returns the patterns of namespaces; none for all of them.
+    pub(crate) fn namespaces(&self) -> &[String] {
+        &self.namespaces
+    }
+
+    /// Returns the patterns of names; none for all of them.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// Returns whether the exception covers this rule for this object, expired or not.
     pub fn covers(&self, rule: &Meta, namespace: &str, name: &str) -> bool {
         let any = |patterns: &[String], text| {

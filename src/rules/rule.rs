@@ -1,8 +1,11 @@
 //! The definition of a rule.
 
+pub mod cel;
 pub mod inventory;
+mod operation;
 pub mod status;
 
+pub use self::{cel::Cel, operation::Operation};
 use self::{
     inventory::{Evidence, InventoryFindings, Query},
     status::{Audit, StatusFindings, StatusQuery},
@@ -51,25 +54,6 @@ pub enum Scope {
         /// The function that finds the fault.
         check: StatusCheck,
     },
-}
-
-/// An operation on an object for which the API server calls webhooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// The object is new.
-    Create,
-    /// The object replaces an older one.
-    Update,
-}
-
-impl Operation {
-    /// Returns the name as in an AdmissionReview: `CREATE`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Operation::Create => "CREATE",
-            Operation::Update => "UPDATE",
-        }
-    }
 }
 
 /// The point of an admission at which a trap can detect its fault.

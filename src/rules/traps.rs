@@ -60,7 +60,7 @@ mod toleration_duplicate;
 pub(crate) mod toleration_seconds_loop;
 mod unschedulable_affinity;
 
-use super::rule::Rule;
+use super::rule::{Cel, Rule};
 /// Every trap, in alphabetical order.
 pub static TRAPS: &[&Rule] = &[
     &canary_ordinals::RULE,
@@ -120,4 +120,52 @@ pub static TRAPS: &[&Rule] = &[
     &toleration_duplicate::RULE,
     &toleration_seconds_loop::RULE,
     &unschedulable_affinity::RULE,
+];
+
+/// The traps that the API server can find itself, by an expression in CEL.
+pub static IN_CEL: &[(&Rule, &Cel)] = &[
+    (&claim_hides_volume::RULE, &claim_hides_volume::CEL),
+    (&claim_name_duplicate::RULE, &claim_name_duplicate::CEL),
+    (&claim_unmounted::RULE, &claim_unmounted::CEL),
+    (&claim_without_class::RULE, &claim_without_class::CEL),
+    (&claims_deleted_on_scale_down::RULE, &claims_deleted_on_scale_down::CEL),
+    (&control_plane_not_tolerated::RULE, &control_plane_not_tolerated::CEL),
+    (&daemon_without_priority::RULE, &daemon_without_priority::CEL),
+    (&duplicate_entry::RULE, &duplicate_entry::CEL),
+    (&fs_group_on_large_volume::RULE, &fs_group_on_large_volume::CEL),
+    (&git_repo_volume::RULE, &git_repo_volume::CEL),
+    (&grace_period_zero::RULE, &grace_period_zero::CEL),
+    (&history_limit_zero::RULE, &history_limit_zero::CEL),
+    (&host_port_spread::RULE, &host_port_spread::CEL),
+    (&legacy_master_toleration::RULE, &legacy_master_toleration::CEL),
+    (&legacy_node_label::RULE, &legacy_node_label::CEL),
+    (&long_ready_seconds::RULE, &long_ready_seconds::CEL),
+    (&max_unavailable_ordered::RULE, &max_unavailable_ordered::CEL),
+    (&name_too_long::RULE, &name_too_long::CEL),
+    (&no_readiness_probe::RULE, &no_readiness_probe::CEL),
+    (&on_delete_change::RULE, &on_delete_change::CEL),
+    (&on_delete_ignores_rolling_update::RULE, &on_delete_ignores_rolling_update::CEL),
+    (&ordered_rollout_stuck::RULE, &ordered_rollout_stuck::CEL),
+    (&ordinal_overflow::RULE, &ordinal_overflow::CEL),
+    (&ordinals_renumbered::RULE, &ordinals_renumbered::CEL),
+    (&partition_covers_all::RULE, &partition_covers_all::CEL),
+    (&partition_is_an_index::RULE, &partition_is_an_index::CEL),
+    (&partition_left_set::RULE, &partition_left_set::CEL),
+    (&selector_on_managed_labels::RULE, &selector_on_managed_labels::CEL),
+    (&selector_too_broad::RULE, &selector_too_broad::CEL),
+    (&self_affinity_in_daemonset::RULE, &self_affinity_in_daemonset::CEL),
+    (&self_anti_affinity::RULE, &self_anti_affinity::CEL),
+    (&service_name_empty::RULE, &service_name_empty::CEL),
+    (&shared_volume::RULE, &shared_volume::CEL),
+    (&spread_in_daemonset::RULE, &spread_in_daemonset::CEL),
+    (&surge_host_port::RULE, &surge_host_port::CEL),
+    (&surge_shared_node_resource::RULE, &surge_shared_node_resource::CEL),
+    (&template_finalizers::RULE, &template_finalizers::CEL),
+    (&template_hostname_ignored::RULE, &template_hostname_ignored::CEL),
+    (&template_node_annotation::RULE, &template_node_annotation::CEL),
+    (&template_node_name::RULE, &template_node_name::CEL),
+    (&template_scheduling_gates::RULE, &template_scheduling_gates::CEL),
+    (&tolerates_everything::RULE, &tolerates_everything::CEL),
+    (&toleration_duplicate::RULE, &toleration_duplicate::CEL),
+    (&toleration_seconds_loop::RULE, &toleration_seconds_loop::CEL),
 ];

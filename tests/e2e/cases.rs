@@ -12,6 +12,7 @@ mod managed;
 mod nodes;
 mod outage;
 mod pairing;
+mod policies;
 mod reinvocation;
 mod rollouts;
 mod status;
@@ -57,6 +58,7 @@ pub(crate) fn all() -> Vec<Case> {
         nodes::CASES,
         outage::CASES,
         pairing::CASES,
+        policies::CASES,
         reinvocation::CASES,
         view::CASES,
         rollouts::CASES,

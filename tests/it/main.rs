@@ -33,6 +33,7 @@ mod crowd;
 #[cfg(feature = "server")]
 mod daemon;
 mod discovery;
+mod export;
 mod files;
 mod fix;
 mod folder;

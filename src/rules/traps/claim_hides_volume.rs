@@ -7,7 +7,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::VOLUMES},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -37,6 +37,18 @@ Kubernetes: `updateStorage`, pkg/controller/statefulset/stateful_set_utils.go;
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@pod.?volumes.orValue([]).exists(v, !has(v.emptyDir) && \
+        v.?persistentVolumeClaim.?claimName.orValue('') != v.name && \
+        @.spec.?volumeClaimTemplates.orValue([]).exists(c, c.metadata.?name.orValue('') == \
+        v.name))",
+    message: "'no pod will have this volume: a claim template with the same name replaces ' + \
+        @pod.volumes.filter(v, @.spec.volumeClaimTemplates.exists(c, \
+        c.metadata.?name.orValue('') == v.name)).map(v, v.name).join(', ')",
+    help: "give one of the two another name, or remove the volume",
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -7,7 +7,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::CLAIM_TEMPLATES},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -35,6 +35,16 @@ Kubernetes: `volumesToAddForTemplates`, pkg/apis/apps/validation/validation.go;
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.spec.?volumeClaimTemplates.orValue([]).exists(c, \
+        @.spec.volumeClaimTemplates.filter(d, d.metadata.?name.orValue('') == \
+        c.metadata.?name.orValue('')).size() > 1)",
+    message: "'claim templates with the same name: each pod will get only one claim for them, made \
+        from the last'",
+    help: "give each claim template a different name",
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

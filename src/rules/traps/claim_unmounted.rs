@@ -7,7 +7,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::CLAIM_TEMPLATES},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -35,6 +35,17 @@ Kubernetes: `volumeClaimTemplates` in staging/src/k8s.io/api/apps/v1/types.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.spec.?volumeClaimTemplates.orValue([]).exists(c, c.metadata.?name.orValue('') != \
+        '' && !(dyn(@pod.?initContainers.orValue([])) + dyn(@pod.containers)).exists(i, \
+        i.?volumeMounts.orValue([]).exists(m, m.name == c.metadata.name) || \
+        i.?volumeDevices.orValue([]).exists(d, d.name == c.metadata.name)))",
+    message: "'each pod gets a claim and waits for it, but no container mounts it: ' + \
+        @.spec.volumeClaimTemplates.map(c, c.metadata.?name.orValue('')).join(', ')",
+    help: "add a volumeMount of that name, or remove the claim template",
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::CLAIM_TEMPLATES},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject, storage::OLD_CLASS_ANNOTATION},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -35,6 +35,18 @@ Kubernetes: `DefaultStorageClass`, plugin/pkg/admission/storage/storageclass/set
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.spec.?volumeClaimTemplates.orValue([]).exists(c, \
+        c.?spec.?storageClassName.orValue('none') == '' && c.spec.?volumeName.orValue('') == \
+        '' && !has(c.spec.selector) && !('volume.beta.kubernetes.io/storage-class' in \
+        c.metadata.?annotations.orValue({})))",
+    message: "'with an empty class nothing provisions a volume for the claim, and the pods stay \
+        Pending until the volumes are created by hand'",
+    help: "leave it out for the default class, or add a selector for volumes created by hand",
+    only: Some(Operation::Create),
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

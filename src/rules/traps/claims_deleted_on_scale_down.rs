@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{Object, StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -34,6 +34,19 @@ Kubernetes: `fixPodClaim` in `updateStatefulSet`, pkg/controller/statefulset/sta
         openkruise: OpenKruise::AppliesInOrder,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.spec.?persistentVolumeClaimRetentionPolicy.?whenScaled.orValue('') == 'Delete' && \
+        @.spec.?volumeClaimTemplates.orValue([]).size() > 0 && \
+        oldObject.spec.?replicas.orValue(1) > 0 && (@start > \
+        oldObject.spec.?ordinals.?start.orValue(0) || @start + @replicas < \
+        oldObject.spec.?ordinals.?start.orValue(0) + oldObject.spec.?replicas.orValue(1))",
+    message: "'this update removes pods, and whenScaled Delete also deletes the claims of each \
+        removed pod'",
+    help: "set whenScaled to Retain unless the data is safe elsewhere",
+    only: Some(Operation::Update),
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -9,7 +9,7 @@ use crate::{
     },
     kubernetes::{cluster::Cluster, tolerations},
     object::{DaemonSetSpec, Subject, marks},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -40,6 +40,26 @@ Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::DaemonSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.metadata.?labels[?'setguard.io/control-plane'].orValue('') != 'true' && \
+        (@pod.?hostPID.orValue(false) || @pod.?hostIPC.orValue(false) || @volumes.exists(v, \
+        has(v.hostPath))) && @pod.?nodeName.orValue('') == '' && \
+        @pod.?nodeSelector.orValue({}).all(k, k.endsWith('kubernetes.io/os') || \
+        k.endsWith('kubernetes.io/arch')) && \
+        @pod.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution.?nodeSelectorTerms.orValue([]).all(t, \
+        t.?matchExpressions.orValue([]).all(e, e.key.endsWith('kubernetes.io/os') || \
+        e.key.endsWith('kubernetes.io/arch'))) && !@tolerations.exists(t, t.?key.orValue('') \
+        == 'node-role.kubernetes.io/master' || t.?effect.orValue('') in ['', 'NoSchedule'] \
+        && (t.?key.orValue('') == 'node-role.kubernetes.io/control-plane' ? \
+        (t.?operator.orValue('') == 'Exists' || t.?value.orValue('') == '') : \
+        (t.?key.orValue('') == '' && t.?operator.orValue('') == 'Exists')))",
+    message: "'no pod will run on control plane nodes, which have the taint \
+        node-role.kubernetes.io/control-plane'",
+    help: "add {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: \
+        NoSchedule} to tolerations",
+    ..Cel::EMPTY
 };
 
 const TAINT: &str = "node-role.kubernetes.io/control-plane";

@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -38,6 +38,20 @@ pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::DaemonSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@pod.?priorityClassName.orValue('') == '' && !has(@pod.priority) && \
+        @volumes.exists(v, \
+        v.?hostPath.?path.orValue('').matches('^(/etc/cni|/opt/cni|/var/lib/kubelet/plugins|/var/lib/kubelet/plugins_registry|/var/lib/kubelet/device-plugins)(/|$)') \
+        && @all.exists(c, c.?volumeMounts.orValue([]).exists(m, m.name == v.name && \
+        !m.?readOnly.orValue(false))))",
+    message: "'a plugin for the network, storage or devices without a priorityClassName stays \
+        Pending on a full node'",
+    help: "set priorityClassName to a PriorityClass of your own; it evicts pods of a lower \
+        priority from a full node, and system-node-critical evicts those of nearly all \
+        others, databases too",
+    ..Cel::EMPTY
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -10,7 +10,7 @@ use crate::{
     },
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
     validation::pod::util::Seen,
 };
 
@@ -40,6 +40,22 @@ apimachinery pkg/apis/meta/v1/types.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@all.exists(c, c.?env.orValue([]).exists(e, c.env.filter(f, f.name == e.name).size() \
+        > 1) || c.?ports.orValue([]).exists(p, c.ports.filter(q, q.containerPort == \
+        p.containerPort && q.?protocol.orValue('TCP') == p.?protocol.orValue('TCP')).size() \
+        > 1)) || @pod.?hostAliases.orValue([]).exists(a, @pod.hostAliases.filter(b, b.ip == \
+        a.ip).size() > 1) || @pod.?imagePullSecrets.orValue([]).exists(a, \
+        @pod.imagePullSecrets.filter(b, b.?name.orValue('') == a.?name.orValue('')).size() > \
+        1) || @.spec.template.?metadata.?finalizers.orValue([]).exists(a, \
+        @.spec.template.metadata.finalizers.filter(b, a == b).size() > 1)",
+    message: "'a list has two entries with the same key: server-side apply refuses the object, and \
+        client-side apply may drop one of the two'",
+    help: "remove one of them",
+    misses: Some("finalizers and owners of the set itself, and lists of many hundred entries"),
+    ..Cel::EMPTY
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, quantity::Quantity},
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -32,6 +32,18 @@ Kubernetes: `NewVolumeOwnership`, pkg/volume/volume_linux.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@pod.?securityContext.?fsGroup.hasValue() && \
+        @pod.securityContext.?fsGroupChangePolicy.orValue('') != 'OnRootMismatch' && \
+        @claims.exists(c, dyn(c).?spec.?resources.?requests[?'storage'].hasValue() && \
+        quantity(string(dyn(c).spec.resources.requests['storage'])).compareTo(quantity('100Gi')) \
+        >= 0)",
+    message: "'at each start of a pod the group of every file of a claim of 100Gi or more is \
+        changed'",
+    help: "set fsGroupChangePolicy: OnRootMismatch",
+    ..Cel::EMPTY
 };
 
 /// The smallest request that counts as large.

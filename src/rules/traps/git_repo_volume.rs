@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::VOLUMES},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -31,6 +31,13 @@ Kubernetes: `gitRepoPlugin`, pkg/volume/git_repo/git_repo.go; KEP 5040.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@pod.?volumes.orValue([]).exists(v, has(v.gitRepo))",
+    message: "'the kubelet does not mount a gitRepo volume, so the pods never start'",
+    help: "clone the repository into an emptyDir volume, in an init container",
+    ..Cel::EMPTY
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -4,7 +4,7 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -33,6 +33,14 @@ Kubernetes: `CheckGracefulDelete`, pkg/registry/core/pod/strategy.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@pod.?terminationGracePeriodSeconds.orValue(30) == 0",
+    message: "'a deleted pod disappears from the API before its processes have stopped, so two \
+        pods may run with the same name and volumes'",
+    help: "set the seconds that the process needs to stop; the default is 30",
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -4,7 +4,7 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -28,6 +28,13 @@ pkg/controller/statefulset/stateful_set_control.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.spec.?revisionHistoryLimit.orValue(10) == 0",
+    message: "'no old revision is kept, so `kubectl rollout undo` has nothing to roll back to'",
+    help: "use 1 or more, or leave the field out for the default of 10",
+    ..Cel::EMPTY
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

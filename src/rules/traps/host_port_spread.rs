@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -35,6 +35,19 @@ Kubernetes: `NodePorts`, pkg/scheduler/framework/plugins/nodeports/node_ports.go
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@replicas >= 2 && \
+        @pod.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).size() \
+        == 0 && @running.exists(c, c.?ports.orValue([]).exists(p, p.?hostPort.orValue(0) != \
+        0 || @pod.?hostNetwork.orValue(false)))",
+    message: "'the pods claim a port of the node, so each of the ' + string(@replicas) + ' \
+        replicas needs its own node, and those that find none stay Pending'",
+    help: "use a Service instead, or make it explicit with a required podAntiAffinity by \
+        hostname",
+    misses: Some("sets with a required podAntiAffinity against other pods"),
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -7,7 +7,7 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::TOLERATIONS},
     kubernetes::{cluster::Cluster, tolerations},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -36,6 +36,19 @@ Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@pod.?tolerations.orValue([]).exists(t, t.?key.orValue('') == \
+        'node-role.kubernetes.io/master' && t.?effect.orValue('') in ['', 'NoSchedule']) && \
+        !@pod.?tolerations.orValue([]).exists(t, t.?effect.orValue('') in ['', 'NoSchedule'] \
+        && (t.?key.orValue('') == 'node-role.kubernetes.io/control-plane' ? \
+        (t.?operator.orValue('') == 'Exists' || t.?value.orValue('') == '') : \
+        (t.?key.orValue('') == '' && t.?operator.orValue('') == 'Exists')))",
+    message: "'the toleration of node-role.kubernetes.io/master brings no pod to control plane \
+        nodes that have the taint node-role.kubernetes.io/control-plane'",
+    help: "tolerate node-role.kubernetes.io/control-plane too",
+    ..Cel::EMPTY
 };
 
 const OLD: &str = "node-role.kubernetes.io/master";

@@ -7,7 +7,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Path, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, resource::WorkloadKind},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -39,6 +39,17 @@ pkg/api/node/util.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "'node-role.kubernetes.io/master' in @pod.?nodeSelector.orValue({}) || \
+        [@pod.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution.?nodeSelectorTerms.orValue([])].exists(terms, \
+        terms.size() > 0 && terms.all(t, t.?matchExpressions.orValue([]).exists(e, e.key == \
+        'node-role.kubernetes.io/master' && e.operator in ['In', 'Exists'])))",
+    message: "'newer clusters do not set the label node-role.kubernetes.io/master: there no node \
+        matches'",
+    help: "ask for node-role.kubernetes.io/control-plane",
+    ..Cel::EMPTY
 };
 
 const OLD: &str = "node-role.kubernetes.io/master";

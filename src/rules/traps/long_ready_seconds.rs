@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject, Workload},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -31,6 +31,18 @@ Kubernetes: `IsPodAvailable`, pkg/api/v1/pod/util.go; `rollingUpdate`, pkg/contr
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@rolls && @.spec.?minReadySeconds.orValue(0) > 0 && (@.spec.minReadySeconds > 600 || \
+        (@.kind == 'StatefulSet' && @.spec.minReadySeconds * \
+        dyn(@).spec.?replicas.orValue(1) > 3600))",
+    message: "'each step of a rollout waits for ' + string(@.spec.minReadySeconds) + ' seconds'",
+    help: "use only as many seconds as a bad version needs to fail",
+    misses: Some(
+        "rollouts of DaemonSets that take more than an hour in steps of ten minutes or less",
+    ),
+    ..Cel::EMPTY
 };
 
 const LONG_STEP: i64 = 600;

@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -36,6 +36,19 @@ pkg/controller/statefulset/stateful_set_control.go.",
         openkruise: OpenKruise::DoesNotApply,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.spec.?podManagementPolicy.orValue('') != 'Parallel' && @rolls && @replicas - \
+        @partition >= 2 && \
+        [@.spec.updateStrategy.?rollingUpdate.?maxUnavailable.orValue(dyn(1))].exists(n, \
+        type(n) == int ? n >= 2 : (int(string(n).replace('%', '')) <= 100 && \
+        int(string(n).replace('%', '')) * @replicas / 100 >= 2))",
+    message: "'with podManagementPolicy OrderedReady an update takes several pods down together \
+        but brings them back one by one, so more pods are down and nothing is faster'",
+    help: "use maxUnavailable 1, or a new StatefulSet with podManagementPolicy Parallel",
+    gate: Some(MAX_UNAVAILABLE_STATEFUL_SET),
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

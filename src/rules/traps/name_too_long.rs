@@ -4,7 +4,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::METADATA},
     kubernetes::{cluster::Cluster, resource::WorkloadKind},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -37,6 +37,15 @@ pkg/controller/daemon/update.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.metadata.name.size() > (@.kind == 'StatefulSet' ? 52 : 242)",
+    message: "'with a name of ' + string(@.metadata.name.size()) + ' characters no pod can be \
+        created, unless the template happens to have a short hash, which the controller \
+        appends to it'",
+    help: "use a shorter name: 52 characters for a StatefulSet, 242 for a DaemonSet",
+    ..Cel::EMPTY
 };
 
 /// A hyphen and a hash: 32 bits in decimal, which are mostly 10 characters.

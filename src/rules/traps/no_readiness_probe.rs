@@ -7,7 +7,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::CONTAINERS},
     kubernetes::{cluster::Cluster, containers::is_sidecar},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -34,6 +34,16 @@ pkg/controller/daemon/update.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@pod.containers.exists(c, c.?ports.orValue([]).exists(p, p.?protocol.orValue('TCP') \
+        in ['', 'TCP'])) && !@running.exists(c, has(c.readinessProbe)) && \
+        @pod.?readinessGates.orValue([]).size() == 0",
+    message: "'each container counts as ready as soon as it has started, so a version that does \
+        not work is rolled out to all pods'",
+    help: "give it a readinessProbe",
+    ..Cel::EMPTY
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::UPDATE_STRATEGY},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -35,6 +35,17 @@ pkg/controller/statefulset/stateful_set_control.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.spec.?updateStrategy.?type.orValue('') == 'OnDelete' && \
+        !@.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false)) && \
+        @changes",
+    message: "'with OnDelete the changed template reaches a pod only when that pod is deleted by \
+        hand'",
+    help: "delete the pods one by one, or use RollingUpdate",
+    only: Some(Operation::Update),
+    ..Cel::EMPTY
 };
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

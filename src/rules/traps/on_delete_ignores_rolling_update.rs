@@ -6,7 +6,7 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::UPDATE_STRATEGY},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -35,6 +35,17 @@ Kubernetes: `ValidateDaemonSetUpdateStrategy`, pkg/apis/apps/validation/validati
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::DaemonSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.spec.?updateStrategy.?type.orValue('') == 'OnDelete' && \
+        @.spec.updateStrategy.?rollingUpdate.hasValue() && \
+        (@.spec.updateStrategy.rollingUpdate.?maxUnavailable.orValue(dyn(1)) != dyn(1) || \
+        @.spec.updateStrategy.rollingUpdate.?maxSurge.orValue(dyn(0)) != dyn(0))",
+    message: "'rollingUpdate is ignored with type OnDelete: a pod is replaced when it is deleted \
+        by hand'",
+    help: "use type RollingUpdate, or leave rollingUpdate out",
+    ..Cel::EMPTY
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -8,9 +8,22 @@ use crate::{
     kubernetes::cluster::{Cluster, STATEFUL_SET_RECREATE_STRATEGY},
     object::{Object, StatefulSetSpec, Subject},
     rules::{
-        rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+        rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
         waiting,
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.spec.?podManagementPolicy.orValue('') != 'Parallel' && @rolls && @start == \
+        @oldstart && @end >= @oldend && oldObject.?status.hasValue() && \
+        oldObject.status.?replicas.orValue(0) > oldObject.status.?readyReplicas.orValue(0) \
+        && @changes",
+    message: "'a pod is not ready, and the new template is not rolled out before it is, even if it \
+        is the fix'",
+    help: "if it does not become ready by itself, delete it",
+    only: Some(Operation::Update),
+    misses: Some("sets that are scaled down or renumbered in the same write"),
+    ..Cel::EMPTY
 };
 
 pub(super) static RULE: Rule = Rule {

@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -33,6 +33,14 @@ pkg/controller/statefulset/stateful_set_utils.go. Validation only requires that 
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@replicas > 0 && @start + @replicas - 1 > 2147483647",
+    message: "'the ordinals would run from ' + string(@start) + ' to ' + string(@start + @replicas \
+        - 1) + ', and a pod with an ordinal above 2147483647 can never be created'",
+    help: "use a lower start",
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -7,7 +7,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{Object, StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -36,6 +36,16 @@ Kubernetes: `updateStatefulSet` (\"condemned\"), pkg/controller/statefulset/stat
         openkruise: OpenKruise::AppliesInOrder,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@start > @oldstart ? (@oldstart < @oldend && @oldend < @end && @start < @end) : \
+        (@end < @oldend && @oldstart < @oldend && @start < @oldstart && @start < @end)",
+    message: "'with ordinals.start ' + string(@start) + ' instead of ' + string(@oldstart) + ', \
+        pods are deleted and others created, with new volumes'",
+    help: "keep ordinals.start, or move the data by hand first",
+    only: Some(Operation::Update),
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

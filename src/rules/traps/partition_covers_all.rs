@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -34,6 +34,15 @@ pkg/controller/statefulset/stateful_set_control.go and stateful_set_utils.go;
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@rolls && @replicas >= 1 && @partition >= @replicas",
+    message: "'partition ' + string(@partition) + ' covers all replicas (' + string(@replicas) + \
+        '), so a changed template reaches no pod and `kubectl rollout status` still reports \
+        success'",
+    help: "use 0 to update all pods, or less than the replicas to update only the last ones",
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, _subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -34,6 +34,14 @@ stateful_set_utils.go.",
         openkruise: OpenKruise::AppliesInOrder,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@rolls && @start >= 1 && @partition >= @start && @partition < @replicas",
+    message: "'partition ' + string(@partition) + ' counts pods from 0, not from ordinals.start (' \
+        + string(@start) + ')'",
+    help: "subtract ordinals.start from it",
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

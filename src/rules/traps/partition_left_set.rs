@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -33,6 +33,19 @@ pkg/controller/statefulset/stateful_set_utils.go.",
         openkruise: OpenKruise::AppliesInOrder,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@rolls && @partition >= 1 && @partition < @replicas && \
+        oldObject.spec.?updateStrategy.?type.orValue('') == 'RollingUpdate' && \
+        oldObject.spec.updateStrategy.?rollingUpdate.?partition.orValue(0) == @partition && \
+        oldObject.?status.hasValue() && oldObject.status.?currentRevision.orValue('') != \
+        oldObject.status.?updateRevision.orValue('') && @changes",
+    message: "'partition ' + string(@partition) + ' still holds back the previous template, and \
+        now this one too'",
+    help: "use partition 0 to end the rollout",
+    only: Some(Operation::Update),
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

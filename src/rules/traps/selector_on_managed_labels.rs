@@ -7,7 +7,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Path, Reason, paths::SELECTOR},
     kubernetes::{cluster::Cluster, managed_labels, resource::WorkloadKind},
     object::{Object, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -42,6 +42,19 @@ pkg/controller/statefulset/stateful_set_utils.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.spec.selector.?matchLabels.orValue({}).exists(k, k == 'controller-revision-hash' \
+        || (@.kind == 'DaemonSet' && k == 'pod-template-generation')) || \
+        @.spec.selector.?matchExpressions.orValue([]).exists(e, (e.key == \
+        'controller-revision-hash' || (@.kind == 'DaemonSet' && e.key == \
+        'pod-template-generation')) && !(e.operator in ['Exists', 'NotIn']))",
+    message: "'the controller sets its own value of a label of the selector on each pod, so its \
+        pods stop matching, and it releases them'",
+    help: "leave the label out of the selector",
+    misses: Some("NotIn, and the labels with the name and the index of a pod"),
+    ..Cel::EMPTY
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

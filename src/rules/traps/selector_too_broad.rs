@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -37,6 +37,24 @@ pkg/controller/daemon/daemon_controller.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::DaemonSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.spec.selector.?matchLabels.orValue({}).all(k, k in \
+        ['app.kubernetes.io/managed-by', 'app.kubernetes.io/part-of', \
+        'app.kubernetes.io/version', 'env', 'environment', 'helm.sh/chart', 'heritage']) && \
+        @.spec.selector.?matchExpressions.orValue([]).all(e, e.operator == 'In' ? e.key in \
+        ['app.kubernetes.io/managed-by', 'app.kubernetes.io/part-of', \
+        'app.kubernetes.io/version', 'env', 'environment', 'helm.sh/chart', 'heritage'] : \
+        (e.operator == 'Exists' ? (e.key in ['app.kubernetes.io/managed-by', \
+        'app.kubernetes.io/part-of', 'app.kubernetes.io/version', 'env', 'environment', \
+        'helm.sh/chart', 'heritage'] || e.key in ['app', 'app.kubernetes.io/component', \
+        'app.kubernetes.io/instance', 'app.kubernetes.io/name', 'component', 'k8s-app', \
+        'name']) : true))",
+    message: "'the selector also matches unrelated pods: those without an owner are adopted and \
+        deleted'",
+    help: "select by a label with a value that only these pods have, such as app: NAME",
+    ..Cel::EMPTY
 };
 
 /// Labels that pods of many workloads have with the same value.

@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -32,6 +32,16 @@ Kubernetes: `satisfyPodAffinity`, pkg/scheduler/framework/plugins/interpodaffini
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::DaemonSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@pod.?affinity.?podAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(term, \
+        @itself)",
+    message: "'a required podAffinity matches the pods themselves: only nodes in the place of the \
+        first pod get a running pod; on all others it stays Pending'",
+    help: "leave the term out",
+    misses: Some("terms with matchExpressions or namespaces"),
+    ..Cel::EMPTY
 };
 
 fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

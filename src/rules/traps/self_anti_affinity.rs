@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -33,6 +33,17 @@ Kubernetes: `satisfyPodAntiAffinity`, pkg/scheduler/framework/plugins/interpodaf
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@replicas >= 2 && \
+        @pod.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(term, \
+        @itself)",
+    message: "'each of the ' + string(@replicas) + ' replicas needs a node or zone of its own, and \
+        those that find none stay Pending'",
+    help: "use topologySpreadConstraints or a preferred term if two may share one",
+    misses: Some("terms with matchExpressions or namespaces"),
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

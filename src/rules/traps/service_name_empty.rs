@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -34,6 +34,14 @@ Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go;
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::StatefulSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@replicas >= 2 && @.spec.?serviceName.orValue('') == ''",
+    message: "'without serviceName no pod gets its own DNS name, and it cannot be set later'",
+    help: "set it to the name of the headless Service of these pods",
+    only: Some(Operation::Create),
+    ..Cel::EMPTY
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

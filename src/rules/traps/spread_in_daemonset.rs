@@ -7,7 +7,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, selector},
     object::{DaemonSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -40,6 +40,19 @@ Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::DaemonSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@pod.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(term, \
+        term.topologyKey != 'kubernetes.io/hostname' && @itself)",
+    message: "'the pods keep each other off nodes in the same place, but each can run on one node \
+        only: all but one stay Pending forever'",
+    help: "leave the term out",
+    misses: Some(
+        "terms by hostname, with matchExpressions or namespaces, and \
+        topologySpreadConstraints",
+    ),
+    ..Cel::EMPTY
 };
 
 const HOSTNAME: &str = "kubernetes.io/hostname";

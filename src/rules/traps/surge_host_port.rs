@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -34,6 +34,15 @@ pkg/controller/daemon/update.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/def
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::DaemonSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@surges && @running.exists(c, c.?ports.orValue([]).exists(p, p.?hostPort.orValue(0) \
+        != 0 || @pod.?hostNetwork.orValue(false)))",
+    message: "'the pods claim a port of the node, which the old pod still holds, so the surge pod \
+        stays Pending and the rollout never ends'",
+    help: "use maxSurge 0 and maxUnavailable 1 or more",
+    ..Cel::EMPTY
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -10,7 +10,7 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::{cluster::Cluster, containers::is_sidecar},
     object::{DaemonSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -37,6 +37,20 @@ daemon_controller.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::DaemonSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@surges && @pod.?hostNetwork.orValue(false) && !@running.exists(c, \
+        c.?ports.orValue([]).size() > 0) && @running.exists(c, [c.?readinessProbe, \
+        c.?livenessProbe, c.?startupProbe].exists(o, o.hasValue() && (has(o.value().httpGet) \
+        ? (o.value().httpGet.?host.orValue('') in ['', 'localhost', '127.0.0.1', '::1'] && \
+        type(o.value().httpGet.port) == int) : (has(o.value().tcpSocket) ? \
+        (o.value().tcpSocket.?host.orValue('') in ['', 'localhost', '127.0.0.1', '::1'] && \
+        type(o.value().tcpSocket.port) == int) : has(o.value().grpc)))))",
+    message: "'a container listens on a port of the node, which the old pod still holds: the surge \
+        pod cannot listen there, or the old one answers its probes'",
+    help: "use maxSurge 0 and maxUnavailable 1 or more",
+    ..Cel::EMPTY
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -4,7 +4,7 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::TEMPLATE},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
     validation::object_meta,
 };
 
@@ -33,6 +33,18 @@ pkg/controller/statefulset/stateful_set_utils.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.spec.template.?metadata.?finalizers.orValue([]).size() > 0 && \
+        @.spec.template.metadata.finalizers.all(f, \
+        f.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$') \
+        && f.size() < 64)",
+    message: "'every deleted pod stays Terminating, and the rollout waits, until you remove ' + \
+        @.spec.template.metadata.finalizers.join(', ') + ' from it'",
+    help: "leave the finalizers out of the template",
+    misses: Some("finalizers without a domain, or of more than 63 characters"),
+    ..Cel::EMPTY
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -33,6 +33,19 @@ pkg/kubelet/kubelet_pods.go, for the override.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.kind == 'StatefulSet' \
+        ? (@pod.?hostname.orValue('') != '' || @pod.?subdomain.orValue('') != '' \
+           && dyn(@pod.subdomain) != dyn(@).spec.?serviceName.orValue('')) \
+        : (@pod.?hostname.orValue('') != '' && !@pod.?hostNetwork.orValue(false))",
+    message: "@.kind == 'StatefulSet' \
+        ? 'hostname and subdomain are ignored: each pod gets its own name and serviceName instead' \
+        : 'the pods on all nodes have the same hostname, ' + @pod.hostname",
+    help: "leave them out: each pod then has its own name",
+    misses: Some("hostnameOverride"),
+    ..Cel::EMPTY
 };
 
 /// The feature gate of `hostnameOverride`. The API server drops the field while it is off.

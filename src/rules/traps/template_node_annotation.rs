@@ -4,7 +4,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::TEMPLATE},
     kubernetes::{cluster::Cluster, resource::WorkloadKind},
     object::{Subject, marks::NODE_ANNOTATION},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -36,6 +36,14 @@ Kubernetes: `GetPodFromTemplate`, pkg/controller/controller_utils.go;
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "'setguard.io/node' in @.spec.template.?metadata.?annotations.orValue({})",
+    message: "'all pods ask for the node ' + \
+        @.spec.template.metadata.annotations['setguard.io/node']",
+    help: "remove it: only a paired controller sets it, on each pod that it creates",
+    ..Cel::EMPTY
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

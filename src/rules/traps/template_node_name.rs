@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, resource::WorkloadKind},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
     validation::created_pod,
 };
 
@@ -34,6 +34,14 @@ pkg/controller/controller_utils.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@pod.?nodeName.orValue('') != '' && @pod.?schedulingGates.orValue([]).size() == 0",
+    message: "'all pods are bound to node ' + @pod.nodeName + ' without the scheduler, and none \
+        can run if it is missing'",
+    help: "leave nodeName out and choose nodes by nodeSelector or node affinity",
+    ..Cel::EMPTY
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

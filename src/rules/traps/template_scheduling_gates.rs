@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Fix, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
     validation::created_pod,
 };
 
@@ -33,6 +33,14 @@ pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@pod.?schedulingGates.orValue([]).size() > 0 && @pod.?nodeName.orValue('') == ''",
+    message: "'no pod is scheduled until you remove ' + @pod.schedulingGates.map(g, \
+        g.name).join(', ') + ' from it, again for each new pod'",
+    help: "leave the gates out of the template, and let a webhook put them on pods",
+    ..Cel::EMPTY
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -5,7 +5,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::TOLERATIONS},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -30,6 +30,16 @@ Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "['NoSchedule', 'NoExecute'].all(e, @pod.?tolerations.orValue([]).exists(t, \
+        t.?key.orValue('') == '' && t.?effect.orValue('') in ['', e] && \
+        t.?operator.orValue('') == 'Exists' && !has(t.tolerationSeconds)))",
+    message: "'every taint is tolerated, so the pods also stay on nodes that are drained by a \
+        taint or out of service'",
+    help: "list the taints that the pods must tolerate, or at least set the effect",
+    ..Cel::EMPTY
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -10,7 +10,7 @@ use crate::{
         tolerations::{Index, covers},
     },
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -35,6 +35,17 @@ Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.",
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@tolerations.all(t, !has(t.tolerationSeconds)) && @tolerations.exists(t, \
+        @tolerations.filter(u, u == t).size() > 1)",
+    message: "'two tolerations are the same'",
+    help: "leave one of them out",
+    misses: Some(
+        "tolerations that a broader one covers, and those next to one with tolerationSeconds",
+    ),
+    ..Cel::EMPTY
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -6,7 +6,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::TOLERATIONS},
     kubernetes::{cluster::Cluster, tolerations::Index},
     object::{DaemonSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(crate) static RULE: Rule = Rule {
@@ -40,6 +40,18 @@ Kubernetes: `AddOrUpdateTolerationInPodSpec`, `GetMatchingTolerations`, pkg/apis
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::DaemonSet(check),
     },
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@tolerations.exists(t, has(t.tolerationSeconds) && !(t.?key.orValue('') in \
+        ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'] && \
+        t.?operator.orValue('') == 'Exists' && t.?effect.orValue('') == 'NoExecute') && \
+        !@tolerations.exists(u, !has(u.tolerationSeconds) && (u.?key.orValue('') == '' || u.?key.orValue('') == t.?key.orValue(''))))",
+    message: "'after tolerationSeconds a pod of the daemon is evicted from a tainted node, \
+        recreated on the same node, and evicted again'",
+    help: "remove tolerationSeconds, or the toleration",
+    misses: Some("tolerations with a key for which another one has no limit"),
+    ..Cel::EMPTY
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,0 +1,20 @@
+//! The operations of the API server.
+
+/// An operation on an object for which the API server calls webhooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// The object is new.
+    Create,
+    /// The object replaces an older one.
+    Update,
+}
+
+impl Operation {
+    /// Returns the name as in an AdmissionReview: `CREATE`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Operation::Create => "CREATE",
+            Operation::Update => "UPDATE",
+        }
+    }
+}
