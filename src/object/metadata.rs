@@ -65,12 +65,22 @@ pub struct Metadata<'a> {
     /// Unique id in time and space.
     #[serde(borrow, default)]
     pub uid: Option<Str<'a>>,
+    /// The version of the stored object. The API server sets it once the object is stored, after all
+    /// webhooks; it sets the uid before them.
+    #[serde(borrow, default)]
+    pub resource_version: Option<Str<'a>>,
     /// The fields that each manager owns; often half of the object.
     #[serde(borrow, default)]
     pub managed_fields: Unread<'a>,
 }
 
 impl Metadata<'_> {
+    /// Returns whether this is an object of a cluster, and not a manifest or an object that is being
+    /// created.
+    pub fn is_stored(&self) -> bool {
+        self.resource_version.as_deref().is_some_and(|version| !version.is_empty())
+    }
+
     /// Returns the name, or the prefix of the name that the API server will generate.
     pub fn name(&self) -> &str {
         let name = self.name.as_deref().filter(|name| !name.is_empty());

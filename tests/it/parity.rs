@@ -21,7 +21,13 @@ fn is_of_both_doors(found: &Found) -> bool {
 
 /// The answer of `/validate`, as the API server reads it.
 fn validate(json: &str, old: Option<&str>) -> Value {
-    let object: Value = serde_json::from_str(json).unwrap();
+    let mut object: Value = serde_json::from_str(json).unwrap();
+    if old.is_none() {
+        // The API server sets these before it calls the webhooks, and `resourceVersion` after that.
+        let set =
+            json!({ "uid": "2", "creationTimestamp": "2026-01-01T00:00:00Z", "generation": 1 });
+        object["metadata"].as_object_mut().unwrap().extend(set.as_object().unwrap().clone());
+    }
     let old: Option<Value> = old.map(|old| serde_json::from_str(old).unwrap());
     let resource = support::resource(json).unwrap();
     let review = json!({

@@ -137,7 +137,7 @@ fn recreate_without_its_gate_does_nothing() {
     let recreate = "  updateStrategy: {type: Recreate}\n";
     let stored = |image| {
         let set = stateful_set("db", 2, image, recreate);
-        set.replace("namespace: shop", "namespace: shop, uid: u1")
+        set.replace("namespace: shop", "namespace: shop, uid: u1, resourceVersion: '7'")
     };
     let shown = |gate: &str| {
         let flags =

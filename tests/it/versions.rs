@@ -192,7 +192,7 @@ fn the_words_about_recreate_depend_on_its_gate() {
     let recreate = strategy(json!({"type": "Recreate"}));
     let both = strategy(json!({"type": "Recreate", "rollingUpdate": {"partition": 1}}));
     let mut stored: Value = serde_json::from_str(&recreate).unwrap();
-    stored["metadata"]["uid"] = json!("1");
+    stored["metadata"]["resourceVersion"] = json!("1");
     let stored = stored.to_string();
     let two = "Invalid value: {\"Type\":\"Recreate\",\"RollingUpdate\":null}: must be 'RollingUpdate' or 'OnDelete'";
     let three = "Invalid value: {\"Type\":\"Random\",\"RollingUpdate\":null}: must be 'RollingUpdate', 'OnDelete', or 'Recreate'";

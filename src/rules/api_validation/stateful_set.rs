@@ -52,8 +52,8 @@ pub(super) struct Old<'a> {
 impl Old<'_> {
     /// Returns whether this is an object of a cluster, and not the previous state of a manifest.
     /// The server has validated a stored object and dropped the fields that it does not honour.
-    const fn is_stored(&self) -> bool {
-        self.metadata.uid.is_some()
+    fn is_stored(&self) -> bool {
+        self.metadata.is_stored()
     }
 }
 

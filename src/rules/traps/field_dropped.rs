@@ -44,7 +44,7 @@ Kubernetes: `dropDisabledFields`, pkg/api/pod/util.go.",
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
     // A stored object keeps what it has.
-    if subject.object.metadata.uid.is_some() {
+    if subject.object.metadata.is_stored() {
         return;
     }
     for (gate, without) in dropped::disabled(spec, cluster) {

@@ -44,7 +44,7 @@ Kubernetes: `ValidateStatefulSetUpdate`, pkg/apis/apps/validation/validation.go.
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let object = &subject.object;
-    if subject.old().is_some() || object.metadata.uid.is_some() {
+    if subject.old().is_some() || object.metadata.is_stored() {
         return;
     }
     let labels = object.selector().and_then(|selector| selector.match_labels.as_ref());
