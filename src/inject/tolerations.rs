@@ -109,9 +109,11 @@ impl List {
             }
             return;
         }
-        // Inserting from the back keeps the indexes of the remaining insertions valid.
+        // Inserting from the back keeps the indexes of the remaining insertions valid, and the order of
+        // those that have the same one.
         let (mut inserted, appended): (Vec<_>, Vec<_>) =
             self.added.into_iter().partition(|(at, _)| at.is_some());
+        inserted.reverse();
         inserted.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
         for (at, toleration) in &inserted {
             let at = at.map(|at| at.to_string());

@@ -119,6 +119,10 @@ pub mod since {
     pub const SYS_ADMIN_KEPT: Version = Version::of_minor(37);
     /// The volume of an image needs a reference.
     pub const IMAGE_REFERENCE_REQUIRED: Version = Version::of_minor(37);
+    /// MutatingAdmissionPolicies in a beta version of the API.
+    pub const MUTATING_ADMISSION_POLICY_BETA: Version = Version::of_minor(34);
+    /// MutatingAdmissionPolicies in the stable version of the API.
+    pub const MUTATING_ADMISSION_POLICY: Version = Version::of_minor(36);
     /// A StatefulSet may have the update strategy `Recreate`, if its feature gate is on or if the
     /// stored object has it already (kubernetes#137187).
     pub const STATEFUL_SET_RECREATE: Version = Version::of_minor(37);

@@ -16,6 +16,7 @@ mod client;
 #[allow(dead_code, unreachable_pub, reason = "it belongs to the other tests")]
 #[path = "../it/corpus.rs"]
 mod corpus;
+mod dice;
 mod etcd;
 mod harness;
 #[path = "../helm.rs"]

@@ -1,4 +1,4 @@
-//! `setguard export vap`. What the API server finds by the policies, the end-to-end tests compare.
+//! `setguard export`. What the API server finds and injects by the policies, the end-to-end tests compare.
 
 use std::collections::BTreeSet;
 
@@ -93,4 +93,83 @@ fn a_gate_that_is_off_and_a_rule_that_is_unknown_are_said() {
     let ran = export("", &["--rules", "surge-hostport"]);
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.stderr.contains("did you mean surge-host-port?"), "{ran:?}");
+}
+
+fn map(policy: &str, release: &str) -> Ran {
+    let policy = format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\n{policy}");
+    let folder = Folder::new([("policy.yaml", &*policy)]);
+    folder.setguard(&["export", "map", "--policy", "policy.yaml", "--kube-version", release])
+}
+
+#[test]
+fn injections_that_the_policy_turns_off_are_not_exported() {
+    let one = "injection: {daemonTolerations: false, tolerations: [{key: gpu, effect: NoSchedule}], \
+               nodePin: false, pairedControllers: {users: [robot], groups: [daemons]}}\n";
+    insta::assert_snapshot!(map(one, "1.36").stdout);
+    let none = "injection: {daemonTolerations: false, tolerations: [], nodePin: false}\n";
+    let left = names(&objects(&map(none, "1.36")), "MutatingAdmissionPolicy");
+    assert_eq!(left, Vec::<String>::new());
+}
+
+#[test]
+fn mutating_policies_have_the_version_of_the_release() {
+    for (release, expected) in
+        [("1.34", "v1beta1"), ("1.35", "v1beta1"), ("1.36", "v1"), ("1.37", "v1")]
+    {
+        let ran = map("", release);
+        let objects = objects(&ran);
+        let mutating: Vec<_> = objects
+            .iter()
+            .filter(|it| it["kind"].as_str().unwrap().starts_with("Mutating"))
+            .collect();
+        assert_eq!(mutating.len(), 8, "{ran:?}");
+        let expected_version = format!("admissionregistration.k8s.io/{expected}");
+        assert!(mutating.iter().all(|it| it["apiVersion"] == *expected_version), "{ran:?}");
+        assert_eq!(ran.stdout.contains("--runtime-config"), expected == "v1beta1", "{ran:?}");
+    }
+    let ran = map("", "1.33");
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
+    assert!(ran.stderr.contains("are an alpha feature before 1.34"), "{ran:?}");
+}
+
+#[test]
+fn an_export_that_is_not_up_to_date_is_said() {
+    let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nexceptions:\n\
+                  - {rules: [surge-host-port], reason: r, expires: 2999-01-01}\n";
+    let folder = Folder::new([("policy.yaml", policy)]);
+    let export = |more: &[&str]| {
+        folder.setguard(&[&["export", "vap", "--policy", "policy.yaml"], more].concat())
+    };
+    let text = export(&[]).stdout;
+    folder.write("policies.yaml", &text);
+    let check = ["--check", "policies.yaml"];
+    let ran = export(&check);
+    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (0, "", ""));
+
+    // Comments and the order don't count.
+    let documents: Vec<_> = text.split("---\n").skip(1).collect();
+    let others: Vec<_> = documents.iter().rev().copied().collect();
+    folder.write("policies.yaml", others.join("---\n"));
+    assert_eq!(export(&check).code, 0);
+
+    let less = documents[1..].join("---\n").replace("[Warn]", "[Deny]");
+    folder.write("policies.yaml", less + "---\nkind: ConfigMap\nmetadata: {name: mine}\n");
+    let ran = export(&check);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.starts_with("policies.yaml is not up to date; export again:\n"), "{ran:?}");
+    assert!(ran.stdout.contains(" is missing\n"), "{ran:?}");
+    assert!(ran.stdout.contains("  ConfigMap mine is not exported any more\n"), "{ran:?}");
+
+    // The day after an exception ends, the condition goes.
+    folder.write("policies.yaml", &text);
+    folder.write("policy.yaml", policy.replace("2999", "2020"));
+    let ran = export(&check);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let changed = "ValidatingAdmissionPolicy surge-host-port.setguard.io has changed\n";
+    assert!(ran.stdout.contains(changed), "{ran:?}");
+
+    folder.write("policies.yaml", "a: [");
+    let ran = export(&check);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("cannot read policies.yaml: line "), "{ran:?}");
 }

@@ -10,6 +10,7 @@ use jiff::civil::Date;
 use serde_json::{Value, json};
 use textwrap::{Options, WordSplitter};
 
+use super::objects::{SUFFIX, append, condition, not_in_deletion, quote, validating};
 use crate::{
     catalogue::{self, HOME},
     finding::{Meta, Mode},
@@ -23,9 +24,6 @@ use crate::{
         traps::{IN_CEL, TRAPS},
     },
 };
-
-/// The end of the name of each policy.
-const SUFFIX: &str = "setguard.io";
 
 /// Returns the policies as YAML, with comments about what is not exported. `only` has the ids of the
 /// rules to export; if it is empty, all.
@@ -57,10 +55,7 @@ pub(super) fn yaml(policy: &Policy, only: &[String], today: Date) -> anyhow::Res
         }
     }
     let mut text = header(policy, count, &remarks, &left_out);
-    for object in objects {
-        text.push_str("---\n");
-        text.push_str(&serde_saphyr::to_string(&object)?);
-    }
+    append(&mut text, &objects)?;
     Ok(text)
 }
 
@@ -161,47 +156,28 @@ impl Base<'_> {
         };
         let resources: Vec<_> = rule.kinds().iter().filter_map(|kind| resource(*kind)).collect();
         let end = format!("; {} (setguard: {}, {HOME}/rules/{}.html)", cel.help, meta.id, meta.id);
-        let policy = json!({
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "ValidatingAdmissionPolicy",
-            "metadata": { "name": name },
-            "spec": {
-                // An expression that fails is a mistake of setguard, and must not block a write.
-                "failurePolicy": "Ignore",
-                "matchConstraints": { "resourceRules": [{
-                    "apiGroups": ["apps"], "apiVersions": ["v1"],
-                    "operations": operations, "resources": resources,
-                }] },
-                "matchConditions": self.conditions(),
-                "validations": [{
-                    "expression": holds,
-                    "messageExpression":
-                        format!("{} + {}", expand(cel.message, "object"), quote(&end)),
-                    "message": format!("{}{end}", meta.summary),
-                    "reason": "Invalid",
-                }],
-            },
+        let spec = json!({
+            // An expression that fails is a mistake of setguard, and must not block a write.
+            "failurePolicy": "Ignore",
+            "matchConstraints": { "resourceRules": [{
+                "apiGroups": ["apps"], "apiVersions": ["v1"],
+                "operations": operations, "resources": resources,
+            }] },
+            "matchConditions": self.conditions(),
+            "validations": [{
+                "expression": holds,
+                "messageExpression":
+                    format!("{} + {}", expand(cel.message, "object"), quote(&end)),
+                "message": format!("{}{end}", meta.summary),
+                "reason": "Invalid",
+            }],
         });
-        let action = match mode {
-            Mode::Deny => "Deny",
-            Mode::Warn => "Warn",
-            Mode::Audit | Mode::Off => "Audit",
-        };
-        let binding = json!({
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "ValidatingAdmissionPolicyBinding",
-            "metadata": { "name": name },
-            "spec": { "policyName": name, "validationActions": [action] },
-        });
-        vec![policy, binding]
+        validating(name, mode, &spec).to_vec()
     }
 
     /// Returns the conditions under which a policy is evaluated.
     fn conditions(&self) -> Vec<Value> {
-        let one =
-            |name: &str, expression: String| json!({ "name": name, "expression": expression });
-        let mut conditions =
-            vec![one("not-in-deletion", "!has(object.metadata.deletionTimestamp)".to_owned())];
+        let mut conditions = vec![not_in_deletion()];
         let id = self.rule.meta.id;
         // An object can silence a rule that warns, and no rule that denies.
         if self.mode == Mode::Warn {
@@ -211,10 +187,10 @@ impl Base<'_> {
                 quote(IGNORE_ANNOTATION),
                 quote(id),
             );
-            conditions.push(one("not-ignored", ignores));
+            conditions.push(condition("not-ignored", ignores));
         }
         if let Some(covered) = &self.exceptions.covered {
-            conditions.push(one("no-exception", format!("!({covered})")));
+            conditions.push(condition("no-exception", format!("!({covered})")));
         }
         conditions
     }
@@ -283,11 +259,6 @@ fn expand(expression: &str, object: &str) -> String {
         text = text.replace(name, meaning);
     }
     text.replace('@', object)
-}
-
-/// Returns a text as a literal of CEL.
-fn quote(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
 }
 
 const fn resource(kind: Kind) -> Option<&'static str> {

@@ -1,21 +1,15 @@
 //! `setguard export vap`: the API server finds by the policies what setguard finds.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::Path,
-    process::Command,
-};
+mod compared;
+mod crossed;
+mod generated;
+mod injected;
 
-use http::{Method, Request};
-use jiff::civil::date;
-use kube::{Client, client::Body};
+use std::{collections::BTreeMap, env, fs, path::Path, process::Command};
+
 use serde_json::{Value, json};
 use setguard::{
     catalogue,
-    engine::{self, Context, Origin, deadline::Deadline},
-    kubernetes::resource::Resource,
-    object::{Object, Subject},
     policy::Policy,
     rules::{
         rule::{Cel, Operation, Rule},
@@ -24,9 +18,11 @@ use setguard::{
     yaml,
 };
 
+use self::{compared::Compared, crossed::Crossing};
 use super::Case;
 use crate::{
     client, corpus,
+    dice::Dice,
     harness::{
         control_plane::{CONTROLLER_MANAGER, ControlPlane},
         kubectl::Output,
@@ -42,17 +38,27 @@ pub(super) const CASES: &[Case] = &[
         ..Case::new("policies-find-what-setguard-finds", same_findings)
     },
     Case::new("policies-deny-warn-and-exempt", modes),
+    Case::new("policies-inject-what-setguard-injects", injected::same_injections),
 ];
+
+/// The environment variables with the number of crossed sets, and with a seed for others.
+const CROSSED: &str = "SETGUARD_CROSSED_SETS";
+const SEED: &str = "SETGUARD_CROSSED_SEED";
 
 /// The end of the name of each policy.
 const SUFFIX: &str = "setguard.io";
 
+/// The number in an environment variable.
+fn number(name: &str) -> Option<u64> {
+    env::var(name).ok().and_then(|it| it.parse().ok())
+}
+
 /// The policies for the release of a control plane.
-fn export(namespace: &Namespace<'_>, policy: &str) -> String {
+fn export(form: &str, namespace: &Namespace<'_>, policy: &str) -> String {
     let file = namespace.control_plane.folder().join("policy.yaml");
     fs::write(&file, policy).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
-    command.args(["export", "vap", "--policy"]).arg(&file);
+    command.args(["export", form, "--policy"]).arg(&file);
     command.args(["--kube-version", &format!("1.{}", namespace.control_plane.minor())]);
     let output = command.env_clear().output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -76,7 +82,7 @@ fn same_findings(shared: &Namespace<'_>) {
     let policy = all_warn(control_plane.minor());
     // An expression that fails then warns of that, instead of finding nothing in silence.
     let strict =
-        export(&namespace, &policy).replace("failurePolicy: Ignore", "failurePolicy: Fail");
+        export("vap", &namespace, &policy).replace("failurePolicy: Ignore", "failurePolicy: Fail");
     namespace.kubectl(&["apply", "-f", "-"], &strict).accepted();
     type_check(&namespace);
     let exported = |rule: &Rule| strict.contains(&format!("policyName: {}.{SUFFIX}", rule.meta.id));
@@ -105,10 +111,11 @@ fn same_findings(shared: &Namespace<'_>) {
             found: BTreeMap::new(),
             wrong: Vec::new(),
         };
-        for (old, object) in manifests() {
+        let manifests = manifests();
+        for (old, object) in &manifests {
             match old {
-                None => compared.create(&object).await,
-                Some(old) => compared.update(&old, &object).await,
+                None => compared.create(object).await,
+                Some(old) => compared.update(old, object).await,
             }
         }
         let mut set = manifests::daemon_set("twice");
@@ -124,7 +131,11 @@ fn same_findings(shared: &Namespace<'_>) {
                 Some(old) => compared.update(&old, &object).await,
             }
         }
-        assert!(compared.count > 1000, "only {} objects", compared.count);
+        let parents: Vec<_> = manifests.into_iter().map(|(_, object)| object).collect();
+        let dice = Dice(number(SEED).unwrap_or(20_261_123));
+        let crossed = number(CROSSED).unwrap_or(1000).try_into().unwrap();
+        compared.crossed(Crossing { parents: &parents, dice }, crossed).await;
+        assert!(compared.count > 1500, "only {} objects", compared.count);
         let (wrong, count) = (compared.wrong, compared.count);
         let first: Vec<_> = wrong.iter().take(20).collect();
         assert!(wrong.is_empty(), "{} differences in {count} objects: {first:#?}", wrong.len());
@@ -194,140 +205,6 @@ fn sets(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The comparison of policies with rules.
-struct Compared {
-    client: Client,
-    policy: Policy,
-    /// The rules that have a policy.
-    exported: BTreeSet<&'static str>,
-    count: usize,
-    /// The number of objects with a finding, by rule.
-    found: BTreeMap<String, usize>,
-    /// The differences.
-    wrong: Vec<String>,
-}
-
-impl Compared {
-    /// Compares the findings in an object that is created.
-    async fn create(&mut self, object: &Value) {
-        let path = format!("{}?dryRun=All", all(object));
-        let answer = self.send(Method::POST, path, object).await;
-        self.compare(object, None, &answer);
-    }
-
-    /// Compares the findings in an object that replaces an old one.
-    async fn update(&mut self, old: &Value, object: &Value) {
-        let mut stored = self.send(Method::POST, all(old), old).await;
-        if stored.status != 201 {
-            return;
-        }
-        let one = format!("{}/{}", all(old), stored.object["metadata"]["name"].as_str().unwrap());
-        // A set is created without its status.
-        if old["status"].is_object() {
-            let status = json!({ "status": old["status"] });
-            stored = self.send(Method::PATCH, format!("{one}/status"), &status).await;
-            assert_eq!(stored.status, 200, "{}", stored.object);
-        }
-        let mut object = object.clone();
-        if let Some(metadata) = object["metadata"].as_object_mut() {
-            // The recorded ones are of another object.
-            metadata.remove("resourceVersion");
-            metadata.remove("uid");
-        }
-        let answer = self.send(Method::PUT, format!("{one}?dryRun=All"), &object).await;
-        self.compare(&object, Some(&stored.object), &answer);
-        let none = json!({ "metadata": { "finalizers": null }});
-        self.send(Method::PATCH, one.clone(), &none).await;
-        self.send(Method::DELETE, one, &json!({ "propagationPolicy": "Background" })).await;
-    }
-
-    fn compare(&mut self, sent: &Value, old: Option<&Value>, answer: &Answer) {
-        if answer.status >= 300 {
-            return;
-        }
-        self.count += 1;
-        let json = answer.object.to_string();
-        let old = old.map(Value::to_string);
-        let kind = answer.object["kind"].as_str().unwrap();
-        let object = Object::parse(Resource::of("apps/v1", kind).unwrap(), &json).unwrap();
-        let subject = match &old {
-            Some(old) => Subject::update(object, old),
-            None => Subject::create(object),
-        };
-        let cx = Context {
-            policy: &self.policy,
-            origin: Origin::Admission,
-            today: date(2026, 1, 1),
-            deadline: Deadline::NONE,
-            view: None,
-        };
-        let verdict = engine::evaluate(&subject, &cx);
-        let expected: BTreeSet<_> = verdict
-            .warnings()
-            .map(|violation| violation.finding.rule)
-            .filter(|rule| self.exported.contains(rule.id))
-            .map(|rule| rule.id.to_owned())
-            .collect();
-        for rule in &answer.found {
-            if !expected.contains(rule) {
-                self.wrong.push(format!("{rule} is found only by the policy in {sent}"));
-            }
-            *self.found.entry(rule.clone()).or_default() += 1;
-        }
-        for rule in expected.difference(&answer.found) {
-            let (_, cel) = IN_CEL.iter().find(|(exported, _)| exported.meta.id == rule).unwrap();
-            if cel.misses.is_none() {
-                self.wrong.push(format!("{rule} is not found by the policy in {sent}"));
-            }
-        }
-    }
-
-    async fn send(&self, method: Method, path: String, object: &Value) -> Answer {
-        let is_patch = method == Method::PATCH;
-        let media = if is_patch { "application/merge-patch+json" } else { "application/json" };
-        let request = Request::builder().method(method).uri(path).header("Content-Type", media);
-        let mut object = object.clone();
-        if object["metadata"].get("namespace").is_some() {
-            object["metadata"]["namespace"] = json!("shop");
-        }
-        let request = request.body(Body::from(object.to_string().into_bytes())).unwrap();
-        let response = self.client.send(request).await.unwrap();
-        let mut found = BTreeSet::new();
-        for warning in response.headers().get_all("Warning") {
-            let warning = String::from_utf8_lossy(warning.as_bytes());
-            if let Some(id) = rule_of(&warning) {
-                // The summary is there for an expression of the message that fails.
-                let summary = catalogue::find(&id).unwrap().meta.summary;
-                assert!(!warning.contains(summary), "{warning}");
-                found.insert(id);
-            }
-        }
-        let status = response.status().as_u16();
-        let body = response.into_body().collect_bytes().await.unwrap();
-        Answer { status, found, object: serde_json::from_slice(&body).unwrap() }
-    }
-}
-
-/// The API server's answer to a write.
-struct Answer {
-    status: u16,
-    /// The rules whose policies warn.
-    found: BTreeSet<String>,
-    object: Value,
-}
-
-/// The path of all objects of a kind.
-fn all(object: &Value) -> String {
-    let kind = object["kind"].as_str().unwrap_or("StatefulSet").to_lowercase();
-    format!("/apis/apps/v1/namespaces/shop/{kind}s")
-}
-
-/// The rule of the policy that a warning names.
-fn rule_of(warning: &str) -> Option<String> {
-    let (_, name) = warning.split_once("ValidatingAdmissionPolicy '")?;
-    Some(name.split_once(".setguard.io'")?.0.to_owned())
-}
-
 /// The modes of rules, objects that had a fault before, exceptions and the annotation.
 fn modes(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
@@ -347,6 +224,7 @@ fn modes(shared: &Namespace<'_>) {
     };
     namespace.apply(&surging("old")).silently();
     let text = export(
+        "vap",
         &namespace,
         "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n  history-limit-zero: off\n\
          exceptions:\n- rules: [surge-host-port]\n  namespaces: [\"sh*\"]\n  names: [\"a.b\", \"free-*\"]\n  \

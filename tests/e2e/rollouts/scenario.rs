@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::dice::Dice;
+
 /// A change, and which pods never become ready after it.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
@@ -35,28 +37,6 @@ fn between(dice: &mut Dice, object: Value) -> Option<Between> {
 
 /// The finalizer of all pods: a pod that is deleted is gone when the test says so.
 pub(crate) const FINALIZER: &str = "setguard.io/e2e";
-
-/// A small generator of numbers: the same seed gives the same changes on every machine.
-#[derive(Debug)]
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-
-    fn percent(&mut self, chance: u64) -> bool {
-        self.below(100) < chance
-    }
-
-    fn pick<T: Clone>(&mut self, list: &[T]) -> T {
-        let index = self.below(list.len() as u64);
-        list[usize::try_from(index).expect("a small number")].clone()
-    }
-}
 
 /// Changes of StatefulSets.
 pub(crate) fn stateful_sets(seed: u64, count: usize, prefix: &str) -> Vec<Scenario> {

@@ -1,0 +1,272 @@
+//! The injections as MutatingAdmissionPolicies.
+//!
+//! Kubernetes: `staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating` for the order: the
+//! mutations of a policy are applied one after the other, each to what the former left.
+
+mod tolerations;
+
+use std::fmt::Write as _;
+
+use anyhow::bail;
+use serde_json::{Value, json};
+
+use self::tolerations::{of_pod, of_template};
+use super::objects::{SUFFIX, append, condition, list, not_in_deletion, pair, quote, validating};
+use crate::{
+    catalogue::HOME,
+    finding::{Meta, Mode},
+    inject::{
+        meta::{NODE_PIN_CONFLICT, UNPAIRED_NODE_ANNOTATION},
+        settings::PairedControllers,
+    },
+    kubernetes::cluster::since,
+    object::marks::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
+    policy::Policy,
+};
+
+/// The terms of a pod's required node affinity, if there are any.
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+
+/// Returns the policies as YAML.
+///
+/// # Errors
+/// Returns an error if the release has no such policies, or if an object cannot be written as YAML.
+pub(super) fn yaml(policy: &Policy) -> anyhow::Result<String> {
+    let release = policy.cluster.version;
+    if !policy.cluster.has(since::MUTATING_ADMISSION_POLICY_BETA) {
+        bail!("MutatingAdmissionPolicies are an alpha feature before 1.34, and this is {release}");
+    }
+    let is_stable = policy.cluster.has(since::MUTATING_ADMISSION_POLICY);
+    let version = if is_stable { "v1" } else { "v1beta1" };
+    let mut text = format!(
+        "# The injections of setguard {} as MutatingAdmissionPolicies, for Kubernetes {release}.\n",
+        env!("CARGO_PKG_VERSION"),
+    );
+    if !is_stable {
+        let _ = writeln!(
+            text,
+            "# kube-apiserver needs --feature-gates=MutatingAdmissionPolicy=true and\n\
+             # --runtime-config=admissionregistration.k8s.io/{version}=true."
+        );
+    }
+    append(&mut text, &objects(policy, version))?;
+    Ok(text)
+}
+
+fn objects(policy: &Policy, version: &str) -> Vec<Value> {
+    let settings = &policy.injection;
+    let mutating = |name: &str, spec: &Value| {
+        pair((version, "MutatingAdmissionPolicy"), &format!("{name}.{SUFFIX}"), spec, None)
+    };
+    let paired = paired(&settings.paired_controllers);
+    let of_pods = [condition("daemon", daemon()), condition("paired-controller", &*paired)];
+    let mut objects = Vec::new();
+    let tolerations = of_pod(settings);
+    if !tolerations.is_empty() {
+        objects.extend(mutating("daemon-tolerations", &spec(&pods(), &of_pods, tolerations)));
+    }
+    if settings.node_pin {
+        let annotated = condition("annotated", annotated());
+        let conditions = [annotated.clone(), condition("paired-controller", &*paired), unbound()];
+        objects.extend(mutating("node-pin", &spec(&pods(), &conditions, vec![node_pin()])));
+        let conditions = [annotated, condition("paired-controller", &*paired)];
+        objects.extend(warning(policy, &NODE_PIN_CONFLICT, &conditions, conflict()));
+    }
+    let unpaired = (
+        paired,
+        "request.userInfo.username + ' is not a paired controller: nothing is injected'".to_owned(),
+        "remove the annotation, or list the user in the policy's pairedControllers",
+    );
+    let annotated = [condition("annotated", annotated())];
+    objects.extend(warning(policy, &UNPAIRED_NODE_ANNOTATION, &annotated, unpaired));
+    if !settings.tolerations.is_empty() {
+        let asks = format!(
+            "object.metadata.?labels[?{}].orValue('') == 'true'",
+            quote(CONTROL_PLANE_LABEL)
+        );
+        let conditions = [not_in_deletion(), condition("requested", asks)];
+        let template = of_template(settings);
+        let by_label = spec(&daemon_sets(), &conditions, template.clone());
+        objects.extend(mutating("control-plane-tolerations", &by_label));
+        let mut matched = daemon_sets();
+        matched["namespaceSelector"] = json!({ "matchLabels": { CONTROL_PLANE_LABEL: "true" } });
+        let by_namespace = spec(&matched, &[not_in_deletion()], template);
+        objects.extend(mutating("control-plane-tolerations.namespace", &by_namespace));
+    }
+    objects
+}
+
+/// Returns the spec of a policy that mutates.
+fn spec(matched: &Value, conditions: &[Value], expressions: Vec<String>) -> Value {
+    let mutation = |it| json!({ "patchType": "JSONPatch", "jsonPatch": { "expression": it } });
+    json!({
+        // As with the webhook, a mistake of setguard must not block a write.
+        "failurePolicy": "Ignore",
+        // Others may add terms to the affinity of a pod; a second run adds only what is missing.
+        "reinvocationPolicy": "IfNeeded",
+        "matchConstraints": matched,
+        "matchConditions": conditions,
+        "mutations": expressions.into_iter().map(mutation).collect::<Vec<_>>(),
+    })
+}
+
+/// Returns a policy that warns of pods or refuses them, as the mode of the rule is.
+fn warning(
+    policy: &Policy,
+    meta: &Meta,
+    conditions: &[Value],
+    (holds, message, help): (String, String, &str),
+) -> Vec<Value> {
+    let mode = policy.mode(meta);
+    if mode == Mode::Off {
+        return Vec::new();
+    }
+    let id = meta.id;
+    let end = format!("; {help} (setguard: {id}, {HOME}/rules/{id}.html)");
+    let spec = json!({
+        "failurePolicy": "Ignore",
+        "matchConstraints": pods(),
+        "matchConditions": conditions,
+        "validations": [{
+            "expression": holds,
+            "messageExpression": format!("{message} + {}", quote(&end)),
+            "message": format!("{}{end}", meta.summary),
+            "reason": "Invalid",
+        }],
+    });
+    validating(&format!("{id}.{SUFFIX}"), mode, &spec).to_vec()
+}
+
+fn pods() -> Value {
+    resource("", "pods", &["CREATE"])
+}
+
+fn daemon_sets() -> Value {
+    resource("apps", "daemonsets", &["CREATE", "UPDATE"])
+}
+
+fn resource(group: &str, resource: &str, operations: &[&str]) -> Value {
+    json!({ "resourceRules": [{
+        "apiGroups": [group], "apiVersions": ["v1"],
+        "operations": operations, "resources": [resource],
+    }] })
+}
+
+/// An expression for whether the user is a paired controller.
+fn paired(paired: &PairedControllers) -> String {
+    let PairedControllers { users, groups } = paired;
+    let users =
+        (!users.is_empty()).then(|| format!("request.userInfo.username in {}", list(users)));
+    let groups = (!groups.is_empty()).then(|| {
+        let groups = list(groups);
+        format!("request.userInfo.?groups.orValue([]).exists(group, group in {groups})")
+    });
+    let either: Vec<_> = users.into_iter().chain(groups).collect();
+    if either.is_empty() { "false".to_owned() } else { either.join(" || ") }
+}
+
+/// An expression for whether a pod has the annotation with the node.
+fn annotated() -> String {
+    format!("object.metadata.?annotations[?{}].hasValue()", quote(NODE_ANNOTATION))
+}
+
+/// An expression for the node that a pod is made for.
+fn node() -> String {
+    format!("object.metadata.annotations[{}]", quote(NODE_ANNOTATION))
+}
+
+/// An expression for whether a pod is a daemon's.
+fn daemon() -> String {
+    format!(
+        "object.metadata.?ownerReferences.orValue([]).exists(owner, owner.?controller.orValue(false) \
+         && owner.kind == 'DaemonSet' && owner.apiVersion.split('/')[0] in ['apps', 'apps.kruise.io']) \
+         || {}",
+        annotated()
+    )
+}
+
+/// An expression for whether the annotation can be the name of a node.
+fn names_a_node() -> String {
+    let name = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+    let pattern = quote(&format!(r"^{name}(\.{name})*$"));
+    let node = node();
+    format!("size({node}) <= 253 && {node}.matches({pattern})")
+}
+
+/// The condition that a pod has no node yet, and that the annotation can be the name of one.
+fn unbound() -> Value {
+    let expression = format!("object.spec.?nodeName.orValue('') == '' && {}", names_a_node());
+    condition("without-node", expression)
+}
+
+/// An expression for the patch that pins a pod to its node. The terms are ORed, so each gets the pin.
+fn node_pin() -> String {
+    let node = node();
+    let terms = format!("object.spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms");
+    let path = "/spec/affinity/nodeAffinity";
+    let pin = format!(
+        "dyn({{'key': dyn('metadata.name'), 'operator': dyn('In'), 'values': dyn([{node}])}})"
+    );
+    let add =
+        |path: &str, value: &str| format!("JSONPatch{{op: 'add', path: '{path}', value: {value}}}");
+    let empty_affinity = add("/spec/affinity", "{}");
+    let empty_node_affinity = add(path, "{}");
+    let all = add(
+        &format!("{path}/{REQUIRED}"),
+        &format!("{{'nodeSelectorTerms': [{{'matchFields': [{pin}]}}]}}"),
+    );
+    let needs = format!("!{EMPTY} && !{}", pinned());
+    // A term for each index: kube-apiserver 1.37.2 cannot put a list of the object into a patch.
+    let indexes: Vec<_> = (0..MAX_TERMS).map(|i| i.to_string()).collect();
+    let fields = format!("'{path}/{REQUIRED}/nodeSelectorTerms/' + string(i) + '/matchFields'");
+    format!(
+        "!object.spec.?affinity.?nodeAffinity.?{REQUIRED}.hasValue() ? \
+         (has(object.spec.affinity) ? [] : [{empty_affinity}]) + \
+         (object.spec.?affinity.?nodeAffinity.hasValue() ? [] : [{empty_node_affinity}]) + [{all}] : \
+         [{}].filter(i, i < size({terms}) && [{terms}[i]].exists(term, {needs}))\
+         .map(i, size({terms}[i].?matchFields.orValue([])) > 0 ? \
+         JSONPatch{{op: 'add', path: {fields} + '/-', value: {pin}}} : \
+         JSONPatch{{op: 'add', path: {fields}, value: [{pin}]}})",
+        indexes.join(", "),
+    )
+}
+
+/// The number of terms that are pinned; a pod with more is refused, since not all of them are.
+const MAX_TERMS: usize = 64;
+
+/// Expressions for a pod that would run on another node than its own or on none, and for the message; and
+/// the remedy. They are evaluated after the mutation, so they also find a pod that it did not pin.
+fn conflict() -> (String, String, &'static str) {
+    let (node, pinned) = (node(), pinned());
+    let terms =
+        format!("object.spec.?affinity.?nodeAffinity.?{REQUIRED}.?nodeSelectorTerms.orValue([])");
+    let other = format!(
+        "{terms}.all(term, term.?matchFields.orValue([]).exists(field, \
+         field.key == 'metadata.name' && field.operator == 'In' && !({node} in field.values)))"
+    );
+    let (bound, valid) = ("object.spec.?nodeName.orValue('')", names_a_node());
+    let is_pinned = format!(
+        "{terms}.exists(term, {pinned}) && {terms}.all(term, {EMPTY} || {pinned}) && !{other}"
+    );
+    (
+        format!("{valid} && ({bound} == {node} || ({bound} == '' && {is_pinned}))"),
+        format!(
+            "({valid} ? 'the pod is not tied to the node that it was created for, or to another one too: ' : \
+             'this cannot be the name of a node: ') + {node}"
+        ),
+        "leave nodeName out, and remove terms for other nodes: the annotation names the node",
+    )
+}
+
+/// An expression for whether `term` selects nothing. With a pin in it, it would select the node.
+const EMPTY: &str = "(size(term.?matchFields.orValue([])) == 0 \
+     && size(term.?matchExpressions.orValue([])) == 0)";
+
+/// An expression for whether `term` is pinned to the node.
+fn pinned() -> String {
+    format!(
+        "term.?matchFields.orValue([]).exists(field, field.key == 'metadata.name' \
+         && field.operator == 'In' && field.values == [{}])",
+        node()
+    )
+}

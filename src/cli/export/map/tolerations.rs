@@ -1,0 +1,119 @@
+//! The tolerations that are added, in CEL.
+
+use k8s_openapi::api::core::v1::Toleration;
+
+use super::super::objects::quote;
+use crate::{
+    inject::settings::Settings,
+    kubernetes::tolerations::{of_daemons, text},
+};
+
+/// Expressions for the patches that add tolerations to a pod.
+pub(super) fn of_pod(settings: &Settings) -> Vec<String> {
+    let place = Place { list: "object.spec.?tolerations.orValue([])", path: "/spec/tolerations" };
+    let mut all: Vec<_> =
+        settings.tolerations.iter().map(|it| place.add(&it.into(), None)).collect();
+    if settings.daemon_tolerations {
+        let always = of_daemons(false).count();
+        all.extend(of_daemons(true).enumerate().map(|(i, toleration)| {
+            let only = (i >= always).then_some("object.spec.?hostNetwork.orValue(false)");
+            place.add(&toleration, only)
+        }));
+    }
+    all
+}
+
+/// Expressions for the patches that add tolerations to the template of a DaemonSet.
+pub(super) fn of_template(settings: &Settings) -> Vec<String> {
+    let place = Place {
+        list: "object.spec.template.spec.?tolerations.orValue([])",
+        path: "/spec/template/spec/tolerations",
+    };
+    settings.tolerations.iter().map(|it| place.add(&it.into(), None)).collect()
+}
+
+/// A list of tolerations: an expression for it, and its path.
+struct Place {
+    list: &'static str,
+    path: &'static str,
+}
+
+impl Place {
+    /// Returns an expression for the patch that adds a toleration before any that ends sooner, unless one
+    /// in the list covers it.
+    fn add(&self, toleration: &Toleration, only: Option<&str>) -> String {
+        let Place { list, path } = self;
+        let fields = [
+            ("key", &toleration.key),
+            ("operator", &toleration.operator),
+            ("value", &toleration.value),
+            ("effect", &toleration.effect),
+        ];
+        let fields: Vec<_> = fields
+            .into_iter()
+            .filter_map(|(name, value)| Some(format!("'{name}': {}", quote(value.as_deref()?))))
+            .collect();
+        // A map, and not a typed object: kube-apiserver panics on a list of those (`ConvertToNative` of
+        // baseList, cel-go; seen on 1.36.3).
+        let value = format!("{{{}}}", fields.join(", "));
+        let covered = covers(toleration);
+        let only = only.map(|only| format!("!{only} ? [] : ")).unwrap_or_default();
+        let first = format!(
+            "size({list}) == 0 ? [JSONPatch{{op: 'add', path: '{path}', value: [{value}]}}] : "
+        );
+        let Some(limited) = ends_before(toleration) else {
+            return format!(
+                "{only}{first}{list}.exists(it, {covered}) ? [] : \
+                 [JSONPatch{{op: 'add', path: '{path}/-', value: {value}}}]"
+            );
+        };
+        let index = |test: &str| format!("{list}.map(it, {test}).indexOf(true)");
+        let (cover, limit) = (index(&covered), index(&limited));
+        format!(
+            "{only}{first}[[{cover}, {limit}]].map(at, \
+             at[0] >= 0 && (at[1] < 0 || at[0] < at[1]) ? [] : [JSONPatch{{op: 'add', \
+             path: '{path}/' + (at[1] < 0 ? '-' : string(at[1])), value: {value}}}])[0]"
+        )
+    }
+}
+
+/// An expression for whether `it` tolerates all that a toleration without an end does.
+fn covers(toleration: &Toleration) -> String {
+    let either = |name: &str, value: &str| {
+        let all = format!("it.?{name}.orValue('') == ''");
+        if value.is_empty() {
+            all
+        } else {
+            format!("it.?{name}.orValue('') in ['', {}]", quote(value))
+        }
+    };
+    let equal = format!(
+        "it.?operator.orValue('') in ['', 'Equal'] && it.?value.orValue('') == {}",
+        quote(text(&toleration.value))
+    );
+    let exists = "it.?operator.orValue('') == 'Exists'";
+    let value = match text(&toleration.operator) {
+        "Exists" => exists.to_owned(),
+        _ => format!("({exists} || {equal})"),
+    };
+    format!(
+        "!has(it.tolerationSeconds) && {} && {} && {value}",
+        either("effect", text(&toleration.effect)),
+        either("key", text(&toleration.key)),
+    )
+}
+
+/// An expression for whether `it` ends, for a taint that it and a toleration without an end tolerate;
+/// `None` if that cannot be.
+fn ends_before(toleration: &Toleration) -> Option<String> {
+    if !matches!(text(&toleration.effect), "" | "NoExecute") {
+        return None;
+    }
+    Some(format!(
+        "has(it.tolerationSeconds) && it.?effect.orValue('') in ['', 'NoExecute'] \
+         && it.?key.orValue('') in ['', {}] \
+         && (it.?operator.orValue('') == 'Exists' || it.?value.orValue('') == {})",
+        quote(text(&toleration.key)),
+        quote(text(&toleration.value)),
+    ))
+}

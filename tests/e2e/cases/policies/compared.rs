@@ -1,0 +1,170 @@
+//! The comparison of policies with rules, object by object.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use http::{Method, Request};
+use jiff::civil::date;
+use kube::{Client, client::Body};
+use serde_json::{Value, json};
+use setguard::{
+    catalogue,
+    engine::{self, Context, Origin, deadline::Deadline},
+    kubernetes::resource::Resource,
+    object::{Object, Subject},
+    policy::Policy,
+    rules::traps::IN_CEL,
+};
+
+use super::crossed::Crossing;
+
+/// The comparison of policies with rules.
+pub(super) struct Compared {
+    pub(super) client: Client,
+    pub(super) policy: Policy,
+    /// The rules that have a policy.
+    pub(super) exported: BTreeSet<&'static str>,
+    pub(super) count: usize,
+    /// The number of objects with a finding, by rule.
+    pub(super) found: BTreeMap<String, usize>,
+    /// The differences.
+    pub(super) wrong: Vec<String>,
+}
+
+impl Compared {
+    /// Compares the findings in each of the sets that sets have if they exchange fields, as many as
+    /// this.
+    pub(super) async fn crossed(&mut self, mut crossing: Crossing<'_>, count: usize) {
+        for _ in 0..count {
+            let (parent, child) = crossing.next();
+            if crossing.dice.percent(30) {
+                self.update(&parent, &child).await;
+            } else {
+                self.create(&child).await;
+            }
+        }
+    }
+
+    /// Compares the findings in an object that is created.
+    pub(super) async fn create(&mut self, object: &Value) {
+        let path = format!("{}?dryRun=All", all(object));
+        let answer = self.send(Method::POST, path, object).await;
+        self.compare(object, None, &answer);
+    }
+
+    /// Compares the findings in an object that replaces an old one.
+    pub(super) async fn update(&mut self, old: &Value, object: &Value) {
+        let mut stored = self.send(Method::POST, all(old), old).await;
+        if stored.status != 201 {
+            return;
+        }
+        let one = format!("{}/{}", all(old), stored.object["metadata"]["name"].as_str().unwrap());
+        // A set is created without its status.
+        if old["status"].is_object() {
+            let status = json!({ "status": old["status"] });
+            stored = self.send(Method::PATCH, format!("{one}/status"), &status).await;
+            assert_eq!(stored.status, 200, "{}", stored.object);
+        }
+        let mut object = object.clone();
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            // The recorded ones are of another object.
+            metadata.remove("resourceVersion");
+            metadata.remove("uid");
+        }
+        let answer = self.send(Method::PUT, format!("{one}?dryRun=All"), &object).await;
+        self.compare(&object, Some(&stored.object), &answer);
+        let none = json!({ "metadata": { "finalizers": null }});
+        self.send(Method::PATCH, one.clone(), &none).await;
+        self.send(Method::DELETE, one, &json!({ "propagationPolicy": "Background" })).await;
+    }
+
+    fn compare(&mut self, sent: &Value, old: Option<&Value>, answer: &Answer) {
+        if answer.status >= 300 {
+            // All rules only warn, so what a policy refuses is an expression that failed.
+            let message = answer.object["message"].as_str().unwrap_or_default();
+            if message.contains("ValidatingAdmissionPolicy") {
+                self.wrong.push(format!("{message}: {sent}"));
+            }
+            return;
+        }
+        self.count += 1;
+        let json = answer.object.to_string();
+        let old = old.map(Value::to_string);
+        let kind = answer.object["kind"].as_str().unwrap();
+        let object = Object::parse(Resource::of("apps/v1", kind).unwrap(), &json).unwrap();
+        let subject = match &old {
+            Some(old) => Subject::update(object, old),
+            None => Subject::create(object),
+        };
+        let cx = Context {
+            policy: &self.policy,
+            origin: Origin::Admission,
+            today: date(2026, 1, 1),
+            deadline: Deadline::NONE,
+            view: None,
+        };
+        let verdict = engine::evaluate(&subject, &cx);
+        let expected: BTreeSet<_> = verdict
+            .warnings()
+            .map(|violation| violation.finding.rule)
+            .filter(|rule| self.exported.contains(rule.id))
+            .map(|rule| rule.id.to_owned())
+            .collect();
+        for rule in &answer.found {
+            if !expected.contains(rule) {
+                self.wrong.push(format!("{rule} is found only by the policy in {sent}"));
+            }
+            *self.found.entry(rule.clone()).or_default() += 1;
+        }
+        for rule in expected.difference(&answer.found) {
+            let (_, cel) = IN_CEL.iter().find(|(exported, _)| exported.meta.id == rule).unwrap();
+            if cel.misses.is_none() {
+                self.wrong.push(format!("{rule} is not found by the policy in {sent}"));
+            }
+        }
+    }
+
+    async fn send(&self, method: Method, path: String, object: &Value) -> Answer {
+        let is_patch = method == Method::PATCH;
+        let media = if is_patch { "application/merge-patch+json" } else { "application/json" };
+        let request = Request::builder().method(method).uri(path).header("Content-Type", media);
+        let mut object = object.clone();
+        if object["metadata"].get("namespace").is_some() {
+            object["metadata"]["namespace"] = json!("shop");
+        }
+        let request = request.body(Body::from(object.to_string().into_bytes())).unwrap();
+        let response = self.client.send(request).await.unwrap();
+        let mut found = BTreeSet::new();
+        for warning in response.headers().get_all("Warning") {
+            let warning = String::from_utf8_lossy(warning.as_bytes());
+            if let Some(id) = rule_of(&warning) {
+                // The summary is there for an expression of the message that fails.
+                let summary = catalogue::find(&id).unwrap().meta.summary;
+                assert!(!warning.contains(summary), "{warning}");
+                found.insert(id);
+            }
+        }
+        let status = response.status().as_u16();
+        let body = response.into_body().collect_bytes().await.unwrap();
+        Answer { status, found, object: serde_json::from_slice(&body).unwrap() }
+    }
+}
+
+/// The API server's answer to a write.
+struct Answer {
+    status: u16,
+    /// The rules whose policies warn.
+    found: BTreeSet<String>,
+    object: Value,
+}
+
+/// The path of all objects of a kind.
+fn all(object: &Value) -> String {
+    let kind = object["kind"].as_str().unwrap_or("StatefulSet").to_lowercase();
+    format!("/apis/apps/v1/namespaces/shop/{kind}s")
+}
+
+/// The rule of the policy that a warning names.
+fn rule_of(warning: &str) -> Option<String> {
+    let (_, name) = warning.split_once("ValidatingAdmissionPolicy '")?;
+    Some(name.split_once(".setguard.io'")?.0.to_owned())
+}

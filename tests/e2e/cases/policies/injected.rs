@@ -1,0 +1,278 @@
+//! `setguard export map`: the API server injects what setguard injects.
+
+use http::{Method, Request};
+use kube::{Client, client::Body};
+use serde_json::Value;
+use setguard::{
+    finding::Mode,
+    inject::{
+        self, Injection,
+        meta::{NODE_PIN_CONFLICT, UNPAIRED_NODE_ANNOTATION},
+        pod::Pod,
+    },
+    kubernetes::resource::Resource,
+    object::{Object, Str, User},
+    policy::Policy,
+};
+use tokio::runtime::{Builder, Runtime};
+
+use super::{
+    export,
+    generated::{Generator, Write},
+    number,
+};
+use crate::{
+    client,
+    dice::Dice,
+    harness::{control_plane::ControlPlane, process::eventually},
+    namespace::Namespace,
+};
+
+/// The environment variables with the number of objects, and with a seed for others.
+const OBJECTS: &str = "SETGUARD_INJECTED_OBJECTS";
+const SEED: &str = "SETGUARD_INJECTED_SEED";
+
+/// The namespace whose label requests the tolerations for each DaemonSet.
+const REQUESTING: &str = "system";
+
+/// Policies with the defaults, and with settings that differ from them in every way.
+const POLICIES: [&str; 2] = [
+    "apiVersion: setguard.io/v1alpha1\nkind: Policy\n",
+    r#"apiVersion: setguard.io/v1alpha1
+kind: Policy
+injection:
+  pairedControllers: {users: ["it's"], groups: [daemons, others]}
+  unpairedAnnotation: deny
+  tolerations:
+  - {key: gpu, operator: Equal, value: a}
+  - {key: node.kubernetes.io/unreachable, effect: NoExecute}
+  - {key: "", operator: Exists, effect: NoExecute}
+"#,
+];
+
+pub(super) fn same_injections(shared: &Namespace<'_>) {
+    let minor = shared.control_plane.minor();
+    if minor < 34 {
+        // Only an alpha version of the API is there.
+        return;
+    }
+    let beta = "--runtime-config=admissionregistration.k8s.io/v1beta1=true";
+    let flags = ["--feature-gates=MutatingAdmissionPolicy=true", beta];
+    let flags: &[&str] = if minor < 36 { &flags } else { &[] };
+    let control_plane = ControlPlane::start_with(&shared.control_plane.assets, flags);
+    let namespace = Namespace::create(&control_plane, "shop");
+    Namespace::create(&control_plane, REQUESTING);
+    let label = ["label", "namespace", REQUESTING, "setguard.io/control-plane=true"];
+    namespace.kubectl(&label, "").accepted();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let client = runtime.block_on(client::of(&control_plane.kubectl.kubeconfig));
+    let api = Api { runtime, client };
+
+    let count: usize = number(OBJECTS).unwrap_or(600).try_into().unwrap();
+    let mut generator = Generator(Dice(number(SEED).unwrap_or(20_261_123)));
+    for text in POLICIES {
+        // Without the policies, an answer is the object as they would get it.
+        let writes = (0..count).map(|_| generator.next());
+        let writes: Vec<_> = writes
+            .filter_map(|write| {
+                let answer = api.create(&write);
+                (answer.status == 201).then_some((write, answer.object))
+            })
+            .collect();
+        assert!(writes.len() > count * 2 / 3, "only {} of {count} are valid", writes.len());
+        // An expression that fails then refuses the write, instead of changing nothing in silence.
+        let policies =
+            export("map", &namespace, text).replace("failurePolicy: Ignore", "failurePolicy: Fail");
+        namespace.kubectl(&["apply", "-f", "-"], &policies).accepted();
+        let policy = Policy::parse(text).unwrap();
+        let expected: Vec<_> =
+            writes.iter().map(|(write, object)| Expected::of(write, object, &policy)).collect();
+        // The API server reads the policies one by one.
+        let mut all = writes.iter().zip(&expected);
+        for kind in Kind::ALL {
+            let probe = all.clone().find(|((write, _), expected)| kind.is_of(write, expected));
+            let ((write, _), expected) = probe.unwrap_or_else(|| panic!("nothing has {kind:?}"));
+            eventually("the policies to be in force", || expected.compare(&api.create(write)));
+        }
+        let wrong: Vec<_> = all
+            .by_ref()
+            .filter_map(|((write, _), expected)| {
+                let answer = api.create(write);
+                expected.compare(&answer).err().map(|why| format!("{why}\nin {}", write.object))
+            })
+            .collect();
+        assert!(wrong.is_empty(), "{} differences: {}", wrong.len(), wrong[0]);
+        namespace.kubectl(&["delete", "-f", "-"], &policies).accepted();
+        let first = &writes.iter().zip(&expected).find(|(_, it)| it.is_changed()).unwrap().0;
+        eventually("the policies to be gone", || {
+            let now = api.create(&first.0).object;
+            if now["spec"] == first.1["spec"] { Ok(()) } else { Err(now) }
+        });
+    }
+}
+
+/// The API server, with dry runs only.
+struct Api {
+    runtime: Runtime,
+    client: Client,
+}
+
+/// An answer to a write.
+struct Answer {
+    status: u16,
+    warnings: Vec<String>,
+    object: Value,
+}
+
+impl Api {
+    fn create(&self, write: &Write) -> Answer {
+        self.runtime.block_on(async {
+            let request = Request::builder()
+                .method(Method::POST)
+                .uri(format!("{}?dryRun=All", write.path()))
+                .header("Content-Type", "application/json")
+                .header("Impersonate-User", write.user)
+                .header("Impersonate-Group", "system:masters")
+                .header("Impersonate-Group", write.group);
+            let request = request.body(Body::from(write.object.to_string().into_bytes())).unwrap();
+            let response =
+                self.client.send(request).await.unwrap_or_else(|e| panic!("{e}: {write:?}"));
+            let status = response.status().as_u16();
+            let warnings = response.headers().get_all("Warning").iter();
+            let warnings =
+                warnings.map(|it| String::from_utf8_lossy(it.as_bytes()).into_owned()).collect();
+            let body = response.into_body().collect_bytes().await.unwrap();
+            Answer { status, warnings, object: serde_json::from_slice(&body).unwrap() }
+        })
+    }
+}
+
+/// The findings that the policies can have too.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Injected,
+    Requested,
+    RequestedByNamespace,
+    Conflict,
+    Unpaired,
+}
+
+impl Kind {
+    const ALL: [Kind; 5] = [
+        Kind::Injected,
+        Kind::Requested,
+        Kind::RequestedByNamespace,
+        Kind::Conflict,
+        Kind::Unpaired,
+    ];
+
+    fn is_of(self, write: &Write, expected: &Expected) -> bool {
+        let is_pod = write.object["kind"] == "Pod";
+        match self {
+            Kind::Injected => {
+                is_pod && expected.is_changed() && expected.injected.contains(&"node-pin")
+            }
+            Kind::Requested => !is_pod && expected.is_changed() && write.namespace != REQUESTING,
+            Kind::RequestedByNamespace => {
+                let labels = &write.object["metadata"]["labels"];
+                !is_pod && expected.is_changed() && labels.is_null()
+            }
+            Kind::Conflict => expected.conflict == Conflict::ByName,
+            Kind::Unpaired => expected.unpaired,
+        }
+    }
+}
+
+/// Whether a pod can run on the node that it is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Conflict {
+    None,
+    /// The names of nodes say so.
+    ByName,
+    /// Only labels say so, which no policy compares.
+    ByLabels,
+}
+
+/// The injection of setguard into an object.
+struct Expected {
+    before: Value,
+    after: Value,
+    injected: Vec<&'static str>,
+    conflict: Conflict,
+    unpaired: bool,
+    /// Whether the policy refuses the annotation of an unpaired user, or only warns.
+    denies_unpaired: bool,
+}
+
+impl Expected {
+    fn of(write: &Write, object: &Value, policy: &Policy) -> Self {
+        let json = object.to_string();
+        let settings = &policy.injection;
+        let injection = if object["kind"] == "Pod" {
+            let groups = vec![Str("system:masters".into()), Str(write.group.into())];
+            let user = User { username: Str(write.user.into()), groups: Some(groups) };
+            inject::pod(&Pod::parse(&json).unwrap(), &user, settings)
+        } else {
+            let daemon_set = Resource::of("apps/v1", "DaemonSet").unwrap();
+            let by_namespace = write.namespace == REQUESTING;
+            let object = Object::parse(daemon_set, &json).unwrap();
+            inject::template(&object, by_namespace, settings)
+        };
+        // The API server leaves out an empty key when it prints a toleration.
+        let text = |it: String| it.replace("\"key\":\"\",", "");
+        let after = injection.applied(&json).map(text);
+        let after = after.map(|it| serde_json::from_str(&it).unwrap());
+        let Injection { findings, injected, .. } = injection;
+        let has = |id: &str| findings.iter().any(|finding| finding.rule.id == id);
+        let names_nodes = ["is pinned to node", "is bound to node", "cannot be the name of a node"];
+        let by_name = findings
+            .iter()
+            .filter(|finding| finding.rule.id == NODE_PIN_CONFLICT.id)
+            .all(|finding| names_nodes.iter().any(|it| finding.message.contains(it)));
+        let conflict = match has(NODE_PIN_CONFLICT.id) {
+            true if by_name => Conflict::ByName,
+            true => Conflict::ByLabels,
+            false => Conflict::None,
+        };
+        let denies_unpaired = policy.mode(&UNPAIRED_NODE_ANNOTATION) == Mode::Deny;
+        Expected {
+            after: after.unwrap_or_else(|| object.clone()),
+            before: object.clone(),
+            injected,
+            conflict,
+            unpaired: has(UNPAIRED_NODE_ANNOTATION.id),
+            denies_unpaired,
+        }
+    }
+
+    fn is_changed(&self) -> bool {
+        self.before != self.after
+    }
+
+    /// Compares the injection with the answer of the API server.
+    fn compare(&self, answer: &Answer) -> Result<(), String> {
+        let mut said = answer.warnings.join("\n");
+        said.push_str(answer.object["message"].as_str().unwrap_or_default());
+        let names = |id: &str| said.contains(&format!("'{id}.setguard.io'"));
+        let conflict = names(NODE_PIN_CONFLICT.id);
+        if conflict != (self.conflict == Conflict::ByName) && self.conflict != Conflict::ByLabels {
+            return Err(format!("conflict {:?}, but the API server says {said:?}", self.conflict));
+        }
+        if names(UNPAIRED_NODE_ANNOTATION.id) != self.unpaired {
+            return Err(format!("unpaired {}, but the API server says {said:?}", self.unpaired));
+        }
+        let is_denied = conflict || self.unpaired && self.denies_unpaired;
+        if is_denied != (answer.status != 201) {
+            return Err(format!("status {}: {said:?}", answer.status));
+        }
+        // A pod that can't run on its node is pinned all the same, so that it runs on no other one.
+        if is_denied || self.conflict != Conflict::None {
+            return Ok(());
+        }
+        let (expected, found) = (&self.after["spec"], &answer.object["spec"]);
+        if expected == found {
+            return Ok(());
+        }
+        Err(format!("expected {expected}\nfound {found}"))
+    }
+}
