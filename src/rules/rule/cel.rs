@@ -31,7 +31,10 @@ impl Cel {
 
 /// The names that stand for parts of expressions. `@` stands for the object; it comes last, since the
 /// others contain it.
-pub const MACROS: [(&str, &str); 16] = [
+pub const MACROS: [(&str, &str); 17] = [
+    // Follows a list of keys. Comparing each with each would cost more than the API server allows for a
+    // few hundred.
+    ("@twice", ".exists(keys, keys.exists(k, keys.indexOf(k) != keys.lastIndexOf(k)))"),
     ("@oldstart", "oldObject.spec.?ordinals.?start.orValue(0)"),
     (
         "@oldend",

@@ -38,9 +38,7 @@ Kubernetes: `volumesToAddForTemplates`, pkg/apis/apps/validation/validation.go;
 };
 
 pub(super) static CEL: Cel = Cel {
-    fault: "@.spec.?volumeClaimTemplates.orValue([]).exists(c, \
-        @.spec.volumeClaimTemplates.filter(d, d.metadata.?name.orValue('') == \
-        c.metadata.?name.orValue('')).size() > 1)",
+    fault: "[@.spec.?volumeClaimTemplates.orValue([]).map(c, c.metadata.?name.orValue(''))]@twice",
     message: "'claim templates with the same name: each pod will get only one claim for them, made \
         from the last'",
     help: "give each claim template a different name",

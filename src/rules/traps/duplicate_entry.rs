@@ -43,18 +43,15 @@ apimachinery pkg/apis/meta/v1/types.go.",
 };
 
 pub(super) static CEL: Cel = Cel {
-    fault: "@all.exists(c, c.?env.orValue([]).exists(e, c.env.filter(f, f.name == e.name).size() \
-        > 1) || c.?ports.orValue([]).exists(p, c.ports.filter(q, q.containerPort == \
-        p.containerPort && q.?protocol.orValue('TCP') == p.?protocol.orValue('TCP')).size() \
-        > 1)) || @pod.?hostAliases.orValue([]).exists(a, @pod.hostAliases.filter(b, b.ip == \
-        a.ip).size() > 1) || @pod.?imagePullSecrets.orValue([]).exists(a, \
-        @pod.imagePullSecrets.filter(b, b.?name.orValue('') == a.?name.orValue('')).size() > \
-        1) || @.spec.template.?metadata.?finalizers.orValue([]).exists(a, \
-        @.spec.template.metadata.finalizers.filter(b, a == b).size() > 1)",
+    fault: "@all.exists(c, [c.?env.orValue([]).map(e, e.name)]@twice || \
+        [c.?ports.orValue([]).map(p, string(p.containerPort) + p.?protocol.orValue('TCP'))]@twice) \
+        || [@pod.?hostAliases.orValue([]).map(a, a.ip)]@twice || \
+        [@pod.?imagePullSecrets.orValue([]).map(a, a.?name.orValue(''))]@twice || \
+        [@.spec.template.?metadata.?finalizers.orValue([])]@twice",
     message: "'a list has two entries with the same key: server-side apply refuses the object, and \
         client-side apply may drop one of the two'",
     help: "remove one of them",
-    misses: Some("finalizers and owners of the set itself, and lists of many hundred entries"),
+    misses: Some("finalizers and owners of the set itself"),
     ..Cel::EMPTY
 };
 

@@ -38,8 +38,7 @@ Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.",
 };
 
 pub(super) static CEL: Cel = Cel {
-    fault: "@tolerations.all(t, !has(t.tolerationSeconds)) && @tolerations.exists(t, \
-        @tolerations.filter(u, u == t).size() > 1)",
+    fault: "@tolerations.all(t, !has(t.tolerationSeconds)) && [@tolerations]@twice",
     message: "'two tolerations are the same'",
     help: "leave one of them out",
     misses: Some(

@@ -122,6 +122,9 @@ fn same_findings(shared: &Namespace<'_>) {
         let toleration = json!({ "key": "gpu", "operator": "Exists" });
         set["spec"]["template"]["spec"]["tolerations"] = json!([toleration, toleration]);
         compared.create(&set).await;
+        for set in [manifests::daemon_set("large"), manifests::stateful_set("large")] {
+            compared.affordable(&large(set, 100)).await;
+        }
         let bases = corpus::bases();
         for case in corpus::cases() {
             let is_accepted = (200..300).contains(&case.verdict.code);
@@ -149,6 +152,38 @@ fn same_findings(shared: &Namespace<'_>) {
         .filter(|id| !found.contains_key(*id))
         .collect();
     assert!(missing.is_empty(), "nothing has these faults: {missing:?}");
+}
+
+/// Returns a set with this many entries in its lists.
+fn large(mut set: Value, count: usize) -> Value {
+    let list = |entry: &dyn Fn(usize) -> Value| (0..count).map(entry).collect::<Value>();
+    let labels = json!({ "matchLabels": set["spec"]["selector"]["matchLabels"] });
+    let pod = &mut set["spec"]["template"]["spec"];
+    let container = |i: usize| {
+        json!({
+            "name": format!("c{i}"),
+            "image": "registry.example.com/a:1",
+            "env": list(&|j| json!({ "name": format!("E{j}"), "value": "x" })),
+            "volumeMounts": list(&|j| json!({ "name": format!("v{j}"), "mountPath": format!("/{j}") })),
+        })
+    };
+    pod["containers"] = (0..count / 4).map(container).collect();
+    pod["volumes"] = list(&|i| json!({ "name": format!("v{i}"), "emptyDir": {} }));
+    pod["tolerations"] = list(&|i| json!({ "key": format!("k{i}"), "operator": "Exists" }));
+    pod["topologySpreadConstraints"] = list(&|i| {
+        json!({ "topologyKey": format!("k{i}"), "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": labels })
+    });
+    let term = json!({ "topologyKey": "kubernetes.io/hostname", "labelSelector": labels });
+    let required = "requiredDuringSchedulingIgnoredDuringExecution";
+    pod["affinity"] = json!({ "podAntiAffinity": { required: list(&|_| term.clone()) } });
+    if set["kind"] == "StatefulSet" {
+        let spec = json!({ "accessModes": ["ReadWriteOnce"],
+            "resources": { "requests": { "storage": "1Gi" } } });
+        set["spec"]["volumeClaimTemplates"] =
+            list(&|i| json!({ "metadata": { "name": format!("d{i}") }, "spec": spec }));
+    }
+    set
 }
 
 /// Waits until the controller has checked the types in all policies, and asserts that it has no

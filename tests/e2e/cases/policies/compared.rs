@@ -44,6 +44,13 @@ impl Compared {
         }
     }
 
+    /// Asserts that the API server evaluates all policies in an object, whose lists are so long that it
+    /// doesn't print all warnings.
+    pub(super) async fn affordable(&self, object: &Value) {
+        let answer = self.send(Method::POST, format!("{}?dryRun=All", all(object)), object).await;
+        assert_eq!(answer.status, 201, "{}", answer.object["message"]);
+    }
+
     /// Compares the findings in an object that is created.
     pub(super) async fn create(&mut self, object: &Value) {
         let path = format!("{}?dryRun=All", all(object));
@@ -136,6 +143,7 @@ impl Compared {
         let mut found = BTreeSet::new();
         for warning in response.headers().get_all("Warning") {
             let warning = String::from_utf8_lossy(warning.as_bytes());
+            assert!(!warning.contains("resulted in error"), "{warning}");
             if let Some(id) = rule_of(&warning) {
                 // The summary is there for an expression of the message that fails.
                 let summary = catalogue::find(&id).unwrap().meta.summary;
