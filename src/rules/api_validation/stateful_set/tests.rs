@@ -11,7 +11,7 @@ fn object() -> Json {
     json!({
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
-        "metadata": {"name": "web", "uid": "1"},
+        "metadata": {"name": "web", "resourceVersion": "1"},
         "spec": {
             "selector": {"matchLabels": {"app": "web"}},
             "template": {
@@ -56,7 +56,7 @@ fn a_stored_fault_switches_off_the_rules_for_the_template() {
     for old in [&bad, &with("/spec/minReadySeconds", json!(-1))] {
         assert_eq!(validated(&bad, Some(old), &cluster), (vec![], 1));
         let mut manifest = old.clone();
-        manifest["metadata"]["uid"] = Json::Null;
+        manifest["metadata"]["resourceVersion"] = Json::Null;
         assert_eq!(validated(&bad, Some(&manifest), &cluster), (refused.clone(), 0));
     }
 }
