@@ -15,7 +15,7 @@ use crate::{
         api_validation, bounds, cross_object, policy,
         rule::{self, Phase, Scope, inventory::Evidence},
         status,
-        traps::{IN_CEL, TRAPS},
+        traps::{IN_CEL, TRAPS, limits},
     },
 };
 
@@ -105,6 +105,7 @@ pub fn all() -> &'static [Rule] {
         let families = TRAPS.iter().chain(cross_object::RULES).chain(status::RULES);
         let families = families.map(|rule| (&rule.meta, rule.kinds(), Door::of(rule)));
         let bounds = [(&bounds::TOO_LARGE, bounds::KINDS, &CHECKED[..2])];
+        let limits = [(&limits::LIMIT_EXCEEDED, limits::KINDS, &CHECKED[..2])];
         let policy = [(&policy::POLICY_WEAKENED, policy::KINDS, &CHECKED[..1])];
         let inject =
             inject::meta::KINDS.iter().map(|(meta, kinds)| (*meta, *kinds, &[Door::Mutate][..]));
@@ -112,8 +113,14 @@ pub fn all() -> &'static [Rule] {
         // rules and to those about status.
         let mut rules: BTreeMap<&'static Meta, Rule> = BTreeMap::new();
         let in_cel = IN_CEL.iter().map(|(rule, _)| (&rule.meta, rule.kinds(), &[Door::Policy][..]));
-        for (meta, kinds, doors) in
-            api.into_iter().chain(families).chain(bounds).chain(policy).chain(inject).chain(in_cel)
+        for (meta, kinds, doors) in api
+            .into_iter()
+            .chain(families)
+            .chain(bounds)
+            .chain(limits)
+            .chain(policy)
+            .chain(inject)
+            .chain(in_cel)
         {
             let empty = || Rule { meta, kinds: Vec::new(), doors: BTreeSet::new() };
             let rule = rules.entry(meta).or_insert_with(empty);

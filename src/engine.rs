@@ -30,7 +30,10 @@ use crate::{
         api_validation::{self, meta::API_VALIDATION},
         bounds::{self, TOO_LARGE},
         rule::Phase,
-        traps::TRAPS,
+        traps::{
+            TRAPS,
+            limits::{self, LIMIT_EXCEEDED},
+        },
     },
 };
 
@@ -52,6 +55,7 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     };
     let mut too_late = run_traps(subject, cx, can_see, &mut findings);
     add_all(findings, subject, cx, &mut verdict);
+    add_limits(subject, cx, &mut verdict);
     if let Some(view) = cx.view.filter(|view| view.covers(subject.object.metadata.namespace())) {
         too_late += cross_object::in_cluster(subject, view, cx, &mut verdict);
     }
@@ -114,6 +118,24 @@ pub fn evaluate_injection<'a>(
         verdict.add(finding.clone(), &object, |_| false, cx);
     }
     verdict
+}
+
+/// Adds the consequences of an update that the limits of the policy forbid.
+fn add_limits(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
+    let metadata = &subject.object.metadata;
+    let limits = cx.policy.limits.iter();
+    for limit in limits.filter(|it| it.covers(metadata.namespace(), metadata.name())) {
+        let mut findings = Findings::of(&LIMIT_EXCEEDED);
+        let cluster = cx.policy.cluster.for_resource(subject.object.resource);
+        limits::exceeded(subject, &cluster, &limit.limits, &mut findings);
+        let mut own = Verdict::default();
+        for finding in findings.into_vec() {
+            own.add(finding, &Identity::from(&subject.object), |_| false, cx);
+        }
+        own.at_most(limit.mode);
+        verdict.violations.extend(own.violations);
+        verdict.remarks.extend(own.remarks);
+    }
 }
 
 /// Runs the traps. Returns the number of traps that did not run, because time ran out.

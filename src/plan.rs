@@ -32,7 +32,7 @@ use clap::{Args, ValueEnum, error::ErrorKind};
 use jiff::Timestamp;
 
 use self::{
-    forecast::{Change, Forecaster, Plan},
+    forecast::{Change, Forecast, Forecaster, Plan},
     headline::UNREAD,
     input::{Input, Paths},
 };
@@ -57,7 +57,7 @@ use crate::{
 #[command(after_help = "\
 Exit codes:
   0  everything can be applied
-  1  the API server would refuse at least one object
+  1  the API server, or a limit of the policy, would refuse at least one object
   2  wrong usage, an invalid policy, or input that cannot be read
 
 Examples:
@@ -188,7 +188,8 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
             left_alone.join(", ")
         ));
     }
-    if forecasts.iter().any(|forecast| forecast.change == Change::Refused) {
+    let is_denied = |it: &Forecast| it.exceeded.iter().any(|it| it.is_denied);
+    if forecasts.iter().any(|it| it.change == Change::Refused || is_denied(it)) {
         exit = exit.and(Exit::Denied);
     }
     let stdout = io::stdout();

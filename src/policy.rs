@@ -6,6 +6,8 @@
 pub mod args;
 pub(crate) mod discover;
 mod file;
+pub mod limit;
+mod pattern;
 mod schema;
 mod weakening;
 
@@ -15,6 +17,8 @@ pub use file::{
     API_VERSION, ExceptionEntry, KIND, Kubernetes, PolicyFile, PolicyMetadata, json_schema,
 };
 use jiff::civil::Date;
+
+use self::{limit::Limit, pattern::any};
 
 use crate::{
     catalogue,
@@ -62,21 +66,7 @@ impl Exception {
 
     /// Returns whether the exception covers this rule for this object, expired or not.
     pub fn covers(&self, rule: &Meta, namespace: &str, name: &str) -> bool {
-        let any = |patterns: &[String], text| {
-            patterns.is_empty() || patterns.iter().any(|pattern| glob(pattern, text))
-        };
         self.rules.contains(&rule) && any(&self.namespaces, namespace) && any(&self.names, name)
-    }
-}
-
-/// Returns whether a text matches a pattern, in which `*` stands for any text, including an empty
-/// one.
-fn glob(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((head, rest)) => text.strip_prefix(head).is_some_and(|tail| {
-            (0..=tail.len()).any(|i| tail.is_char_boundary(i) && glob(rest, &tail[i..]))
-        }),
     }
 }
 
@@ -87,6 +77,8 @@ pub struct Policy {
     modes: BTreeMap<&'static Meta, Mode>,
     /// Exceptions, in the order of the file.
     pub exceptions: Vec<Exception>,
+    /// Consequences that changes must not have, in the order of the file.
+    pub limits: Vec<Limit>,
     /// The settings of injection: what is injected, and for which controllers.
     pub injection: Settings,
     /// The cluster that objects are meant for.
@@ -196,6 +188,15 @@ impl Problems<'_, '_> {
         for (i, entry) in file.exceptions.into_iter().enumerate() {
             let exception = self.exception(&exceptions.index(i), entry);
             policy.exceptions.push(exception);
+        }
+        let limits = Path::new("limits");
+        for (i, entry) in file.limits.into_iter().enumerate() {
+            let (path, (limit, problems)) = (limits.index(i), entry.validate());
+            for (field, message) in problems {
+                let path = if field.is_empty() { path } else { path.child(field) };
+                self.push(&path, message, None);
+            }
+            policy.limits.push(limit);
         }
         self.tolerations(&file.injection.tolerations);
         policy.injection = file.injection;
@@ -344,14 +345,5 @@ mod tests {
         }));
         assert!(some > 0);
         assert!(policy.is_fallback && !Policy::default().is_fallback);
-    }
-
-    #[test]
-    fn stars_stand_for_any_text() {
-        assert!(glob("*", ""));
-        assert!(glob("mon*ing-*", "monitoring-eu"));
-        assert!(!glob("mon*", "amon"));
-        assert!(!glob("a", "ab"));
-        assert!(glob("é*", "éa"));
     }
 }

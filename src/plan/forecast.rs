@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{
     difference::{Difference, differences},
     input::{Given, Input},
-    refusal::{self, Refusal},
+    refusal::{self, Exceeded, Refusal},
     undo::{Remedy, Undo},
     world::{Set, World, around::OverBudget},
 };
@@ -64,6 +64,8 @@ pub(super) struct Forecast {
     pub(super) settings: Vec<String>,
     pub(super) differences: Vec<Difference>,
     pub(super) refusals: Vec<Refusal>,
+    /// The consequences that limits of the policy forbid.
+    pub(super) exceeded: Vec<Exceeded>,
     /// Other facts that the reader needs.
     pub(super) notes: Vec<String>,
     /// The simulated rollout. If the change is refused, this is the rollout of the remedy.
@@ -100,6 +102,7 @@ impl Forecast {
             settings: Vec::new(),
             differences: Vec::new(),
             refusals: Vec::new(),
+            exceeded: Vec::new(),
             notes: Vec::new(),
             course: Course::default(),
             kept: Vec::new(),
@@ -286,6 +289,7 @@ impl<'a> Forecaster<'a> {
     fn stored(&self, given: &Given, stored: &Stored<'_>, mut forecast: Forecast) -> Forecast {
         let subject = &stored.subject;
         forecast.refusals.extend(refusal::of(&stored.verdict));
+        forecast.exceeded.extend(refusal::exceeded(&stored.verdict));
         let before = stored.old.and_then(|json| Object::parse(given.resource, json).ok());
         if let Some(before) = &before {
             differences(&spec(before), &spec(&subject.object), "spec", &mut forecast.differences);
@@ -335,6 +339,7 @@ impl<'a> Forecaster<'a> {
         self.add_known(&subject.object, changes, &mut inner);
         inner.differences = forecast.differences;
         inner.refusals = forecast.refusals;
+        inner.exceeded = forecast.exceeded;
         inner.notes.splice(0..0, forecast.notes);
         inner
     }

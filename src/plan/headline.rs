@@ -18,6 +18,7 @@ const MOST_NAMES: usize = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     DataLost,
+    BeyondLimit,
     Unknown,
     NeverEnds,
     Refused,
@@ -29,6 +30,7 @@ impl Kind {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Kind::DataLost => "Data lost",
+            Kind::BeyondLimit => "Beyond a limit",
             Kind::Unknown => "Not known",
             Kind::NeverEnds => "Never ends",
             Kind::Refused => "Refused",
@@ -95,6 +97,9 @@ fn of(forecast: &Forecast) -> Vec<Fact> {
         let text = "the API server refuses the change".to_owned();
         add(Kind::Refused, text, Vec::new());
         return facts;
+    }
+    for it in &forecast.exceeded {
+        add(Kind::BeyondLimit, String::new(), vec![it.what.message.clone()]);
     }
     let deleted = forecast.course.steps.iter().filter(|step| step.action == Action::Delete);
     let claims = deleted.flat_map(|step| &step.claims);

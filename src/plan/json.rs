@@ -134,6 +134,7 @@ fn object(forecast: &Forecast) -> ObjectV1<'_> {
         findings: forecast
             .refusals
             .iter()
+            .chain(forecast.exceeded.iter().map(|it| &it.what))
             .map(|it| FindingV1 { rule: it.rule, field: &it.field, message: &it.message })
             .collect(),
         changes: forecast

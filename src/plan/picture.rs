@@ -106,6 +106,10 @@ fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     for refusal in &forecast.refusals {
         lines.push(format!("{}: {}", refusal.field, refusal.message).into());
     }
+    for it in &forecast.exceeded {
+        let tone = if it.is_denied { Tone::Bad } else { Tone::Caution };
+        lines.push(Line::new(tone, format!("beyond a limit: {}", it.what.message)));
+    }
     for it in &forecast.differences {
         let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
         let line = Line::from(format!("changes  {}: ", it.path)).and(Tone::Old, side(&it.old));

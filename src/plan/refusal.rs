@@ -1,6 +1,10 @@
-//! The reasons why the API server refuses an object.
+//! The reasons why the API server, or a limit of the policy, refuses an object.
 
-use crate::{engine::verdict::Verdict, rules::traps::immutable_field};
+use crate::{
+    engine::verdict::Verdict,
+    finding::Mode,
+    rules::traps::{immutable_field, limits::LIMIT_EXCEEDED},
+};
 
 /// A reason why an object is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +20,26 @@ pub(super) fn of(verdict: &Verdict) -> impl Iterator<Item = Refusal> {
         rule: violation.finding.rule.id,
         field: violation.finding.field.to_string(),
         message: violation.finding.message.clone(),
+    })
+}
+
+/// A consequence that a limit of the policy forbids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Exceeded {
+    pub(super) is_denied: bool,
+    pub(super) what: Refusal,
+}
+
+/// Returns the consequences that the limits of the policy forbid.
+pub(super) fn exceeded(verdict: &Verdict) -> impl Iterator<Item = Exceeded> {
+    let shown = verdict.denials().chain(verdict.warnings());
+    shown.filter(|violation| *violation.finding.rule == LIMIT_EXCEEDED).map(|violation| Exceeded {
+        is_denied: violation.mode == Mode::Deny,
+        what: Refusal {
+            rule: violation.finding.rule.id,
+            field: violation.finding.field.to_string(),
+            message: violation.finding.message.clone(),
+        },
     })
 }
 

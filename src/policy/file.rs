@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::schema;
+use super::{limit::LimitEntry, schema};
 use crate::{finding::Mode, inject::settings::Settings};
 
 /// `apiVersion` of the policy file.
@@ -33,6 +33,9 @@ pub struct PolicyFile {
     /// Objects that are exempt from some rules.
     #[serde(default)]
     pub exceptions: Vec<ExceptionEntry>,
+    /// Consequences that changes must not have.
+    #[serde(default)]
+    pub limits: Vec<LimitEntry>,
     /// The injection: what is injected into pods, and for which controllers.
     #[serde(default)]
     pub injection: Settings,

@@ -47,6 +47,14 @@ impl Policy {
                 format!("an exception from {} that {name} doesn't have", rules.join(", "));
             found.report(&exceptions.index(i), Reason::Forbidden, message, help.clone());
         }
+        let limits = Path::new("limits");
+        let gone =
+            earlier.limits.iter().filter(|it| !self.limits.iter().any(|ours| ours.includes(it)));
+        for limit in gone {
+            let message =
+                format!("a limit of {name} is gone, or weaker: {}", limit.limits.reason.trim());
+            found.report(&limits, Reason::Forbidden, message, help.clone());
+        }
         let exclude = Path::new("exclude");
         for (i, pattern) in self.exclude.iter().enumerate() {
             if !earlier.exclude.contains(pattern) {

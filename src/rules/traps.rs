@@ -22,6 +22,7 @@ pub(crate) mod immutable_field;
 mod immutable_release_label;
 mod legacy_master_toleration;
 mod legacy_node_label;
+pub mod limits;
 mod long_ready_seconds;
 mod max_unavailable_everything;
 mod max_unavailable_ignored;

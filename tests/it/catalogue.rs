@@ -8,7 +8,12 @@ use setguard::{
     inject::{self, Injection, pod::Pod},
     object::{Object, Str, User},
     policy::Policy,
-    rules::{cross_object::RULES, policy::POLICY_WEAKENED, status, traps::TRAPS},
+    rules::{
+        cross_object::RULES,
+        policy::POLICY_WEAKENED,
+        status,
+        traps::{TRAPS, limits::LIMIT_EXCEEDED},
+    },
 };
 
 use crate::support::{self, Found};
@@ -59,6 +64,18 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
     if *meta == POLICY_WEAKENED {
         let found = Policy::parse(yaml).unwrap().weaker_than(&Policy::default(), "main");
         return found.into_vec().iter().map(|found| found.rule.id.to_owned()).collect();
+    }
+    if *meta == LIMIT_EXCEEDED {
+        let documents: Vec<_> = yaml.split("---\n").collect();
+        let [policy, old, new] = documents[..] else {
+            panic!("a policy, the old object, the new one")
+        };
+        let policy = Policy::parse(policy).unwrap();
+        return support::evaluate_update(&policy, old, new)
+            .into_iter()
+            .map(|found| found.rule)
+            .filter(|rule| rule != "claims-deleted-on-scale-down")
+            .collect();
     }
     if yaml.starts_with("# Seen at ") {
         // A node that is down and a class that is missing are reported for themselves, also where a set

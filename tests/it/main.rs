@@ -52,6 +52,7 @@ mod inject;
 mod json_schema;
 mod kruise;
 mod kubectl_diff;
+mod limits;
 mod links;
 #[cfg(feature = "server")]
 mod live;

@@ -133,6 +133,14 @@ pub fn evaluate_in(
     verdict.violations.iter().map(flat).collect()
 }
 
+/// Returns the engine's findings in an update under a policy, from texts.
+pub fn evaluate_update(policy: &Policy, old: &str, new: &str) -> Vec<Found> {
+    let [old, new] = [old, new].map(|text| to_json(text).remove(0));
+    let object = Object::parse(resource(&new).unwrap(), &new).unwrap();
+    let verdict = engine::evaluate(&Subject::update(object, &old), &context(policy));
+    verdict.violations.iter().map(flat).collect()
+}
+
 fn flat(judged: &Violation) -> Found {
     Found {
         rule: judged.finding.rule.id.to_owned(),

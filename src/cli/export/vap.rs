@@ -21,7 +21,7 @@ use crate::{
         cross_object,
         rule::{Cel, Operation, Phase, Rule, cel::MACROS},
         status,
-        traps::{IN_CEL, TRAPS},
+        traps::{IN_CEL, TRAPS, limits::LIMIT_EXCEEDED},
     },
 };
 
@@ -105,6 +105,7 @@ fn exported(meta: &Meta, policy: &Policy) -> Result<(&'static Rule, &'static Cel
         }
         Some(Some(Phase::Manifest)) => "only a manifest shows it",
         Some(_) => "it is not written in CEL; the webhook and `setguard check` have it",
+        None if *meta == LIMIT_EXCEEDED => "limits of a policy are not written in CEL",
         None if is_of(cross_object::RULES) => "it compares several objects",
         None if is_of(status::RULES) => {
             "it is about the state of a cluster; `setguard audit` has it"

@@ -1,0 +1,155 @@
+//! The limits of a policy: consequences that a change must not have, and where.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::pattern::any;
+use crate::{finding::Mode, kubernetes::int_or_percent, rules::traps::limits::Limits};
+
+/// Consequences that changes of the objects it names must not have.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "Limit", extend("anyOf" = consequences()))]
+pub struct LimitEntry {
+    /// Namespaces; `*` stands for any text. If empty: every namespace.
+    #[serde(default)]
+    pub namespaces: Vec<String>,
+    /// Names of objects; `*` stands for any text. If empty: every name.
+    #[serde(default)]
+    pub names: Vec<String>,
+    /// The number of pods that a rollout may take down at once, or the percentage of the pods that there
+    /// are, rounded up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number_or_percentage")]
+    pub at_most_unavailable: Option<IntOrString>,
+    /// `false`: a change must not delete claims.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deletes_claims: Option<bool>,
+    /// `false`: a change must not begin a rollout that waits for a pod that is broken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub never_ends: Option<bool>,
+    /// `false`: a change must not replace all pods at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces_all: Option<bool>,
+    /// The reaction to a change beyond the limit: `deny` (the default) or `warn`.
+    #[serde(default = "deny")]
+    #[schemars(extend("enum" = ["deny", "warn"]))]
+    pub mode: Mode,
+    /// The reason for the limit, which the message contains.
+    #[schemars(extend("pattern" = r"\S"))]
+    pub reason: String,
+}
+
+const fn deny() -> Mode {
+    Mode::Deny
+}
+
+/// The entries that limit something, as JSON Schemas.
+fn consequences() -> Value {
+    let forbids =
+        |name: &str| json!({ "properties": { name: { "const": false } }, "required": [name] });
+    let most = "atMostUnavailable";
+    let number =
+        json!({ "properties": { most: { "type": ["integer", "string"] } }, "required": [most] });
+    json!([number, forbids("deletesClaims"), forbids("neverEnds"), forbids("replacesAll")])
+}
+
+fn number_or_percentage(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "anyOf": [
+        { "type": "integer", "minimum": 0, "maximum": i32::MAX },
+        { "type": "string", "pattern": "^(100|[0-9]{1,2})%$" },
+        { "type": "null" },
+    ] })
+}
+
+/// A validated limit.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    namespaces: Vec<String>,
+    names: Vec<String>,
+    /// The consequences.
+    pub limits: Limits,
+    /// The reaction to a change beyond the limit.
+    pub mode: Mode,
+}
+
+impl Limit {
+    /// Returns whether the limit is about this object.
+    pub fn covers(&self, namespace: &str, name: &str) -> bool {
+        any(&self.namespaces, namespace) && any(&self.names, name)
+    }
+
+    /// Returns whether this limit forbids everything that another forbids, for the same objects or more,
+    /// and as strictly. Patterns are compared as texts.
+    pub(super) fn includes(&self, other: &Limit) -> bool {
+        let has = |ours: &[String], theirs: &[String]| {
+            ours.is_empty()
+                || !theirs.is_empty() && theirs.iter().all(|pattern| ours.contains(pattern))
+        };
+        let (ours, theirs) = (&self.limits, &other.limits);
+        let most = match (&ours.at_most_unavailable, &theirs.at_most_unavailable) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(IntOrString::Int(a)), Some(IntOrString::Int(b))) => a <= b,
+            (Some(IntOrString::String(_)), Some(IntOrString::String(_))) => {
+                let number =
+                    |it: &Limits| it.at_most_unavailable.as_ref().map(int_or_percent::number);
+                number(ours) <= number(theirs)
+            }
+            // Which of the two is stricter depends on the number of pods.
+            _ => false,
+        };
+        has(&self.namespaces, &other.namespaces)
+            && has(&self.names, &other.names)
+            && self.mode >= other.mode
+            && most
+            && ours.deletes_claims <= theirs.deletes_claims
+            && ours.never_ends <= theirs.never_ends
+            && ours.replaces_all <= theirs.replaces_all
+    }
+}
+
+impl LimitEntry {
+    /// Returns the validated limit, and the problems as fields with messages.
+    pub(super) fn validate(self) -> (Limit, Vec<(&'static str, String)>) {
+        let mut problems = Vec::new();
+        if self.reason.trim().is_empty() {
+            problems.push(("reason", "a limit needs a reason".to_owned()));
+        }
+        if !matches!(self.mode, Mode::Deny | Mode::Warn) {
+            problems.push(("mode", format!("{} is neither deny nor warn", self.mode)));
+        }
+        if let Some(value) = &self.at_most_unavailable {
+            let is_share = |text: &str| {
+                let number =
+                    text.strip_suffix('%').filter(|it| it.bytes().all(|c| c.is_ascii_digit()));
+                number.and_then(|it| it.parse::<u32>().ok()).is_some_and(|it| it <= 100)
+            };
+            let is_valid = match value {
+                IntOrString::Int(number) => *number >= 0,
+                IntOrString::String(text) => is_share(text),
+            };
+            if !is_valid {
+                let message = "write a number of pods, such as 2, or a percentage, such as 25%";
+                problems.push(("atMostUnavailable", message.to_owned()));
+            }
+        }
+        let forbids = [self.deletes_claims, self.never_ends, self.replaces_all];
+        if self.at_most_unavailable.is_none() && !forbids.contains(&Some(false)) {
+            let message = "limits nothing; write atMostUnavailable, or `false` for deletesClaims, neverEnds \
+                           or replacesAll";
+            problems.push(("", message.to_owned()));
+        }
+        let limits = Limits {
+            at_most_unavailable: self.at_most_unavailable,
+            deletes_claims: self.deletes_claims.unwrap_or(true),
+            never_ends: self.never_ends.unwrap_or(true),
+            replaces_all: self.replaces_all.unwrap_or(true),
+            reason: self.reason,
+        };
+        let Self { namespaces, names, mode, .. } = self;
+        (Limit { namespaces, names, limits, mode }, problems)
+    }
+}

@@ -1,0 +1,218 @@
+//! The limits of a policy.
+
+use jiff::civil::date;
+use serde_json::{Value, json};
+use setguard::{
+    admission::{self, Endpoint},
+    engine::deadline::Deadline,
+    policy::Policy,
+};
+
+use crate::folder::{Folder, Ran};
+
+const HEAD: &str = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n";
+
+fn limits(entry: &str) -> String {
+    format!("{HEAD}limits:\n- {{{entry}, reason: agreed with storage}}\n")
+}
+
+fn stateful_set(replicas: u32, image: &str, more: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {{name: db, namespace: prod-eu}}\nspec:\n  \
+         serviceName: db\n  replicas: {replicas}\n  selector: {{matchLabels: {{app: db}}}}\n  template:\n    \
+         metadata: {{labels: {{app: db}}}}\n    spec:\n      containers:\n      - {{name: db, image: {image}, \
+         volumeMounts: [{{name: data, mountPath: /data}}]}}\n  volumeClaimTemplates:\n  - metadata: {{name: data}}\n    \
+         spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}\n{more}"
+    )
+}
+
+fn daemon_set(image: &str, max_unavailable: &str, nodes: u32) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: agent, namespace: prod-eu}}\nspec:\n  \
+         updateStrategy: {{type: RollingUpdate, rollingUpdate: {{maxUnavailable: {max_unavailable}}}}}\n  \
+         selector: {{matchLabels: {{app: agent}}}}\n  template:\n    metadata: {{labels: {{app: agent}}}}\n    \
+         spec: {{containers: [{{name: agent, image: {image}}}]}}\nstatus: {{desiredNumberScheduled: {nodes}, \
+         currentNumberScheduled: {nodes}, numberReady: {nodes}, numberAvailable: {nodes}, numberMisscheduled: 0}}\n"
+    )
+}
+
+const RECREATED: &str = "  podManagementPolicy: Parallel\n  updateStrategy: {type: RollingUpdate, \
+                         rollingUpdate: {maxUnavailable: MOST, partition: 0}}\n";
+
+fn run(command: &str, policy: &str, old: &str, new: &str, more: &[&str]) -> Ran {
+    let folder = Folder::new([("policy.yaml", policy), ("old.yaml", old), ("new.yaml", new)]);
+    let args = [
+        command,
+        "new.yaml",
+        "--against",
+        "old.yaml",
+        "--policy",
+        "policy.yaml",
+        "--kube-version",
+        "1.37",
+    ];
+    folder.setguard(&[&args, more].concat())
+}
+
+/// The messages of a rule in a check of a change.
+fn found(policy: &str, old: &str, new: &str) -> Vec<(String, String)> {
+    let ran = run("check", policy, old, new, &["--format", "json"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let ours = report["findings"].as_array().unwrap().iter();
+    ours.filter(|it| it["rule"] == "limit-exceeded")
+        .map(|it| (text(&it["severity"]), text(&it["message"])))
+        .collect()
+}
+
+#[test]
+fn claims_that_a_change_deletes_are_beyond_a_limit() {
+    let policy = limits("namespaces: [\"prod-*\"], deletesClaims: false");
+    let whenever =
+        "  persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain, whenScaled: Delete}\n";
+    let (old, new) = (stateful_set(5, "a:1", whenever), stateful_set(3, "a:1", whenever));
+    let message = "this update removes db-3 and db-4, and whenScaled Delete also deletes the claims of \
+                   each removed pod, such as data-db-3; the policy forbids it by deletesClaims: false \
+                   (agreed with storage); set whenScaled to Retain unless the data is safe elsewhere";
+    assert_eq!(found(&policy, &old, &new), [("error".to_owned(), message.to_owned())]);
+    assert_eq!(run("check", &policy, &old, &new, &[]).code, 1);
+
+    let other = limits("namespaces: [test], deletesClaims: false");
+    let named = limits("names: [cache], deletesClaims: false");
+    let allowed = limits("deletesClaims: true, neverEnds: false");
+    for policy in [HEAD, &other, &named, &allowed] {
+        assert_eq!(found(policy, &old, &new), [], "{policy}");
+    }
+    assert_eq!(found(&policy, &old, &stateful_set(5, "a:2", whenever)), [], "nothing is deleted");
+
+    let warning = limits("deletesClaims: false, mode: warn");
+    assert_eq!(found(&warning, &old, &new), [("warning".to_owned(), message.to_owned())]);
+    let exception = format!(
+        "{policy}exceptions:\n- {{rules: [limit-exceeded], names: [db], reason: moved, expires: DAY}}\n"
+    );
+    assert_eq!(found(&exception.replace("DAY", "2999-01-01"), &old, &new)[0].0, "note");
+    assert_eq!(found(&exception.replace("DAY", "2020-01-01"), &old, &new)[0].0, "error");
+}
+
+#[test]
+fn a_plan_of_a_change_beyond_a_limit_is_refused_and_says_why() {
+    let policy = limits("deletesClaims: false");
+    let whenever =
+        "  persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain, whenScaled: Delete}\n";
+    let (old, new) = (stateful_set(5, "a:1", whenever), stateful_set(3, "a:1", whenever));
+    let ran = run("plan", &policy, &old, &new, &[]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("the policy forbids it by deletesClaims: false"), "{ran:?}");
+    let json = run("plan", &policy, &old, &new, &["--format", "json"]);
+    assert!(json.stdout.contains("\"limit-exceeded\""), "{json:?}");
+}
+
+#[test]
+fn pods_that_are_down_at_once_are_counted_as_the_controllers_do() {
+    let most = |value: &str| limits(&format!("atMostUnavailable: {value}"));
+    let all = limits("replacesAll: false");
+    let stateful =
+        |most: &str, image: &str| stateful_set(8, image, &RECREATED.replace("MOST", most));
+    let sets = |most: &str| (stateful(most, "a:1"), stateful(most, "a:2"));
+    let daemons =
+        |most: &str, nodes| (daemon_set("a:1", most, nodes), daemon_set("a:2", most, nodes));
+    for (policy, (old, new), expected) in [
+        (most("25%"), sets("2"), None),
+        (most("25%"), sets("3"), Some("takes down 3 of 8 pods at a time")),
+        (most("2"), sets("30%"), None),
+        (most("\"0%\""), sets("1"), Some("takes down 1 of 8 pods at a time")),
+        (most("5"), sets("100%"), Some("takes down 8 of 8 pods at a time")),
+        (all.clone(), sets("7"), None),
+        (all.clone(), sets("8"), Some("replaces all 8 pods at once")),
+        // The percentage of a DaemonSet is rounded up.
+        (most("25%"), daemons("10%", 10), None),
+        (most("10%"), daemons("11%", 10), Some("takes down 2 of 10 pods at a time")),
+        (most("25%"), daemons("1", 3), None),
+        (all.clone(), daemons("60%", 2), Some("replaces all 2 pods at once")),
+        (all, daemons("1", 1), None),
+    ] {
+        let found = found(&policy, &old, &new);
+        let messages: Vec<_> = found.iter().map(|(_, message)| message.as_str()).collect();
+        assert_eq!(messages.len(), usize::from(expected.is_some()), "{policy}{messages:?}");
+        assert!(expected.is_none_or(|it| messages[0].contains(it)), "{policy}{messages:?}");
+    }
+    let (old, _) = sets("8");
+    assert_eq!(found(&limits("replacesAll: false"), &old, &old), [], "nothing changes");
+}
+
+#[test]
+fn the_webhook_refuses_an_update_beyond_a_limit() {
+    let policy = Policy::parse(&limits("replacesAll: false, neverEnds: false")).unwrap();
+    let json = |text: &str| -> Value {
+        let document = setguard::yaml::parse(text).into_iter().next().unwrap().unwrap();
+        serde_json::from_str(&document.root.to_json()).unwrap()
+    };
+    let answer = |old: Option<&str>, new: &str| {
+        let review = json!({
+            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+            "request": {
+                "uid": "1", "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
+                "kind": {"group": "apps", "version": "v1", "kind": "DaemonSet"},
+                "name": "agent", "namespace": "prod-eu", "userInfo": {},
+                "object": json(new), "oldObject": old.map(json),
+            },
+        });
+        let (review, today) = (review.to_string(), date(2026, 1, 1));
+        let answer = admission::answer(
+            Endpoint::Validate,
+            review.as_bytes(),
+            &policy,
+            None,
+            today,
+            Deadline::NONE,
+        );
+        String::from_utf8(answer.unwrap().body).unwrap()
+    };
+    let old = daemon_set("a:1", "100%", 9);
+    let denied = answer(Some(&old), &daemon_set("a:2", "100%", 9));
+    assert!(denied.contains("replaces all 9 pods at once"), "{denied}");
+    assert!(denied.contains("\"allowed\":false"), "{denied}");
+    for allowed in [answer(Some(&old), &old), answer(None, &old)] {
+        assert!(allowed.contains("\"allowed\":true"), "{allowed}");
+    }
+}
+
+#[test]
+fn a_limit_that_is_wrong_is_an_error_of_the_policy() {
+    for (entry, expected) in [
+        ("deletesClaims: true", "limits[0]: limits nothing"),
+        ("namespaces: [a]", "limits[0]: limits nothing"),
+        ("atMostUnavailable: 25", ""),
+        ("atMostUnavailable: \"101%\"", "limits[0].atMostUnavailable: write a number of pods"),
+        ("atMostUnavailable: few", "limits[0].atMostUnavailable: write a number of pods"),
+        ("atMostUnavailable: -1", "limits[0].atMostUnavailable: write a number of pods"),
+        ("neverEnds: false, mode: audit", "limits[0].mode: audit is neither deny nor warn"),
+        ("neverEnds: false, modus: warn", "modus"),
+    ] {
+        let ran = run("check", &limits(entry), "", &stateful_set(1, "a:1", ""), &[]);
+        assert_eq!(ran.code == 2, !expected.is_empty(), "{entry}: {ran:?}");
+        assert!(ran.stderr.contains(expected), "{entry}: {ran:?}");
+    }
+}
+
+#[test]
+fn limits_that_are_gone_or_weaker_are_said() {
+    let policy = |text: &str| Policy::parse(text).unwrap();
+    let before =
+        policy(&limits("namespaces: [a, b], atMostUnavailable: 25%, deletesClaims: false"));
+    for (now, is_weaker) in [
+        ("namespaces: [a, b], atMostUnavailable: 25%, deletesClaims: false", false),
+        ("atMostUnavailable: 20%, deletesClaims: false, neverEnds: false", false),
+        ("namespaces: [a], atMostUnavailable: 25%, deletesClaims: false", true),
+        ("namespaces: [a, b], atMostUnavailable: 30%, deletesClaims: false", true),
+        ("namespaces: [a, b], atMostUnavailable: 1, deletesClaims: false", true),
+        ("namespaces: [a, b], atMostUnavailable: 25%", true),
+        ("namespaces: [a, b], atMostUnavailable: 25%, deletesClaims: false, mode: warn", true),
+        ("namespaces: [a, b], names: [x], atMostUnavailable: 25%, deletesClaims: false", true),
+    ] {
+        let found = policy(&limits(now)).weaker_than(&before, "main").into_vec();
+        assert_eq!(!found.is_empty(), is_weaker, "{now}: {found:?}");
+    }
+    let found = policy(HEAD).weaker_than(&before, "main").into_vec();
+    assert_eq!(found[0].message, "a limit of main is gone, or weaker: agreed with storage");
+}
