@@ -111,6 +111,16 @@ fn links_lead_to_files_and_headings_that_exist() {
     assert!(count > 100, "{count}");
 }
 
+/// A link says what is there, and not the name of its file.
+#[test]
+fn links_have_titles() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    for page in pages().into_iter().filter(|page| page.starts_with(&docs)) {
+        let text = fs::read_to_string(&page).unwrap();
+        assert!(!text.contains(".md]("), "{}", page.display());
+    }
+}
+
 /// A reader would not find a page that is missing there.
 #[test]
 fn the_summary_of_the_site_has_every_page() {

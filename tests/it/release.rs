@@ -242,29 +242,42 @@ fn a_program_for_another_processor_counts_in_an_emulator() {
     assert!(steps.ends_with(&format!("merge {at}/setguard.profdata\n")), "{steps}");
 }
 
-/// A copy of all files that name the version, with the script that changes it.
+/// Lines that name the version of the release as it was then, or the version of something else.
 #[cfg(unix)]
-fn copy() -> Folder {
+const OTHER_VERSIONS: [&str; 6] = [
+    "Decided for ",
+    "before the release of ",
+    // The editors' extensions of the examples.
+    "\"version\": ",
+    "version = ",
+    "    .ci/version ",
+    "the tag `v",
+];
+
+/// A copy of all files that name the version, with the script that changes it. Returns the paths of
+/// those that must name a new one.
+#[cfg(unix)]
+fn copy() -> (Folder, Vec<String>) {
     let folder = Folder::new([]);
-    for path in [
-        ".ci/version",
-        "Cargo.toml",
-        "Cargo.lock",
-        "CHANGELOG.md",
-        "action.yml",
-        "charts/setguard/Chart.yaml",
-        "examples/ci/gitlab-ci.yml",
-        "examples/ci/pre-commit-config.yaml",
-    ] {
-        folder.write(path, read(path));
+    let mut named = Vec::new();
+    for (path, text) in texts() {
+        let is_code = ["src/", "benches/", "fuzz/"].iter().any(|it| path.starts_with(it));
+        let is_named = !is_code && text.contains(env!("CARGO_PKG_VERSION"));
+        if is_named || path.starts_with(".ci/") || path == "CHANGELOG.md" {
+            folder.write(&path, text);
+        }
+        if is_named && !path.ends_with(".lock") && !path.ends_with("CHANGELOG.md") {
+            named.push(path);
+        }
     }
-    folder
+    assert!(named.len() > 10, "{named:?}");
+    (folder, named)
 }
 
 #[cfg(unix)]
 #[test]
 fn a_new_version_comes_everywhere() {
-    let folder = copy();
+    let (folder, named) = copy();
     let version = |args: &[&str]| {
         Ran::from(folder.command("bash").arg(".ci/version").args(args).output().unwrap())
     };
@@ -275,10 +288,16 @@ fn a_new_version_comes_everywhere() {
     for new in ["98.7.6-rc.1", "98.7.6"] {
         let early = version(&["--check", new]);
         assert_eq!(early.code, 1);
-        assert_eq!(early.stderr.lines().count(), 9, "{early:?}");
+        assert_eq!(early.stderr.lines().count(), 9 + 6, "{early:?}");
         let ran = version(&[new]);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
         assert_eq!(version(&[]).stdout.trim(), new);
+    }
+    for path in named {
+        let text = folder.read(&path);
+        let mut old = text.lines().filter(|line| line.contains(env!("CARGO_PKG_VERSION")));
+        let left = old.find(|line| !OTHER_VERSIONS.iter().any(|it| line.contains(it)));
+        assert_eq!(left, None, "{path}");
     }
     let changes = folder.read("CHANGELOG.md");
     let headings: Vec<_> = changes.lines().filter(|line| line.starts_with("## ")).collect();

@@ -72,3 +72,18 @@ fn a_candidate_for_a_release_is_a_pre_release() {
     );
     assert!(step.contains(r#""${prerelease[@]}""#), "{step}");
 }
+
+/// cosign 2 writes another format into `SHA256SUMS.sigstore.json`.
+#[test]
+fn signatures_are_sigstore_bundles() {
+    let release = github("workflows/release.yaml");
+    assert!(release["env"]["COSIGN"].as_str().unwrap().starts_with("v3."));
+    let installs: Vec<_> = steps(&release)
+        .into_iter()
+        .filter(|step| step["uses"].as_str().is_some_and(|it| it.contains("/cosign-installer@")))
+        .collect();
+    assert_eq!(installs.len(), 3);
+    for step in installs {
+        assert_eq!(step["with"]["cosign-release"], "${{ env.COSIGN }}", "{step}");
+    }
+}
