@@ -7,6 +7,7 @@ mod denials;
 mod diff;
 mod doors;
 mod edits;
+mod guides;
 mod injection;
 mod managed;
 mod nodes;
@@ -53,6 +54,7 @@ pub(crate) fn all() -> Vec<Case> {
         diff::CASES,
         doors::CASES,
         edits::CASES,
+        guides::CASES,
         injection::CASES,
         managed::CASES,
         nodes::CASES,

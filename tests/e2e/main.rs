@@ -27,6 +27,8 @@ mod link;
 mod manifests;
 mod namespace;
 mod node;
+#[path = "../pages.rs"]
+mod pages;
 mod rollouts;
 mod service;
 mod stage;

@@ -40,6 +40,8 @@ mod folder;
 mod generated;
 mod git;
 mod growth;
+#[cfg(unix)]
+mod guides;
 #[cfg(feature = "server")]
 #[path = "../helm.rs"]
 mod helm;
@@ -63,6 +65,10 @@ mod mutations;
 mod neighbors;
 mod one_pass;
 mod origin;
+#[cfg(unix)]
+#[allow(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../pages.rs"]
+mod pages;
 mod parity;
 mod pictures;
 mod pipeline;

@@ -1,7 +1,7 @@
 //! `setguard audit` says why a set has no pod or does not roll, and the commands that it prints
 //! repair that when they are followed to the letter.
 
-mod cluster;
+pub(super) mod cluster;
 mod seldom;
 mod wait;
 

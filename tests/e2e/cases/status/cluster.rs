@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     env,
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -15,22 +16,22 @@ use crate::harness::{control_plane::ControlPlane, kubectl::Output, process::even
 pub(super) const SHOP: &str = "shop";
 
 /// A control plane of its own, with a stand-in for the kubelets.
-pub(super) struct Cluster<'a> {
-    pub(super) plane: &'a ControlPlane,
+pub(in crate::cases) struct Cluster<'a> {
+    pub(in crate::cases) plane: &'a ControlPlane,
     /// Nodes that are down while commands are followed.
-    pub(super) down: &'a [&'a str],
+    pub(in crate::cases) down: &'a [&'a str],
 }
 
 impl Cluster<'_> {
-    pub(super) fn kubectl(&self, args: &[&str], stdin: &str) -> Output {
+    pub(in crate::cases) fn kubectl(&self, args: &[&str], stdin: &str) -> Output {
         self.plane.kubectl.run(args, stdin)
     }
 
-    pub(super) fn apply(&self, object: &Value) {
+    pub(in crate::cases) fn apply(&self, object: &Value) {
         self.kubectl(&["apply", "-f", "-"], &object.to_string()).accepted();
     }
 
-    pub(super) fn patch_status(&self, object: &str, namespace: &str, status: &Value) {
+    pub(in crate::cases) fn patch_status(&self, object: &str, namespace: &str, status: &Value) {
         let patch = json!({ "status": status }).to_string();
         let strategic = ["--subresource=status", "--type=strategic", "-p", &patch];
         let args = [["patch", object, "-n", namespace].as_slice(), &strategic].concat();
@@ -93,10 +94,23 @@ impl Cluster<'_> {
     /// Runs a command as a shell runs it. Meanwhile the kubelets work: kubectl waits until the pods
     /// that it deletes are gone.
     pub(super) fn follow(&self, command: &str, why: &str) {
+        self.follow_in(Path::new("."), command, why, &|| ());
+    }
+
+    /// Runs commands in this folder like [`follow`](Self::follow). Returns their output. Meanwhile the
+    /// kubelets work, and `others`.
+    pub(in crate::cases) fn follow_in(
+        &self,
+        folder: &Path,
+        command: &str,
+        why: &str,
+        others: &dyn Fn(),
+    ) -> String {
         let assets = self.plane.assets.display();
         let path = format!("{assets}:{}", env::var("PATH").unwrap_or_default());
         let mut shell = Command::new("sh")
-            .args(["-c", command])
+            .args(["-ec", command])
+            .current_dir(folder)
             .env("PATH", path)
             .env("KUBECONFIG", &self.plane.kubectl.kubeconfig)
             .env("HOME", &self.plane.kubectl.home)
@@ -106,6 +120,7 @@ impl Cluster<'_> {
             .expect("a shell");
         eventually("a printed command to end", || {
             let _ = self.run_pods(self.down, 0);
+            others();
             match shell.try_wait() {
                 Ok(Some(_)) => Ok(()),
                 other => Err(format!("{why}\n$ {command}\n{other:?}")),
@@ -113,11 +128,12 @@ impl Cluster<'_> {
         });
         let output = shell.wait_with_output().expect("its output");
         assert!(output.status.success(), "{why}\n$ {command}\n{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Does once what kubelets do, but not on these nodes. Images with `bad` in their names cannot be
     /// pulled. Succeeds if so many pods are ready.
-    pub(super) fn run_pods(&self, down: &[&str], wanted: usize) -> Result<(), String> {
+    pub(in crate::cases) fn run_pods(&self, down: &[&str], wanted: usize) -> Result<(), String> {
         let list = self.kubectl(&["get", "pods", "-A", "-o", "json"], "").json();
         let mut ready = 0;
         for pod in list["items"].as_array().into_iter().flatten() {

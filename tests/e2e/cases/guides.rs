@@ -1,0 +1,239 @@
+//! The pages in `docs/guides/`, followed step by step on a real control plane.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::{Value, json};
+
+use super::{Case, status::cluster::Cluster};
+use crate::{
+    harness::control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},
+    namespace::Namespace,
+    pages,
+};
+
+pub(super) const CASES: &[Case] = &[Case {
+    needs: &[CONTROLLER_MANAGER, SCHEDULER],
+    ..Case::new("guides-work-step-by-step", step_by_step)
+}];
+
+const CONTROLLERS: &[&str] = &[
+    "daemonset-controller",
+    "disruption-controller",
+    "garbage-collector-controller",
+    "persistentvolume-binder-controller",
+    "persistentvolumeclaim-protection-controller",
+    "statefulset-controller",
+];
+
+/// The pages in the order in which their objects need each other.
+const PAGES: [&str; 6] =
+    ["log-agent", "node-plugin", "gpu-device-plugin", "database", "queue", GROW];
+const GROW: &str = "grow-a-claim-template";
+
+/// The steps that make the claims of the database small again.
+const SMALL_CLAIMS: &str = "\
+kubectl delete sts/db -n shop
+kubectl wait --for=delete pod -l app=db -n shop
+kubectl delete pvc -n shop -l app=db
+kubectl apply -f database.yaml
+kubectl rollout status -n shop statefulset/db";
+
+fn step_by_step(shared: &Namespace<'_>) {
+    let plane = ControlPlane::start(&shared.control_plane.assets);
+    plane.start_controllers(CONTROLLERS);
+    plane.start_scheduler();
+    let folder = tempfile::tempdir().expect("a folder");
+    let reader = Reader { cluster: Cluster { plane: &plane, down: &[] }, folder: folder.path() };
+    for name in PAGES {
+        reader.begin();
+        reader.create_nodes();
+        if name == GROW {
+            reader.run(SMALL_CLAIMS);
+            let before = reader.database_pods();
+            reader.read(name);
+            assert_eq!(reader.database_pods(), before, "a pod was replaced");
+            reader.try_refused_sizes();
+        } else {
+            reader.read(name);
+        }
+    }
+}
+
+/// A reader of the pages, with a folder and a cluster.
+struct Reader<'a> {
+    cluster: Cluster<'a>,
+    folder: &'a Path,
+}
+
+impl Reader<'_> {
+    /// Writes the manifests of a new section.
+    fn begin(&self) {
+        pages::reset(self.folder);
+        for entry in fs::read_dir(self.folder).expect("manifests") {
+            let path = entry.expect("a file").path();
+            let text = fs::read_to_string(&path).expect("a manifest");
+            // The other seconds would only make the test slow.
+            let text = text.replace("minReadySeconds: 10", "minReadySeconds: 1");
+            fs::write(&path, text.replace("minReadySeconds: 30", "minReadySeconds: 1"))
+                .expect("a file");
+        }
+    }
+
+    /// Follows a page, and compares the output that depends on the cluster.
+    fn read(&self, name: &str) {
+        let path = Path::new(pages::FOLDER).join(format!("{name}.md"));
+        let page = fs::read_to_string(path).expect("a page");
+        let mut section = 0;
+        let followed = pages::map(&page, |block| {
+            if block.section != section {
+                section = block.section;
+                self.begin();
+            }
+            match block.language {
+                "diff" => pages::change(self.folder, block.text),
+                "sh" => drop(self.run(block.text)),
+                _ if pages::asks_cluster(block) => {
+                    return Some(pages::outputs(block, |command| self.setguard(command)));
+                }
+                _ => {}
+            }
+            None
+        });
+        assert!(
+            without_seconds(&followed) == without_seconds(&page),
+            "{name}.md is old; it should be\n{followed}"
+        );
+    }
+
+    fn run(&self, commands: &str) -> String {
+        self.cluster.follow_in(self.folder, commands, "a guide", &|| self.provision())
+    }
+
+    fn setguard(&self, command: &str) -> String {
+        let mut arguments = command.split(' ');
+        assert_eq!(arguments.next(), Some("setguard"));
+        let output = Command::new(env!("CARGO_BIN_EXE_setguard"))
+            .args(arguments)
+            .current_dir(self.folder)
+            .output()
+            .expect("setguard");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// Creates the nodes of the guides that are missing, and makes them ready.
+    fn create_nodes(&self) {
+        let nodes = self.run("kubectl create --dry-run=client -o json -f nodes.yaml");
+        for node in serde_json::Deserializer::from_str(&nodes).into_iter::<Value>() {
+            let mut node = node.expect("a node");
+            let name = node["metadata"]["name"].as_str().expect("a name").to_owned();
+            let taints = json!({ "spec": { "taints": node["spec"]["taints"] } }).to_string();
+            let room = json!({ "cpu": "8", "memory": "16Gi", "pods": "110" });
+            let ready = json!({ "type": "Ready", "status": "True" });
+            node["status"] =
+                json!({ "allocatable": room, "capacity": room, "conditions": [ready] });
+            // This fails if the node is still there.
+            self.cluster.kubectl(&["create", "-f", "-"], &node.to_string());
+            let patch = ["patch", "node", &name, "--type=merge", "-p", &taints];
+            self.cluster.kubectl(&patch, "").accepted();
+        }
+    }
+
+    /// Does once what the storage driver of the guides does: creates volumes and expands them.
+    fn provision(&self) {
+        let claims = self.cluster.kubectl(&["get", "pvc", "-A", "-o", "json"], "").json();
+        for claim in claims["items"].as_array().into_iter().flatten() {
+            let metadata = &claim["metadata"];
+            let wanted = &claim["spec"]["resources"]["requests"]["storage"];
+            let volume = format!("pv-{}", metadata["uid"].as_str().expect("a UID"));
+            let is_bound = claim["status"]["phase"] == "Bound";
+            if is_bound && claim["status"]["capacity"]["storage"] != *wanted {
+                let capacity = json!({ "capacity": { "storage": wanted } });
+                let patch = json!({ "spec": capacity }).to_string();
+                let args = ["patch", "pv", &volume, "--type=merge", "-p", &patch];
+                self.cluster.kubectl(&args, "").accepted();
+                let name = metadata["name"].as_str().expect("a name");
+                self.cluster.patch_status(&format!("pvc/{name}"), "shop", &capacity);
+            } else if metadata["annotations"]["volume.kubernetes.io/selected-node"].is_string() {
+                // This fails once the volume is there.
+                let volume = volume_of(claim, &volume).to_string();
+                self.cluster.kubectl(&["create", "-f", "-"], &volume);
+            }
+        }
+    }
+
+    /// The UIDs of the database's pods.
+    fn database_pods(&self) -> String {
+        self.run("kubectl get pods -n shop -l app=db -o jsonpath='{.items[*].metadata.uid}'")
+    }
+
+    /// Sizes that the API server refuses, with the answers that the page shows.
+    fn try_refused_sizes(&self) {
+        let page = include_str!("../../../docs/guides/grow-a-claim-template.md");
+        let refused = |claim: &str, size: &str| {
+            let patch = json!({"spec": {"resources": {"requests": {"storage": size}}}}).to_string();
+            let args = ["patch", "pvc", claim, "-n", "shop", "-p", &patch];
+            let output = self.cluster.kubectl(&args, "").refused(&[]);
+            let answers =
+                page.lines().filter_map(|line| line.strip_prefix("| ")?.split('`').rev().nth(1));
+            assert!(answers.into_iter().any(|it| output.stderr.contains(it)), "{output}");
+        };
+        refused("data-db-0", "5Gi");
+        self.run("kubectl patch storageclass fast -p '{\"allowVolumeExpansion\": false}'");
+        refused("data-db-0", "300Gi");
+        self.run("kubectl patch storageclass fast -p '{\"allowVolumeExpansion\": true}'");
+        self.cluster.apply(&json!({
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": { "name": "unbound", "namespace": "shop" },
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": { "requests": { "storage": "1Gi" } },
+                "storageClassName": "fast",
+            },
+        }));
+        refused("unbound", "2Gi");
+        // A new replica gets a claim of the new size.
+        self.run("kubectl scale sts/db -n shop --replicas=4");
+        self.run("kubectl rollout status -n shop sts/db");
+        let claim = self.cluster.kubectl(&["get", "pvc/data-db-3", "-n", "shop", "-o", "json"], "");
+        assert_eq!(claim.json()["spec"]["resources"]["requests"]["storage"], "200Gi");
+    }
+}
+
+fn volume_of(claim: &Value, name: &str) -> Value {
+    let metadata = &claim["metadata"];
+    json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {
+            "name": name,
+            "annotations": { "pv.kubernetes.io/provisioned-by": "block.csi.example.com" },
+        },
+        "spec": {
+            "accessModes": claim["spec"]["accessModes"],
+            "capacity": claim["spec"]["resources"]["requests"],
+            "claimRef": {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "name": metadata["name"],
+                "namespace": metadata["namespace"],
+                "uid": metadata["uid"],
+            },
+            "csi": { "driver": "block.csi.example.com", "volumeHandle": name },
+            "persistentVolumeReclaimPolicy": "Retain",
+            "storageClassName": "fast",
+        },
+    })
+}
+
+/// The page without numbers of seconds, which depend on the machine.
+fn without_seconds(page: &str) -> String {
+    let mut words: Vec<&str> = page.split(' ').collect();
+    for at in 1..words.len() {
+        let is_number = words[at - 1].bytes().all(|byte| byte.is_ascii_digit());
+        if is_number && words[at].trim_end_matches([',', ';', '\n']) == "s" {
+            words[at - 1] = "N";
+        }
+    }
+    words.join(" ")
+}

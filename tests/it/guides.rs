@@ -1,0 +1,87 @@
+//! The pages in `docs/guides/`: their manifests, and the output of their commands.
+//! `UPDATE_GENERATED=1` writes both into the pages. The end-to-end tests run their kubectl commands.
+
+use std::{collections::BTreeSet, env, fs, path::Path};
+
+use crate::{
+    folder::{Folder, Ran},
+    pages,
+};
+
+/// The pages with a manifest of the same name, and the one without.
+const PAGES: [&str; 6] =
+    ["log-agent", "node-plugin", "gpu-device-plugin", "database", "queue", "grow-a-claim-template"];
+
+/// A repository with the manifests.
+fn repository() -> Folder {
+    let folder = Folder::new([]);
+    pages::reset(folder.0.path());
+    folder.commit();
+    folder
+}
+
+/// The output of a command, as a reader sees it.
+fn shown(folder: &Folder, command: &str) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_setguard")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), env::var("PATH").unwrap());
+    let mut shell = folder.command("sh");
+    let ran = shell.args(["-c", &format!("{command} 2>&1")]).env("PATH", path).output().unwrap();
+    let ran = Ran::from(ran);
+    assert!(command.starts_with("setguard ") && ran.code < 2, "{command}: {ran:?}");
+    ran.stdout
+}
+
+#[test]
+fn the_pages_show_their_manifests_and_the_output_of_their_commands() {
+    let folder = repository();
+    for name in PAGES {
+        let path = Path::new(pages::FOLDER).join(format!("{name}.md"));
+        let page = fs::read_to_string(&path).unwrap();
+        let mut section = 0;
+        let now = pages::map(&page, |block| {
+            if block.section != section {
+                section = block.section;
+                pages::reset(folder.0.path());
+            }
+            match block.language {
+                "yaml" => return Some(folder.read(&format!("{name}.yaml"))),
+                "diff" => pages::change(folder.0.path(), block.text),
+                "console" if !pages::asks_cluster(block) => {
+                    return Some(pages::outputs(block, |command| shown(&folder, command)));
+                }
+                "console" | "sh" => {}
+                other => panic!("{name}: a block of {other:?}"),
+            }
+            None
+        });
+        if env::var_os("UPDATE_GENERATED").is_some() {
+            fs::write(&path, now).unwrap();
+        } else {
+            assert!(
+                now == page,
+                "{name}.md is old: UPDATE_GENERATED=1 cargo test --test it guides"
+            );
+        }
+    }
+}
+
+/// A reader begins with these manifests, so a finding in them must be explained on the page.
+#[test]
+fn the_manifests_have_only_the_notes_that_the_pages_explain() {
+    let (code, report) =
+        repository().json("--deny-warnings --inventory nodes.yaml database.yaml queue.yaml log-agent.yaml node-plugin.yaml gpu-device-plugin.yaml");
+    let found: BTreeSet<_> = crate::folder::rules(&report).into_iter().collect();
+    let explained = ["pdb-keeps-broken-pods", "self-anti-affinity", "tolerates-everything"];
+    assert_eq!((code, found), (0, BTreeSet::from(explained)), "{report:#}");
+}
+
+/// A page that is not in the list would not be tested.
+#[test]
+fn every_guide_is_tested() {
+    let names = fs::read_dir(pages::FOLDER).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: BTreeSet<String> = names
+        .filter_map(|name| Some(name.to_str()?.strip_suffix(".md")?.to_owned()))
+        .filter(|name| name != "README")
+        .collect();
+    assert_eq!(names, PAGES.map(str::to_owned).into());
+}
