@@ -17,6 +17,7 @@ mod git_repo_volume;
 mod grace_period_zero;
 mod history_limit_zero;
 mod host_network_dns;
+mod host_port_of_kubelet;
 mod host_port_spread;
 pub(crate) mod immutable_field;
 mod immutable_release_label;
@@ -80,6 +81,7 @@ pub static TRAPS: &[&Rule] = &[
     &grace_period_zero::RULE,
     &history_limit_zero::RULE,
     &host_network_dns::RULE,
+    &host_port_of_kubelet::RULE,
     &host_port_spread::RULE,
     &immutable_field::RULE,
     &immutable_release_label::RULE,
