@@ -14,6 +14,7 @@ mod old;
 mod policy;
 mod previous;
 mod selection;
+pub(crate) mod text;
 mod workers;
 
 use std::{collections::HashSet, convert::Infallible, io, path::PathBuf};

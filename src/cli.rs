@@ -1,5 +1,6 @@
 //! The command line: parses the arguments and runs the command.
 
+pub mod browser;
 mod diff;
 mod export;
 mod inject;

@@ -39,7 +39,8 @@ use self::{
 use crate::{
     engine::{Context, Origin},
     exit::Exit,
-    policy::args::PolicyArgs,
+    manifests::source::Source,
+    policy::{Policy, args::PolicyArgs},
     printable::Printable,
     proposal::apply::Verb,
     report::{self, screen::Screen},
@@ -183,10 +184,8 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
         forecasts.retain(|forecast| !forecast.is_idle());
     }
     if !left_alone.is_empty() {
-        report::note(&format!(
-            "left alone, because the manifests lack them: {}; --prune plans their deletion",
-            left_alone.join(", ")
-        ));
+        let note = left_alone_note(&left_alone);
+        report::note(&format!("{note}; --prune plans their deletion"));
     }
     let is_denied = |it: &Forecast| it.exceeded.iter().any(|it| it.is_denied);
     if forecasts.iter().any(|it| it.change == Change::Refused || is_denied(it)) {
@@ -219,6 +218,42 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
         }
     }
     Ok(exit)
+}
+
+/// The texts of a plan, for a program without files.
+#[derive(Debug)]
+pub(crate) struct Texts<'a> {
+    /// The new manifests, the previous objects and the nodes.
+    pub(crate) sources: [Source; 3],
+    pub(crate) policy: &'a Policy,
+    /// The pods that never become ready, as in `--never-ready`.
+    pub(crate) never_ready: &'a [String],
+}
+
+impl Texts<'_> {
+    /// Returns the plan as `--format json` prints it, and a message for each part that could not be read.
+    ///
+    /// # Errors
+    /// Returns an error if the plan cannot be written as JSON.
+    pub(crate) fn plan(self) -> io::Result<(Vec<u8>, Vec<String>)> {
+        let Texts { sources, policy, never_ready } = self;
+        let (now, mut failures) = (Timestamp::now(), Vec::new());
+        let mut complain = |message| failures.push(message);
+        let input = Input::of_texts(sources, policy.cluster.version, now, &mut complain);
+        let context = Context::of_command(policy, Origin::Manifest, now);
+        let forecaster = Forecaster::new(&input, context, Verb::default(), never_ready, false);
+        let Plan { forecasts, unknown, left_alone } = forecaster.all();
+        if !left_alone.is_empty() {
+            complain(left_alone_note(&left_alone));
+        }
+        let mut json = Vec::new();
+        json::print(&forecasts, &unknown, &mut Printable::new(&mut json))?;
+        Ok((json, failures))
+    }
+}
+
+fn left_alone_note(objects: &[String]) -> String {
+    format!("left alone, because the manifests lack them: {}", objects.join(", "))
 }
 
 fn print(

@@ -19,15 +19,20 @@ pub(super) fn read(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<I
                 continue;
             }
         };
-        for document in yaml::documents(source.text()) {
-            match document {
-                Ok(document) => {
-                    let objects = ManifestObject::all(document.root).into_iter();
-                    items.extend(objects.filter_map(|it| Item::of_json(&it.node.to_json())));
-                }
-                Err(problem) => complain(format!("{}:{problem}", source.name())),
-            }
-        }
+        add(&source, &mut items, complain);
     }
     items
+}
+
+/// Adds the objects of a source. Calls `complain` for documents that cannot be read.
+pub(super) fn add(source: &Source, items: &mut Vec<Item>, complain: &mut dyn FnMut(String)) {
+    for document in yaml::documents(source.text()) {
+        match document {
+            Ok(document) => {
+                let objects = ManifestObject::all(document.root).into_iter();
+                items.extend(objects.filter_map(|it| Item::of_json(&it.node.to_json())));
+            }
+            Err(problem) => complain(format!("{}:{problem}", source.name())),
+        }
+    }
 }

@@ -113,6 +113,15 @@ impl Ledger {
         self.known.hidden.as_unwanted += self.selection.apply(object);
     }
 
+    /// Returns the report in JSON, its findings in the same order, and the failures.
+    ///
+    /// # Errors
+    /// Returns an error if the report cannot be written as JSON.
+    pub(super) fn into_json(self) -> io::Result<(Vec<u8>, Vec<Diagnostic>, Vec<String>)> {
+        let (report, findings) = self.reports.into_json(&self.summary)?;
+        Ok((report, findings, self.failures))
+    }
+
     /// Finishes the reports and the baseline.
     pub(super) fn finish(mut self, args: &KnownArgs) -> anyhow::Result<Exit> {
         drop(self.progress);

@@ -63,7 +63,7 @@ fn table(rules: &[Rule], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn to_json(rule: &Rule) -> serde_json::Value {
+pub(super) fn to_json(rule: &Rule) -> serde_json::Value {
     let meta = rule.meta;
     serde_json::json!({
         "id": meta.id,

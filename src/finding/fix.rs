@@ -44,4 +44,13 @@ impl Fix {
         let items = items.map(|item| item.to_field()).collect();
         Fix { change: Change::Copy { items, key }, is_safe: true }
     }
+
+    /// Returns the change in a few words, as an editor offers it.
+    pub fn title(&self) -> String {
+        match &self.change {
+            Change::Remove(field) => format!("Remove {field}"),
+            Change::Copy { items, key } if items.len() == 1 => format!("Add a copy with key {key}"),
+            Change::Copy { key, .. } => format!("Add copies with key {key}"),
+        }
+    }
 }

@@ -103,18 +103,58 @@ impl Input {
         input.lacks_previous = lacks || !unreadable.is_empty();
         unreadable.iter().for_each(|message| report::note(message));
         lacks = false;
-        input.read_new(paths.new, paths.namespace, release, &mut |message| {
+        let mut complain_of_new = |message| {
             lacks = true;
             complain(message);
-        });
+        };
+        let new = texts(paths.new, &mut complain_of_new);
+        input.read_new(new, paths.namespace, release, &mut complain_of_new);
         input.lacks_new = lacks;
-        for source in texts(paths.nodes, complain) {
-            each(&source, release, &mut Others::All(&mut input.world), complain, &mut |_, _| {});
-        }
+        input.read_nodes(texts(paths.nodes, complain), release, complain);
         if !paths.nodes.is_empty() && input.world.nodes.is_none() {
             complain("--nodes: the input has no Node".to_owned());
         }
         input
+    }
+
+    /// Reads texts: the new manifests, the previous ones and the nodes. A text that is empty counts as
+    /// not given.
+    pub(super) fn of_texts(
+        [new, old, nodes]: [Source; 3],
+        release: Version,
+        now: Timestamp,
+        complain: &mut dyn FnMut(String),
+    ) -> Input {
+        let mut input = Input::default();
+        input.world.now = now;
+        let given = |source: Source| match source.text().trim() {
+            "" => Vec::new(),
+            _ => vec![source],
+        };
+        let mut lacks = false;
+        input.read_previous(given(old), &mut |message| {
+            lacks = true;
+            complain(message);
+        });
+        input.lacks_previous = std::mem::take(&mut lacks);
+        input.read_new(given(new), None, release, &mut |message| {
+            lacks = true;
+            complain(message);
+        });
+        input.lacks_new = lacks;
+        input.read_nodes(given(nodes), release, complain);
+        input
+    }
+
+    fn read_nodes(
+        &mut self,
+        sources: Vec<Source>,
+        release: Version,
+        complain: &mut dyn FnMut(String),
+    ) {
+        for source in sources {
+            each(&source, release, &mut Others::All(&mut self.world), complain, &mut |_, _| {});
+        }
     }
 
     fn read_previous(&mut self, sources: Vec<Source>, complain: &mut dyn FnMut(String)) {
@@ -135,12 +175,12 @@ impl Input {
 
     fn read_new(
         &mut self,
-        paths: &[PathBuf],
+        sources: Vec<Source>,
         namespace: Option<&str>,
         release: Version,
         complain: &mut dyn FnMut(String),
     ) {
-        for source in texts(paths, complain) {
+        for source in sources {
             self.namespaces.add(source.text());
             volumes::add(&mut self.storage, source.text());
             each(

@@ -97,6 +97,25 @@ impl Reports {
     }
 
     /// Returns all receivers.
+    /// Returns a receiver that keeps everything, for a program without standard output.
+    pub(crate) fn kept(policy: &Policy) -> Self {
+        let collected = Collected::new(Repository::default(), policy);
+        Reports { collected: Some(collected), ..Reports::none() }
+    }
+
+    /// Ends the report, and returns it in JSON with its findings in the same order.
+    ///
+    /// # Errors
+    /// Returns an error if the report cannot be written as JSON.
+    pub(crate) fn into_json(mut self, summary: &Summary) -> io::Result<(Vec<u8>, Vec<Diagnostic>)> {
+        self.all().try_for_each(|report| report.finish(summary))?;
+        let Some(collected) = self.collected else { return Ok((Vec::new(), Vec::new())) };
+        let mut report = Vec::new();
+        json::write(&collected, &mut report)?;
+        let findings = collected.findings.into_iter().map(|entry| entry.diagnostic);
+        Ok((report, findings.collect()))
+    }
+
     fn all(&mut self) -> impl Iterator<Item = &mut dyn Report> {
         let texts = self.texts.iter_mut().map(|text| text as &mut dyn Report);
         texts.chain(self.collected.as_mut().map(|collected| collected as &mut dyn Report))

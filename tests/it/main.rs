@@ -18,6 +18,7 @@ mod asking;
 mod audit;
 mod baseline;
 mod bounds;
+mod browser;
 mod catalogue;
 #[cfg(feature = "server")]
 mod changes;

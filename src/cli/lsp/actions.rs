@@ -9,12 +9,7 @@ use super::{
     position::{Encoding, Lines},
     protocol::{InRange, Range},
 };
-use crate::{
-    check::editor::Edit,
-    finding::{Change, Fix},
-    policy::Policy,
-    report::diagnostic::Diagnostic,
-};
+use crate::{check::editor::Edit, policy::Policy, report::diagnostic::Diagnostic};
 
 /// The kind of an action for a single finding.
 pub(super) const QUICK_FIX: &str = "quickfix";
@@ -79,7 +74,7 @@ fn fix(
     let (edits, is_safe) = document.editor_text(policy).fix(finding)?;
     let doubt = if is_safe { "" } else { " (this changes what happens in the cluster)" };
     Some(json!({
-        "title": format!("{}{doubt}", title(finding.fix.as_ref()?)),
+        "title": format!("{}{doubt}", finding.fix.as_ref()?.title()),
         "kind": QUICK_FIX,
         "isPreferred": is_safe,
         "diagnostics": [document::of_finding(finding, lines)],
@@ -101,14 +96,6 @@ fn exempt(
         "diagnostics": [document::of_finding(finding, lines)],
         "edit": workspace_edit(uri, &[edit], lines),
     }))
-}
-
-fn title(fix: &Fix) -> String {
-    match &fix.change {
-        Change::Remove(field) => format!("Remove {field}"),
-        Change::Copy { items, key } if items.len() == 1 => format!("Add a copy with key {key}"),
-        Change::Copy { key, .. } => format!("Add copies with key {key}"),
-    }
 }
 
 fn workspace_edit(uri: &str, edits: &[Edit], lines: &Lines<'_>) -> Value {
