@@ -27,6 +27,10 @@ test *args:
 doc:
     RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
 
+# Build the page "Try it" of the site (needs Node)
+page:
+    .ci/page
+
 # Licences, duplicate and unwanted crates, sources (needs cargo-deny)
 deny:
     cargo deny --offline --workspace check bans licenses sources

@@ -1,0 +1,7 @@
+// Elements of the page. Texts are never parsed as HTML.
+
+export function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}

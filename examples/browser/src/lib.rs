@@ -1,0 +1,45 @@
+//! setguard for a page in a browser: the functions of `setguard::cli::browser`, for JavaScript.
+//!
+//! `inputs` is the JSON of `setguard::cli::browser::Inputs`. A function that fails throws a string.
+
+use setguard::cli::browser::{self, Inputs};
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// Checks manifests.
+///
+/// # Errors
+/// Throws if an input is invalid.
+#[wasm_bindgen]
+pub fn check(manifests: &str, inputs: &str) -> Result<String, String> {
+    Inputs::parse(inputs)?.check(manifests)
+}
+
+/// Returns the manifests after all safe fixes.
+///
+/// # Errors
+/// Throws if an input is invalid.
+#[wasm_bindgen]
+pub fn fix(manifests: &str, inputs: &str) -> Result<String, String> {
+    Inputs::parse(inputs)?.fix(manifests)
+}
+
+/// Plans the change to the manifests.
+///
+/// # Errors
+/// Throws if an input is invalid.
+#[wasm_bindgen]
+pub fn plan(manifests: &str, inputs: &str) -> Result<String, String> {
+    Inputs::parse(inputs)?.plan(manifests)
+}
+
+/// Returns a rule in JSON, or nothing if there is none with this id.
+#[wasm_bindgen]
+pub fn explain(rule: &str) -> Option<String> {
+    browser::explain(rule)
+}
+
+/// Returns the known releases of Kubernetes, the newest first.
+#[wasm_bindgen]
+pub fn releases() -> Vec<String> {
+    browser::releases()
+}
