@@ -33,10 +33,10 @@ pub use self::{
     store::Observed,
     stranger::Stranger,
     trouble::{Ended, Trouble, TroubleKind},
-    webhook::{Endpoints, Webhook},
+    webhook::{Call, Endpoints, Webhook},
 };
 pub(crate) use self::{
     event::{LONGEST_GAP, LONGEST_WAIT, SLACK},
     set::{DaemonSet, Ready, State, StatefulSet},
-    trouble::NOT_READY,
+    trouble::{INITIALIZING, NOT_READY},
 };

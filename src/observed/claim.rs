@@ -26,6 +26,10 @@ pub struct Claim {
     pub class: Option<Box<str>>,
     /// The volume that the claim is bound to or asks for.
     pub volume: Option<Box<str>>,
+    /// The access modes that the claim asks for.
+    pub(crate) modes: Box<[Box<str>]>,
+    /// Whether the scheduler has chosen a node, on which the provisioner is to make the volume.
+    pub(crate) has_node: bool,
     /// The names and uids of the pods that own the claim. It is deleted with them.
     pub owner_pods: Box<[(Box<str>, Box<str>)]>,
 }
@@ -35,6 +39,16 @@ pub struct Claim {
 pub struct Volume {
     /// The nodes on which the volume can be used; `None` if all.
     pub nodes: Option<NodeSelector>,
+    /// The storage class; empty for none.
+    pub(crate) class: Box<str>,
+    /// The capacity.
+    pub(crate) capacity: Option<Quantity>,
+    /// The access modes.
+    pub(crate) modes: Box<[Box<str>]>,
+    /// The namespace and name of the claim that the volume is, was or is to be bound to.
+    pub(crate) claim: Option<Name>,
+    /// Whether the claim that the volume was bound to is gone.
+    pub(crate) is_released: bool,
 }
 
 /// A StorageClass.
@@ -69,6 +83,22 @@ struct ClaimSpec<'a> {
     storage_class_name: Option<Cow<'a, str>>,
     #[serde(borrow)]
     volume_name: Option<Cow<'a, str>>,
+    access_modes: Option<Box<[Box<str>]>>,
+}
+
+/// The annotation with the node that the scheduler has chosen for the pod of a claim.
+const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Annotated {
+    metadata: Annotations,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Annotations {
+    annotations: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -89,6 +119,17 @@ struct ClaimStatus<'a> {
 #[serde(rename_all = "camelCase", default)]
 struct VolumeSpec {
     node_affinity: Option<Affinity>,
+    storage_class_name: Option<Box<str>>,
+    capacity: Option<BTreeMap<String, Quantity>>,
+    access_modes: Option<Box<[Box<str>]>>,
+    claim_ref: Option<ClaimRef>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ClaimRef {
+    namespace: Box<str>,
+    name: Box<str>,
 }
 
 #[derive(Default, Deserialize)]
@@ -108,8 +149,16 @@ impl Claim {
         let requests = spec.resources.and_then(|it| it.requests);
         let request = requests.and_then(|mut it| it.remove("storage"));
         let capacity = status.capacity.as_ref().and_then(|it| it.get("storage"));
+        let phase = status.phase.as_deref().unwrap_or("Pending");
+        let mut annotated = Annotated::default();
+        if phase == "Pending" {
+            annotated = serde_json::from_str(json)?;
+        }
+        let annotations = annotated.metadata.annotations;
         let claim = Claim {
-            phase: status.phase.as_deref().unwrap_or("Pending").into(),
+            phase: phase.into(),
+            modes: spec.access_modes.unwrap_or_default(),
+            has_node: annotations.is_some_and(|it| it.contains_key(SELECTED_NODE)),
             created: metadata.created(),
             deleted: metadata.deleted(),
             is_being_resized: is_smaller(capacity, request.as_ref()),
@@ -122,6 +171,11 @@ impl Claim {
                 .collect(),
         };
         Ok(((metadata.namespace().into(), metadata.name().into()), claim))
+    }
+
+    /// Returns whether a volume has room for what the claim requests, if both are known.
+    pub(crate) fn has_room_in(&self, volume: &Volume) -> bool {
+        !is_smaller(volume.capacity.as_ref(), self.request.as_ref())
     }
 
     /// Returns whether the volume is smaller than the request: a resize has not ended, or has
@@ -141,9 +195,17 @@ fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
 impl Volume {
     /// Reads a volume with its name.
     pub(super) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
-        let Raw { metadata, spec, .. }: Raw<'_, VolumeSpec> = serde_json::from_str(json)?;
-        let nodes = spec.node_affinity.and_then(|it| it.required);
-        Ok((metadata.name().into(), Volume { nodes }))
+        let Raw { metadata, spec, status }: Raw<'_, VolumeSpec, ClaimStatus<'_>> =
+            serde_json::from_str(json)?;
+        let volume = Volume {
+            nodes: spec.node_affinity.and_then(|it| it.required),
+            class: spec.storage_class_name.unwrap_or_default(),
+            capacity: spec.capacity.and_then(|mut it| it.remove("storage")),
+            modes: spec.access_modes.unwrap_or_default(),
+            claim: spec.claim_ref.map(|it| (it.namespace, it.name)),
+            is_released: status.phase.as_deref() == Some("Released"),
+        };
+        Ok((metadata.name().into(), volume))
     }
 }
 

@@ -9,8 +9,9 @@ use super::meta::{Metadata, Unread};
 use crate::finding::shorten;
 
 /// The reasons that rules look for.
-const REASONS: [&str; 20] = [
+const REASONS: [&str; 29] = [
     "BackOff",
+    "DeadlineExceeded",
     "Evicted",
     "Failed",
     "FailedAttachVolume",
@@ -21,13 +22,21 @@ const REASONS: [&str; 20] = [
     "FailedDelete",
     "FailedMapVolume",
     "FailedMount",
+    "FailedPrepareDynamicResources",
+    "FailedResourceClaimCreation",
     "FailedScheduling",
     "NodeAffinity",
+    "NodePorts",
+    "NodeShutdown",
     "OutOfcpu",
     "OutOfephemeral-storage",
     "OutOfmemory",
     "OutOfpods",
+    "PodOSNotSupported",
     "ProvisioningFailed",
+    "RecreatingFailedPod",
+    "SysctlForbidden",
+    "TopologyAffinityError",
     "UnexpectedAdmissionError",
     "Unhealthy",
 ];

@@ -112,12 +112,6 @@ impl Pod {
         ready && (min_ready_seconds <= 0 || since + min_ready_seconds <= now.as_second())
     }
 
-    /// Returns whether the pod starts without intervention as soon as an object exists that it
-    /// refers to, such as a ConfigMap.
-    pub fn lacks_something(&self) -> bool {
-        self.trouble.as_ref().is_some_and(|it| &*it.reason == "CreateContainerConfigError")
-    }
-
     /// Returns the health. A pod that is not ready is expected to become ready, unless one of its
     /// containers is known not to start.
     pub fn health(&self, now: Timestamp) -> Health {

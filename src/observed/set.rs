@@ -247,6 +247,38 @@ impl Set {
         self.deletion.as_deref()
     }
 
+    /// Returns the time for which a pod must be ready before it is available, in seconds.
+    pub(crate) fn min_ready_seconds(&self) -> i64 {
+        let seconds = match &self.state {
+            State::DaemonSet(it) => it.spec.min_ready_seconds,
+            State::StatefulSet(it) => it.spec.min_ready_seconds,
+        };
+        seconds.unwrap_or_default().into()
+    }
+
+    /// Returns whether there are fewer pods than there should be, ready or not, as the status says.
+    pub(crate) fn lacks_pods(&self) -> bool {
+        match &self.state {
+            State::DaemonSet(it) => {
+                it.status.current_number_scheduled < it.status.desired_number_scheduled
+            }
+            State::StatefulSet(it) => it.status.replicas < it.spec.replicas.unwrap_or(1),
+        }
+    }
+
+    /// Returns whether pods get a new template only after they were deleted by hand.
+    pub(crate) fn is_on_delete(&self) -> bool {
+        let strategy = match &self.state {
+            State::DaemonSet(it) => {
+                it.spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref())
+            }
+            State::StatefulSet(it) => {
+                it.spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref())
+            }
+        };
+        strategy == Some("OnDelete")
+    }
+
     /// Returns the value of the annotation `setguard.io/ignore`.
     pub fn ignore(&self) -> Option<&str> {
         self.ignore.as_deref()

@@ -329,10 +329,41 @@ impl Observed {
         self.events.get(&about).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// Returns the latest warnings about pods with such names as a DaemonSet gives, also about pods that
+    /// no longer exist; none for a StatefulSet.
+    pub(crate) fn events_of_daemons(&self, set: &Set) -> impl Iterator<Item = &Event> {
+        let prefix = (set.kind() == WorkloadKind::DaemonSet).then(|| format!("{}-", set.name()));
+        let begin = |prefix: &str| (set.namespace().into(), "Pod".into(), prefix.into());
+        let all = prefix.as_deref().map(|prefix| self.events.range::<About, _>(begin(prefix)..));
+        let is_own = move |about: &About| {
+            let rest = about.2.strip_prefix(prefix.as_deref()?)?;
+            Some((
+                *about.0 == *set.namespace() && *about.1 == *"Pod",
+                rest.len() == 5 && !rest.contains('-'),
+            ))
+        };
+        let pods = all
+            .into_iter()
+            .flatten()
+            .map_while(move |(about, events)| Some((is_own(about)?, events)));
+        let pods =
+            pods.take_while(|((is_there, _), _)| *is_there).filter(|((_, is_own), _)| *is_own);
+        pods.flat_map(|(_, events)| events)
+    }
+
     /// Returns the namespaces whose pods and events must be added because a set in them is not
     /// healthy according to its status, in alphabetical order.
     pub fn namespaces_with_unhealthy_sets(&self) -> Vec<&str> {
         self.namespaces(|set| !self.is_healthy(set))
+    }
+
+    /// Returns the volumes of a storage class with their names.
+    pub(crate) fn volumes_of<'a>(
+        &'a self,
+        class: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a Volume)> {
+        let volumes = self.volumes.iter().filter(move |(_, volume)| *volume.class == *class);
+        volumes.map(|(name, volume)| (&**name, volume))
     }
 
     /// Returns the namespaces whose claims must be added, in alphabetical order.

@@ -9,7 +9,7 @@ use super::meta::Condition;
 use crate::finding::shorten;
 
 /// The states of containers that do not start without intervention.
-const BROKEN: [&str; 8] = [
+const BROKEN: [&str; 10] = [
     "CrashLoopBackOff",
     "ImagePullBackOff",
     "ErrImagePull",
@@ -17,10 +17,14 @@ const BROKEN: [&str; 8] = [
     "InvalidImageName",
     "CreateContainerConfigError",
     "CreateContainerError",
+    "PostStartHookError",
+    "PreStartHookError",
     "RunContainerError",
 ];
 /// The number of restarts after which a container that has ended is expected to end again.
 const RESTARTS: i32 = 2;
+/// The longest message of a container that has ended, in bytes.
+const LONGEST_LAST_WORDS: usize = 200;
 /// The longest message that is kept, in bytes.
 pub(super) const LONGEST: usize = 400;
 
@@ -33,11 +37,11 @@ pub struct Trouble {
     pub reason: Box<str>,
     /// The message of the kubelet or the scheduler, at most a few hundred bytes. May be empty.
     pub message: Box<str>,
-    /// The container that has ended, if one has.
+    /// The container whose log tells more, if one does: it has ended, or holds up the others.
     pub ended: Option<Ended>,
 }
 
-/// A container that has ended.
+/// A container with a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// The name.
@@ -55,6 +59,8 @@ pub enum TroubleKind {
     Broken,
     /// A container is about to start or to become ready.
     Waiting,
+    /// The kubelet of the pod's node has not begun with the pod, or no longer tells how it is.
+    NoKubelet,
     /// The pod has ended.
     Ended,
 }
@@ -154,6 +160,9 @@ impl<'a> Container<'a> {
             1 => text.push_str(", restarted once"),
             count => text.push_str(&format!(", restarted {count} times")),
         }
+        if let Some(said) = end.message.as_deref().map(str::trim).filter(|it| !it.is_empty()) {
+            text.push_str(&format!(": {}", shorten(said, LONGEST_LAST_WORDS)));
+        }
         text
     }
 }
@@ -217,7 +226,25 @@ impl Status<'_> {
             return Some(Trouble { ended, ..trouble(kind, reason, &container.account(end)) });
         }
         let (_, why, reason) = waiting.clone().next_back()?;
-        Some(trouble(TroubleKind::Waiting, reason, text(&why.message)))
+        Some(match self.initializing().filter(|_| reason == INITIALIZING) {
+            Some(container) => {
+                let message = format!(
+                    "init container {} runs, and the containers after it wait for it",
+                    container.name
+                );
+                let ended = Some(Ended { container: (*container.name).into(), is_previous: false });
+                Trouble { ended, ..trouble(TroubleKind::Waiting, reason, &message) }
+            }
+            None => trouble(TroubleKind::Waiting, reason, text(&why.message)),
+        })
+    }
+
+    /// Returns the init container that runs, and for which the others wait: the last one, because a
+    /// sidecar before it goes on.
+    fn initializing(&self) -> Option<&Container<'_>> {
+        let init = self.init_container_statuses.iter().flatten();
+        let runs = |it: &&Container<'_>| it.state.as_ref().is_some_and(|it| it.running.is_some());
+        init.rev().find(runs)
     }
 
     /// Returns whether a container has been started again since the pod became unready. A container
@@ -249,7 +276,11 @@ impl Status<'_> {
             _ => return None,
         };
         let message = message.trim_end_matches("; ");
-        Some(trouble(TroubleKind::Waiting, self.phase.as_deref().unwrap_or("Pending"), message))
+        let kind = match placed {
+            Placed::On(_) => TroubleKind::NoKubelet,
+            Placed::By(_) => TroubleKind::Waiting,
+        };
+        Some(trouble(kind, self.phase.as_deref().unwrap_or("Pending"), message))
     }
 
     /// Returns the trouble of a pod whose containers run: the containers that are not ready, or
@@ -277,6 +308,8 @@ impl Status<'_> {
 
 /// The reason of a pod whose containers run.
 pub(crate) const NOT_READY: &str = "ContainersNotReady";
+/// The reason of a container that waits for init containers.
+pub(crate) const INITIALIZING: &str = "PodInitializing";
 
 fn trouble(kind: TroubleKind, reason: &str, message: &str) -> Trouble {
     let message = shorten(message.trim(), LONGEST).into_owned().into();

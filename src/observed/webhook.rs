@@ -1,4 +1,6 @@
-//! Webhooks that the API server calls when a pod is created, and the endpoints of their Services.
+//! Webhooks that the API server calls for pods and nodes, and the endpoints of their Services.
+
+use std::collections::BTreeSet;
 
 use k8s_openapi::{
     api::{
@@ -12,8 +14,8 @@ use serde::{Deserialize, de::IgnoredAny};
 use super::meta::Name;
 use crate::kubernetes::kind::Kind;
 
-/// A webhook without which no pod can be created: it is called for new pods, and its
-/// `failurePolicy` is `Fail`.
+/// A webhook without which pods cannot be created or nodes not be changed: it is called for these, and
+/// its `failurePolicy` is `Fail`.
 #[derive(Clone, Debug)]
 pub struct Webhook {
     /// The kind of its configuration.
@@ -26,6 +28,8 @@ pub struct Webhook {
     pub created: i64,
     /// The name of the webhook.
     pub name: Box<str>,
+    /// The requests that it is called for.
+    pub calls: BTreeSet<Call>,
     /// The namespace and name of its Service; `None` for a URL.
     pub service: Option<Name>,
     /// The certificates that its server must have been signed by, as PEM.
@@ -39,6 +43,59 @@ pub struct Webhook {
     pub namespaces: LabelSelector,
     /// The labels of the pods that it is called for.
     pub objects: LabelSelector,
+}
+
+/// A request that a webhook can be called for, and without which a cluster does not work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Call {
+    /// The creation of a pod.
+    NewPod,
+    /// The creation of a node.
+    NewNode,
+    /// A change of a node, such as a taint.
+    ChangedNode,
+    /// The status that a kubelet reports.
+    NodeStatus,
+    /// The renewal of a lease, by which a kubelet says that it is there.
+    Lease,
+}
+
+impl Call {
+    const ALL: [Call; 5] =
+        [Call::NewPod, Call::NewNode, Call::ChangedNode, Call::NodeStatus, Call::Lease];
+
+    /// Returns whether a rule is about such requests.
+    ///
+    /// Kubernetes: `Matcher`, apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go.
+    fn is_asked_by(self, rule: &RuleWithOperations) -> bool {
+        let has = |list: &Option<Vec<String>>, words: &[&str]| {
+            list.iter().flatten().any(|it| it == "*" || words.contains(&it.as_str()))
+        };
+        let resource =
+            |words: &[&str]| rule.resources.iter().flatten().any(|it| words.contains(&it.as_str()));
+        let (operation, group, is_resource, other_scope) = match self {
+            Call::NewPod => ("CREATE", "", resource(&["pods", "pods/*", "*", "*/*"]), "Cluster"),
+            Call::NewNode => {
+                ("CREATE", "", resource(&["nodes", "nodes/*", "*", "*/*"]), "Namespaced")
+            }
+            Call::ChangedNode => {
+                ("UPDATE", "", resource(&["nodes", "nodes/*", "*", "*/*"]), "Namespaced")
+            }
+            Call::NodeStatus => {
+                let status = ["nodes/status", "nodes/*", "*/status", "*/*"];
+                ("UPDATE", "", resource(&status), "Namespaced")
+            }
+            Call::Lease => {
+                let leases = resource(&["leases", "leases/*", "*", "*/*"]);
+                ("UPDATE", "coordination.k8s.io", leases, "Cluster")
+            }
+        };
+        has(&rule.operations, &[operation])
+            && has(&rule.api_groups, &[group])
+            && has(&rule.api_versions, &["v1"])
+            && is_resource
+            && rule.scope.as_deref() != Some(other_scope)
+    }
 }
 
 /// The endpoints of a Service.
@@ -74,8 +131,8 @@ struct Raw {
 }
 
 impl Webhook {
-    /// Reads a configuration: its webhooks without which no pod can be created. setguard's own
-    /// webhooks are not among them.
+    /// Reads a configuration: its webhooks without which pods cannot be created or nodes not be
+    /// changed. setguard's own webhooks are not among them.
     pub(super) fn read(kind: Kind, json: &str) -> serde_json::Result<Vec<Self>> {
         let Configuration { metadata, webhooks } = serde_json::from_str(json)?;
         let created = metadata.creation_timestamp.map_or(0, |it| it.0.as_second());
@@ -83,9 +140,13 @@ impl Webhook {
         let needed = webhooks.into_iter().filter(|it| {
             it.failure_policy.as_deref().unwrap_or("Fail") == "Fail"
                 && !it.name.ends_with(".setguard.io")
-                && it.rules.iter().any(is_about_new_pods)
         });
+        let calls = |it: &Raw| {
+            let asks = |call: &Call| it.rules.iter().any(|rule| call.is_asked_by(rule));
+            Call::ALL.into_iter().filter(asks).collect::<BTreeSet<_>>()
+        };
         let read = |it: Raw| Webhook {
+            calls: calls(&it),
             kind,
             configuration: name.as_str().into(),
             uid: uid.as_str().into(),
@@ -101,22 +162,8 @@ impl Webhook {
             namespaces: it.namespace_selector,
             objects: it.object_selector,
         };
-        Ok(needed.map(read).collect())
+        Ok(needed.map(read).filter(|it| !it.calls.is_empty()).collect())
     }
-}
-
-/// Returns whether a rule is about the creation of pods.
-///
-/// Kubernetes: `Matcher`, apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go.
-fn is_about_new_pods(rule: &RuleWithOperations) -> bool {
-    let has = |list: &Option<Vec<String>>, words: &[&str]| {
-        list.iter().flatten().any(|it| words.contains(&it.as_str()))
-    };
-    has(&rule.operations, &["CREATE", "*"])
-        && has(&rule.api_groups, &["", "*"])
-        && has(&rule.api_versions, &["v1", "*"])
-        && has(&rule.resources, &["pods", "*", "*/*"])
-        && rule.scope.as_deref() != Some("Cluster")
 }
 
 impl Endpoints {

@@ -88,6 +88,7 @@ fn of_status(view: &View<'_>, set: &Set, pod: &Pod) -> (&'static str, Hold) {
             _ if says(&NO_PROGRAM) => (CRASH, Hold::Likely),
             _ => (CRASH, Hold::Transient),
         },
+        TroubleKind::NoKubelet => ("begin", Hold::Transient),
         TroubleKind::Waiting => of_waiting(view, set, pod, trouble),
     }
 }
@@ -111,8 +112,8 @@ fn of_waiting(view: &View<'_>, set: &Set, pod: &Pod, trouble: &Trouble) -> (&'st
         }
     }
     match &*trouble.reason {
-        // No scheduler or kubelet has processed the pod yet, or its kubelet is silent.
-        "Pending" | "Unknown" => ("begin", Hold::Transient),
+        // No scheduler has processed the pod yet.
+        "Pending" => ("begin", Hold::Transient),
         _ => ("slow", Hold::Slow),
     }
 }

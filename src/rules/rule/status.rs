@@ -161,6 +161,9 @@ impl StatusFindings {
             self.left_out += 1;
             return;
         }
+        // A rule that takes no message apart has a title all the same: the part before the details.
+        let clause = message.split(": ").next().and_then(|it| it.split("; ").next());
+        let facts = facts.or_else(|| clause.map(Facts::title));
         let mut found = Findings::of(self.rule);
         found.report(path, Reason::Invalid, message, help);
         let finding = found.into_vec().pop();

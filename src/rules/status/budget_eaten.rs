@@ -3,7 +3,7 @@
 use super::daemons::Daemons;
 use crate::{
     observed::{Node, Pod},
-    rollout::node::Placement,
+    rollout::{daemon_set::Settings, node::Placement},
     rules::{rule::status::StatusQuery, waiting::Budget},
 };
 
@@ -16,6 +16,42 @@ pub(super) struct Eaten<'a> {
     pub(super) dead: Vec<(&'a Node, &'a Pod)>,
     /// Pods of the current template that do not become ready, on nodes that are.
     pub(super) broken: Vec<&'a Pod>,
+    /// Pods whose deletion does not end, on nodes that are ready.
+    pub(super) ending: Vec<&'a Pod>,
+}
+
+/// New pods of a surge that do not become available, so that no old pod is deleted.
+pub(super) struct Surge<'a> {
+    /// How many such pods there may be.
+    pub(super) allowed: usize,
+    pub(super) broken: Vec<&'a Pod>,
+}
+
+/// The new pods that keep an update with `maxSurge` from going on, if it is clear that it does not move.
+///
+/// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.
+pub(super) fn stuck_surge<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) -> Option<Surge<'a>> {
+    let status = &daemons.set.status;
+    let desired = status.desired_number_scheduled;
+    let is_through = status.updated_number_scheduled.unwrap_or_default() >= desired;
+    let settings = Settings::of(&daemons.set.spec);
+    let allowed = settings.budget(usize::try_from(desired).unwrap_or_default()).max_surge;
+    if is_through || settings.is_on_delete() || allowed == 0 || !daemons.knows_revision() {
+        return None;
+    }
+    let nodes = daemons
+        .nodes
+        .iter()
+        .filter(|(node, placement, _)| *placement == Placement::Runs && node.not_ready.is_none());
+    let broken = nodes.filter_map(|(.., pods)| {
+        let mut there = pods.iter().copied().filter(|pod| pod.deleted.is_none());
+        let is_new = |pod: &&Pod| daemons.is_updated(pod);
+        let new = there.clone().find(is_new)?;
+        let is_late = !new.ready.0 && query.audit.is_long_ago(query.unready_since(new));
+        (is_late && there.any(|pod| !is_new(&pod) && pod.ready.0)).then_some(new)
+    });
+    let broken: Vec<_> = broken.collect();
+    (broken.len() >= allowed).then_some(Surge { allowed, broken })
 }
 
 /// What keeps the update of a DaemonSet from going on, if it is clear that it does not move.
@@ -30,7 +66,7 @@ pub(super) fn eats_budget<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) ->
         return None;
     }
     let min_ready = spec.min_ready_seconds.unwrap_or_default().into();
-    let (mut dead, mut broken) = (Vec::new(), Vec::new());
+    let (mut dead, mut broken, mut ending) = (Vec::new(), Vec::new(), Vec::new());
     // Nodes, and those whose pods wait to be replaced.
     let (mut nodes, mut waiting) = (0, 0);
     for (node, placement, pods) in &daemons.nodes {
@@ -55,16 +91,19 @@ pub(super) fn eats_budget<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) ->
                 {
                     broken.push(counted);
                 }
+                None if counted.deleted.is_some_and(|it| query.audit.is_long_ago(it)) => {
+                    ending.push(counted);
+                }
                 _ => {}
             }
         }
     }
-    let stuck = i64::try_from(dead.len() + broken.len()).unwrap_or(i64::MAX);
+    let stuck = i64::try_from(dead.len() + broken.len() + ending.len()).unwrap_or(i64::MAX);
     let counted = Budget {
         desired: nodes.max(budget.desired),
         unavailable: budget.unavailable.max(i32::try_from(stuck).unwrap_or(i32::MAX)),
         ..budget
     };
     let is_stuck = stuck >= budget.allowed && waiting > 0;
-    is_stuck.then_some(Eaten { budget, counted, dead, broken })
+    is_stuck.then_some(Eaten { budget, counted, dead, broken, ending })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     claims::{Unbound, WhyUnbound, of_set, unbound},
+    class_of_claims_missing,
     read::{names, since},
     replicas::Replicas,
 };
@@ -97,6 +98,9 @@ fn describe(
         WhyUnbound::NoClass(name) => {
             // A copy of another class might make volumes that are not what was meant.
             let help = match observed.classes().next() {
+                _ if class_of_claims_missing::is_reported(query.audit, name) => Help::say(format!(
+                    "claims of other sets wait for it too: see what is said of StorageClass {name}"
+                )),
                 Some(_) => Help::say("create it as the driver of its volumes documents; ")
                     .run(classes)
                     .and(" lists those that exist"),
@@ -118,6 +122,10 @@ fn describe(
             };
             let reason = "it names no storage class, and no class is the default".to_owned();
             (reason, help, Some("storage-class-missing"))
+        }
+        WhyUnbound::NoVolume(reason) => {
+            let help = Help::say("create a volume that fits; ");
+            (reason.clone(), help.run(look).and(" shows what the claim asks for"), None)
         }
         WhyUnbound::Said(said) => {
             let help = Help::say("remove the cause; ").run(look).and(" shows the latest attempts");

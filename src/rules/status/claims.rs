@@ -1,6 +1,11 @@
 //! Claims of StatefulSets that are not bound.
 
-use super::{read::one_line, replicas::Replicas};
+use std::collections::BTreeMap;
+
+use super::{
+    read::{names, one_line},
+    replicas::Replicas,
+};
 use crate::{
     observed::{Claim, State, TroubleKind},
     rollout::stateful_set::Settings,
@@ -23,6 +28,8 @@ pub(super) enum WhyUnbound<'a> {
     NoClass(&'a str),
     /// The claim names no storage class, and none is the default.
     NoDefaultClass,
+    /// The class makes no volumes, and none of those that exist fits.
+    NoVolume(String),
     /// The reason that an event or the scheduler gives.
     Said(String),
     /// No reason is known. The storage class, if the claim has one.
@@ -109,16 +116,68 @@ fn why<'a>(
         }
         _ => {}
     }
+    let waits_for_pod = class.is_some_and(|class| class.waits_for_pod);
+    let reason = no_volume(query, name, claim);
+    if let Some(reason) = reason.clone().filter(|_| !waits_for_pod) {
+        return Some(WhyUnbound::NoVolume(reason));
+    }
     let events = observed.events(query.set.namespace(), "PersistentVolumeClaim", name);
     if let Some(event) = events.first() {
         return Some(WhyUnbound::Said(one_line(&event.message)));
     }
-    if class.is_some_and(|class| class.waits_for_pod) {
+    if waits_for_pod && claim.has_node {
+        return Some(WhyUnbound::Unknown(claim.class.as_deref()));
+    }
+    if waits_for_pod {
         // The scheduler chooses the volume together with the node.
         let pod = replicas.pods.get(&ordinal)?;
         let trouble = pod.trouble.as_ref().filter(|it| it.kind == TroubleKind::Unschedulable)?;
         let is_about_volumes = trouble.message.contains("volume");
-        return is_about_volumes.then(|| WhyUnbound::Said(one_line(&trouble.message)));
+        return is_about_volumes.then(|| match reason {
+            Some(reason) => WhyUnbound::NoVolume(reason),
+            None => WhyUnbound::Said(one_line(&trouble.message)),
+        });
     }
     Some(WhyUnbound::Unknown(claim.class.as_deref()))
+}
+
+/// Why no volume that exists can be bound to a claim of a class that makes none; `None` if one might.
+///
+/// Kubernetes: `FindMatchingVolume`, component-helpers storage/volume/pv_helpers.go.
+fn no_volume(query: &StatusQuery<'_>, name: &str, claim: &Claim) -> Option<String> {
+    let observed = query.audit.observed;
+    let class = claim.class.as_deref()?;
+    let makes_none = class.is_empty()
+        || observed
+            .class(class)
+            .is_some_and(|it| &*it.provisioner == "kubernetes.io/no-provisioner");
+    if !makes_none || !observed.knows("PersistentVolume", "") {
+        return None;
+    }
+    let what = match class {
+        "" => "it asks for a volume without a class".to_owned(),
+        class => format!("the storage class {class} makes no volumes"),
+    };
+    let is_own = |(namespace, of): &(Box<str>, Box<str>)| {
+        **namespace == *query.set.namespace() && **of == *name
+    };
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, volume) in observed.volumes_of(class) {
+        let why_not = match &volume.claim {
+            _ if volume.is_released => "still belongs to a claim that is gone",
+            Some(other) if !is_own(other) => "belongs to another claim",
+            _ if !claim.has_room_in(volume) => "is too small",
+            _ if !claim.modes.iter().all(|it| volume.modes.contains(it)) => {
+                "has another access mode"
+            }
+            _ => return None,
+        };
+        reasons.entry(why_not).or_default().push(name);
+    }
+    if reasons.is_empty() {
+        return Some(format!("{what}, and there is no PersistentVolume of this class"));
+    }
+    let list =
+        reasons.iter().map(|(why, volumes)| format!("{} {why}", names(volumes.iter().copied())));
+    Some(format!("{what}, and no PersistentVolume fits: {}", list.collect::<Vec<_>>().join(", ")))
 }

@@ -39,6 +39,25 @@ Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_contro
 /// The number of sets from which a class is reported.
 const SEVERAL: usize = 2;
 
+/// Whether claims of several sets wait for a class that does not exist.
+pub(super) fn is_reported(audit: &Audit<'_>, class: &str) -> bool {
+    let sets = audit.observed.sets().filter(|set| set.is_current() && !set.is_healthy());
+    let waits = |set: &&Set| waiting_claims(audit, set).iter().any(|(name, _)| *name == class);
+    sets.filter(waits).take(SEVERAL).count() == SEVERAL
+}
+
+/// The claims of a set that have waited for a class that does not exist, with its name and since when.
+fn waiting_claims<'a>(audit: &'a Audit<'a>, set: &'a Set) -> Vec<(&'a str, i64)> {
+    let (observed, query) = (audit.observed, StatusQuery { set, audit });
+    let waiting = of_set(&query).filter(|it| it.is_wanted).filter_map(|it| {
+        let is_pending = &*it.claim.phase == "Pending" && audit.is_long_ago(it.claim.created);
+        let class = it.claim.class.as_deref().filter(|name| !name.is_empty() && is_pending);
+        let class = class.filter(|name| observed.class(name).is_none())?;
+        Some((class, it.claim.created))
+    });
+    waiting.collect()
+}
+
 /// The claims that wait for a class.
 #[derive(Default)]
 struct Waiting<'a> {
@@ -54,17 +73,14 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     }
     let mut classes: BTreeMap<&str, Waiting<'_>> = BTreeMap::new();
     for set in observed.sets().filter(|set| set.is_current() && !set.is_healthy()) {
-        for it in of_set(&StatusQuery { set, audit }).filter(|it| it.is_wanted) {
-            let is_pending = &*it.claim.phase == "Pending" && audit.is_long_ago(it.claim.created);
-            let class = it.claim.class.as_deref().filter(|name| !name.is_empty() && is_pending);
-            let Some(class) = class.filter(|name| observed.class(name).is_none()) else { continue };
+        for (class, created) in waiting_claims(audit, set) {
             let waiting = classes.entry(class).or_default();
             if waiting.sets.last().is_none_or(|last| !std::ptr::eq(*last, set)) {
                 waiting.sets.push(set);
             }
             waiting.claims += 1;
             let first = waiting.first.unwrap_or(i64::MAX);
-            waiting.first = Some(first.min(it.claim.created));
+            waiting.first = Some(first.min(created));
         }
     }
     for (class, waiting) in classes.into_iter().filter(|(_, it)| it.sets.len() >= SEVERAL) {

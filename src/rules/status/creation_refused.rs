@@ -11,7 +11,7 @@ use super::{
 use crate::{
     finding::{Command, Effect, Facts, Help, Meta, Mode, paths::POD_SPEC},
     kubernetes::kind::Kind,
-    observed::{LONGEST_WAIT, SLACK, State, Webhook},
+    observed::{LONGEST_WAIT, SLACK, State},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -238,8 +238,7 @@ fn cause_of_cluster(query: &StatusQuery<'_>, message: &str) -> Option<String> {
     let name = webhooks::failing(message)?;
     let mut all = query.audit.observed.webhooks().iter().filter(|it| *it.name == *name);
     let (webhook, fault) = all.find_map(|it| Some((it, Fault::of(query.audit, it)?)))?;
-    let Webhook { kind, configuration, .. } = webhook;
-    Some(format!("the webhook of {kind} {configuration} cannot be called: {}", fault.text()))
+    Some(webhooks::cannot_be_called(webhook, &fault))
 }
 
 /// What to do about a quota.

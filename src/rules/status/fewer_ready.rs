@@ -1,6 +1,9 @@
 //! Sets with too few ready pods, for a reason that no other rule has found.
 
-use super::read::{one_line, since};
+use super::{
+    read::{one_line, since},
+    webhooks::down_for,
+};
 use crate::{
     finding::{Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
@@ -36,23 +39,35 @@ pkg/controller/statefulset/stateful_set_control.go.",
 };
 
 /// Events of pods that a node has evicted or rejected.
-const ENDED: [&str; 7] = [
+const ENDED: [&str; 13] = [
+    "DeadlineExceeded",
     "Evicted",
     "NodeAffinity",
+    "NodePorts",
+    "NodeShutdown",
     "OutOfcpu",
     "OutOfephemeral-storage",
     "OutOfmemory",
     "OutOfpods",
+    "PodOSNotSupported",
+    "SysctlForbidden",
+    "TopologyAffinityError",
     "UnexpectedAdmissionError",
 ];
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let Ready { ready, wanted } = query.set.ready();
-    if ready >= wanted || is_on_a_node_that_is_down(query) {
+    if ready >= wanted || is_on_a_node_that_is_down(query) || waits_for_availability(query) {
         return;
     }
     let written = query.set.status_written.filter(|it| query.audit.is_long_ago(*it));
+    let down = down_for(query).filter(|_| query.set.lacks_pods());
+    let help = match &down {
+        Some(_) => Help::say("the set needs no change; "),
+        None => Help::say(""),
+    };
     let (when, why) = match (replaced(query), written) {
+        (_, Some(written)) if down.is_some() => (written, down.unwrap_or_default()),
         (Some((first, why)), _) => {
             (first, format!("its pods end and are replaced again and again: {why}"))
         }
@@ -62,7 +77,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let message = format!("{ready} of {wanted} pods are ready {}, and {why}", since(when));
     let facts = Facts::title(format!("{ready} of {wanted} pods are ready")).cause(why).since(when);
     let describe = query.kubectl().looks("describe", &[&query.target()]);
-    let help = Help::say("").run(describe).and(" shows its pods and events");
+    let help = help.run(describe).and(" shows its pods and events");
     found.add(Report::new(&STATUS, message, help).facts(facts));
 }
 
@@ -70,7 +85,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
 fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     let (observed, set) = (query.audit.observed, query.set);
     let of_set = observed.events(set.namespace(), set.kind().as_str(), set.name()).iter();
-    let of_set = of_set.filter(|it| &*it.reason == "FailedDaemonPod");
+    let of_set =
+        of_set.filter(|it| ["FailedDaemonPod", "RecreatingFailedPod"].contains(&&*it.reason));
     let of_pods = observed.pods(set).iter().flat_map(|pod| {
         let events = observed.events(set.namespace(), "Pod", &pod.name).iter();
         events.filter(|it| ENDED.contains(&&*it.reason))
@@ -84,6 +100,13 @@ fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
         None => format!("{}: {}", latest.reason, one_line(&latest.message)),
     };
     (!query.audit.is_long_ago(latest.last)).then_some((first, why))
+}
+
+/// Whether a pod is ready and must stay so for a while before the controller goes on (`minReadySeconds`).
+fn waits_for_availability(query: &StatusQuery<'_>) -> bool {
+    let seconds = query.set.min_ready_seconds();
+    let pods = query.audit.observed.pods(query.set);
+    pods.iter().any(|pod| pod.ready.0 && !pod.is_available(seconds, query.audit.now))
 }
 
 fn is_on_a_node_that_is_down(query: &StatusQuery<'_>) -> bool {

@@ -7,6 +7,7 @@ use super::{
     daemons::{Daemons, Lack},
     read::{count, names, since},
     refusal::Refusal,
+    webhooks::down_for,
 };
 use crate::{
     finding::{Facts, Help, Meta, Mode, paths::STATUS},
@@ -60,7 +61,11 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     for (node, pods) in daemons.wanted(query) {
         let Some((lack, pod)) = daemons.lack(query, node, pods) else { continue };
         let is_reported_elsewhere = match pod {
-            None => is_refused,
+            // The status was written when the last pod came or went.
+            None => {
+                is_refused
+                    || query.set.status_written.is_some_and(|it| !query.audit.is_long_ago(it))
+            }
             Some(pod) => eaten && daemons.is_updated(pod),
         };
         if is_reported_elsewhere {
@@ -88,8 +93,14 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
                 (message, facts.pods([&*pod.name]), advice(query, &daemons, pod))
             }
             None => {
-                let why = "there is no pod, and no event that says why";
-                (format!("{nodes}; {why}"), facts.cause(why), no_pod(query))
+                let since = query.set.status_written.unwrap_or_default();
+                let (why, help) = match down_for(query) {
+                    Some(why) => (why, Help::say("the set needs no change")),
+                    None => {
+                        ("there is no pod, and no event that says why".to_owned(), no_pod(query))
+                    }
+                };
+                (format!("{nodes}; {why}"), facts.cause(why).since(since), help)
             }
         };
         found.add(Report::new(&STATUS.child("numberAvailable"), message, help).facts(facts));
@@ -115,6 +126,9 @@ fn no_pod(query: &StatusQuery<'_>) -> Help {
 }
 
 fn advice(query: &StatusQuery<'_>, daemons: &Daemons<'_>, pod: &Pod) -> Help {
+    if let Some(help) = query.not_of_template(pod) {
+        return help;
+    }
     let trouble = pod.trouble.as_deref();
     match trouble.map(|it| it.kind) {
         Some(TroubleKind::Unschedulable) => {

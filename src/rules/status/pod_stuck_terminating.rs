@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::{
+    budget_eaten::eats_budget,
+    daemons::Daemons,
     read::{names, since, words},
     replicas::Replicas,
 };
 use crate::{
-    finding::{Effect, Facts, Help, Meta, Mode, paths::STATUS},
+    finding::{Effect, Facts, Help, Meta, Mode, Path, paths::STATUS},
     kubernetes::kind::Kind,
     observed::Pod,
+    rollout::node::Placement,
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -19,7 +22,7 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "pod-stuck-terminating",
-        summary: "a pod of a StatefulSet whose deletion does not end",
+        summary: "a pod whose deletion does not end",
         why: "\
 A StatefulSet creates a pod again only when the one of the same name is gone, so that two pods never use one
 volume. The pod of a node that is down is not gone: only its kubelet could say that the containers have ended.
@@ -27,6 +30,10 @@ So the pod stays Terminating until the node is back, is deleted from the cluster
 `node.kubernetes.io/out-of-service`; then the pod is removed and its volumes are detached. Set this taint only
 when the node is powered off: two pods might otherwise write to one volume. The other reason is a finalizer
 that nobody removes.
+
+A DaemonSet too creates no other pod on a node before the one there is gone. Pods on nodes that are down are
+left out then (`node-down` reports the node), and so is a pod that holds up an update
+(`rollout-budget-eaten`).
 
 It is reported five minutes after the end of the grace period.
 
@@ -37,14 +44,33 @@ pkg/controller/statefulset/stateful_set_control.go; \"Non-graceful node shutdown
         mode: Mode::Warn,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Set(check) },
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    let Some(replicas) = Replicas::of(query) else { return };
+    let (pods, path) = match Replicas::of(query) {
+        Some(replicas) => (replicas.pods.into_values().collect(), STATUS.child("readyReplicas")),
+        None => (of_daemons(query), STATUS.child("numberReady")),
+    };
+    report(query, pods, &path, found);
+}
+
+/// The pods of a DaemonSet on nodes that should have one and are ready.
+fn of_daemons<'a>(query: &StatusQuery<'a>) -> Vec<&'a Pod> {
+    let daemons = Daemons::of(query).filter(|_| query.has_pods_to_look_at());
+    let daemons =
+        daemons.filter(|it| eats_budget(query, it).is_none_or(|eaten| eaten.ending.is_empty()));
+    let nodes = daemons.into_iter().flat_map(|it| it.nodes);
+    let nodes = nodes.filter(|(node, placement, _)| {
+        node.not_ready.is_none() && !matches!(placement, Placement::Loses(_))
+    });
+    nodes.flat_map(|(.., pods)| pods).collect()
+}
+
+fn report(query: &StatusQuery<'_>, pods: Vec<&Pod>, path: &Path<'_>, found: &mut StatusFindings) {
     // By node and finalizers.
     let mut groups: BTreeMap<_, Vec<(i64, &Pod)>> = BTreeMap::new();
-    for pod in replicas.pods.values() {
+    for pod in pods {
         if let Some(deleted) = pod.deleted.filter(|it| query.audit.is_long_ago(*it)) {
             let cause = (pod.node.as_deref(), pod.finalizers.as_deref());
             groups.entry(cause).or_default().push((deleted, pod));
@@ -58,11 +84,12 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let message = format!("{who} should be gone {}: {why}", since(*deleted));
         let facts = Facts::title(format!("{who} should be gone")).cause(why).since(*deleted);
         let facts = facts.pods(list.iter().copied()).nodes(first.node.as_deref());
-        found.add(Report::new(&STATUS.child("readyReplicas"), message, help).facts(facts));
+        found.add(Report::new(path, message, help).facts(facts));
     }
 }
 
-fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (String, Help) {
+/// Why the deletion of a pod does not end, and what to do about it and others like it.
+pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (String, Help) {
     let observed = query.audit.observed;
     let (list, more) = words(all);
     let force = [list, &["--force", "--grace-period=0"]].concat();

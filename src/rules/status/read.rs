@@ -2,11 +2,12 @@
 
 use jiff::Timestamp;
 
-use super::scheduler;
+pub(super) use super::text::one_line;
+use super::{pod_events, scheduler};
 use crate::{
     finding::{Command, Effect, Help},
     kubernetes::resource::WorkloadKind,
-    observed::{Ended, LONGEST_GAP, NOT_READY, Pod, Set, State, Trouble, TroubleKind},
+    observed::{Ended, Pod, Set, State, Trouble, TroubleKind},
     rules::{
         command::Kubectl,
         rule::status::{Audit, StatusQuery},
@@ -17,26 +18,6 @@ use crate::{
 const MOST_NAMES: usize = 5;
 /// How many objects a command names.
 const MOST_WORDS: usize = 20;
-
-/// Events of a pod that tell why it does not start.
-const WHY_NOT_STARTED: [&str; 4] =
-    ["FailedAttachVolume", "FailedMapVolume", "FailedMount", "FailedCreatePodSandBox"];
-
-/// Events of a pod that isn't ready, and that cannot be about a pod that is.
-const GRAVE: [&str; 10] = [
-    "BackOff",
-    "Evicted",
-    "Failed",
-    "FailedAttachVolume",
-    "FailedCreatePodSandBox",
-    "FailedMapVolume",
-    "FailedMount",
-    "FailedScheduling",
-    "OutOfcpu",
-    "OutOfmemory",
-];
-/// How soon after its creation a kubelet says that a pod is not ready, in seconds.
-const SOON: i64 = 60;
 
 impl<'a> Audit<'a> {
     /// How kubectl reaches the objects of a namespace.
@@ -95,40 +76,74 @@ impl<'a> StatusQuery<'a> {
         }
     }
 
+    /// Whether a pod starts by itself as soon as an object exists that it refers to, such as a ConfigMap.
+    pub(super) fn lacks_something(&self, pod: &Pod) -> bool {
+        let is_starting = |it: &Trouble| {
+            it.kind == TroubleKind::Waiting || &*it.reason == "CreateContainerConfigError"
+        };
+        pod.trouble.as_deref().is_some_and(is_starting) && pod_events::names_absent(&self.why(pod))
+    }
+
+    /// The help about a pod for which no change of the template helps; `None` if one may.
+    pub(super) fn not_of_template(&self, pod: &Pod) -> Option<Help> {
+        let trouble = pod.trouble.as_deref()?;
+        match trouble.kind {
+            TroubleKind::NoKubelet => {
+                let node = pod.node.as_deref().unwrap_or_default();
+                let node = self.audit.kubectl_anywhere().looks("describe node", &[node]);
+                let help = Help::say(
+                    "see whether the kubelet of the node works; the set needs no change; ",
+                );
+                Some(help.run(node).and(" shows what it tells"))
+            }
+            TroubleKind::Unschedulable if &*trouble.reason == "SchedulingGated" => {
+                let look = self.kubectl().looks("get pod", &[&pod.name, "-o", "yaml"]);
+                let help = Help::say("see to what should remove its scheduling gates; ");
+                Some(help.run(look).and(" shows them"))
+            }
+            TroubleKind::Unschedulable => {
+                scheduler::missing_claim(&trouble.message)?;
+                let claims = self.kubectl().looks("get pvc", &[]);
+                let help = Help::say("create the claim, and the pod starts by itself; ");
+                Some(help.run(claims).and(" lists those that exist"))
+            }
+            _ => None,
+        }
+    }
+
     /// What to do about a pod whose containers do not start.
     pub(super) fn look_or_undo(&self, is_updated: bool, pod: &Pod) -> Help {
         let look = self.look(pod);
         let undo = self.undo().filter(|_| is_updated);
-        if pod.lacks_something() {
+        if self.lacks_something(pod) {
             return lacking(look, undo);
         }
+        if let Some(help) = self.not_of_template(pod) {
+            return help;
+        }
+        let has_old = !is_updated && self.set.is_on_delete();
+        let delete = self.kubectl().does(Effect::Restarts(1), "delete pod", &[&pod.name]);
+        if has_old && self.audit.observed.revisions(self.set).nth(1).is_some() {
+            return Help::say(
+                "with updateStrategy OnDelete it keeps its old template; to give it the \
+                              current one, run ",
+            )
+            .run(delete)
+            .and("; ")
+            .run(look)
+            .and(" shows more");
+        }
+        let undo = undo.map(|undo| if self.set.is_on_delete() { undo.then(&delete) } else { undo });
         match undo {
             Some(undo) => Help::say("to go back to the previous template, run ")
                 .run(undo)
                 .and("; ")
                 .run(look)
                 .and(" shows more"),
-            None => Help::say("").run(look).and(" shows more; correct the template and apply it"),
+            None => Help::say("")
+                .run(look)
+                .and(" shows more; if the template is at fault, correct it and apply it"),
         }
-    }
-
-    /// Since when a pod is not ready, in seconds since 1970. The time before it was created counts too
-    /// if earlier pods of its name had the same fate: warnings about them, without a long time between
-    /// them.
-    pub(super) fn unready_since(&self, pod: &Pod) -> i64 {
-        let since = pod.ready.1;
-        // A pod that only starts may be the fix.
-        let is_stuck = pod.trouble.as_ref().is_some_and(|it| it.kind != TroubleKind::Waiting);
-        if !is_stuck || since > pod.created + SOON {
-            // It may have been ready since it was created.
-            return since;
-        }
-        let events = self.audit.observed.events(self.set.namespace(), "Pod", &pod.name);
-        let grave = events.iter().filter(|it| GRAVE.contains(&&*it.reason));
-        grave.fold(since, |since, event| match event.last.saturating_add(LONGEST_GAP) {
-            end if end >= since => since.min(event.first),
-            _ => since,
-        })
     }
 
     /// Why a pod is not ready.
@@ -152,30 +167,14 @@ impl<'a> StatusQuery<'a> {
         if trouble.kind == TroubleKind::Unschedulable {
             let is_daemon = self.set.kind() == WorkloadKind::DaemonSet;
             let pinned = pod.node.as_deref().filter(|_| is_daemon);
+            if let Some(claim) = scheduler::missing_claim(&trouble.message) {
+                return format!("its claim {claim} does not exist");
+            }
             if let Some(apart) = scheduler::apart(&one_line(&trouble.message), pinned) {
                 return apart;
             }
         }
-        let events = observed.events(self.set.namespace(), "Pod", &pod.name);
-        let mut said = &trouble.message;
-        if trouble.kind == TroubleKind::Waiting {
-            let tells = |it: &&crate::observed::Event| WHY_NOT_STARTED.contains(&&*it.reason);
-            if let Some(event) = events.iter().find(tells) {
-                return format!("{}: {}", event.reason, one_line(&event.message));
-            }
-            let unhealthy = events.iter().find(|it| &*it.reason == "Unhealthy");
-            if let Some(event) = unhealthy.filter(|_| &*trouble.reason == NOT_READY) {
-                return format!("{said}: {}", one_line(&event.message));
-            }
-        }
-        let empty = "".into();
-        if said.is_empty() {
-            said = events.first().map_or(&empty, |event| &event.message);
-        }
-        match &**said {
-            "" => trouble.reason.clone().into(),
-            said => format!("{}: {}", trouble.reason, one_line(said)),
-        }
+        pod_events::with_events(self, pod, trouble)
     }
 }
 
@@ -206,12 +205,6 @@ pub(super) fn at(seconds: i64) -> String {
         Ok(time) if seconds > 0 => format!("{} UTC", time.strftime("%Y-%m-%d %H:%M")),
         _ => "an unknown time".to_owned(),
     }
-}
-
-/// A text that somebody else wrote, in one line and without a full stop.
-pub(super) fn one_line(text: &str) -> String {
-    let words: Vec<_> = text.split_whitespace().collect();
-    words.join(" ").trim_end_matches('.').to_owned()
 }
 
 /// `a, b and 3 more`.

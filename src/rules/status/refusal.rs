@@ -1,10 +1,7 @@
 //! Pods that the API server refuses to create or to delete.
 
 use super::read::one_line;
-use crate::{
-    observed::{Event, State},
-    rules::rule::status::StatusQuery,
-};
+use crate::{observed::Event, rules::rule::status::StatusQuery};
 
 /// For how long a warning counts, in seconds. The controller tries again after 1,000 seconds at most,
 /// and the API server forgets events after an hour.
@@ -32,14 +29,8 @@ pub(super) struct Refusal {
 impl Refusal {
     /// The latest refusal of pods of a set that still lacks pods.
     pub(super) fn of(query: &StatusQuery<'_>) -> Option<Self> {
-        let lacks = match &query.set.state {
-            State::DaemonSet(it) => {
-                it.status.current_number_scheduled < it.status.desired_number_scheduled
-            }
-            State::StatefulSet(it) => it.status.replicas < it.spec.replicas.unwrap_or(1),
-        };
         let mut refusals = latest(query, "FailedCreate");
-        let latest = refusals.next().filter(|_| lacks)?;
+        let latest = refusals.next().filter(|_| query.set.lacks_pods())?;
         if query.audit.observed.pods(query.set).iter().any(|pod| latest.last + REFILL < pod.created)
         {
             return None;

@@ -1,13 +1,15 @@
 //! An update of a DaemonSet that does not go on, because too many pods are unavailable.
 
 use super::{
-    budget_eaten::{Eaten, eats_budget},
+    budget_eaten::{Eaten, Surge, eats_budget, stuck_surge},
     daemons::Daemons,
+    pod_stuck_terminating,
     read::{names, positive, since},
 };
 use crate::{
-    finding::{Effect, Facts, Help, Meta, Mode, paths::ROLLING_UPDATE},
+    finding::{Effect, Facts, Help, Meta, Mode, Path, paths::ROLLING_UPDATE},
     kubernetes::{int_or_percent, kind::Kind},
+    observed::{Pod, TroubleKind},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -29,7 +31,11 @@ ready, for five minutes. A percentage for `maxUnavailable` grows with the cluste
 nodes.
 
 A pod on a node that is down counts even if the node should no longer have one, and is not in the status: the
-controller looks at all nodes with pods.
+controller looks at all nodes with pods. So does a pod on a node that is ready if its deletion does not end.
+
+With `maxSurge`, new pods are created next to old ones, and only as many as it allows may be unavailable. If
+these do not become ready, for example because a node has no room for two pods, all pods that are counted are
+the old ones, and the status says that all is well but for `updatedNumberScheduled`.
 
 Seen on a 1.36 control plane: four nodes, one of them dead, a new image: the pod on the dead node is deleted
 and stays Terminating, and no other pod is replaced until `maxUnavailable` is 2.
@@ -48,8 +54,11 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         return;
     }
     let Some(daemons) = Daemons::of(query) else { return };
+    if let Some(surge) = stuck_surge(query, &daemons) {
+        found.add(of_surge(query, &daemons, &surge));
+    }
     let Some(eaten) = eats_budget(query, &daemons) else { return };
-    let Eaten { budget, counted, dead, broken: pods } = eaten;
+    let Eaten { budget, counted, dead, broken: pods, ending } = eaten;
     let mut who = Vec::new();
     if let Some((node, _)) = dead.first() {
         let list = names(dead.iter().map(|(node, _)| node.place.name.as_str()));
@@ -68,19 +77,31 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let node = pod.node.as_deref().unwrap_or_default();
         who.push(format!("{}{others} on node {node} is not ready {when}: {why}", pod.name));
     }
+    let names_of_ending: Vec<&str> = ending.iter().map(|pod| &*pod.name).collect();
+    let stays = ending.first().map(|pod| {
+        let (why, help) = pod_stuck_terminating::explain(query, pod, &names_of_ending);
+        let when = since(pod.deleted.unwrap_or_default());
+        who.push(format!(
+            "{} should be gone {when}: {why}",
+            names(names_of_ending.iter().copied())
+        ));
+        help
+    });
     let message = format!("{}; {}", who.join("; "), counted.consequence());
     let begun = dead.iter().filter_map(|(node, _)| node.not_ready);
     let begun = begun.chain(pods.iter().map(|pod| query.unready_since(pod))).min();
-    let held = dead.iter().map(|(_, pod)| *pod).chain(pods.iter().copied());
+    let begun = begun.into_iter().chain(ending.iter().filter_map(|pod| pod.deleted)).min();
+    let held = dead.iter().map(|(_, pod)| *pod).chain(pods.iter().copied()).chain(ending);
     let facts = Facts::title("the update does not go on")
         .cause(who.join("; "))
         .effect(counted.consequence())
         .since(begun.unwrap_or_default())
         .pods(held.map(|pod| &*pod.name))
         .nodes(dead.iter().map(|(node, _)| node.place.name.as_str()));
-    let help = match pods.first() {
-        Some(pod) => query.look_or_undo(true, pod),
-        None => {
+    let help = match (pods.first(), stays) {
+        (Some(pod), _) => query.look_or_undo(true, pod),
+        (None, Some(help)) => help,
+        (None, None) => {
             let rolling = daemons.set.spec.update_strategy.as_ref();
             let rolling = rolling.and_then(|it| it.rolling_update.as_ref());
             let most = rolling.and_then(|it| it.max_unavailable.as_ref());
@@ -102,6 +123,53 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     };
     found.add(Report::new(&ROLLING_UPDATE.child("maxUnavailable"), message, help).facts(facts));
 }
+
+/// The report of a surge that does not go on.
+fn of_surge(
+    query: &StatusQuery<'_>,
+    daemons: &Daemons<'_>,
+    Surge { allowed, broken }: &Surge<'_>,
+) -> Report<'static> {
+    let pod = broken.first().copied();
+    let who = pod.map_or_else(String::new, |pod| {
+        let others = match broken.len() {
+            1 => String::new(),
+            count => format!(" and {} other new pods", count - 1),
+        };
+        let (node, when) =
+            (pod.node.as_deref().unwrap_or_default(), since(query.unready_since(pod)));
+        format!("{}{others} on node {node} is not ready {when}: {}", pod.name, query.why(pod))
+    });
+    let effect = format!(
+        "maxSurge allows {allowed} new {} that {} not available, so the old ones stay",
+        if *allowed == 1 { "pod" } else { "pods" },
+        if *allowed == 1 { "is" } else { "are" }
+    );
+    let begun = broken.iter().map(|pod| query.unready_since(pod)).min();
+    let facts = Facts::title("the update does not go on")
+        .cause(&who)
+        .effect(effect.clone())
+        .since(begun.unwrap_or_default())
+        .pods(broken.iter().map(|pod| &*pod.name));
+    let is_pending =
+        |pod: &&Pod| pod.trouble.as_ref().is_some_and(|it| it.kind == TroubleKind::Unschedulable);
+    let help = match pod {
+        Some(pod) if is_pending(&pod) => {
+            let updated = daemons.set.status.updated_number_scheduled.unwrap_or_default();
+            let old = daemons.set.status.desired_number_scheduled.saturating_sub(updated);
+            let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
+                "maxSurge": 0, "maxUnavailable": 1}}}});
+            let patch = query.patch(Effect::Restarts(positive(old)), &patch.to_string());
+            Help::say("make room for two pods, or let each old pod go before its new one comes: ")
+                .run(patch)
+        }
+        Some(pod) => query.look_or_undo(true, pod),
+        None => Help::say(""),
+    };
+    Report::new(&SURGE, format!("{who}; {effect}"), help).facts(facts)
+}
+
+static SURGE: Path<'static> = ROLLING_UPDATE.child("maxSurge");
 
 /// A `maxUnavailable` that allows as many pods besides the dead nodes as the present one allows
 /// without; in percent if it is in percent.

@@ -57,8 +57,9 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let is_ordered = replicas.settings.is_ordered;
     let is_old = !pod.is_of(replicas.update_revision());
     let effect = match (is_ordered, is_old) {
+        (true, true) if query.set.is_on_delete() => None,
         (true, true) => Some(waiting::ORDERED.to_owned()),
-        (true, false) => Some(held_up(&replicas, &halt)),
+        (true, false) => held_up(query, &replicas, &halt),
         (false, _) => replicas.is_updating().then(|| WAITS.to_owned()),
     };
     let message = match &effect {
@@ -77,21 +78,33 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
 const WAITS: &str = "the update waits for it before it replaces other pods";
 
 /// What waits for a pod of the current template.
-fn held_up(replicas: &Replicas<'_>, halt: &Halt<'_>) -> String {
+fn held_up(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Option<String> {
     let after = halt.ordinal + 1..replicas.settings.ordinals.end;
     let exist = i64::try_from(replicas.pods.range(after.clone()).count()).unwrap_or(i64::MAX);
     let missing = (after.end - after.start).saturating_sub(exist);
-    if replicas.is_updating() {
-        "with podManagementPolicy OrderedReady the other pods keep the old template".to_owned()
+    let surplus = replicas.pods.range(after.end..).count();
+    let waits = if replicas.is_updating() && !query.set.is_on_delete() {
+        "the other pods keep the old template".to_owned()
     } else if missing > 0 {
-        format!(
-            "with podManagementPolicy OrderedReady the {missing} after it are not created before it \
-             is ready"
-        )
+        format!("{} after it {} not created before it is ready", the(missing), are(missing))
+    } else if surplus > 0 {
+        let surplus = i64::try_from(surplus).unwrap_or(i64::MAX);
+        format!("{} too many {} not deleted before it is ready", the(surplus), are(surplus))
+    } else if query.set.is_on_delete() {
+        return None;
     } else {
-        "with podManagementPolicy OrderedReady no new template is rolled out before it is ready"
-            .to_owned()
-    }
+        "no new template is rolled out before it is ready".to_owned()
+    };
+    Some(format!("with podManagementPolicy OrderedReady {waits}"))
+}
+
+/// `the pod` or `the 2 pods`.
+fn the(count: i64) -> String {
+    if count == 1 { "the pod".to_owned() } else { format!("the {count} pods") }
+}
+
+const fn are(count: i64) -> &'static str {
+    if count == 1 { "is" } else { "are" }
 }
 
 /// What to do about a broken pod that has an older template.
@@ -113,12 +126,17 @@ fn release(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) ->
 /// What to do about a broken pod that has the current template.
 fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
     let delete = query.kubectl().does(Effect::Restarts(1), "delete pod", &[&pod.name]);
-    let undo = query
-        .undo()
-        .filter(|_| replicas.is_updating())
-        .map(|undo| if replicas.settings.is_ordered { undo.then(&delete) } else { undo });
-    if pod.lacks_something() {
+    let undo = query.undo().filter(|_| replicas.is_updating()).map(|undo| {
+        match replicas.settings.is_ordered || query.set.is_on_delete() {
+            true => undo.then(&delete),
+            false => undo,
+        }
+    });
+    if query.lacks_something(pod) {
         return lacking(query.look(pod), undo);
+    }
+    if let Some(help) = query.not_of_template(pod) {
+        return help;
     }
     if let Some(undo) = undo {
         return Help::say("to go back to the previous template, run ").run(undo);

@@ -20,6 +20,15 @@ pub(super) fn apart(message: &str, pinned: Option<&str>) -> Option<String> {
     Some(format!("none of {all} nodes has a place for it: {}", list.join(", ")))
 }
 
+/// The claim that a pod names and that does not exist.
+///
+/// Kubernetes: `PreFilter`, pkg/scheduler/framework/plugins/volumebinding/volume_binding.go.
+pub(super) fn missing_claim(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once("persistentvolumeclaim \"")?;
+    let (name, rest) = rest.split_once('"')?;
+    rest.starts_with(" not found").then_some(name)
+}
+
 /// What the scheduler says of nodes that the affinity of a daemon pod excludes.
 const OTHER_NODES: [&str; 2] =
     ["didn't satisfy plugin(s) [NodeAffinity]", "didn't match Pod's node affinity"];
@@ -70,6 +79,14 @@ mod tests {
         assert_eq!(said.as_deref(), Some("its node n1 has no place for it: Insufficient memory"));
         let only_others = format!("0/2 nodes are available: {others}.");
         assert_eq!(apart(&only_others, Some("n1")), None);
+    }
+
+    #[test]
+    fn a_claim_that_does_not_exist_is_named() {
+        let message =
+            "0/13 nodes are available: persistentvolumeclaim \"shared\" not found. not found";
+        assert_eq!(missing_claim(message), Some("shared"));
+        assert_eq!(missing_claim("persistentvolumeclaim \"a\" is being deleted"), None);
     }
 
     #[test]

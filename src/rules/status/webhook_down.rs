@@ -3,12 +3,12 @@
 use super::{
     read::{sets_of, since},
     refusal::Refusal,
-    webhooks::{Fault, failing, selects, selects_namespace},
+    webhooks::{Fault, effects_on_nodes, failing, selects, selects_namespace},
 };
 use crate::{
     finding::{Facts, Help, Meta, Mode, Path},
     kubernetes::kind::Kind,
-    observed::{Set, Webhook},
+    observed::{Call, Set, Webhook},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
@@ -18,15 +18,20 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "webhook-down",
-        summary: "a webhook that cannot be called, so that pods cannot be created",
+        summary: "a webhook that cannot be called, so that pods or nodes are refused",
         why: "\
 A webhook with `failurePolicy: Fail` that the API server cannot call refuses each object that it is
 registered for. If these are pods, nothing can be restarted, updated or moved any more: pods that run go on,
 and each pod that ends is missing. The events of each set name the webhook, and none of the sets is at
 fault. Often the pods of the webhook itself are among the refused, so that it cannot come back.
 
-The rule looks at the webhooks of others that are called when a pod is created: their Service does not
-exist, or has had no ready endpoint for five minutes, or the certificates in `caBundle` have expired; and at
+If it is called for nodes, none can join, be cordoned or be drained. If it is called for their status,
+kubelets cannot report it; and without leases, which a rule for all resources includes, all nodes become not
+ready within a minute. A namespace selector leaves out no node.
+
+The rule looks at the webhooks of others that are called for new pods, nodes or the leases of nodes:
+their Service does not exist, or has had no ready endpoint for five minutes, or the certificates in
+`caBundle` have expired; and at
 those that the refusals of several sets name. The webhook is reported once, with the sets whose pods it
 refuses. If none is refused yet, it is reported if its selectors match the pods of a set; conditions in CEL
 are not evaluated. setguard's own webhooks are looked at separately.
@@ -95,13 +100,18 @@ fn report(
         None => {
             let selected = audit.observed.sets().filter(|set| selects(audit, webhook, set));
             let selected: Vec<&Set> = selected.collect();
-            if selected.is_empty() {
-                return None;
-            }
-            format!("no pod of {} can be created", sets_of(&selected))
+            let of_sets = format!("no pod of {} can be created", sets_of(&selected));
+            if selected.is_empty() { String::new() } else { of_sets }
         }
     };
+    let effects = effects_on_nodes(audit, webhook);
+    let effects = [&*effect].into_iter().filter(|it| !it.is_empty()).chain(effects);
+    let effect = effects.collect::<Vec<_>>().join(", and ");
+    if effect.is_empty() {
+        return None;
+    }
     let own = webhook.service.as_ref().map(|(namespace, _)| &**namespace);
+    let own = own.filter(|_| webhook.calls.contains(&Call::NewPod));
     let own = own.filter(|_| webhook.objects == Default::default() && !webhook.has_conditions);
     let own = match own.filter(|namespace| selects_namespace(audit, webhook, namespace)) {
         Some(namespace) => {

@@ -1,10 +1,12 @@
 //! Webhooks of others that the API server cannot call.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
 use super::read::{at, since};
 use crate::{
     kubernetes::selector,
-    observed::{Set, Webhook},
-    rules::rule::status::Audit,
+    observed::{Call, Set, Webhook},
+    rules::rule::status::{Audit, StatusQuery},
 };
 
 /// The reason why a webhook cannot be called.
@@ -60,7 +62,8 @@ impl<'a> Fault<'a> {
 
 /// Returns whether a webhook is called for the pods of a set, as far as that can be known.
 pub(super) fn selects(audit: &Audit<'_>, webhook: &Webhook, set: &Set) -> bool {
-    !webhook.has_conditions
+    webhook.calls.contains(&Call::NewPod)
+        && !webhook.has_conditions
         && selects_namespace(audit, webhook, set.namespace())
         && selector::parses(&webhook.objects)
         && selector::matches_labels(&webhook.objects, set.pod_labels())
@@ -72,6 +75,49 @@ pub(super) fn selects_namespace(audit: &Audit<'_>, webhook: &Webhook, namespace:
         selector::parses(&webhook.namespaces)
             && selector::matches_labels(&webhook.namespaces, Some(labels))
     })
+}
+
+/// The consequences for nodes of a webhook that is called for them and is down.
+///
+/// The namespace selector does not matter to nodes. Kubernetes: `MatchNamespaceSelector`, apiserver
+/// pkg/admission/plugin/webhook/predicates/namespace/matcher.go.
+pub(super) fn effects_on_nodes(audit: &Audit<'_>, webhook: &Webhook) -> Vec<&'static str> {
+    let objects = &webhook.objects;
+    if webhook.has_conditions || !selector::parses(objects) {
+        return Vec::new();
+    }
+    let mut nodes = audit.observed.nodes();
+    let is_for_nodes = *objects == LabelSelector::default()
+        || nodes.any(|node| selector::matches_labels(objects, Some(&node.place.labels)));
+    let effect = |call: &Call| match call {
+        Call::NewPod => None,
+        Call::NewNode => is_for_nodes.then_some("no node can join"),
+        Call::ChangedNode => is_for_nodes.then_some("no node can be cordoned, drained or tainted"),
+        Call::NodeStatus => is_for_nodes.then_some("no kubelet can report the state of its node"),
+        Call::Lease => {
+            let is_called = *objects == LabelSelector::default()
+                && selects_namespace(audit, webhook, "kube-node-lease");
+            is_called
+                .then_some("no kubelet can renew its lease, so that all nodes become not ready")
+        }
+    };
+    webhook.calls.iter().filter_map(effect).collect()
+}
+
+/// The webhook that is called for the pods of a set and is known to be down, and why. It may refuse events
+/// too, so that none tells of it.
+pub(super) fn down_for(query: &StatusQuery<'_>) -> Option<String> {
+    let mut all = query.audit.observed.webhooks().iter();
+    all.find_map(|it| {
+        let fault = Fault::of(query.audit, it).filter(|_| selects(query.audit, it, query.set))?;
+        Some(cannot_be_called(it, &fault))
+    })
+}
+
+/// Names a webhook that cannot be called, and says why.
+pub(super) fn cannot_be_called(webhook: &Webhook, fault: &Fault<'_>) -> String {
+    let Webhook { kind, configuration, .. } = webhook;
+    format!("the webhook of {kind} {configuration} cannot be called: {}", fault.text())
 }
 
 /// The name of the webhook that could not be called, in the message of a refusal.

@@ -1,0 +1,135 @@
+//! The events of a pod, which add to its status.
+
+use super::text::one_line;
+use crate::{
+    observed::{Event, INITIALIZING, LONGEST_GAP, NOT_READY, Pod, Trouble, TroubleKind},
+    rules::rule::status::StatusQuery,
+};
+
+/// Events of a pod that tell why it does not start.
+const WHY_NOT_STARTED: [&str; 6] = [
+    "FailedAttachVolume",
+    "FailedCreatePodSandBox",
+    "FailedMapVolume",
+    "FailedMount",
+    "FailedPrepareDynamicResources",
+    "FailedResourceClaimCreation",
+];
+
+/// Events of a pod that isn't ready, and that cannot be about a pod that is.
+const GRAVE: [&str; 10] = [
+    "BackOff",
+    "Evicted",
+    "Failed",
+    "FailedAttachVolume",
+    "FailedCreatePodSandBox",
+    "FailedMapVolume",
+    "FailedMount",
+    "FailedScheduling",
+    "OutOfcpu",
+    "OutOfmemory",
+];
+/// How soon after its creation a kubelet says that a pod is not ready, in seconds.
+const SOON: i64 = 60;
+/// The exit codes of a container that is killed.
+const KILLED: [&str; 2] = ["exit code 137,", "exit code 143,"];
+
+impl StatusQuery<'_> {
+    /// Since when a pod is not ready, in seconds since 1970. The time before it was created counts too
+    /// if earlier pods had the same fate: warnings about them, without a long time between them. These
+    /// are the pods of its name, or of a DaemonSet all pods.
+    pub(super) fn unready_since(&self, pod: &Pod) -> i64 {
+        let since = pod.ready.1;
+        // A pod that only starts may be the fix.
+        let is_stuck = pod
+            .trouble
+            .as_ref()
+            .is_some_and(|it| !matches!(it.kind, TroubleKind::Waiting | TroubleKind::NoKubelet));
+        if !is_stuck || since > pod.created + SOON {
+            // The pod may have been ready since it was created.
+            return since;
+        }
+        let (observed, set) = (self.audit.observed, self.set);
+        let own = observed.events(set.namespace(), "Pod", &pod.name).iter();
+        let earlier = observed.events_of_daemons(set);
+        let mut grave: Vec<&Event> =
+            own.chain(earlier).filter(|it| GRAVE.contains(&&*it.reason)).collect();
+        grave.sort_unstable_by_key(|it| std::cmp::Reverse(it.last));
+        grave.into_iter().fold(since, |since, event| match event.last.saturating_add(LONGEST_GAP) {
+            end if end >= since => since.min(event.first),
+            _ => since,
+        })
+    }
+}
+
+/// Why a pod is not ready, as its status and its events tell.
+pub(super) fn with_events(query: &StatusQuery<'_>, pod: &Pod, trouble: &Trouble) -> String {
+    let events = query.audit.observed.events(query.set.namespace(), "Pod", &pod.name);
+    let is_begun = matches!(&*trouble.reason, NOT_READY | INITIALIZING);
+    let of = |wanted: &dyn Fn(&Event) -> bool| events.iter().find(|it| wanted(it));
+    if trouble.kind == TroubleKind::Waiting
+        && let Some(event) = of(&|it| WHY_NOT_STARTED.contains(&&*it.reason))
+    {
+        return format!("{}: {}", event.reason, one_line(&event.message));
+    }
+    let said = match (&*trouble.message, events.first()) {
+        ("", Some(event)) => one_line(&event.message),
+        ("", None) if trouble.kind == TroubleKind::Waiting => {
+            return format!("{}, and no event says why", trouble.reason);
+        }
+        (said, _) => one_line(said),
+    };
+    let is_killed = trouble.kind == TroubleKind::Broken
+        && KILLED.iter().any(|it| format!("{said},").contains(it));
+    let unhealthy = of(&|it| {
+        &*it.reason == "Unhealthy"
+            && (is_begun || is_killed && !it.message.starts_with("Readiness"))
+    });
+    match (unhealthy, &*said) {
+        (Some(event), _) if &*trouble.reason == NOT_READY => {
+            format!("{said}: {}", one_line(&event.message))
+        }
+        (Some(event), _) => format!("{}: {said}: {}", trouble.reason, one_line(&event.message)),
+        (None, "") => trouble.reason.clone().into(),
+        (None, said) => format!("{}: {said}", trouble.reason),
+    }
+}
+
+/// Whether a message of the kubelet says that a ConfigMap or a Secret, or a key of it, is missing.
+///
+/// Kubernetes: `makeEnvironmentVariables`, pkg/kubelet/kubelet_pods.go; `collectData`,
+/// pkg/volume/projected/projected.go.
+pub(super) fn names_absent(message: &str) -> bool {
+    let is_absent = |kind: &str| {
+        let rest = message.split_once(kind).and_then(|(_, rest)| rest.split_once('"'));
+        rest.is_some_and(|(_, rest)| rest.starts_with(" not found"))
+    };
+    is_absent("configmap \"")
+        || is_absent("secret \"")
+        || message.contains("couldn't find key ")
+        || message.contains("references non-existent ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_absent_object_is_one_that_can_be_created() {
+        for message in [
+            "CreateContainerConfigError: container app: configmap \"app-config\" not found",
+            "FailedMount: MountVolume.SetUp failed for volume \"tls\" : secret \"agent-tls\" not found",
+            "couldn't find key password in Secret shop/db",
+            "references non-existent config key: a",
+        ] {
+            assert!(names_absent(message), "{message}");
+        }
+        for message in [
+            "container has runAsNonRoot and image will run as root (pod: \"db-0_shop(x)\")",
+            "driver name ebs.csi.aws.com not found in the list of registered CSI drivers",
+            "",
+        ] {
+            assert!(!names_absent(message), "{message}");
+        }
+    }
+}
