@@ -121,6 +121,10 @@ pub struct PlanArgs {
     ascii: bool,
     #[command(flatten)]
     policy: PolicyArgs,
+    /// Uses no policy file that --policy does not name. Otherwise the policy file of the repository counts, as for
+    /// `setguard check`
+    #[arg(long)]
+    no_config: bool,
 }
 
 /// The format in which the plan is printed.
@@ -150,7 +154,9 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
         let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
         return Ok(Exit::Error);
     }
-    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error) };
+    let Some(policy) = report::policy::load_found(&args.policy, args.no_config)? else {
+        return Ok(Exit::Error);
+    };
     let mut exit = Exit::Clean;
     let mut complain = |message: String| {
         exit = Exit::Error;

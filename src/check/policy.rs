@@ -1,6 +1,6 @@
 //! The policy of a run, and its comparison with the policy before the change.
 
-use std::{io::Write, path::PathBuf};
+use std::path::PathBuf;
 
 use super::known::KnownArgs;
 use crate::{
@@ -14,7 +14,6 @@ use crate::{
         args::PolicyArgs,
         discover::{candidates, discover, folder_of},
     },
-    printable::Printable,
     report::{
         self,
         diagnostic::{Diagnostic, ObjectReport, Strictness},
@@ -82,7 +81,7 @@ impl Choice<'_> {
             && let Some(found) = discover(self.repository).map_err(anyhow::Error::msg)?
         {
             if self.known.policy_from_ref.is_none() {
-                say(&found.display().to_string());
+                report::policy::say(&found.display().to_string());
             }
             root = folder_of(&found);
             flags.policy = Some(found);
@@ -101,8 +100,8 @@ impl Choice<'_> {
         let root = root.unwrap_or_default();
         let source = found.map(|(_, source)| source);
         match &source {
-            Some(source) => say(source.name()),
-            None => say(&format!("none at {reference}, so the defaults")),
+            Some(source) => report::policy::say(source.name()),
+            None => report::policy::say(&format!("none at {reference}, so the defaults")),
         }
         let policy = report::policy::parse(&self.flags_for(source.as_ref()), source.as_ref())?;
         Ok(policy.map(|policy| Loaded { policy, source, root }))
@@ -145,10 +144,6 @@ impl Choice<'_> {
         let policy = source.map(|source| PathBuf::from(source.name()));
         PolicyArgs { policy, ..self.flags.clone() }
     }
-}
-
-fn say(policy: &str) {
-    let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "policy: {policy}");
 }
 
 /// Reports the rules that the policy enforces less than the earlier one, in its file. If the file

@@ -47,10 +47,16 @@ pub(super) struct InjectArgs {
     user: Option<String>,
     #[command(flatten)]
     policy: PolicyArgs,
+    /// Uses no policy file that --policy does not name. Otherwise the policy file of the repository counts, as for
+    /// `setguard check`
+    #[arg(long)]
+    no_config: bool,
 }
 
 pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
-    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error) };
+    let Some(policy) = report::policy::load_found(&args.policy, args.no_config)? else {
+        return Ok(Exit::Error);
+    };
     let first = policy.injection.paired_controllers.users.first();
     let user = args.user.as_ref().or(first).map(String::as_str).unwrap_or_default();
     let mut exit = Exit::Clean;

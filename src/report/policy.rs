@@ -1,12 +1,16 @@
 //! Reports the problems of a policy, with the lines of its file.
 
+use std::io::Write as _;
+
 use super::text;
 use crate::{
-    manifests::source::Source,
+    manifests::{repository::Repository, source::Source},
     policy::{
         Policy,
         args::{PolicyArgs, PolicyError},
+        discover::discover,
     },
+    printable::Printable,
 };
 
 /// Loads the policy that the flags specify. If it is invalid, prints the problems and returns
@@ -16,6 +20,27 @@ use crate::{
 /// Returns an error if the policy cannot be read, or the problems cannot be printed.
 pub(crate) fn load(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
     parse(args, read(args)?.as_ref())
+}
+
+/// Loads the policy that the flags specify. Without one, loads the policy of the repository and prints its name,
+/// unless `no_config` is set.
+///
+/// # Errors
+/// Returns an error if the policy cannot be read, or the problems cannot be printed.
+pub(crate) fn load_found(args: &PolicyArgs, no_config: bool) -> anyhow::Result<Option<Policy>> {
+    if no_config || args.policy.is_some() {
+        return load(args);
+    }
+    let found = discover(&Repository::find()).map_err(anyhow::Error::msg)?;
+    if let Some(found) = &found {
+        say(&found.display().to_string());
+    }
+    load(&PolicyArgs { policy: found, ..args.clone() })
+}
+
+/// Prints which policy is used.
+pub(crate) fn say(policy: &str) {
+    let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "policy: {policy}");
 }
 
 /// Reads the policy file, if the flags specify one.

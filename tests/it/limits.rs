@@ -108,6 +108,27 @@ fn a_plan_of_a_change_beyond_a_limit_is_refused_and_says_why() {
 }
 
 #[test]
+fn plan_and_inject_use_the_policy_of_the_repository_as_check_does() {
+    let whenever =
+        "  persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain, whenScaled: Delete}\n";
+    let folder = Folder::new([
+        ("setguard.yaml", &*limits("deletesClaims: false")),
+        ("old.yaml", &stateful_set(5, "a:1", whenever)),
+        ("new.yaml", &stateful_set(3, "a:1", whenever)),
+    ]);
+    let plan = ["plan", "new.yaml", "--against", "old.yaml"];
+    let ran = folder.setguard(&plan);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, "policy: setguard.yaml\n"), "{ran:?}");
+    assert!(ran.stdout.contains("beyond a limit"), "{ran:?}");
+    let ran = folder.setguard(&[&plan[..], &["--no-config"]].concat());
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    let ran = folder.setguard(&["inject", "new.yaml"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, "policy: setguard.yaml\n"), "{ran:?}");
+    let ran = folder.setguard(&["inject", "new.yaml", "--no-config"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+}
+
+#[test]
 fn pods_that_are_down_at_once_are_counted_as_the_controllers_do() {
     let most = |value: &str| limits(&format!("atMostUnavailable: {value}"));
     let all = limits("replacesAll: false");
