@@ -36,6 +36,7 @@ use crate::{
     exit::Exit,
     inventory::item::Item,
     manifests::{
+        clusters::Clusters,
         exclude::{self, Exclude},
         listing,
         repository::Repository,
@@ -158,6 +159,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let Some(chosen) = choice.load(found, strictness)? else { return Ok(Exit::Error) };
     let policy = chosen.policy;
     let exclude = Exclude::new(&args.exclude, &policy.exclude, &chosen.root);
+    let clusters = policy.clusters.iter().map(|it| (&*it.name, &*it.paths));
+    let clusters = Clusters::new(clusters, &chosen.root);
     if args.fix.fix {
         let done = fix::run(
             &args.fix,
@@ -177,13 +180,13 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     ledger.selection = args.selection.clone();
     let mut context = InputContext::default();
     let mut previous = Previous::default();
-    let (against, paths) = (&args.against, &args.paths);
+    let (against, paths) = (&args.against, (&*args.paths, &clusters));
     let old = old::read(against, commit, paths, &mut previous, &mut |it| ledger.failure(&it));
     old.iter().for_each(|source| context.old_namespaces.add(source.text()));
     if args.known.new_only {
         ledger.known.old = Some(findings(old, &policy, repository)?);
     }
-    let sources = look_around(args, &exclude, &mut context, &mut ledger.progress);
+    let sources = look_around(args, (&exclude, &clusters), &mut context, &mut ledger.progress);
     let checker = Checker::new(&policy, &previous, args.verb, context, strictness);
     let cluster = inventory::read(&args.inventory, &mut |it| ledger.failure(&it));
     check_all(sources, cluster, &checker, &mut ledger)?;
@@ -240,7 +243,7 @@ fn findings(
 /// can be read only once is read now.
 fn look_around(
     args: &CheckArgs,
-    exclude: &Exclude,
+    (exclude, clusters): (&Exclude, &Clusters),
     context: &mut InputContext,
     progress: &mut Progress,
 ) -> Vec<Result<Source, String>> {
@@ -248,7 +251,8 @@ fn look_around(
     for note in listing.notes {
         report::note(&note);
     }
-    let paths = listing.sources;
+    let paths = listing.sources.into_iter().map(|it| it.map(|it| clusters.assign(it)));
+    let paths: Vec<_> = paths.collect();
     // Each source is read here, and checked later.
     progress.set_steps(2 * paths.len());
     let mut sources = Vec::with_capacity(paths.len());

@@ -1,5 +1,6 @@
 //! The objects in files, in folders and on standard input.
 
+pub(crate) mod clusters;
 pub(crate) mod document;
 mod encoding;
 pub(crate) mod excerpt;

@@ -14,7 +14,8 @@ mod weakening;
 use std::collections::BTreeMap;
 
 pub use file::{
-    API_VERSION, ExceptionEntry, KIND, Kubernetes, PolicyFile, PolicyMetadata, json_schema,
+    API_VERSION, ClusterFiles, ExceptionEntry, KIND, Kubernetes, PolicyFile, PolicyMetadata,
+    json_schema,
 };
 use jiff::civil::Date;
 
@@ -91,6 +92,8 @@ pub struct Policy {
     pub file: Option<String>,
     /// Patterns of files and folders that `check` leaves out of folders.
     pub exclude: Vec<String>,
+    /// The files that `check` relates with each other, by cluster.
+    pub clusters: Vec<ClusterFiles>,
 }
 
 impl Policy {
@@ -229,9 +232,33 @@ impl Problems<'_, '_> {
             }
         }
         policy.exclude = file.exclude;
+        self.clusters(&file.clusters);
+        policy.clusters = file.clusters;
         policy.names_release = file.kubernetes.version.is_some();
         policy.cluster = Cluster::new(version, file.kubernetes.feature_gates);
         policy
+    }
+
+    /// Adds the problems of clusters: a name that is missing or taken, and what isn't a pattern.
+    fn clusters(&mut self, clusters: &[ClusterFiles]) {
+        let root = Path::new("clusters");
+        for (i, cluster) in clusters.iter().enumerate() {
+            let path = root.index(i);
+            if cluster.name.trim().is_empty() {
+                self.push(&path.child("name"), "a cluster needs a name".to_owned(), None);
+            } else if clusters.iter().take(i).any(|other| other.name == cluster.name) {
+                self.push(&path.child("name"), "another cluster has this name".to_owned(), None);
+            }
+            let paths = path.child("paths");
+            if cluster.paths.is_empty() {
+                self.push(&paths, "a cluster needs a pattern of its files".to_owned(), None);
+            }
+            for (i, pattern) in cluster.paths.iter().enumerate() {
+                if let Err(why) = exclude::check(pattern) {
+                    self.push(&paths.index(i), why, None);
+                }
+            }
+        }
     }
 
     /// Finds a rule whose mode a policy may change and from which it may make exceptions. Adds a

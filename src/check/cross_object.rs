@@ -229,7 +229,7 @@ impl Members {
     /// files of a folder have the same object. These are alternatives, and no two of them are applied.
     fn parts(self) -> Vec<Vec<(usize, Item)>> {
         let mut first = HashMap::new();
-        let has_alternatives = matches!(self.group, Group::Folder(_))
+        let has_alternatives = matches!(self.group, Group::Folder(_) | Group::Cluster(_))
             && self.items.iter().any(|(source, item)| {
                 let id = (item.kind(), item.namespace(), item.name());
                 *first.entry(id).or_insert(*source) != *source

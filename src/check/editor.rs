@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     finding::Mode,
-    manifests::{group::Group, source::Source},
+    manifests::{clusters::Clusters, group::Group, source::Source},
     policy::Policy,
     proposal::apply::Verb,
     report::diagnostic::{Diagnostic, Strictness},
@@ -50,7 +50,13 @@ impl Earlier {
         let (mut earlier, mut failures) = (Earlier::default(), Vec::new());
         let (commit, paths) = (Some(old::commit(reference)), [PathBuf::from(file)]);
         let mut complain = |message| failures.push(message);
-        let sources = old::read(&[], commit, &paths, &mut earlier.previous, &mut complain);
+        let sources = old::read(
+            &[],
+            commit,
+            (&paths, &Clusters::default()),
+            &mut earlier.previous,
+            &mut complain,
+        );
         earlier.texts = sources.iter().map(|source| source.text().to_owned()).collect();
         (earlier, failures)
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::previous::Previous;
 use crate::{
-    manifests::{git::Commit, listing, source::Source},
+    manifests::{clusters::Clusters, git::Commit, listing, source::Source},
     report,
 };
 
@@ -21,13 +21,13 @@ pub(super) fn commit(reference: &str) -> Result<Commit, String> {
 pub(super) fn read(
     against: &[PathBuf],
     commit: Option<Result<Commit, String>>,
-    paths: &[PathBuf],
+    (paths, clusters): (&[PathBuf], &Clusters),
     previous: &mut Previous,
     complain: &mut dyn FnMut(String),
 ) -> Vec<Source> {
     let is_commit = commit.is_some();
     let mut notes = Vec::new();
-    let sources = match commit.map(|commit| commit?.manifests(paths)) {
+    let sources = match commit.map(|commit| commit?.manifests(paths, clusters)) {
         Some(Ok(old)) => {
             notes = old.notes;
             old.sources

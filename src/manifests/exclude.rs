@@ -41,7 +41,7 @@ impl Exclude {
     pub(crate) fn new(flags: &[String], policy: &[String], root: &Path) -> Self {
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        Exclude { flags: build(Path::new(""), flags), policy: build(&root, policy) }
+        Exclude { flags: patterns(Path::new(""), flags), policy: patterns(&root, policy) }
     }
 
     /// Returns which patterns match an entry of a folder: `path` as the user would write it, and `whole`
@@ -58,9 +58,10 @@ impl Exclude {
     }
 }
 
-fn build(root: &Path, patterns: &[String]) -> Gitignore {
+/// Returns patterns that are meant from a folder. Invalid ones are ignored.
+pub(super) fn patterns(root: &Path, lines: &[String]) -> Gitignore {
     let mut builder = GitignoreBuilder::new(root);
-    for pattern in patterns {
+    for pattern in lines {
         let _ = builder.add_line(None, pattern);
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())

@@ -12,6 +12,7 @@ use std::{
 
 use self::command::{Git, cannot_run};
 use super::{
+    clusters::Clusters,
     encoding,
     files::LARGEST_IN_FOLDER,
     folder::{is_foreign, is_manifest},
@@ -123,12 +124,12 @@ impl Commit {
     ///
     /// # Errors
     /// For standard input, for a path outside of the repository, and if git cannot read an object.
-    pub(crate) fn manifests(&self, paths: &[PathBuf]) -> Result<Old, String> {
+    pub(crate) fn manifests(&self, paths: &[PathBuf], clusters: &Clusters) -> Result<Old, String> {
         let mut old = Old::default();
         for path in paths {
             let inside = self.inside(path)?;
             let blobs = self.list(&inside, &mut old.notes)?;
-            self.read_all(&blobs, &inside, &mut old)?;
+            self.read_all(&blobs, &inside, clusters, &mut old)?;
         }
         Ok(old)
     }
@@ -242,7 +243,13 @@ impl Commit {
     }
 
     /// Reads those files that are manifests.
-    fn read_all(&self, blobs: &[Blob], named: &Path, old: &mut Old) -> Result<(), String> {
+    fn read_all(
+        &self,
+        blobs: &[Blob],
+        named: &Path,
+        clusters: &Clusters,
+        old: &mut Old,
+    ) -> Result<(), String> {
         let of_layout = |blob: &&Blob| !blob.is_named && Layout::is_about(&blob.path);
         let about: Vec<_> = blobs.iter().filter(of_layout).collect();
         let texts = self.cat(&about, LARGEST_IN_FOLDER)?;
@@ -257,7 +264,9 @@ impl Commit {
         for (blob, bytes) in blobs.iter().zip(self.cat(&blobs, LARGEST_IN_FOLDER)?) {
             let group = match blob.is_named {
                 true => Group::Named,
-                false => layout.group(&blob.path, named),
+                false => clusters
+                    .group(&self.git.top.join(&blob.path))
+                    .unwrap_or_else(|| layout.group(&blob.path, named)),
             };
             old.sources.push(self.source(blob, bytes, group));
         }

@@ -12,6 +12,8 @@ pub(crate) enum Group {
     Folder(PathBuf),
     /// The resources of the kustomization in a folder.
     Kustomization(PathBuf),
+    /// The files that the policy assigns to a cluster, by its name.
+    Cluster(String),
     /// No other file.
     #[default]
     Alone,
@@ -23,7 +25,8 @@ impl Group {
     pub(crate) const fn is_whole(&self) -> bool {
         match self {
             Group::Named | Group::Folder(_) | Group::Kustomization(_) => true,
-            Group::Alone => false,
+            // Files that several clusters share belong to none of them.
+            Group::Cluster(_) | Group::Alone => false,
         }
     }
 }

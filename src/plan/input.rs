@@ -8,6 +8,7 @@ use super::{dump, world::World};
 use crate::{
     kubernetes::{resource::Resource, version::Version},
     manifests::{
+        clusters::Clusters,
         document::{Decoded, DocumentObjects, Manifest},
         exclude::Exclude,
         git::Commit,
@@ -224,7 +225,7 @@ fn at_commit(
     unreadable: &mut Vec<String>,
 ) -> Result<Vec<Source>, String> {
     let (commit, note) = Commit::find_start("--against-ref", reference)?;
-    let old = commit.manifests(paths)?;
+    let old = commit.manifests(paths, &Clusters::default())?;
     note.iter().chain(&old.notes).for_each(|note| report::note(note));
     let readable =
         old.sources.into_iter().filter_map(|it| it.map_err(|it| unreadable.push(it)).ok());

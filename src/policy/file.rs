@@ -46,6 +46,22 @@ pub struct PolicyFile {
     /// `.gitignore`, from the folder of this file. The server has no use for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
+    /// Files whose objects are applied to the same cluster, so that `setguard check` relates them with
+    /// each other. The server has no use for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<ClusterFiles>,
+}
+
+/// The files of a cluster.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterFiles {
+    /// The name of the cluster. Different clusters have different names.
+    #[schemars(extend("pattern" = r"\S"))]
+    pub name: String,
+    /// Patterns like those of `.gitignore`, from the folder of this file.
+    #[schemars(extend("minItems" = 1))]
+    pub paths: Vec<String>,
 }
 
 /// Metadata of a policy.

@@ -63,6 +63,13 @@ impl Policy {
                 found.report(&exclude.index(i), Reason::Forbidden, message, help.clone());
             }
         }
+        for cluster in earlier.clusters.iter().filter(|it| !self.clusters.contains(it)) {
+            let message = format!(
+                "the files of a cluster of {name} have changed, or are gone: {}",
+                cluster.name
+            );
+            found.report(&Path::new("clusters"), Reason::Forbidden, message, help.clone());
+        }
         found
     }
 }
@@ -111,6 +118,9 @@ mod tests {
         let none: [&str; 0] = [];
         assert_eq!(fields("exclude: [a, b]", "exclude: [b]"), ["exclude[0]"]);
         assert_eq!(fields("exclude: [b]", "exclude: [a, b]"), none);
+        let clusters = "clusters: [{name: a, paths: [b]}]";
+        assert_eq!(fields("clusters: [{name: a, paths: [c]}]", clusters), ["clusters"]);
+        assert_eq!(fields(clusters, ""), none);
         // This one takes back a part of another, and is reviewed too.
         assert_eq!(fields("exclude: [a, \"!a/b\"]", "exclude: [a]"), ["exclude[1]"]);
     }

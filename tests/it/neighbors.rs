@@ -70,6 +70,40 @@ fn resources_of_one_kustomization_are_neighbors() {
 }
 
 #[test]
+fn files_that_the_policy_assigns_to_one_cluster_are_neighbors() {
+    let policy = |clusters: &str| {
+        format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\nclusters:\n{clusters}")
+    };
+    let (a, b) = (daemon("a"), daemon("b"));
+    let prod = "- {name: prod, paths: [/clusters/prod, /shared]}\n";
+    let folder = Folder::new([
+        ("clusters/prod/a.yaml", &*a),
+        ("clusters/test/a.yaml", &a),
+        ("shared/b.yaml", &b),
+        ("setguard.yaml", &policy(prod)),
+    ]);
+    // Only prod has two.
+    assert_eq!(rules(&folder, &["."]), ["selector-overlap"]);
+    assert_eq!(rules(&folder, &["shared", "clusters"]), ["selector-overlap"]);
+    assert_eq!(rules(&folder, &[".", "--no-config"]), [""; 0]);
+    // The objects of a file that several clusters have are related with none of them.
+    let test = "- {name: test, paths: [/clusters/test, \"/shared/*.yaml\"]}\n";
+    folder.write("setguard.yaml", policy(&format!("{prod}{test}")));
+    assert_eq!(rules(&folder, &["."]), [""; 0]);
+    for (faulty, field) in [
+        (format!("{prod}{prod}"), "clusters[1].name: another cluster has this name"),
+        ("- {name: '', paths: [a]}\n".to_owned(), "clusters[0].name: "),
+        ("- {name: a, paths: []}\n".to_owned(), "clusters[0].paths: "),
+        ("- {name: a, paths: ['a[z-a]']}\n".to_owned(), "clusters[0].paths[0]: "),
+    ] {
+        folder.write("setguard.yaml", policy(&faulty));
+        let ran = folder.setguard(&["check", "."]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stderr.contains(field), "{ran:?}");
+    }
+}
+
+#[test]
 fn nodes_count_only_if_they_are_said_to_be_those_of_the_cluster() {
     let (agent, mock, dump) = (daemon("agent"), node(""), node("0f0b1d86"));
     let folder = Folder::new([("agent.yaml", &*agent), ("test/node.yaml", &dump)]);

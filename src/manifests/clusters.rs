@@ -1,0 +1,51 @@
+//! The files that a policy assigns to clusters. Objects in the files of one cluster are applied together.
+
+use std::path::Path;
+
+use ignore::gitignore::Gitignore;
+
+use super::{exclude, group::Group, source::Source};
+
+/// The clusters of a policy, each with the patterns of its files.
+#[derive(Debug, Default)]
+pub(crate) struct Clusters(Vec<(String, Gitignore)>);
+
+impl Clusters {
+    /// Takes the name and the patterns of each cluster, and the folder from which these are meant; an empty
+    /// path is the working folder. Invalid patterns were reported before, and are ignored.
+    pub(crate) fn new<'a>(
+        clusters: impl Iterator<Item = (&'a str, &'a [String])>,
+        root: &Path,
+    ) -> Self {
+        let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        Clusters(
+            clusters
+                .map(|(name, paths)| (name.to_owned(), exclude::patterns(&root, paths)))
+                .collect(),
+        )
+    }
+
+    /// Returns the cluster of a file, given by its path without links. A file of several clusters belongs
+    /// to none of them: its objects would be related with those of all.
+    pub(crate) fn group(&self, file: &Path) -> Option<Group> {
+        let is_of = |patterns: &Gitignore| {
+            let inside = file.strip_prefix(patterns.path());
+            inside.is_ok_and(|it| patterns.matched_path_or_any_parents(it, false).is_ignore())
+        };
+        let mut of = self.0.iter().filter(|(_, patterns)| is_of(patterns));
+        let (name, _) = of.next()?;
+        Some(if of.next().is_some() { Group::Alone } else { Group::Cluster(name.clone()) })
+    }
+
+    /// Assigns a file in a folder to its cluster. Files that the user named stay together.
+    pub(crate) fn assign(&self, source: Source) -> Source {
+        match source {
+            Source::FileInFolder(path, group) if !self.0.is_empty() => {
+                let of_cluster = path.canonicalize().ok().and_then(|whole| self.group(&whole));
+                Source::FileInFolder(path, of_cluster.unwrap_or(group))
+            }
+            source => source,
+        }
+    }
+}
