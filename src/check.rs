@@ -174,7 +174,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             return Ok(exit);
         }
     }
-    let reports = Reports::open(&args.output, &repository, &policy)?;
+    let mut reports = Reports::open(&args.output, &repository, &policy)?;
+    reports.limit(|format| args.selection.min_severity(format));
     let known = Known::open(&args.known)?;
     let mut ledger = Ledger::new(repository.clone(), reports, known);
     ledger.selection = args.selection.clone();

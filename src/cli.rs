@@ -12,9 +12,11 @@ mod trial;
 
 use std::{
     io::{self, Write},
+    path::PathBuf,
     process::ExitCode,
 };
 
+use anyhow::Context as _;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[cfg(feature = "server")]
@@ -69,6 +71,7 @@ enum Command {
     Explain(rules::ExplainArgs),
     Lsp(lsp::LspArgs),
     Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// Print a completion script for a shell
@@ -79,6 +82,17 @@ Example:
 struct CompletionsArgs {
     /// The shell that the script is for
     shell: clap_complete::Shell,
+}
+
+/// Print the manual page, or write the pages of all commands
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  setguard man | man -l -
+  setguard man /usr/local/share/man/man1")]
+struct ManArgs {
+    /// The folder for setguard.1, setguard-check.1 and the others
+    folder: Option<PathBuf>,
 }
 
 /// Runs the command line.
@@ -116,6 +130,7 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => rules::explain(&args).map(Into::into),
         Command::Lsp(args) => lsp::run(args).map(Into::into),
         Command::Completions(args) => completions(&args).map(Into::into),
+        Command::Man(args) => man(&args).map(Into::into),
     };
     done.unwrap_or_else(|error| {
         // A closed pipe (`| head`) needs no message. The output is incomplete, so this is not 0.
@@ -135,6 +150,22 @@ fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "setguard", &mut script);
     io::stdout().write_all(&script)?;
+    Ok(Exit::Clean)
+}
+
+fn man(args: &ManArgs) -> anyhow::Result<Exit> {
+    match &args.folder {
+        Some(folder) => {
+            let written = clap_mangen::generate_to(Cli::command(), folder);
+            written.with_context(|| format!("{}: cannot be written", folder.display()))?;
+        }
+        None => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command().disable_help_subcommand(true))
+                .render(&mut page)?;
+            io::stdout().write_all(&page)?;
+        }
+    }
     Ok(Exit::Clean)
 }
 

@@ -14,6 +14,7 @@ mod github;
 mod gitlab;
 pub mod json;
 pub(crate) mod junit;
+mod pipe;
 pub(crate) mod policy;
 mod policy_use;
 pub(crate) mod progress;

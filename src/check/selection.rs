@@ -1,10 +1,15 @@
 //! The findings that the user wants to see: `--select`, `--ignore` and `--min-severity`.
 
-use clap::Args;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
 
 use crate::{
     catalogue,
-    report::diagnostic::{ObjectReport, Severity},
+    report::{
+        args::Format,
+        diagnostic::{ObjectReport, Severity},
+    },
 };
 
 /// The flags about which findings are reported.
@@ -17,9 +22,39 @@ pub(crate) struct Selection {
     /// this is for a single run
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule)]
     ignore: Vec<String>,
-    /// Reports only findings that are at least this severe
-    #[arg(long, value_enum, default_value_t, value_name = "SEVERITY")]
-    min_severity: Severity,
+    /// Reports only findings that are at least this severe: note, warning or error. With a format, such
+    /// as sarif=note, for this format only. May be given more than once
+    #[arg(long, value_name = "[FORMAT=]SEVERITY")]
+    min_severity: Vec<MinSeverity>,
+}
+
+/// The least severity of what is reported.
+#[derive(Clone, Debug)]
+struct MinSeverity {
+    /// The only format for which it counts.
+    format: Option<Format>,
+    severity: Severity,
+}
+
+impl FromStr for MinSeverity {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (format, severity) = match text.split_once('=') {
+            Some((format, severity)) => (Some(value(format)?), severity),
+            None => (None, text),
+        };
+        Ok(MinSeverity { format, severity: value(severity)? })
+    }
+}
+
+/// Parses a value that stands in a list. An error names the list.
+fn value<T: ValueEnum>(text: &str) -> Result<T, String> {
+    T::from_str(text, false).map_err(|_| {
+        let all = T::value_variants().iter().filter_map(T::to_possible_value);
+        let all: Vec<_> = all.map(|value| value.get_name().to_owned()).collect();
+        format!("{text:?} is not one of {}", all.join(", "))
+    })
 }
 
 impl Selection {
@@ -29,10 +64,25 @@ impl Selection {
         (self.select.is_empty() || is_in(&self.select)) && !is_in(&self.ignore)
     }
 
-    /// Removes the findings that are not wanted from the report on an object. Returns their number.
+    /// Returns the least severity of what a report in this format has.
+    pub(super) fn min_severity(&self, format: Format) -> Severity {
+        let of = |format: Option<Format>| {
+            let given = self.min_severity.iter().rev().find(|it| it.format == format);
+            given.map(|it| it.severity)
+        };
+        of(Some(format)).or_else(|| of(None)).unwrap_or_default()
+    }
+
+    /// Returns the least severity of what any report may have.
+    fn lowest(&self) -> Severity {
+        let formats = Format::value_variants().iter();
+        formats.map(|format| self.min_severity(*format)).min().unwrap_or_default()
+    }
+
+    /// Removes the findings that are in none of the reports from the report on an object. Returns their number.
     pub(super) fn apply(&self, report: &mut ObjectReport) -> usize {
-        let before = report.diagnostics.len();
-        report.diagnostics.retain(|it| it.severity >= self.min_severity && self.has(it.rule.id));
+        let (before, lowest) = (report.diagnostics.len(), self.lowest());
+        report.diagnostics.retain(|it| it.severity >= lowest && self.has(it.rule.id));
         before - report.diagnostics.len()
     }
 }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The data from which most formats are written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Collected {
     repository: Repository,
     /// The policy file, if there is one.
@@ -43,7 +43,7 @@ pub(crate) struct Collected {
 }
 
 /// A file with objects.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct File {
     /// The file's name, as the user gave it.
     pub(super) name: String,
@@ -52,7 +52,7 @@ pub(super) struct File {
 }
 
 /// An object that was evaluated.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Object {
     pub(super) id: ObjectId,
     /// The number of the object's file.
@@ -62,7 +62,7 @@ pub(super) struct Object {
 }
 
 /// A finding, with its object and file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) diagnostic: Diagnostic,
     /// The number of the finding's object. `None` if the document could not be read.
@@ -88,6 +88,17 @@ impl Collected {
             summary: Summary::default(),
             changes: None,
         }
+    }
+
+    /// Returns the collection without the findings that are less severe.
+    pub(super) fn at_least(&self, severity: Severity) -> Cow<'_, Self> {
+        if self.findings.iter().all(|entry| entry.diagnostic.severity >= severity) {
+            return Cow::Borrowed(self);
+        }
+        let mut some = self.clone();
+        some.findings.retain(|entry| entry.diagnostic.severity >= severity);
+        some.summary.hidden.as_unwanted += self.findings.len() - some.findings.len();
+        Cow::Owned(some)
     }
 
     /// Returns the findings sorted by file and line, so that findings of the rules about several

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::{
     collected::{Collected, Entry},
-    diagnostic::Severity,
+    diagnostic::Counts,
 };
 use crate::printable::Printable;
 
@@ -17,12 +17,9 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         let sentence = collected.sentence(entry).replace('\n', " ");
         writeln!(out, "{line}: {severity}[{}]: {sentence}", entry.diagnostic.rule.id)?;
     }
-    let count = |severity| {
-        let all = collected.findings.iter();
-        all.filter(|entry| entry.diagnostic.severity == severity).count()
-    };
-    let [errors, warnings, notes] = [Severity::Error, Severity::Warning, Severity::Note].map(count);
-    writeln!(out, "errors: {errors}, warnings: {warnings}, notes: {notes}")?;
+    let mut counts = Counts::default();
+    collected.findings.iter().for_each(|entry| counts.add(entry.diagnostic.severity));
+    writeln!(out, "{counts}")?;
     writeln!(out, "{}", collected.summary)
 }
 

@@ -37,6 +37,37 @@ impl Severity {
     }
 }
 
+/// The number of findings by severity.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    errors: usize,
+    warnings: usize,
+    notes: usize,
+}
+
+impl Counts {
+    /// Counts a finding.
+    pub(super) const fn add(&mut self, severity: Severity) {
+        match severity {
+            Severity::Error => self.errors += 1,
+            Severity::Warning => self.warnings += 1,
+            Severity::Note => self.notes += 1,
+        }
+    }
+
+    /// Returns the number of all findings.
+    pub(super) const fn total(&self) -> usize {
+        self.errors + self.warnings + self.notes
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Counts { errors, warnings, notes } = self;
+        write!(f, "errors: {errors}, warnings: {warnings}, notes: {notes}")
+    }
+}
+
 /// A finding as a report shows it: its position in a file, and its severity.
 #[derive(Clone, Debug)]
 pub(crate) struct Diagnostic {

@@ -6,12 +6,17 @@
 )]
 
 use std::{
+    borrow::Cow,
+    cell::Cell,
     env,
     io::{self, Write},
+    mem,
     path::PathBuf,
+    rc::Rc,
 };
 
 use anyhow::{Context as _, bail};
+use clap::ValueEnum;
 
 use super::{
     Report,
@@ -19,7 +24,7 @@ use super::{
     changes::Changes,
     collected::Collected,
     concise,
-    diagnostic::{Diagnostic, Folded, ObjectReport, Summary},
+    diagnostic::{Diagnostic, Folded, ObjectReport, Severity, Summary},
     file::{self, ReportFile},
     github, gitlab, json, junit,
     policy_use::PolicyUse,
@@ -35,6 +40,10 @@ use crate::{
 /// The outputs that the flags request.
 pub(crate) struct Reports {
     on_stdout: Format,
+    /// The least severity of what each format reports, if that isn't everything.
+    severities: Vec<(Format, Severity)>,
+    /// Whether standard output was closed before its text ended.
+    is_closed: Rc<Cell<bool>>,
     texts: Vec<Text>,
     /// The data for all other formats, if any is requested.
     collected: Option<Collected>,
@@ -55,8 +64,10 @@ impl Reports {
     ) -> anyhow::Result<Self> {
         let (mut files, mut texts) = (Vec::new(), Vec::new());
         let weakening = PolicyUse::weakening(policy);
+        let is_closed = Rc::default();
         if args.format == Format::Text {
-            texts.push(Text::on_stdout(weakening.clone()));
+            let closed = (!args.output.is_empty()).then(|| Rc::clone(&is_closed));
+            texts.push(Text::on_stdout(weakening.clone(), closed));
         }
         for (i, output) in args.output.iter().enumerate() {
             if args.output.iter().take(i).any(|other| other.file == output.file) {
@@ -78,6 +89,8 @@ impl Reports {
         let step_summary = env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
         Ok(Reports {
             on_stdout: args.format,
+            severities: Vec::new(),
+            is_closed,
             texts,
             collected: is_collected.then(|| Collected::new(repository.clone(), policy)),
             files,
@@ -85,10 +98,26 @@ impl Reports {
         })
     }
 
+    /// Leaves out findings that are less severe than a format asks for.
+    pub(crate) fn limit(&mut self, severity: impl Fn(Format) -> Severity) {
+        let all = Format::value_variants().iter().map(|format| (*format, severity(*format)));
+        self.severities = all.filter(|(_, severity)| *severity > Severity::default()).collect();
+        let severity = self.severity(Format::Text);
+        self.texts.iter_mut().for_each(|text| text.limit(severity));
+    }
+
+    /// Returns the least severity of what a format reports.
+    fn severity(&self, format: Format) -> Severity {
+        let of = self.severities.iter().find(|(of, _)| *of == format);
+        of.map_or_else(Severity::default, |(_, severity)| *severity)
+    }
+
     /// Returns no output.
-    pub(crate) const fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Reports {
             on_stdout: Format::Text,
+            severities: Vec::new(),
+            is_closed: Rc::default(),
             texts: Vec::new(),
             collected: None,
             files: Vec::new(),
@@ -96,7 +125,6 @@ impl Reports {
         }
     }
 
-    /// Returns all receivers.
     /// Returns a receiver that keeps everything, for a program without standard output.
     pub(crate) fn kept(policy: &Policy) -> Self {
         let collected = Collected::new(Repository::default(), policy);
@@ -116,6 +144,7 @@ impl Reports {
         Ok((report, findings.collect()))
     }
 
+    /// Returns all receivers.
     fn all(&mut self) -> impl Iterator<Item = &mut dyn Report> {
         let texts = self.texts.iter_mut().map(|text| text as &mut dyn Report);
         texts.chain(self.collected.as_mut().map(|collected| collected as &mut dyn Report))
@@ -184,30 +213,40 @@ impl Reports {
         self.all().try_for_each(|report| report.finish(summary))?;
         // All text is written before the files are moved.
         self.texts.clear();
-        for (format, file) in self.files {
+        for (format, file) in mem::take(&mut self.files) {
             let path = file.path().display().to_string();
             let write = || {
-                if let Some(collected) = &self.collected {
+                if let Some(collected) = self.collected(format) {
                     let mut out = io::BufWriter::new(file.writer()?);
-                    format.write(collected, &mut out)?;
+                    format.write(&collected, &mut out)?;
                     out.flush()?;
                 }
                 file.finish()
             };
             write().with_context(|| format!("--output: {path} cannot be written"))?;
         }
-        let Some(collected) = &self.collected else { return Ok(()) };
-        if let Some(path) = self.step_summary {
+        if let Some(path) = &self.step_summary
+            && let Some(collected) = self.collected(Format::Github)
+        {
             let write = || {
-                let mut out = io::BufWriter::new(file::append(&path)?);
-                step_summary::write(collected, &mut out)?;
+                let mut out = io::BufWriter::new(file::append(path)?);
+                step_summary::write(&collected, &mut out)?;
                 out.flush()
             };
             write().with_context(|| format!("{} cannot be written", path.display()))?;
         }
+        if self.is_closed.get() {
+            return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+        }
+        let Some(collected) = self.collected(self.on_stdout) else { return Ok(()) };
         let mut out = io::BufWriter::new(io::stdout().lock());
-        self.on_stdout.write(collected, &mut out)?;
+        self.on_stdout.write(&collected, &mut out)?;
         Ok(out.flush()?)
+    }
+
+    /// Returns what a format reports.
+    fn collected(&self, format: Format) -> Option<Cow<'_, Collected>> {
+        self.collected.as_ref().map(|collected| collected.at_least(self.severity(format)))
     }
 }
 

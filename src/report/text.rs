@@ -1,6 +1,10 @@
 //! The report for people: each problem, its position and the remedy.
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    cell::Cell,
+    io::{self, IsTerminal, Write},
+    rc::Rc,
+};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::{AutoStream, ColorChoice};
@@ -9,7 +13,8 @@ use jiff::Timestamp;
 use super::{
     Report,
     changes::{Change, Changes, Earlier, EarlierObject},
-    diagnostic::{Diagnostic, Folded, ObjectReport, Severity, Summary},
+    diagnostic::{Counts, Diagnostic, Folded, ObjectReport, Severity, Summary},
+    pipe::UntilClosed,
     policy_use::PolicyUse,
     screen::Screen,
 };
@@ -72,25 +77,38 @@ pub(crate) struct Text {
     namespace: Option<String>,
     /// Whether a finding of many objects was printed.
     has_folded: bool,
+    /// The least severity of what is printed.
+    least: Severity,
+    counts: Counts,
+    /// The number of findings that are less severe.
+    left_out: usize,
     /// The policy file, if it weakens anything.
     policy: Option<PolicyUse>,
 }
 
 impl Text {
-    /// Creates a report on standard output.
-    pub(crate) fn on_stdout(policy: Option<PolicyUse>) -> Self {
+    /// Creates a report on standard output. If it is closed, the report still ends without an error when
+    /// `closed` is there, which then becomes true: other reports are to be complete.
+    pub(crate) fn on_stdout(policy: Option<PolicyUse>, closed: Option<Rc<Cell<bool>>>) -> Self {
         let stdout = io::stdout();
         let is_terminal = stdout.is_terminal();
         let choice = AutoStream::choice(&stdout);
         // The renderer has removed foreign ESCs.
         let out = io::BufWriter::new(AutoStream::new(stdout, choice));
+        let out: Box<dyn Write> = match closed {
+            Some(closed) => Box::new(UntilClosed { out, closed }),
+            None => Box::new(out),
+        };
         Text {
             renderer: renderer(choice),
-            out: Printable::styled(Box::new(out) as Box<dyn Write>).guarded(),
+            out: Printable::styled(out).guarded(),
             screen: Screen::of_stdout(is_terminal, choice),
             is_terminal,
             namespace: None,
             has_folded: false,
+            least: Severity::default(),
+            counts: Counts::default(),
+            left_out: 0,
             policy,
         }
     }
@@ -105,16 +123,26 @@ impl Text {
             is_terminal: false,
             namespace: None,
             has_folded: false,
+            least: Severity::default(),
+            counts: Counts::default(),
+            left_out: 0,
             policy,
         }
     }
 
+    /// Leaves out findings that are less severe.
+    pub(super) const fn limit(&mut self, severity: Severity) {
+        self.least = severity;
+    }
+
+    /// Prints a finding, and counts it.
     fn print(
         &mut self,
         source: Option<&Source>,
         place: &Place<'_>,
         diagnostic: &Diagnostic,
     ) -> io::Result<()> {
+        self.counts.add(diagnostic.severity);
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
@@ -190,7 +218,10 @@ impl Text {
 
 impl Report for Text {
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
-        let shown = object.diagnostics.iter().filter(|it| !it.is_folded);
+        let least = self.least;
+        let wanted = |it: &&Diagnostic| !it.is_folded && it.severity >= least;
+        let shown = object.diagnostics.iter().filter(wanted);
+        self.left_out += object.diagnostics.iter().filter(|it| it.severity < least).count();
         let is_empty = shown.clone().next().is_none();
         if source.is_none() && !(is_empty && object.remarks.is_empty()) {
             self.heading(object)?;
@@ -240,6 +271,12 @@ impl Report for Text {
     fn note(&mut self, _: &str) {}
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
+        let mut summary = *summary;
+        summary.hidden.as_unwanted += self.left_out;
+        // Of a single finding, everybody sees the severity.
+        if self.counts.total() > 1 {
+            writeln!(self.out, "{}", self.counts)?;
+        }
         for line in summary.to_string().lines() {
             writeln!(self.out, "{}", self.screen.fit(line, 4))?;
         }

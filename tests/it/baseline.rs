@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::folder::{Folder, on_delete, rules};
 
 #[test]
@@ -267,6 +269,34 @@ fn a_selection_is_counted_and_leaves_the_baseline_alone() {
     assert!(ran.code == 0 && ran.stdout.contains("1 finding not selected"), "{ran:?}");
     let ran = folder.check("a.yaml --ignore on-delete-ignores-rolling-updat");
     assert!(ran.code == 2 && ran.stderr.contains(&format!("did you mean {rule}?")), "{ran:?}");
+}
+
+#[test]
+fn each_format_can_have_its_least_severity() {
+    let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
+    let check = |flags: &str| {
+        let outputs = "--output concise=all --output json=report.json --output text=report.txt";
+        let ran = folder.check(&format!("a.yaml {outputs} {flags}"));
+        (ran, folder.read("all"), folder.read("report.json"), folder.read("report.txt"))
+    };
+    let rule = "warning[on-delete-ignores-rolling-update]";
+    let summary = "1 object checked in 1 file: 0 denied, 1 warned\n";
+    let none = "1 object checked in 1 file: 0 denied, 1 warned, 1 finding not selected\n";
+    let (ran, all, json, text) = check("--min-severity error --min-severity concise=note");
+    assert!(all.contains(rule) && all.ends_with(summary), "{all}");
+    assert_eq!((ran.code, &*ran.stdout, &*text), (0, none, none));
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["findings"], serde_json::json!([]), "{json}");
+    assert_eq!(json["summary"]["notSelected"], 1, "{json}");
+    let (ran, all, json, text) = check("--min-severity concise=error --min-severity json=warning");
+    assert!(ran.stdout.contains(rule) && ran.stdout.ends_with(summary), "{ran:?}");
+    assert_eq!(text, ran.stdout);
+    assert!(!all.contains(rule) && all.ends_with(none), "{all}");
+    assert!(json.contains("on-delete-ignores-rolling-update"), "{json}");
+    for wrong in ["loud", "sarif=loud", "xml=note"] {
+        let ran = folder.check(&format!("a.yaml --min-severity {wrong}"));
+        assert!(ran.code == 2 && ran.stderr.contains("is not one of "), "{ran:?}");
+    }
 }
 
 #[test]

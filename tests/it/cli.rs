@@ -56,6 +56,7 @@ pub(crate) fn policy(traps: &[(&str, &str)], rest: &str) -> String {
     text + rest
 }
 
+#[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -867,6 +868,31 @@ fn a_closed_pipe_ends_it_quietly() {
         let ran = Ran::from(setguard(folder.0.path(), args).stdout(writer).output().unwrap());
         assert_eq!((ran.code, ran.stderr.as_str()), (2, ""), "{args:?}");
     }
+    // The other reports are complete.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let args = ["check", "a.yaml", "--output", "concise=report", "--output", "text=report.txt"];
+    let ran = Ran::from(setguard(folder.0.path(), &args).stdout(writer).output().unwrap());
+    assert_eq!((ran.code, ran.stderr.as_str()), (2, ""), "{ran:?}");
+    for report in ["report", "report.txt"] {
+        let report = fs::read_to_string(folder.0.path().join(report)).unwrap();
+        assert!(report.contains("2000 objects checked in 1 file: 2000 denied"), "{report}");
+    }
+}
+
+#[test]
+fn each_command_has_a_manual_page() {
+    let folder = Folder::new([]);
+    let text = |name: &str| fs::read_to_string(folder.0.path().join(name)).unwrap();
+    let page = folder.run(&["man"]).stdout;
+    assert!(page.contains(".TH setguard 1"), "{page}");
+    let ran = folder.run(&["man", "."]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""), "{ran:?}");
+    assert_eq!(text("setguard.1"), page);
+    let check = text("setguard-check.1");
+    assert!(check.contains("setguard\\-check") && check.contains("Exit codes:"), "{check}");
+    let ran = folder.run(&["man", "none"]);
+    assert!(ran.code == 2 && ran.stderr.starts_with("error: none: cannot be written"), "{ran:?}");
 }
 
 #[test]

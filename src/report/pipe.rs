@@ -1,0 +1,44 @@
+//! Standard output whose reader ends early, such as `head`.
+
+use std::{
+    cell::Cell,
+    io::{self, Write},
+    rc::Rc,
+};
+
+/// A pipe whose reader may end before the report does. What is written after that is lost, without an error.
+pub(super) struct UntilClosed<W> {
+    pub(super) out: W,
+    /// Becomes true when the reader has ended.
+    pub(super) closed: Rc<Cell<bool>>,
+}
+
+impl<W> UntilClosed<W> {
+    fn unless_closed<T>(&self, done: io::Result<T>, otherwise: T) -> io::Result<T> {
+        done.or_else(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => {
+                self.closed.set(true);
+                Ok(otherwise)
+            }
+            _ => Err(error),
+        })
+    }
+}
+
+impl<W: Write> Write for UntilClosed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.closed.get() {
+            return Ok(bytes.len());
+        }
+        let done = self.out.write(bytes);
+        self.unless_closed(done, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.closed.get() {
+            return Ok(());
+        }
+        let done = self.out.flush();
+        self.unless_closed(done, ())
+    }
+}
