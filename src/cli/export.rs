@@ -12,10 +12,10 @@ use std::{
     path::PathBuf,
 };
 
+use self::objects::Export;
+use crate::{catalogue, exit::Exit, kubernetes::cluster::since, policy::args::PolicyArgs, report};
 use anyhow::bail;
 use clap::{Args, Subcommand};
-
-use crate::{catalogue, exit::Exit, policy::args::PolicyArgs, report};
 
 /// Print rules as objects that the API server evaluates itself, without a webhook
 #[derive(Debug, Args)]
@@ -38,7 +38,8 @@ enum Form {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  setguard export vap --kube-version 1.36 | kubectl apply -f -")]
+  setguard export vap --kube-version 1.36 | kubectl apply -f -
+  setguard export vap --kube-version 1.37 --static > /etc/kubernetes/validating/setguard.yaml")]
 struct VapArgs {
     #[command(flatten)]
     policy: PolicyArgs,
@@ -46,7 +47,7 @@ struct VapArgs {
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     rules: Vec<String>,
     #[command(flatten)]
-    check: CheckArgs,
+    output: OutputArgs,
 }
 
 /// Print the injections as MutatingAdmissionPolicies, with their bindings
@@ -62,11 +63,15 @@ struct MapArgs {
     #[command(flatten)]
     policy: PolicyArgs,
     #[command(flatten)]
-    check: CheckArgs,
+    output: OutputArgs,
 }
 
 #[derive(Debug, Args)]
-struct CheckArgs {
+struct OutputArgs {
+    /// Prints a file for a folder from which kube-apiserver itself reads policies (staticManifestsDir), before it
+    /// answers the first request. Needs Kubernetes 1.36 with a feature gate, or 1.37
+    #[arg(long = "static")]
+    is_static: bool,
     /// Compares this file with what the export prints now: prints the policies that differ, and ends with 1
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
@@ -78,28 +83,54 @@ struct CheckArgs {
 /// Returns an error if the policy is invalid, or names a rule that does not exist; and if the release has no
 /// such policies.
 pub(super) fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
-    let (flags, check) = match &args.form {
-        Form::Vap(args) => (&args.policy, &args.check),
-        Form::Map(args) => (&args.policy, &args.check),
+    let (flags, output) = match &args.form {
+        Form::Vap(args) => (&args.policy, &args.output),
+        Form::Map(args) => (&args.policy, &args.output),
     };
     let source = report::policy::read(flags)?;
     let Some(policy) = report::policy::parse(flags, source.as_ref())? else {
         return Ok(Exit::Error);
     };
-    let text = match &args.form {
+    let release = policy.cluster.version;
+    if output.is_static && !policy.cluster.has(since::STATIC_ADMISSION_ALPHA) {
+        bail!(
+            "--static: kube-apiserver reads no policies from files before 1.36, and this is {release}"
+        );
+    }
+    let Export { mut header, mut objects } = match &args.form {
         Form::Vap(args) => {
             known(&args.rules)?;
             let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
-            vap::yaml(&policy, &args.rules, today)?
+            vap::export(&policy, &args.rules, today)
         }
-        Form::Map(_) => map::yaml(&policy)?,
+        Form::Map(_) => map::export(&policy)?,
     };
-    if let Some(path) = &check.check {
+    if output.is_static {
+        if !policy.cluster.has(since::STATIC_ADMISSION) {
+            header.push_str(GATE);
+        }
+        if matches!(args.form, Form::Map(_)) {
+            objects.retain(objects::is_mutating);
+            header.push_str(map::ALONE);
+        }
+        objects.iter_mut().for_each(objects::make_static);
+        if objects.is_empty() {
+            bail!(
+                "--static: there is nothing to export, and kube-apiserver refuses a file without policies"
+            );
+        }
+    }
+    let text = objects::yaml(header, &objects, output.is_static)?;
+    if let Some(path) = &output.check {
         return stale::check(path, &text);
     }
     io::stdout().write_all(text.as_bytes())?;
     Ok(Exit::Clean)
 }
+
+/// The comment about the feature gate of `--static`.
+const GATE: &str =
+    "# kube-apiserver needs --feature-gates=ManifestBasedAdmissionControlConfig=true.\n";
 
 /// Checks that all rules exist.
 fn known(rules: &[String]) -> anyhow::Result<()> {

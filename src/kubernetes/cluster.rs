@@ -123,6 +123,10 @@ pub mod since {
     pub const MUTATING_ADMISSION_POLICY_BETA: Version = Version::of_minor(34);
     /// MutatingAdmissionPolicies in the stable version of the API.
     pub const MUTATING_ADMISSION_POLICY: Version = Version::of_minor(36);
+    /// kube-apiserver reads admission policies from files, behind a feature gate that is off.
+    pub const STATIC_ADMISSION_ALPHA: Version = Version::of_minor(36);
+    /// That feature gate, `ManifestBasedAdmissionControlConfig`, is on.
+    pub const STATIC_ADMISSION: Version = Version::of_minor(37);
     /// A StatefulSet may have the update strategy `Recreate`, if its feature gate is on or if the
     /// stored object has it already (kubernetes#137187).
     pub const STATEFUL_SET_RECREATE: Version = Version::of_minor(37);

@@ -132,6 +132,57 @@ fn mutating_policies_have_the_version_of_the_release() {
     assert!(ran.stderr.contains("are an alpha feature before 1.34"), "{ran:?}");
 }
 
+fn of_static(form: &str, policy: &str, release: &str, more: &[&str]) -> Ran {
+    let policy = format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\n{policy}");
+    let folder = Folder::new([("policy.yaml", &*policy)]);
+    let args = ["export", form, "--static", "--policy", "policy.yaml", "--kube-version", release];
+    folder.setguard(&[&args, more].concat())
+}
+
+/// kube-apiserver does not start if a file breaks one of these conditions.
+#[test]
+fn static_policies_meet_the_conditions_of_files() {
+    let pods = ["--rules", "node-pin-conflict,unpaired-node-annotation"];
+    for (form, plugin, more) in
+        [("vap", "Validating", &[][..]), ("vap", "Validating", &pods), ("map", "Mutating", &[])]
+    {
+        let ran = of_static(form, "", "1.37", more);
+        let objects = objects(&ran);
+        assert!(!objects.is_empty() && !ran.stdout.contains("feature-gates"), "{ran:?}");
+        let policies = names(&objects, &format!("{plugin}AdmissionPolicy"));
+        let mut bindings = names(&objects, &format!("{plugin}AdmissionPolicyBinding"));
+        assert_eq!(policies, bindings);
+        bindings.extend(policies);
+        assert_eq!(bindings.len(), objects.len(), "a folder has the policies of one plugin");
+        for object in &objects {
+            assert_eq!(object["apiVersion"], "admissionregistration.k8s.io/v1");
+            let spec = &object["spec"];
+            assert!(spec["paramKind"].is_null() && spec["paramRef"].is_null(), "{object}");
+            let name =
+                spec["policyName"].as_str().unwrap_or(object["metadata"]["name"].as_str().unwrap());
+            assert!(name.ends_with(".setguard.static.k8s.io"), "{name}");
+        }
+        // A document with only comments has no kind.
+        let documents: Vec<_> = ran.stdout.split("---\n").collect();
+        assert!(documents.iter().all(|it| it.contains("\nkind: ")), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_static_export_that_no_api_server_could_read_is_refused() {
+    let none = "injection: {daemonTolerations: false, tolerations: [], nodePin: false}\n";
+    for (form, policy, release, words) in [
+        ("vap", "", "1.35", "kube-apiserver reads no policies from files before 1.36"),
+        ("map", none, "1.37", "there is nothing to export"),
+    ] {
+        let ran = of_static(form, policy, release, &[]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
+        assert!(ran.stderr.contains(words), "{ran:?}");
+    }
+    let ran = of_static("vap", "", "1.36", &[]);
+    assert!(ran.stdout.contains("ManifestBasedAdmissionControlConfig=true"), "{ran:?}");
+}
+
 #[test]
 fn an_export_that_is_not_up_to_date_is_said() {
     let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nexceptions:\n\

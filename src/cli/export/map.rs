@@ -11,7 +11,7 @@ use anyhow::bail;
 use serde_json::{Value, json};
 
 use self::tolerations::{of_pod, of_template};
-use super::objects::{SUFFIX, append, condition, list, not_in_deletion, pair, quote, validating};
+use super::objects::{Export, SUFFIX, condition, list, not_in_deletion, pair, quote, validating};
 use crate::{
     catalogue::HOME,
     finding::{Meta, Mode},
@@ -27,33 +27,39 @@ use crate::{
 /// The terms of a pod's required node affinity, if there are any.
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// Returns the policies as YAML.
+/// The comment about the policies that go with the injections, but not into the same folder.
+pub(super) const ALONE: &str = "\
+# Into the folder of the plugin ValidatingAdmissionPolicy belong two more, since a folder has the policies of one plugin:
+# setguard export vap --static --rules node-pin-conflict,unpaired-node-annotation
+";
+
+/// Returns the policies with their bindings.
 ///
 /// # Errors
-/// Returns an error if the release has no such policies, or if an object cannot be written as YAML.
-pub(super) fn yaml(policy: &Policy) -> anyhow::Result<String> {
+/// Returns an error if the release has no such policies.
+pub(super) fn export(policy: &Policy) -> anyhow::Result<Export> {
     let release = policy.cluster.version;
     if !policy.cluster.has(since::MUTATING_ADMISSION_POLICY_BETA) {
         bail!("MutatingAdmissionPolicies are an alpha feature before 1.34, and this is {release}");
     }
     let is_stable = policy.cluster.has(since::MUTATING_ADMISSION_POLICY);
     let version = if is_stable { "v1" } else { "v1beta1" };
-    let mut text = format!(
+    let mut header = format!(
         "# The injections of setguard {} as MutatingAdmissionPolicies, for Kubernetes {release}.\n",
         env!("CARGO_PKG_VERSION"),
     );
     if !is_stable {
         let _ = writeln!(
-            text,
+            header,
             "# kube-apiserver needs --feature-gates=MutatingAdmissionPolicy=true and\n\
              # --runtime-config=admissionregistration.k8s.io/{version}=true."
         );
     }
-    append(&mut text, &objects(policy, version))?;
-    Ok(text)
+    Ok(Export { header, objects: objects(policy, version) })
 }
 
-fn objects(policy: &Policy, version: &str) -> Vec<Value> {
+/// Returns the policies with their bindings. `version` is that of the API.
+pub(super) fn objects(policy: &Policy, version: &str) -> Vec<Value> {
     let settings = &policy.injection;
     let mutating = |name: &str, spec: &Value| {
         pair((version, "MutatingAdmissionPolicy"), &format!("{name}.{SUFFIX}"), spec, None)
@@ -66,19 +72,15 @@ fn objects(policy: &Policy, version: &str) -> Vec<Value> {
         objects.extend(mutating("daemon-tolerations", &spec(&pods(), &of_pods, tolerations)));
     }
     if settings.node_pin {
-        let annotated = condition("annotated", annotated());
-        let conditions = [annotated.clone(), condition("paired-controller", &*paired), unbound()];
+        let conditions = [
+            condition("annotated", annotated()),
+            condition("paired-controller", &*paired),
+            unbound(),
+        ];
         objects.extend(mutating("node-pin", &spec(&pods(), &conditions, vec![node_pin()])));
-        let conditions = [annotated, condition("paired-controller", &*paired)];
-        objects.extend(warning(policy, &NODE_PIN_CONFLICT, &conditions, conflict()));
+        objects.extend(of_rule(policy, &NODE_PIN_CONFLICT));
     }
-    let unpaired = (
-        paired,
-        "request.userInfo.username + ' is not a paired controller: nothing is injected'".to_owned(),
-        "remove the annotation, or list the user in the policy's pairedControllers",
-    );
-    let annotated = [condition("annotated", annotated())];
-    objects.extend(warning(policy, &UNPAIRED_NODE_ANNOTATION, &annotated, unpaired));
+    objects.extend(of_rule(policy, &UNPAIRED_NODE_ANNOTATION));
     if !settings.tolerations.is_empty() {
         let asks = format!(
             "object.metadata.?labels[?{}].orValue('') == 'true'",
@@ -94,6 +96,25 @@ fn objects(policy: &Policy, version: &str) -> Vec<Value> {
         objects.extend(mutating("control-plane-tolerations.namespace", &by_namespace));
     }
     objects
+}
+
+/// Returns the policies of a rule about injection; none if it has none.
+pub(super) fn of_rule(policy: &Policy, meta: &Meta) -> Vec<Value> {
+    let paired = paired(&policy.injection.paired_controllers);
+    let annotated = condition("annotated", annotated());
+    if *meta == NODE_PIN_CONFLICT && policy.injection.node_pin {
+        let conditions = [annotated, condition("paired-controller", paired)];
+        return warning(policy, meta, &conditions, conflict());
+    }
+    if *meta != UNPAIRED_NODE_ANNOTATION {
+        return Vec::new();
+    }
+    let unpaired = (
+        paired,
+        "request.userInfo.username + ' is not a paired controller: nothing is injected'".to_owned(),
+        "remove the annotation, or list the user in the policy's pairedControllers",
+    );
+    warning(policy, meta, &[annotated], unpaired)
 }
 
 /// Returns the spec of a policy that mutates.

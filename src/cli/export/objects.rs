@@ -7,6 +7,31 @@ use crate::finding::Mode;
 /// The end of the name of each policy.
 pub(super) const SUFFIX: &str = "setguard.io";
 
+/// The end of the name of each policy in a file for kube-apiserver, which requires `.static.k8s.io`.
+const STATIC_SUFFIX: &str = "setguard.static.k8s.io";
+
+/// Renames a policy, or the policy of a binding, for a file for kube-apiserver.
+pub(super) fn make_static(object: &mut Value) {
+    for pointer in ["/metadata/name", "/spec/policyName"] {
+        if let Some(name) = object.pointer_mut(pointer)
+            && let Some(start) = name.as_str().and_then(|it| it.strip_suffix(SUFFIX))
+        {
+            *name = format!("{start}{STATIC_SUFFIX}").into();
+        }
+    }
+}
+
+/// Returns whether an object belongs to the plugin MutatingAdmissionPolicy.
+pub(super) fn is_mutating(object: &Value) -> bool {
+    object["kind"].as_str().is_some_and(|kind| kind.starts_with("Mutating"))
+}
+
+/// The objects of an export, and the comments before them.
+pub(super) struct Export {
+    pub(super) header: String,
+    pub(super) objects: Vec<Value>,
+}
+
 /// Returns a policy with its binding. `kind` is the kind of the policy.
 pub(super) fn pair(
     (version, kind): (&str, &str),
@@ -31,12 +56,16 @@ pub(super) fn pair(
 
 /// Returns a ValidatingAdmissionPolicy with its binding.
 pub(super) fn validating(name: &str, mode: Mode, spec: &Value) -> [Value; 2] {
-    let action = match mode {
+    pair(("v1", "ValidatingAdmissionPolicy"), name, spec, Some(&[action(mode)]))
+}
+
+/// Returns the action of a binding for a mode.
+pub(super) const fn action(mode: Mode) -> &'static str {
+    match mode {
         Mode::Deny => "Deny",
         Mode::Warn => "Warn",
         Mode::Audit | Mode::Off => "Audit",
-    };
-    pair(("v1", "ValidatingAdmissionPolicy"), name, spec, Some(&[action]))
+    }
 }
 
 /// Returns a condition under which a policy is evaluated.
@@ -49,16 +78,20 @@ pub(super) fn not_in_deletion() -> Value {
     condition("not-in-deletion", "!has(object.metadata.deletionTimestamp)")
 }
 
-/// Appends objects to a text as documents of YAML.
+/// Returns objects as YAML, after comments. For kube-apiserver the comments must belong to the first document:
+/// it refuses one with nothing else.
 ///
 /// # Errors
 /// Returns an error if an object cannot be written as YAML.
-pub(super) fn append(text: &mut String, objects: &[Value]) -> anyhow::Result<()> {
-    for object in objects {
-        text.push_str("---\n");
+pub(super) fn yaml(header: String, objects: &[Value], is_static: bool) -> anyhow::Result<String> {
+    let mut text = header;
+    for (i, object) in objects.iter().enumerate() {
+        if i > 0 || !is_static {
+            text.push_str("---\n");
+        }
         text.push_str(&serde_saphyr::to_string(object)?);
     }
-    Ok(())
+    Ok(text)
 }
 
 /// Returns a text as a literal of CEL.

@@ -10,7 +10,10 @@ use jiff::civil::Date;
 use serde_json::{Value, json};
 use textwrap::{Options, WordSplitter};
 
-use super::objects::{SUFFIX, append, condition, not_in_deletion, quote, validating};
+use super::{
+    map,
+    objects::{Export, SUFFIX, condition, not_in_deletion, quote, validating},
+};
 use crate::{
     catalogue::{self, HOME},
     finding::{Meta, Mode},
@@ -25,18 +28,22 @@ use crate::{
     },
 };
 
-/// Returns the policies as YAML, with comments about what is not exported. `only` has the ids of the
-/// rules to export; if it is empty, all.
-///
-/// # Errors
-/// Returns an error if an object cannot be written as YAML.
-pub(super) fn yaml(policy: &Policy, only: &[String], today: Date) -> anyhow::Result<String> {
+/// Returns the policies with their bindings, and comments about what is not exported. `only` has the ids of
+/// the rules to export; if it is empty, all.
+pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
     let (mut objects, mut left_out) = (Vec::new(), Vec::new());
     let mut remarks = Vec::new();
     let mut count = 0;
     for rule in catalogue::all() {
         let id = rule.meta.id;
         if !only.is_empty() && !only.iter().any(|it| it == id) {
+            continue;
+        }
+        let of_injection =
+            if only.is_empty() { Vec::new() } else { map::of_rule(policy, rule.meta) };
+        if !of_injection.is_empty() {
+            count += 1;
+            objects.extend(of_injection);
             continue;
         }
         match exported(rule.meta, policy) {
@@ -49,14 +56,14 @@ pub(super) fn yaml(policy: &Policy, only: &[String], today: Date) -> anyhow::Res
                 remarks.extend(exceptions.ends.map(|day| {
                     format!("An exception from {id} ends on {day}: export again after that day.")
                 }));
-                objects.extend(policies(rule, cel, policy.mode(&rule.meta), &exceptions));
+                let mode = policy.mode(&rule.meta);
+                let base = Base { rule, cel, mode, exceptions: &exceptions };
+                objects.extend(base.policies());
             }
             Err(why) => left_out.push((id, why)),
         }
     }
-    let mut text = header(policy, count, &remarks, &left_out);
-    append(&mut text, &objects)?;
-    Ok(text)
+    Export { header: header(policy, count, &remarks, &left_out), objects }
 }
 
 fn header(
@@ -105,6 +112,9 @@ fn exported(meta: &Meta, policy: &Policy) -> Result<(&'static Rule, &'static Cel
         }
         Some(Some(Phase::Manifest)) => "only a manifest shows it",
         Some(_) => "it is not written in CEL; the webhook and `setguard check` have it",
+        None if !map::of_rule(policy, meta).is_empty() => {
+            "it is about injection; `setguard export map` has it"
+        }
         None if *meta == LIMIT_EXCEEDED => "limits of a policy are not written in CEL",
         None if is_of(cross_object::RULES) => "it compares several objects",
         None if is_of(status::RULES) => {
@@ -118,23 +128,69 @@ fn exported(meta: &Meta, policy: &Policy) -> Result<(&'static Rule, &'static Cel
     Err(why.to_owned())
 }
 
-/// Returns the policies of a rule with their bindings. A rule that denies has two: if the old object had
-/// the fault too, it only warns.
-fn policies(rule: &Rule, cel: &Cel, mode: Mode, exceptions: &Exceptions) -> Vec<Value> {
+/// A policy of a rule, apart from what all of them have in common.
+pub(super) struct Part {
+    /// The name of the policy.
+    pub(super) name: String,
+    /// The reaction to an object with the fault.
+    pub(super) mode: Mode,
+    /// An expression that is true for the objects without the fault.
+    pub(super) holds: String,
+    only: Option<Operation>,
+}
+
+impl Part {
+    /// Returns the operations in which the policy is evaluated.
+    pub(super) fn operations(&self) -> Vec<&'static str> {
+        match self.only {
+            Some(operation) => vec![operation.as_str()],
+            None => vec![Operation::Create.as_str(), Operation::Update.as_str()],
+        }
+    }
+}
+
+/// Returns the policies of a rule with this mode. A rule that denies has two: if the old object had the fault
+/// too, it only warns.
+pub(super) fn parts(rule: &Rule, cel: &Cel, mode: Mode) -> Vec<Part> {
     let id = rule.meta.id;
     let (new, old) = (expand(cel.fault, "object"), expand(cel.fault, "oldObject"));
-    let base = Base { rule, cel, mode, exceptions };
     let name = format!("{id}.{SUFFIX}");
     let ratchets = mode == Mode::Deny && cel.only.is_none();
     if !ratchets {
-        return base.pair(&name, mode, &format!("!({new})"), cel.only);
+        return vec![Part { name, mode, holds: format!("!({new})"), only: cel.only }];
     }
     let had = format!("oldObject != null && ({old})");
-    let mut objects = base.pair(&name, mode, &format!("!({new}) || ({had})"), None);
-    let name = format!("{id}.had-before.{SUFFIX}");
-    let only = Some(Operation::Update);
-    objects.extend(base.pair(&name, Mode::Warn, &format!("!({new}) || !({had})"), only));
-    objects
+    let denies = Part { name, mode, holds: format!("!({new}) || ({had})"), only: None };
+    let warns = Part {
+        name: format!("{id}.had-before.{SUFFIX}"),
+        mode: Mode::Warn,
+        holds: format!("!({new}) || !({had})"),
+        only: Some(Operation::Update),
+    };
+    vec![denies, warns]
+}
+
+/// Returns the expression for the message of a rule, and the message for when that fails.
+pub(super) fn messages(rule: &Rule, cel: &Cel) -> (String, String) {
+    let id = rule.meta.id;
+    let end = format!("; {} (setguard: {id}, {HOME}/rules/{id}.html)", cel.help);
+    let expression = format!("{} + {}", expand(cel.message, "object"), quote(&end));
+    (expression, format!("{}{end}", rule.meta.summary))
+}
+
+/// Returns the resources that a rule is about.
+pub(super) fn resources(rule: &Rule) -> Vec<&'static str> {
+    rule.kinds().iter().filter_map(|kind| resource(*kind)).collect()
+}
+
+/// The condition that an object does not silence a rule.
+pub(super) fn not_ignored(id: &str) -> Value {
+    let ignores = format!(
+        "!object.metadata.?annotations[?{}].orValue('').split(',').exists(id, id.trim() == {})",
+        quote(IGNORE_ANNOTATION),
+        quote(id),
+    );
+    condition("not-ignored", ignores)
 }
 
 /// The parts that the policies of a rule have in common.
@@ -147,33 +203,29 @@ struct Base<'a> {
 }
 
 impl Base<'_> {
-    /// Returns a policy and its binding.
-    fn pair(&self, name: &str, mode: Mode, holds: &str, only: Option<Operation>) -> Vec<Value> {
-        let Base { rule, cel, .. } = self;
-        let meta = &rule.meta;
-        let operations = match only {
-            Some(operation) => vec![operation.as_str()],
-            None => vec![Operation::Create.as_str(), Operation::Update.as_str()],
-        };
-        let resources: Vec<_> = rule.kinds().iter().filter_map(|kind| resource(*kind)).collect();
-        let end = format!("; {} (setguard: {}, {HOME}/rules/{}.html)", cel.help, meta.id, meta.id);
-        let spec = json!({
+    /// Returns the policies with their bindings.
+    fn policies(&self) -> Vec<Value> {
+        let parts = parts(self.rule, self.cel, self.mode);
+        parts.iter().flat_map(|part| validating(&part.name, part.mode, &self.spec(part))).collect()
+    }
+
+    fn spec(&self, part: &Part) -> Value {
+        let (expression, message) = messages(self.rule, self.cel);
+        json!({
             // An expression that fails is a mistake of setguard, and must not block a write.
             "failurePolicy": "Ignore",
             "matchConstraints": { "resourceRules": [{
                 "apiGroups": ["apps"], "apiVersions": ["v1"],
-                "operations": operations, "resources": resources,
+                "operations": part.operations(), "resources": resources(self.rule),
             }] },
             "matchConditions": self.conditions(),
             "validations": [{
-                "expression": holds,
-                "messageExpression":
-                    format!("{} + {}", expand(cel.message, "object"), quote(&end)),
-                "message": format!("{}{end}", meta.summary),
+                "expression": part.holds,
+                "messageExpression": expression,
+                "message": message,
                 "reason": "Invalid",
             }],
-        });
-        validating(name, mode, &spec).to_vec()
+        })
     }
 
     /// Returns the conditions under which a policy is evaluated.
@@ -182,13 +234,7 @@ impl Base<'_> {
         let id = self.rule.meta.id;
         // An object can silence a rule that warns, and no rule that denies.
         if self.mode == Mode::Warn {
-            let ignores = format!(
-                "!object.metadata.?annotations[?{}].orValue('').split(',')\
-                 .exists(id, id.trim() == {})",
-                quote(IGNORE_ANNOTATION),
-                quote(id),
-            );
-            conditions.push(condition("not-ignored", ignores));
+            conditions.push(not_ignored(id));
         }
         if let Some(covered) = &self.exceptions.covered {
             conditions.push(condition("no-exception", format!("!({covered})")));

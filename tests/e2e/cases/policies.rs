@@ -4,6 +4,7 @@ mod compared;
 mod crossed;
 mod generated;
 mod injected;
+mod statics;
 
 use std::{collections::BTreeMap, env, fs, path::Path, process::Command};
 
@@ -39,6 +40,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case::new("policies-deny-warn-and-exempt", modes),
     Case::new("policies-inject-what-setguard-injects", injected::same_injections),
+    Case::new("policies-in-files-of-the-api-server", statics::from_the_start),
 ];
 
 /// The environment variables with the number of crossed sets, and with a seed for others.
@@ -55,11 +57,16 @@ fn number(name: &str) -> Option<u64> {
 
 /// The policies for the release of a control plane.
 fn export(form: &str, namespace: &Namespace<'_>, policy: &str) -> String {
-    let file = namespace.control_plane.folder().join("policy.yaml");
+    export_with(form, namespace.control_plane, policy, &[])
+}
+
+/// The policies for the release of a control plane, with these flags.
+fn export_with(form: &str, control_plane: &ControlPlane, policy: &str, more: &[&str]) -> String {
+    let file = control_plane.folder().join("policy.yaml");
     fs::write(&file, policy).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
     command.args(["export", form, "--policy"]).arg(&file);
-    command.args(["--kube-version", &format!("1.{}", namespace.control_plane.minor())]);
+    command.args(["--kube-version", &format!("1.{}", control_plane.minor())]).args(more);
     let output = command.env_clear().output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()

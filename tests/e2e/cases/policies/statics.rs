@@ -1,0 +1,90 @@
+//! `setguard export --static`: policies that kube-apiserver reads from files.
+
+use std::{fs, path::Path};
+
+use serde_json::json;
+
+use super::export_with;
+use crate::{
+    harness::control_plane::ControlPlane,
+    manifests::{daemon_set, pod},
+    namespace::Namespace,
+};
+
+const PLUGINS: [&str; 2] = ["ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"];
+const POLICY: &str = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n\
+    injection: {pairedControllers: {users: [admin]}}\n";
+
+/// The first write is checked and injected, although there is no policy in the API.
+pub(super) fn from_the_start(shared: &Namespace<'_>) {
+    let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
+    // Before 1.37, a feature gate is off.
+    if control_plane.minor() < 37 {
+        return;
+    }
+    let folder = control_plane.folder().to_owned();
+    let write = |plugin: &str, name: &str, text: &str| {
+        fs::create_dir_all(folder.join(plugin)).unwrap();
+        fs::write(folder.join(plugin).join(name), text).unwrap();
+    };
+    let rules = export_with("vap", &control_plane, POLICY, &["--static"]);
+    write(PLUGINS[0], "rules.yaml", &rules);
+    let injections = export_with("map", &control_plane, POLICY, &["--static"]);
+    write(PLUGINS[1], "injections.yaml", &injections);
+    // The comment of the other file has the flags of this one.
+    let command = injections.lines().find_map(|it| it.strip_prefix("# setguard export vap "));
+    let flags: Vec<_> = command.unwrap().split(' ').collect();
+    let conflicts = export_with("vap", &control_plane, POLICY, &flags);
+    write(PLUGINS[0], "injections.yaml", &conflicts);
+    let configuration = configuration(&folder);
+
+    control_plane.stop_api_server();
+    control_plane.start_api_server(&[&configuration]);
+    // No waiting: the API server has been ready for a moment only.
+    let mut surge = daemon_set("agent");
+    surge["spec"]["updateStrategy"] =
+        json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
+    surge["spec"]["template"]["spec"]["containers"][0]["ports"] =
+        json!([{ "containerPort": 80, "hostPort": 80 }]);
+    let create = ["create", "--dry-run=server", "-n", "default", "-f", "-"];
+    let output = control_plane.kubectl.run(&create, &surge.to_string());
+    let page = "(setguard: surge-host-port, https://setguard.io/rules/surge-host-port.html)";
+    output.refused(&["surge-host-port.setguard.static.k8s.io", page]);
+    control_plane.kubectl.run(&create, &daemon_set("agent").to_string()).silently();
+
+    let create = ["create", "--dry-run=server", "-n", "default", "-o", "json", "-f", "-"];
+    let mut own = pod("own");
+    own["metadata"]["annotations"] = json!({ "setguard.io/node": "node-a" });
+    let stored = control_plane.kubectl.run(&create, &own.to_string()).json();
+    assert!(stored["spec"]["affinity"].to_string().contains("node-a"), "{stored}");
+    own["spec"]["nodeName"] = json!("node-b");
+    let output = control_plane.kubectl.run(&create, &own.to_string());
+    output.refused(&["node-pin-conflict.setguard.static.k8s.io"]);
+
+    for kind in PLUGINS {
+        let output = control_plane.kubectl.run(&["get", kind, "-o", "name"], "");
+        assert_eq!(output.accepted().stdout, "", "{kind}");
+    }
+}
+
+/// The flag with a configuration by which kube-apiserver reads the files.
+fn configuration(folder: &Path) -> String {
+    let plugins = PLUGINS.map(|plugin| {
+        json!({
+            "name": plugin,
+            "configuration": {
+                "apiVersion": "apiserver.config.k8s.io/v1",
+                "kind": format!("{plugin}Configuration"),
+                "staticManifestsDir": folder.join(plugin),
+            },
+        })
+    });
+    let configuration = json!({
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AdmissionConfiguration",
+        "plugins": plugins,
+    });
+    let path = folder.join("admission.yaml");
+    fs::write(&path, configuration.to_string()).unwrap();
+    format!("--admission-control-config-file={}", path.display())
+}
