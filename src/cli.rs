@@ -2,7 +2,7 @@
 
 pub mod browser;
 mod diff;
-mod export;
+pub mod export;
 mod inject;
 mod kubectl;
 mod lsp;

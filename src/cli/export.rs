@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "today's date is read here")]
 
+pub mod chart;
 mod map;
 mod objects;
 mod stale;

@@ -3,7 +3,12 @@
 mod armed;
 mod through;
 
-use std::{fs, path::PathBuf, process::ExitCode, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
 
 use anyhow::{Context as _, bail};
 use axum::http::{Request, Uri, header};
@@ -25,11 +30,11 @@ use crate::admission::Endpoint;
 #[derive(Clone, Debug, clap::Args)]
 pub struct ProbeArgs {
     /// URL of the server, such as `https://setguard.setguard.svc`; the default path is /validate
-    #[arg(long, value_name = "URL")]
-    pub url: Uri,
+    #[arg(long, value_name = "URL", required_unless_present = "namespace", requires = "ca")]
+    pub url: Option<Uri>,
     /// CA certificates that verify the server's certificate (PEM)
-    #[arg(long, value_name = "FILE")]
-    pub ca: PathBuf,
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub ca: Option<PathBuf>,
     /// Also check the rules of this ValidatingWebhookConfiguration
     #[arg(long, value_name = "NAME")]
     pub validating_config: Option<String>,
@@ -41,7 +46,7 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "NAMESPACE/NAME")]
     pub rehearsal: Option<Target>,
     /// Also have the API server refuse a faulty DaemonSet in this namespace, which the webhooks have to
-    /// select. Needs the right to create DaemonSets there
+    /// select, or admission policies. Needs the right to create DaemonSets there. Without --url, only this
     #[arg(long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// How long to wait until the API server calls setguard
@@ -66,15 +71,8 @@ pub fn run(args: &ProbeArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn probe(args: &ProbeArgs) -> anyhow::Result<()> {
-    let good = json!({ "app": "probe" });
-    let (allowed, message) = ask(args, "good", &good).await?;
-    if !allowed {
-        bail!("{}: a valid DaemonSet is denied: {message}", args.url);
-    }
-    // The selector does not select the template.
-    let (allowed, message) = ask(args, "bad", &json!({ "app": "another" })).await?;
-    if allowed && message.is_empty() {
-        bail!("{}: an invalid DaemonSet is allowed without a warning", args.url);
+    if let (Some(url), Some(ca)) = (&args.url, &args.ca) {
+        reviews(url, ca).await?;
     }
     let validating = args.validating_config.as_deref().map(|it| (Configuration::Validating, it));
     let mutating = args.mutating_config.as_deref().map(|it| (Configuration::Mutating, it));
@@ -87,14 +85,28 @@ async fn probe(args: &ProbeArgs) -> anyhow::Result<()> {
     }
 }
 
+/// Sends both reviews to a server.
+async fn reviews(url: &Uri, ca: &Path) -> anyhow::Result<()> {
+    let good = json!({ "app": "probe" });
+    let (allowed, message) = ask(url, ca, "good", &good).await?;
+    if !allowed {
+        bail!("{url}: a valid DaemonSet is denied: {message}");
+    }
+    // The selector does not select the template.
+    let (allowed, message) = ask(url, ca, "bad", &json!({ "app": "another" })).await?;
+    if allowed && message.is_empty() {
+        bail!("{url}: an invalid DaemonSet is allowed without a warning");
+    }
+    Ok(())
+}
+
 /// Returns whether a DaemonSet whose template has these labels is allowed, and the message and
 /// warnings of the answer.
-async fn ask(args: &ProbeArgs, uid: &str, labels: &Value) -> anyhow::Result<(bool, String)> {
-    let url = &args.url;
-    let pem = fs::read(&args.ca).with_context(|| args.ca.display().to_string())?;
+async fn ask(url: &Uri, ca: &Path, uid: &str, labels: &Value) -> anyhow::Result<(bool, String)> {
+    let pem = fs::read(ca).with_context(|| ca.display().to_string())?;
     let authorities: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     let client = https::Client::trusting(
-        authorities.with_context(|| format!("{}: is not PEM", args.ca.display()))?,
+        authorities.with_context(|| format!("{}: is not PEM", ca.display()))?,
         None,
     )?;
     let (Some("https"), Some(host)) = (url.scheme_str(), url.host()) else {

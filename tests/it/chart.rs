@@ -10,6 +10,7 @@ mod exempt;
 mod objects;
 mod options;
 mod pods;
+mod policies;
 mod policy;
 pub(crate) mod readme;
 mod rights;

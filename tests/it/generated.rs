@@ -69,6 +69,12 @@ fn the_rules_of_the_chart() {
     is_current("charts/setguard/files/webhook-rules.yaml", &yaml);
 }
 
+#[test]
+fn the_policies_of_the_chart() {
+    let yaml = setguard::cli::export::chart::yaml().unwrap();
+    is_current("charts/setguard/files/policies.yaml", &yaml);
+}
+
 /// With this schema Helm rejects a wrong policy at once; without it only the log of a pod would
 /// report the error.
 #[test]

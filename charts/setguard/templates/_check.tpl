@@ -46,6 +46,7 @@ there; here is what depends on several values, or deserves a sentence.
 {{- if and $v.metrics.serviceMonitor.enabled $v.metrics.podMonitor.enabled -}}
 {{- fail "metrics.podMonitor.enabled: with metrics.serviceMonitor.enabled each pod would be scraped twice; enable one of them" -}}
 {{- end -}}
+{{- include "setguard.checkMode" . -}}
 {{- if and $v.existingPolicyConfigMap $v.policy -}}
 {{- fail "policy: is not used with existingPolicyConfigMap; leave one of them empty" -}}
 {{- end -}}

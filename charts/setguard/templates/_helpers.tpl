@@ -35,12 +35,30 @@ looks into the cluster, creates keys or distinguishes an installation from an up
 {{- default (printf "%s-policy" (include "setguard.fullname" .)) .Values.existingPolicyConfigMap -}}
 {{- end -}}
 
-{{/* The ConfigMap of the policy in a namespace. */}}
+{{/*
+The ConfigMap of the audit's policy. With mode both it is another one than the server's, in which the rules of the
+policies are off.
+*/}}
+{{- define "setguard.auditPolicyConfigMapName" -}}
+{{- if eq (include "setguard.mode" .) "both" -}}
+{{- printf "%s-audit-policy" (include "setguard.fullname" .) -}}
+{{- else -}}
+{{- include "setguard.policyConfigMapName" . -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The ConfigMap of the policy in a namespace, with this name. With mode both, the rules in `less` are off. */}}
 {{- define "setguard.policyConfigMap" -}}
+{{- $policy := deepCopy (.root.Values.policy | default dict) -}}
+{{- if and .less (eq (include "setguard.mode" .root) "both") -}}
+{{- $rules := dict -}}
+{{- range $id, $_ := .less -}}{{- $_ := set $rules $id "off" -}}{{- end -}}
+{{- $policy = mergeOverwrite $policy (dict "rules" $rules) -}}
+{{- end -}}
 apiVersion: v1
 kind: ConfigMap
 metadata:
-  name: {{ include "setguard.policyConfigMapName" .root | quote }}
+  name: {{ .name | quote }}
   namespace: {{ .namespace | quote }}
   labels:
     {{- include "setguard.labels" .root | nindent 4 }}
@@ -50,7 +68,7 @@ data:
     kind: Policy
     metadata:
       name: {{ include "setguard.fullname" .root | quote }}
-    {{- with .root.Values.policy }}
+    {{- with $policy }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
 {{- end -}}
@@ -218,6 +236,12 @@ changes the values in place.
 */}}
 {{- define "setguard.init" -}}
 {{- include "setguard.fill" (dict "values" .Values "defaults" (.Files.Get "files/defaults.yaml" | fromYaml)) -}}
+{{- if ne (include "setguard.serves" .) "true" -}}
+{{- /* Switches of objects that only the server needs. */}}
+{{- range list .Values.admissionPolicy .Values.autoscaling .Values.cleanup .Values.podDisruptionBudget .Values.priorityClassQuota .Values.metrics.dashboard .Values.metrics.podMonitor .Values.metrics.prometheusRule .Values.metrics.serviceMonitor -}}
+{{- $_ := set . "enabled" false -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "setguard.fill" -}}

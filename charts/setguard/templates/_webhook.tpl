@@ -8,7 +8,7 @@
 nobody would.
 */}}
 {{- define "setguard.arms" -}}
-{{- and (eq .Values.webhook.arm "whenReady") (or .Values.autoscaling.enabled (ne (toString .Values.replicaCount) "0")) -}}
+{{- and (eq (include "setguard.serves" .) "true") (eq .Values.webhook.arm "whenReady") (or .Values.autoscaling.enabled (ne (toString .Values.replicaCount) "0")) -}}
 {{- end -}}
 
 {{/* The ConfigMap of which setguard sends dry-run patches, to see that the API server calls it. */}}

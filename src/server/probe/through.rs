@@ -48,8 +48,7 @@ async fn attempt(client: &kube::Client, namespace: &str) -> anyhow::Result<()> {
     let status = response.status();
     let warnings = response.headers().get_all(header::WARNING);
     let warnings: Vec<_> = warnings.iter().filter_map(|it| it.to_str().ok()).collect();
-    // A warning begins with the rule.
-    if warnings.iter().any(|it| RULES.iter().any(|rule| it.contains(&format!("\"{rule}: ")))) {
+    if warnings.iter().any(|it| RULES.iter().any(|rule| names(it, rule))) {
         return Ok(());
     }
     let body = Limited::new(response.into_body(), LONGEST_ANSWER).collect().await;
@@ -63,12 +62,18 @@ async fn attempt(client: &kube::Client, namespace: &str) -> anyhow::Result<()> {
         bail!(
             "the API server accepts a faulty DaemonSet in namespace {namespace}, and setguard neither \
              refuses it nor warns of it. Either the webhooks have no rules yet (the log of setguard \
-             says why), or they do not select this namespace (choose another one), or the policy \
-             turns the rules {} off",
+             says why), or they and the admission policies do not select this namespace (choose \
+             another one), or the policy turns the rules {} off",
             RULES.join(" and ")
         );
     }
     bail!("{what}: {status}: {message}")
+}
+
+/// Returns whether a warning is about a rule: a warning by setguard begins with the id, and one by a policy
+/// contains it.
+fn names(warning: &str, rule: &str) -> bool {
+    warning.contains(&format!("\"{rule}: ")) || warning.contains(&format!("{SETGUARD}{rule}, "))
 }
 
 /// The rules that the DaemonSet violates.

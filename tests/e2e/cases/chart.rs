@@ -11,6 +11,7 @@ mod exempt;
 mod flux;
 mod invalid;
 mod load;
+mod policies;
 mod release;
 mod rights;
 mod switch;
@@ -56,6 +57,18 @@ pub(super) const CASES: &[Case] = &[
     Case {
         needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
         ..Case::new("the-chart-survives-an-invalid-policy", invalid::policy)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        ..Case::new("the-chart-without-a-server", policies::alone)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        ..Case::new("the-chart-from-the-webhook-to-policies", policies::there_and_back)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        ..Case::new("the-chart-with-both", policies::both)
     },
     Case {
         needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],

@@ -1,0 +1,162 @@
+{{/* Who checks: webhook, policies or both. */}}
+{{- define "setguard.mode" -}}
+{{- .Values.mode | default "webhook" -}}
+{{- end -}}
+
+{{/* "true" if there is a server. */}}
+{{- define "setguard.serves" -}}
+{{- ne (include "setguard.mode" .) "policies" -}}
+{{- end -}}
+
+{{/* The minor release of the cluster, 36 for 1.36: that of the policy, or the newest, as for `setguard export`. */}}
+{{- define "setguard.minor" -}}
+{{- $newest := printf "1.%v" (.Files.Get "files/policies.yaml" | fromYaml).newest -}}
+{{- $version := (.Values.policy | default dict).kubernetes | default dict | dig "version" "" | default $newest -}}
+{{- regexReplaceAll "^v?1\\.([0-9]+).*$" (toString $version) "${1}" -}}
+{{- end -}}
+
+{{/*
+The rules that become policies, with their modes, as JSON. With mode both they are off in the server, so only rules of which a
+policy loses nothing: those that it finds wholly, in every release, and whose exceptions do not end.
+*/}}
+{{- define "setguard.policyRules" -}}
+{{- $found := dict -}}
+{{- $both := eq (include "setguard.mode" .) "both" -}}
+{{- if and (ne (include "setguard.mode" .) "webhook") .Values.webhook.validating.enabled -}}
+{{- $ending := list -}}
+{{- $policy := .Values.policy | default dict -}}
+{{- range $policy.exceptions -}}
+{{- if .expires -}}{{- $ending = concat $ending .rules -}}{{- end -}}
+{{- end -}}
+{{- $minor := include "setguard.minor" . | int -}}
+{{- $gates := ($policy.kubernetes | default dict).featureGates | default dict -}}
+{{- $modes := $policy.rules | default dict -}}
+{{- range (.Files.Get "files/policies.yaml" | fromYaml).rules -}}
+{{- $mode := get $modes .id | default .mode -}}
+{{- $says := ne $mode "off" -}}
+{{- with .gate -}}
+{{- $on := false -}}
+{{- range .on -}}{{- if eq (int .) $minor -}}{{- $on = true -}}{{- end -}}{{- end -}}
+{{- if hasKey $gates .name -}}{{- $on = get $gates .name -}}{{- end -}}
+{{- $says = and $says $on (not $both) -}}
+{{- end -}}
+{{- if and $both (or (not .whole) (has .id $ending)) -}}{{- $says = false -}}{{- end -}}
+{{- if $says -}}{{- $_ := set $found .id $mode -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $found -}}
+{{- end -}}
+
+{{/* CEL: whether an object is exempt from a rule; empty if none is. */}}
+{{- define "setguard.exempt" -}}
+{{- $any := list -}}
+{{- $rule := .rule -}}
+{{- range .exceptions -}}
+{{- if has $rule .rules -}}
+{{- $parts := list -}}
+{{- range list (dict "of" "request.namespace" "patterns" .namespaces) (dict "of" "object.metadata.name" "patterns" .names) -}}
+{{- $of := .of -}}
+{{- with .patterns -}}
+{{- $patterns := list -}}
+{{- range . -}}{{- $patterns = append $patterns (regexQuoteMeta . | replace "\\*" ".*") -}}{{- end -}}
+{{- $regex := join "|" $patterns | replace "\\" "\\\\" | replace "'" "\\'" -}}
+{{- $parts = append $parts (printf "%s.matches('^(%s)$')" $of $regex) -}}
+{{- end -}}
+{{- end -}}
+{{- $any = append $any (printf "(%s)" (join " && " $parts | default "true")) -}}
+{{- end -}}
+{{- end -}}
+{{- join " || " $any -}}
+{{- end -}}
+
+{{/* The namespaces and objects that `webhook` selects, for the binding of a policy, as JSON. */}}
+{{- define "setguard.matchResources" -}}
+{{- $webhook := .Values.webhook -}}
+{{- $found := dict -}}
+{{- $excluded := $webhook.excludedNamespaces | uniq | sortAlpha | toJson -}}
+{{- $expressions := list -}}
+{{- with include "setguard.names" $excluded | fromJsonArray -}}
+{{- $expressions = append $expressions (dict "key" "kubernetes.io/metadata.name" "operator" "NotIn" "values" .) -}}
+{{- end -}}
+{{- $namespaces := dict -}}
+{{- with concat $expressions (default list $webhook.namespaceSelector.matchExpressions) -}}
+{{- $_ := set $namespaces "matchExpressions" . -}}
+{{- end -}}
+{{- with $webhook.namespaceSelector.matchLabels -}}{{- $_ := set $namespaces "matchLabels" . -}}{{- end -}}
+{{- with $namespaces -}}{{- $_ := set $found "namespaceSelector" . -}}{{- end -}}
+{{- with $webhook.objectSelector -}}{{- $_ := set $found "objectSelector" . -}}{{- end -}}
+{{- toJson $found -}}
+{{- end -}}
+
+{{/* The match conditions that `webhook` has for everything, for a policy, as JSON. */}}
+{{- define "setguard.policyConditions" -}}
+{{- $conditions := list -}}
+{{- $excluded := .Values.webhook.excludedNamespaces | uniq | sortAlpha | toJson -}}
+{{- with include "setguard.prefixes" $excluded | fromJsonArray -}}
+{{- $conditions = append $conditions (dict "name" "not-in-excluded-namespaces" "expression" (include "setguard.inNamespaces" (dict "prefixes" . "not" true))) -}}
+{{- end -}}
+{{- concat $conditions .Values.webhook.matchConditions | toJson -}}
+{{- end -}}
+
+{{/*
+A policy with its binding.
+  root    $
+  kind    ValidatingAdmissionPolicy or MutatingAdmissionPolicy
+  name    its name
+  spec    its spec
+  action  the action of the binding, if the policy validates
+*/}}
+{{- define "setguard.policy" }}
+{{- range $kind := list .kind (printf "%sBinding" .kind) }}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: {{ $kind }}
+metadata:
+  name: {{ $.name | quote }}
+  labels:
+    {{- include "setguard.labels" $.root | nindent 4 }}
+spec:
+  {{- if eq $kind $.kind }}
+  {{- toYaml $.spec | nindent 2 }}
+  {{- else }}
+  policyName: {{ $.name | quote }}
+  {{- with $.action }}
+  validationActions: [{{ . }}]
+  {{- end }}
+  {{- with include "setguard.matchResources" $.root | fromJson }}
+  matchResources:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Values that a mode cannot honour. A policy that is weaker than `policy` must not go unnoticed. */}}
+{{- define "setguard.checkMode" -}}
+{{- $v := .Values -}}
+{{- $policy := $v.policy | default dict -}}
+{{- $mode := include "setguard.mode" . -}}
+{{- if and (ne $mode "webhook") $v.existingPolicyConfigMap -}}
+{{- fail (printf "existingPolicyConfigMap: with mode %s the chart itself has to read the policy; set `policy` instead" $mode) -}}
+{{- end -}}
+{{- if eq $mode "policies" -}}
+{{- $instead := "set mode to both or webhook" -}}
+{{- with $policy.limits -}}
+{{- fail (printf "policy.limits: an admission policy cannot enforce a limit; remove them, or %s" $instead) -}}
+{{- end -}}
+{{- range $policy.exceptions -}}
+{{- with .expires -}}
+{{- fail (printf "policy.exceptions: an admission policy has no clock, so the exception until %s would never end; remove `expires`, %s, or apply what `setguard export vap` prints, which leaves out exceptions that have ended" . $instead) -}}
+{{- end -}}
+{{- end -}}
+{{- $mutating := $v.webhook.mutating -}}
+{{- if and $mutating.enabled (or $mutating.pods.enabled $mutating.workloads.enabled $mutating.controlPlane.enabled) -}}
+{{- if $policy.injection -}}
+{{- fail (printf "policy.injection: the policies of the chart inject with the default settings only; set webhook.mutating.enabled=false and apply what `setguard export map` prints, or %s" $instead) -}}
+{{- end -}}
+{{- if lt (include "setguard.minor" . | int) 36 -}}
+{{- fail (printf "mode: injection without a server needs Kubernetes 1.36, and this is 1.%s; set webhook.mutating.enabled=false, or %s" (include "setguard.minor" .) $instead) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
