@@ -242,6 +242,26 @@ impl Texts<'_> {
     /// # Errors
     /// Returns an error if the plan cannot be written as JSON.
     pub(crate) fn plan(self) -> io::Result<(Vec<u8>, Vec<String>)> {
+        self.write(json::print)
+    }
+
+    /// Returns the plan as `--format markdown` prints it.
+    ///
+    /// # Errors
+    /// Returns an error if the plan cannot be written.
+    #[cfg(fuzzing)]
+    pub(crate) fn markdown(self) -> io::Result<Vec<u8>> {
+        let print = |forecasts: &[Forecast], unknown: &[String], out: &mut dyn Write| {
+            markdown::print(forecasts, unknown, "nothing changes", out)
+        };
+        self.write(print).map(|(plan, _)| plan)
+    }
+
+    /// Returns what `print` writes of the plan, and a message for each part that could not be read.
+    fn write(
+        self,
+        print: impl FnOnce(&[Forecast], &[String], &mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<(Vec<u8>, Vec<String>)> {
         let Texts { sources, policy, never_ready } = self;
         let (now, mut failures) = (Timestamp::now(), Vec::new());
         let mut complain = |message| failures.push(message);
@@ -252,9 +272,9 @@ impl Texts<'_> {
         if !left_alone.is_empty() {
             complain(left_alone_note(&left_alone));
         }
-        let mut json = Vec::new();
-        json::print(&forecasts, &unknown, &mut Printable::new(&mut json))?;
-        Ok((json, failures))
+        let mut plan = Vec::new();
+        print(&forecasts, &unknown, &mut Printable::new(&mut plan))?;
+        Ok((plan, failures))
     }
 }
 

@@ -108,6 +108,20 @@ impl Inputs {
         to_json(&PlanV1 { plan: raw(plan)?, failures })
     }
 
+    /// Returns the plan of `setguard plan --format markdown`, for the fuzzer.
+    ///
+    /// # Errors
+    /// Returns an error if the release or the policy is invalid.
+    #[cfg(fuzzing)]
+    pub fn markdown(self, manifests: &str) -> Result<String, String> {
+        let policy = self.policy()?;
+        let texts = [self.manifests(manifests), named("before", self.before), nodes(self.cluster)];
+        let never_ready = &self.never_ready;
+        let texts = plan::Texts { sources: texts, policy: &policy, never_ready };
+        let plan = texts.markdown().map_err(|error| error.to_string())?;
+        String::from_utf8(plan).map_err(|error| error.to_string())
+    }
+
     fn texts<'a>(self, manifests: &str, policy: &'a Policy) -> Texts<'a> {
         let new = self.manifests(manifests);
         let (old, cluster) = (named("before", self.before), nodes(self.cluster));
