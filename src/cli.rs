@@ -6,6 +6,8 @@ pub mod export;
 mod inject;
 mod kubectl;
 mod lsp;
+#[cfg(feature = "server")]
+mod mcp;
 mod rules;
 #[cfg(feature = "server")]
 mod trial;
@@ -70,6 +72,8 @@ enum Command {
     Rules(rules::RulesArgs),
     Explain(rules::ExplainArgs),
     Lsp(lsp::LspArgs),
+    #[cfg(feature = "server")]
+    Mcp(mcp::McpArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -129,6 +133,8 @@ pub fn main() -> ExitCode {
         Command::Rules(args) => rules::list(&args).map(Into::into),
         Command::Explain(args) => rules::explain(&args).map(Into::into),
         Command::Lsp(args) => lsp::run(args).map(Into::into),
+        #[cfg(feature = "server")]
+        Command::Mcp(args) => mcp::run(&args).map(Into::into),
         Command::Completions(args) => completions(&args).map(Into::into),
         Command::Man(args) => man(&args).map(Into::into),
     };

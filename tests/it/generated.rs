@@ -50,6 +50,23 @@ fn the_rules_in_the_summary_of_the_site() {
     is_current(path, &format!("{before}{rules}{}{after}", markdown::summary()));
 }
 
+/// Programs that read the site begin with this list.
+#[test]
+fn the_list_of_pages_for_programs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let summary = fs::read_to_string(root.join("docs/SUMMARY.md")).unwrap();
+    let mut list = format!("# setguard\n\n> {}\n\n## Pages\n\n", env!("CARGO_PKG_DESCRIPTION"));
+    for line in summary.lines() {
+        let Some((title, page)) = line.split_once("](") else { continue };
+        let title = title.trim_start_matches([' ', '-', '[']);
+        let page = page.trim_end_matches(')').trim_end_matches(".md");
+        // mdBook makes a README the index of its folder.
+        let page = page.replace("README", "index");
+        list.push_str(&format!("- [{title}]({}/{page}.html)\n", env!("CARGO_PKG_HOMEPAGE")));
+    }
+    is_current("docs/llms.txt", &list);
+}
+
 #[test]
 fn the_schema_of_the_policy() {
     let schema = serde_json::to_string_pretty(&setguard::policy::json_schema()).unwrap();

@@ -61,6 +61,7 @@ mod links;
 mod live;
 mod lsp;
 #[cfg(all(feature = "server", target_os = "linux"))]
+mod mcp;
 mod memory;
 mod mutations;
 mod neighbors;

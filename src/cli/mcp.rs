@@ -1,0 +1,116 @@
+//! `setguard mcp`: check, plan, audit and explain for programs that speak the Model Context Protocol.
+
+mod bound;
+mod program;
+mod tools;
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use clap::Args;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+        ToolAnnotations,
+    },
+    service::RequestContext,
+};
+
+use self::{program::Answer, tools::TOOLS};
+use crate::exit::Exit;
+
+/// The most that a tool returns, as JSON: 200 KB, which is about 50,000 tokens.
+const MOST: usize = 200_000;
+
+/// Answer programs such as AI agents, by the Model Context Protocol
+///
+/// Speaks the protocol on standard input and output. The tools only read: check and plan read
+/// manifests, audit reads the cluster of the kubeconfig, explain describes rules. Their results are
+/// the JSON of the commands with the same names. A result of more than 200 KB has shorter lists, and
+/// says how many entries are left out.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The file that a client reads its servers from, such as .mcp.json:
+  {\"mcpServers\": {\"setguard\": {\"command\": \"setguard\", \"args\": [\"mcp\"]}}}")]
+pub(super) struct McpArgs {
+    /// The context of the kubeconfig for audits and live plans, whatever its current context is
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Offers no tool that asks a cluster
+    #[arg(long, conflicts_with = "context")]
+    offline: bool,
+}
+
+/// Answers until the client closes standard input.
+pub(super) fn run(args: &McpArgs) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.context("cannot start the async runtime")?;
+    let server = Server { context: args.context.clone(), is_offline: args.offline };
+    runtime.block_on(async {
+        let (input, output) = rmcp::transport::io::stdio_pipes();
+        let service = rmcp::serve_server(server, (input, output)).await;
+        let service = service.context("the client does not speak the protocol")?;
+        service.waiting().await.context("the session broke off")
+    })?;
+    Ok(Exit::Clean)
+}
+
+/// The server of a session.
+struct Server {
+    context: Option<String>,
+    is_offline: bool,
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let tools = ServerCapabilities::builder().enable_tools().build();
+        ServerConfig::new(tools)
+            .with_server_info(Implementation::new("setguard", env!("CARGO_PKG_VERSION")))
+            .with_instructions(
+                "Before a DaemonSet or StatefulSet is applied: check says what would be refused or would not \
+                 work, plan says which pods and claims the change replaces or deletes. If pods are missing or a \
+                 rollout hangs: audit names the cause. No tool changes anything.",
+            )
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let offered = TOOLS.iter().filter(|tool| !(self.is_offline && tool.asks_cluster));
+        let tools = offered.map(|tool| {
+            let schema = (tool.schema)().as_object().cloned().unwrap_or_default();
+            let hints = ToolAnnotations::new()
+                .read_only(true)
+                .destructive(false)
+                .idempotent(true)
+                .open_world(tool.asks_cluster);
+            Tool::new(tool.name, tool.description, Arc::new(schema)).with_annotations(hints)
+        });
+        Ok(ListToolsResult::with_all_items(tools.collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default().into();
+        let result =
+            tools::call(&request.name, arguments, self.context.as_deref(), self.is_offline);
+        Ok(match result.await {
+            Ok(Answer { value, is_complete }) => {
+                let value = bound::within(value, MOST);
+                // An agent must not take the result for the whole truth.
+                match is_complete {
+                    true => CallToolResult::structured(value).into(),
+                    false => CallToolResult::structured_error(value).into(),
+                }
+            }
+            Err(message) => CallToolResult::error(vec![ContentBlock::text(message)]).into(),
+        })
+    }
+}

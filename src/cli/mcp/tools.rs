@@ -1,0 +1,257 @@
+//! The tools, and what they are asked.
+
+use schemars::{JsonSchema, schema_for};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use super::program::{self, Answer};
+use crate::cli::browser::{self, Inputs};
+
+/// A tool as it is offered.
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    /// The JSON Schema of the arguments.
+    pub(super) schema: fn() -> Value,
+    /// Whether it only works with a cluster.
+    pub(super) asks_cluster: bool,
+}
+
+/// All tools.
+pub(super) const TOOLS: [Tool; 4] = [
+    Tool {
+        name: "check",
+        description: "Checks manifests of DaemonSets and StatefulSets without a cluster: what the API server would \
+                      refuse, and what it accepts and then does not work. Returns the report of `setguard check \
+                      --format json`. Give manifests as text, or paths of files and folders.",
+        schema: || schema_for!(CheckTool).to_value(),
+        asks_cluster: false,
+    },
+    Tool {
+        name: "plan",
+        description: "Says what the controllers will do with a change of DaemonSets and StatefulSets: which pods are \
+                      replaced, in which order, how many are down at a time, which claims are deleted with their \
+                      data, and where the rollout stops. Returns the plan of `setguard plan --format json`. Give the \
+                      new manifests, and the state before as text, as a git commit, or by asking the cluster.",
+        schema: || schema_for!(PlanTool).to_value(),
+        asks_cluster: false,
+    },
+    Tool {
+        name: "audit",
+        description: "Reads the cluster of the kubeconfig and names the causes why pods of DaemonSets and StatefulSets \
+                      are missing, not ready, or not rolled out, with the next command and its danger. Returns the \
+                      report of `setguard audit --format json`.",
+        schema: || schema_for!(AuditTool).to_value(),
+        asks_cluster: true,
+    },
+    Tool {
+        name: "explain",
+        description: "Explains a rule: why it exists, a manifest with the fault, and one without it. Without a rule, \
+                      lists all rules.",
+        schema: || schema_for!(ExplainTool).to_value(),
+        asks_cluster: false,
+    },
+];
+
+/// The arguments of `check`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CheckTool {
+    /// Manifests as YAML or JSON, instead of paths.
+    manifests: Option<String>,
+    /// Files and folders, instead of manifests. The policy of their repository counts.
+    #[serde(default)]
+    paths: Vec<String>,
+    /// The objects before the change, as YAML or JSON, so that changes of immutable fields are found. Only
+    /// with manifests.
+    before: Option<String>,
+    /// A git commit or branch to compare with. Only with paths.
+    against_ref: Option<String>,
+    /// The release of the cluster, such as 1.36.
+    kube_version: Option<String>,
+}
+
+/// The arguments of `plan`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PlanTool {
+    /// The new manifests as YAML or JSON, instead of paths.
+    manifests: Option<String>,
+    /// Files and folders with the new manifests.
+    #[serde(default)]
+    paths: Vec<String>,
+    /// The objects before the change, as YAML or JSON, also their pods, claims and ControllerRevisions.
+    /// Only with manifests.
+    before: Option<String>,
+    /// A git commit or branch with the manifests before the change. Only with paths.
+    against_ref: Option<String>,
+    /// Whether to ask the cluster of the kubeconfig for the state before the change.
+    #[serde(default)]
+    live: bool,
+    /// The namespace of manifests that name none.
+    namespace: Option<String>,
+    /// Pods that never become ready, such as db-2, to see where the rollout would stop.
+    #[serde(default)]
+    never_ready: Vec<String>,
+    /// The release of the cluster, such as 1.36.
+    kube_version: Option<String>,
+}
+
+/// The arguments of `audit`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct AuditTool {
+    /// The namespace; otherwise all that the kubeconfig may read.
+    namespace: Option<String>,
+    /// Objects such as statefulset/db, instead of all.
+    #[serde(default)]
+    objects: Vec<String>,
+}
+
+/// The arguments of `explain`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ExplainTool {
+    /// The id of the rule, as in a finding.
+    rule: Option<String>,
+}
+
+/// Calls a tool. `context` is the context of the kubeconfig.
+///
+/// # Errors
+/// Returns a message for the caller if the arguments are wrong, or there is no result.
+pub(super) async fn call(
+    name: &str,
+    arguments: Value,
+    context: Option<&str>,
+    is_offline: bool,
+) -> Result<Answer, String> {
+    let of_cluster = |args: &mut Vec<String>| match (is_offline, context) {
+        (true, _) => Err("this server asks no cluster (--offline)".to_owned()),
+        (false, context) => {
+            args.extend(context.map(|context| format!("--context={context}")));
+            Ok(())
+        }
+    };
+    match name {
+        "check" => check(parse(arguments)?).await,
+        "plan" => plan(parse(arguments)?, of_cluster).await,
+        "audit" => {
+            let AuditTool { namespace, objects } = parse(arguments)?;
+            let mut args = vec!["audit".to_owned(), "--format=json".to_owned()];
+            of_cluster(&mut args)?;
+            args.extend(namespace.map(|it| format!("--namespace={it}")));
+            args.push("--".to_owned());
+            args.extend(objects);
+            program::run("report", &args, None).await
+        }
+        "explain" => {
+            let ExplainTool { rule } = parse(arguments)?;
+            let Some(rule) = rule else {
+                let args = ["rules", "--format=json"].map(str::to_owned);
+                return program::run("rules", &args, None).await;
+            };
+            let text = browser::explain(&rule)
+                .ok_or("there is no such rule; explain without a rule lists all")?;
+            let rule: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+            Ok(Answer { value: json!({ "rule": rule }), is_complete: true })
+        }
+        other => Err(format!("there is no tool {other:?}")),
+    }
+}
+
+async fn check(it: CheckTool) -> Result<Answer, String> {
+    let CheckTool { manifests, paths, before, against_ref, kube_version } = it;
+    let manifests = source(manifests, &paths)?;
+    if manifests.is_some() {
+        without(&against_ref, "againstRef", "paths")?;
+    }
+    if let Some(before) = before {
+        let manifests = manifests.ok_or("before needs manifests")?;
+        let inputs = inputs(before, kube_version, Vec::new());
+        return blocking("report", move || inputs.check(&manifests)).await;
+    }
+    let mut args = vec!["check".to_owned(), "--format=json".to_owned()];
+    args.extend(against_ref.map(|it| format!("--against-ref={it}")));
+    args.extend(kube_version.map(|it| format!("--kube-version={it}")));
+    args.push("--".to_owned());
+    args.extend(if manifests.is_some() { vec!["-".to_owned()] } else { paths });
+    program::run("report", &args, manifests).await
+}
+
+async fn plan(
+    it: PlanTool,
+    of_cluster: impl Fn(&mut Vec<String>) -> Result<(), String>,
+) -> Result<Answer, String> {
+    let PlanTool {
+        manifests,
+        paths,
+        before,
+        against_ref,
+        live,
+        namespace,
+        never_ready,
+        kube_version,
+    } = it;
+    let manifests = source(manifests, &paths)?;
+    if [before.is_some(), against_ref.is_some(), live].iter().filter(|it| **it).count() > 1 {
+        return Err("give one of before, againstRef and live".to_owned());
+    }
+    if manifests.is_some() {
+        without(&against_ref, "againstRef", "paths")?;
+    }
+    if let Some(before) = before {
+        let manifests = manifests.ok_or("before needs manifests")?;
+        without(&namespace, "namespace", "a plan without before")?;
+        let inputs = inputs(before, kube_version, never_ready);
+        return blocking("plan", move || inputs.plan(&manifests)).await;
+    }
+    let mut args = vec!["plan".to_owned(), "--format=json".to_owned()];
+    if live {
+        args.push("--live".to_owned());
+        of_cluster(&mut args)?;
+    }
+    args.extend(against_ref.map(|it| format!("--against-ref={it}")));
+    args.extend(namespace.map(|it| format!("--namespace={it}")));
+    args.extend(never_ready.iter().map(|it| format!("--never-ready={it}")));
+    args.extend(kube_version.map(|it| format!("--kube-version={it}")));
+    args.push("--".to_owned());
+    args.extend(if manifests.is_some() { vec!["-".to_owned()] } else { paths });
+    program::run("plan", &args, manifests).await
+}
+
+/// Returns the manifests that were given as text. There are either these or paths.
+fn source(manifests: Option<String>, paths: &[String]) -> Result<Option<String>, String> {
+    if manifests.is_some() != paths.is_empty() {
+        return Err("give either manifests or paths".to_owned());
+    }
+    if paths.iter().any(|path| path == "-") {
+        return Err("- isn't a path here; give manifests".to_owned());
+    }
+    Ok(manifests)
+}
+
+/// Refuses an argument that has no effect.
+fn without(value: &Option<String>, name: &str, needed: &str) -> Result<(), String> {
+    if value.is_some() { Err(format!("{name} needs {needed}")) } else { Ok(()) }
+}
+
+fn inputs(before: String, release: Option<String>, never_ready: Vec<String>) -> Inputs {
+    Inputs { before, release: release.unwrap_or_default(), never_ready, ..Inputs::default() }
+}
+
+/// Runs a command in the program, on a thread of its own. Its result has what `key` names, and failures.
+async fn blocking(
+    key: &str,
+    run: impl FnOnce() -> Result<String, String> + Send + 'static,
+) -> Result<Answer, String> {
+    let text = tokio::task::spawn_blocking(run).await.map_err(|error| error.to_string())??;
+    let mut result: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let failures = result["failures"].take();
+    let is_complete = failures.as_array().is_none_or(Vec::is_empty);
+    Ok(Answer { value: json!({key: result[key].take(), "messages": failures}), is_complete })
+}
+
+fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
+    serde_json::from_value(arguments).map_err(|error| format!("the arguments: {error}"))
+}

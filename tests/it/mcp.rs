@@ -1,0 +1,230 @@
+//! `setguard mcp`, as a client of the Model Context Protocol speaks with it.
+
+#![expect(clippy::needless_pass_by_value, reason = "arguments are written in the call")]
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    folder::{Folder, on_delete},
+    json_schema,
+};
+
+const RULE: &str = "on-delete-ignores-rolling-update";
+
+/// A session, from its first message on.
+struct Client {
+    folder: Folder,
+    server: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    last: u64,
+}
+
+impl Client {
+    fn start(folder: Folder, args: &[&str]) -> Self {
+        let mut command: Command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+        command.arg("mcp").args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut server = command.stderr(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (server.stdin.take(), BufReader::new(server.stdout.take().unwrap()));
+        let mut client = Client { folder, server, input, output, last: 0 };
+        let begun = client.respond(
+            "initialize",
+            json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"},
+            }),
+        );
+        assert_eq!(begun["result"]["serverInfo"]["name"], "setguard", "{begun}");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn respond(&mut self, method: &str, params: Value) -> Value {
+        self.last += 1;
+        self.send(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}));
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        let response: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(response["id"], self.last, "{response}");
+        response
+    }
+
+    fn tools(&mut self) -> Vec<Value> {
+        let listed = self.respond("tools/list", json!({}));
+        listed["result"]["tools"].as_array().unwrap().clone()
+    }
+
+    /// Calls a tool that has a result.
+    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.result(tool, arguments, false)
+    }
+
+    /// Calls a tool that has a result, although something can't be read.
+    fn part(&mut self, tool: &str, arguments: Value) -> Value {
+        self.result(tool, arguments, true)
+    }
+
+    fn result(&mut self, tool: &str, arguments: Value, is_error: bool) -> Value {
+        let response = self.respond("tools/call", json!({"name": tool, "arguments": arguments}));
+        let result = &response["result"];
+        assert_eq!(result["isError"], is_error, "{response}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), result["structuredContent"]);
+        result["structuredContent"].clone()
+    }
+
+    /// Calls a tool that has none, and returns its message.
+    fn refusal(&mut self, tool: &str, arguments: Value) -> String {
+        let response = self.respond("tools/call", json!({"name": tool, "arguments": arguments}));
+        assert_eq!(response["result"]["isError"], true, "{response}");
+        response["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+
+    fn end(mut self) -> Option<i32> {
+        self.input = None;
+        self.server.wait().unwrap().code()
+    }
+}
+
+/// The ids of the rules in a report.
+fn rules(report: &Value) -> Vec<&str> {
+    let findings = report["findings"].as_array().unwrap();
+    findings.iter().map(|finding| finding["rule"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_client_lists_the_tools_and_ends_the_session() {
+    let mut client = Client::start(Folder::new([]), &[]);
+    let tools = client.tools();
+    let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["check", "plan", "audit", "explain"]);
+    for tool in &tools {
+        assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
+        assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
+    }
+    assert_eq!(client.end(), Some(0));
+
+    let mut client = Client::start(Folder::new([]), &["--offline"]);
+    assert_eq!(client.tools().len(), 3);
+    for (tool, arguments) in [("audit", json!({})), ("plan", json!({"paths": ["."], "live": true}))]
+    {
+        let message = client.refusal(tool, arguments);
+        assert_eq!(message, "this server asks no cluster (--offline)");
+    }
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn check_returns_the_report_of_texts_and_of_files() {
+    let faulty = on_delete("agent", "");
+    let mut client = Client::start(Folder::new([("deploy/a.yaml", faulty.as_str())]), &[]);
+    let by_text = client.call("check", json!({"manifests": faulty}));
+    let by_path = client.call("check", json!({"paths": ["deploy"]}));
+    for result in [&by_text, &by_path] {
+        let report = json_schema::report(&result["report"].to_string());
+        assert_eq!(rules(&report), [RULE], "{result}");
+    }
+    assert_eq!(by_path["messages"], json!([]), "{by_path}");
+    // Other documents are checked although one cannot be read.
+    let result = client.part("check", json!({"manifests": format!("{faulty}---\na: [\n")}));
+    assert_eq!(result["report"]["summary"]["unreadable"], 1, "{result}");
+    assert!(rules(&result["report"]).contains(&RULE), "{result}");
+    let before = faulty.replace("app: agent", "app: old");
+    let result = client.call("check", json!({"manifests": faulty, "before": before}));
+    assert!(rules(&result["report"]).contains(&"immutable-field"), "{result}");
+
+    for (arguments, wanted) in [
+        (json!({}), "give either manifests or paths"),
+        (json!({"manifests": "", "paths": ["a"]}), "give either manifests or paths"),
+        (json!({"paths": ["-"]}), "- isn't a path here"),
+        (json!({"paths": ["deploy"], "before": "x"}), "before needs manifests"),
+        (json!({"manifests": "", "againstRef": "main"}), "againstRef needs paths"),
+        (json!({"manifests": 1}), "the arguments: "),
+        (json!({"fix": true}), "the arguments: unknown field `fix`"),
+        (json!({"manifests": "", "kubeVersion": "2.0"}), "2.0"),
+        (json!({"paths": ["deploy"], "kubeVersion": "2.0"}), "2.0"),
+    ] {
+        let message = client.refusal("check", arguments.clone());
+        assert!(message.contains(wanted), "{arguments}: {message}");
+    }
+    // A path that looks like an option is still a path.
+    let result = client.part("check", json!({"paths": ["--write-baseline=x", "deploy"]}));
+    assert!(result["messages"][0].as_str().unwrap().contains("--write-baseline=x"), "{result}");
+    assert!(!client.folder.path("x").exists());
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn plan_returns_what_a_change_does() {
+    let set = |replicas: u32| {
+        format!(
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {{name: db, namespace: shop}}\nspec:\n  \
+             replicas: {replicas}\n  serviceName: db\n  selector: {{matchLabels: {{app: db}}}}\n  \
+             persistentVolumeClaimRetentionPolicy: {{whenScaled: Delete}}\n  template:\n    \
+             metadata: {{labels: {{app: db}}}}\n    spec:\n      containers: [{{name: db, image: \"db:1\"}}]\n  \
+             volumeClaimTemplates:\n  - metadata: {{name: data}}\n    spec: {{accessModes: [ReadWriteOnce], \
+             resources: {{requests: {{storage: 1Gi}}}}}}\n"
+        )
+    };
+    let files = [("old/db.yaml", set(5)), ("new/db.yaml", set(3))];
+    let folder = Folder::new(files.each_ref().map(|(name, text)| (*name, text.as_str())));
+    let mut client = Client::start(folder, &[]);
+    let result = client.call("plan", json!({"manifests": set(3), "before": set(5)}));
+    assert!(result["plan"].to_string().contains("data-db-4"), "{result}");
+    let result = client.call("plan", json!({"paths": ["new"], "neverReady": ["db-0"]}));
+    assert!(result["plan"].to_string().contains("db-0"), "{result}");
+    for (arguments, wanted) in [
+        (json!({"paths": ["new"], "live": true, "againstRef": "main"}), "one of before"),
+        (json!({"manifests": set(3), "before": set(5), "namespace": "a"}), "namespace needs"),
+    ] {
+        let message = client.refusal("plan", arguments.clone());
+        assert!(message.contains(wanted), "{arguments}: {message}");
+    }
+    let result = client.part("plan", json!({"paths": ["none"]}));
+    assert!(result["messages"][0].as_str().unwrap().starts_with("error: none: "), "{result}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn explain_describes_rules_and_an_unknown_one_is_an_answer() {
+    let mut client = Client::start(Folder::new([]), &[]);
+    let result = client.call("explain", json!({"rule": RULE}));
+    assert!(result["rule"]["bad"].as_str().unwrap().contains("kind: "), "{result}");
+    let all = client.call("explain", json!({}));
+    assert!(all["rules"].as_array().unwrap().iter().any(|it| it["id"] == RULE), "{all}");
+    assert!(client.refusal("explain", json!({"rule": "none"})).contains("no such rule"));
+    assert!(client.refusal("delete", json!({})).contains("there is no tool"));
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn an_audit_without_a_cluster_says_why() {
+    let mut client =
+        Client::start(Folder::new([("config", "apiVersion: v1\nkind: Config\n")]), &[]);
+    let message = client.refusal("audit", json!({"namespace": "shop"}));
+    assert!(message.contains("error: "), "{message}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_large_result_has_shorter_lists_and_says_so() {
+    let many: Vec<_> = (0..2_000).map(|i| on_delete(&format!("agent-{i}"), "")).collect();
+    let mut client = Client::start(Folder::new([]), &[]);
+    let result = client.call("check", json!({"manifests": many.join("---\n")}));
+    let kept = rules(&result["report"]).len();
+    let left_out = result["leftOut"]["/report/findings"].as_u64().unwrap();
+    assert!(kept > 50 && result.to_string().len() < 210_000, "{kept}");
+    assert_eq!(kept as u64 + left_out, 2_000);
+    assert_eq!(result["report"]["summary"]["warned"], 2_000);
+    assert_eq!(client.end(), Some(0));
+}
