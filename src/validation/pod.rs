@@ -13,6 +13,7 @@ pub(crate) mod dns;
 pub(crate) mod env;
 pub(crate) mod ephemeral;
 pub(crate) mod ephemeral_containers;
+pub(crate) mod eviction;
 pub(crate) mod host;
 pub(crate) mod mounts;
 pub(crate) mod options;

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec, PodTemplateSpec
 use super::pod::{
     affinity, annotations, consistency, containers,
     context::PodContext,
-    dns, env, ephemeral_containers, host,
+    dns, env, ephemeral_containers, eviction, host,
     options::Options,
     os, ports, resource_claims, resources, restart, scheduling, security_context, spread,
     tolerations,
@@ -128,6 +128,7 @@ fn validate_as(
     remaining_fields(spec, opts, path, found);
     os::validate(spec, path, found);
     scheduling::group(spec, path, found);
+    eviction::validate(spec, &path.child("evictionResponders"), found);
     env::file_volumes(spec, claims, path, found);
     if let Some(annotations) = annotations {
         annotations::match_fields(annotations, spec, path, found);

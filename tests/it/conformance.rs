@@ -16,7 +16,7 @@ use setguard::{
     yaml,
 };
 
-use crate::corpus::{Bases, Case, Cause, bases, cases, cases_of};
+use crate::corpus::{Bases, Case, Cause, alpha_cases, bases, cases, cases_of};
 
 /// How many mismatches of each kind are shown.
 const SHOWN: usize = 12;
@@ -163,6 +163,42 @@ fn verdicts_match_those_of_each_release() {
         assert!(figures.cases > 5_000, "cases are missing");
         if !schema.is_empty() || differ != [0; 3] {
             wrong.push(format!("{release}: {differ:?} differ, {} schemas", schema.len()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The gates that were on while `alpha.jsonl` was recorded.
+const ALPHA: [&str; 10] = [
+    "AtomicWriteVolumeUserFields",
+    "ContainerStopSignals",
+    "EmptyDirVolumeMode",
+    "EvictionRequestAPI",
+    "GRPCContainerProbeTLS",
+    "GenericWorkload",
+    "H2CContainerProbe",
+    "TaintTolerationComparisonOperators",
+    "UserNamespacesHostNetworkSupport",
+    "VolumeBindMountOptions",
+];
+
+/// With the gates off, a stored object that has such a field keeps it.
+#[test]
+fn verdicts_match_with_the_gates_of_alpha_fields() {
+    let bases = bases();
+    let on = ALPHA.into_iter().map(|gate| (gate.to_owned(), true)).collect();
+    let release = || "1.37".parse().unwrap();
+    let on = (Cluster::new(release(), on), Figures::default());
+    let off = (Cluster::new(release(), BTreeMap::new()), Figures::default());
+    let (mut both, mut wrong) = ([off, on], Vec::new());
+    for case in alpha_cases() {
+        let (cluster, figures) = &mut both[usize::from(case.alpha)];
+        figures.add(&case, &evaluate(&bases, &case, cluster));
+    }
+    for (name, (_, figures)) in ["off", "on"].into_iter().zip(both) {
+        println!("alpha gates {name}: {figures}");
+        if figures.cases < 100 || figures.texts < figures.cases {
+            wrong.push(format!("gates {name}: {figures}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

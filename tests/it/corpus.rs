@@ -23,6 +23,9 @@ pub struct Case {
     pub base: String,
     pub patch: json_patch::Patch,
     pub old_patch: Option<json_patch::Patch>,
+    /// Whether the gates of alpha fields were on. Absent in all files but `alpha.jsonl`.
+    #[serde(default)]
+    pub alpha: bool,
     pub verdict: Verdict,
 }
 
@@ -96,6 +99,12 @@ pub fn bases() -> Bases {
             (name, serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap())
         })
         .collect()
+}
+
+/// The cases with values of alpha fields of 1.37.
+pub fn alpha_cases() -> Vec<Case> {
+    let text = fs::read_to_string(folder().join("alpha.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The cases with the verdicts of this release: those of 1.36, except where it differs, and of all that

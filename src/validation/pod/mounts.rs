@@ -12,7 +12,7 @@ use super::{
     volumes::Volumes,
 };
 use crate::{
-    finding::{Findings, Path},
+    finding::{Findings, Path, Value},
     kubernetes::names,
 };
 
@@ -76,6 +76,7 @@ pub(crate) fn validate(
         sub_path(mount, &at, path, found);
         propagation(mount, container, &path.child("mountPropagation"), found);
         recursive_read_only(mount, &path.child("recursiveReadOnly"), found);
+        bind_options(mount, volumes, &at.child("bindMountOptions"), found);
     }
 }
 
@@ -121,6 +122,22 @@ fn recursive_read_only(mount: &VolumeMount, path: &Path<'_>, found: &mut Finding
         Some(mode) => {
             found.not_supported(path, named(mode), &["Disabled", "Enabled", "IfPossible"]);
         }
+    }
+}
+
+/// Follows `validateBindMountOptions`.
+fn bind_options(mount: &VolumeMount, volumes: &Volumes<'_>, path: &Path<'_>, found: &mut Findings) {
+    let options = list(&mount.bind_mount_options);
+    let mut seen = Seen::new();
+    for (i, option) in options.iter().enumerate() {
+        one_of(Some(option), &["nodev", "noexec", "nosuid"], &path.index(i), found);
+        if !seen.insert(option.as_str()) {
+            found.duplicate(&path.index(i), option);
+        }
+    }
+    if !options.is_empty() && volumes.find(&mount.name).is_some_and(|volume| volume.is_image) {
+        let why = "bindMountOptions may not be used with image volumes";
+        found.invalid(path, Value::json(&options), why);
     }
 }
 

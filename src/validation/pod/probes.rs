@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{
 use super::{
     context::PodContext,
     ports::number_or_name,
-    util::{each, list, named, non_negative, required, text},
+    util::{each, list, named, non_negative, one_of, required, text},
 };
 use crate::{
     finding::{Findings, Path},
@@ -142,9 +142,11 @@ fn handler(
     if let Some(grpc) = handler.grpc
         && is_first("grpc", found)
     {
+        let path = path.child("grpc");
         for message in names::port_number(grpc.port) {
-            found.invalid(&path.child("grpc").child("port"), grpc.port, message);
+            found.invalid(&path.child("port"), grpc.port, message);
         }
+        one_of(grpc.mode.as_deref(), &["Plaintext", "TLS"], &path.child("mode"), found);
     }
     if let Some(sleep) = handler.sleep
         && is_first("sleep", found)
@@ -167,6 +169,18 @@ fn http_get(http: &HTTPGetAction, path: &Path<'_>, found: &mut Findings) {
     for header in list(&http.http_headers) {
         let path = path.child("httpHeaders");
         each(names::http_header_name(&header.name), &header.name, &path, found);
+    }
+    let protocol = http.protocol.as_deref();
+    one_of(protocol, &["HTTP1", "HTTP2"], &path.child("protocol"), found);
+    if protocol == Some("HTTP2") {
+        let host = text(&http.host);
+        if scheme != "HTTP" {
+            let why = "is only supported with HTTP (H2C)";
+            found.invalid(&path.child("protocol"), named("HTTP2"), why);
+        } else if !host.is_empty() {
+            let why = "must be empty when `protocol` is \"HTTP2\"";
+            found.invalid(&path.child("host"), host, why);
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use super::{
     options::Options,
     util::{
         Seen, each, file_mode, label_selector, list, local_path, local_path_messages, required,
+        unix_id,
     },
     volume_sources::{downward_api_file, key_path},
 };
@@ -45,6 +46,7 @@ pub(crate) fn validate(
     found: &mut Findings,
 ) {
     file_mode(source.default_mode, &path.child("defaultMode"), found);
+    unix_id(source.default_user, &path.child("defaultUser"), found);
     let mut taken = UsedPaths::new();
     let sources_path = path.child("sources");
     for (i, source) in list(&source.sources).iter().enumerate() {
@@ -103,6 +105,7 @@ fn token(
     path: &Path<'_>,
     found: &mut Findings,
 ) {
+    unix_id(token.user, &at.child("user"), found);
     let seconds = token.expiration_seconds.unwrap_or(0);
     let at = at.child("expirationSeconds");
     if seconds < 10 * 60 {
@@ -175,6 +178,7 @@ fn trust_bundle(
         (None, None) => found.required(path, "either name or signerName must be specified"),
     }
     required(&bundle.path, &path.child("path"), found);
+    unix_id(bundle.user, &path.child("user"), found);
     local_path(&bundle.path, &path.child("path"), found);
 }
 
@@ -199,6 +203,7 @@ fn pod_certificate<'a>(
     let signer = certificate.signer_name.as_str();
     signer_name(signer, &at.child("signerName"), found);
     user_annotations(certificate, &at.child("userAnnotations"), found);
+    unix_id(certificate.user, &at.child("user"), found);
     if !KEY_TYPES.contains(&certificate.key_type.as_str()) {
         found.not_supported(&at.child("keyType"), &certificate.key_type, KEY_TYPES);
     }

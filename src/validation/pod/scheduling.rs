@@ -12,6 +12,9 @@ use crate::finding::{Findings, Path, Value};
 pub(crate) fn group(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let Some(group) = &spec.scheduling_group else { return };
     let path = path.child("schedulingGroup");
+    if !list(&spec.eviction_responders).is_empty() {
+        found.forbidden(&path, "may not be set when evictionResponders is set");
+    }
     let path = path.child("podGroupName");
     match &group.pod_group_name {
         Some(name) => subdomain(name, &path, found),

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{
     options::Options,
-    util::{Seen, each, list, named, one_of},
+    util::{Seen, each, list, named, one_of, unix_id},
     windows,
 };
 use crate::{
@@ -22,14 +22,6 @@ const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
 const MAX_SYSCTL: usize = 253;
 /// The longest path that Linux allows.
 const MAX_PROFILE: usize = 4095;
-
-fn unix_id(id: Option<i64>, path: &Path<'_>, found: &mut Findings) {
-    if let Some(id) = id {
-        for message in names::unix_id(id) {
-            found.invalid(path, id, message);
-        }
-    }
-}
 
 /// Follows `validatePodSpecSecurityContext`.
 pub(crate) fn pod(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {

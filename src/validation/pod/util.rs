@@ -119,6 +119,15 @@ pub(crate) fn file_mode(value: Option<i32>, path: &Path<'_>, found: &mut Finding
     }
 }
 
+/// Validates the id of a user or group: `IsValidUserID`, `validateUserField`.
+pub(crate) fn unix_id(id: Option<i64>, path: &Path<'_>, found: &mut Findings) {
+    if let Some(id) = id {
+        for message in names::unix_id(id) {
+            found.invalid(path, id, message);
+        }
+    }
+}
+
 /// Validates an optional value of a named string type with a few supported values.
 pub(crate) fn one_of(
     value: Option<&str>,

@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{
 use super::{
     env::{field_ref, resource_field_ref},
     options::Options,
-    util::{each, file_mode, label, list, local_path, one_of, required, text},
+    util::{each, file_mode, label, list, local_path, one_of, required, text, unix_id},
 };
 use crate::{
     finding::{Findings, Path, Value},
@@ -101,6 +101,7 @@ pub(crate) fn git_repo(source: &GitRepoVolumeSource, path: &Path<'_>, found: &mu
 pub(crate) fn secret(source: &SecretVolumeSource, path: &Path<'_>, found: &mut Findings) {
     required(text(&source.secret_name), &path.child("secretName"), found);
     file_mode(source.default_mode, &path.child("defaultMode"), found);
+    unix_id(source.default_user, &path.child("defaultUser"), found);
     key_paths(list(&source.items), &path.child("items"), found);
 }
 
@@ -108,6 +109,7 @@ pub(crate) fn secret(source: &SecretVolumeSource, path: &Path<'_>, found: &mut F
 pub(crate) fn config_map(source: &ConfigMapVolumeSource, path: &Path<'_>, found: &mut Findings) {
     required(&source.name, &path.child("name"), found);
     file_mode(source.default_mode, &path.child("defaultMode"), found);
+    unix_id(source.default_user, &path.child("defaultUser"), found);
     key_paths(list(&source.items), &path.child("items"), found);
 }
 
@@ -123,6 +125,7 @@ pub(crate) fn key_path(item: &KeyToPath, path: &Path<'_>, found: &mut Findings) 
     required(&item.path, &path.child("path"), found);
     local_path(&item.path, &path.child("path"), found);
     file_mode(item.mode, &path.child("mode"), found);
+    unix_id(item.user, &path.child("user"), found);
 }
 
 /// Follows `validateNFSVolumeSource`.
@@ -262,6 +265,7 @@ pub(crate) fn downward_api(
     found: &mut Findings,
 ) {
     file_mode(source.default_mode, &path.child("defaultMode"), found);
+    unix_id(source.default_user, &path.child("defaultUser"), found);
     for file in list(&source.items) {
         downward_api_file(file, path, found);
     }
@@ -291,6 +295,7 @@ pub(crate) fn downward_api_file(
         }
     }
     file_mode(file.mode, &path.child("mode"), found);
+    unix_id(file.user, &path.child("user"), found);
 }
 
 /// Follows `validateFCVolumeSource`.

@@ -30,6 +30,8 @@ pub(crate) struct Known<'a> {
     name: &'a str,
     /// Whether the volume is backed by a claim.
     pub(crate) is_claim: bool,
+    /// Whether the volume is an image.
+    pub(crate) is_image: bool,
 }
 
 impl Volumes<'_> {
@@ -65,7 +67,7 @@ pub(crate) fn validate<'a>(
         self::name(name, &path, found);
         if found.len() == before {
             seen.insert(name);
-            known.push(Known { name, is_claim: true });
+            known.push(Known { name, is_claim: true, is_image: false });
         }
         i += 1;
     }
@@ -80,7 +82,8 @@ pub(crate) fn validate<'a>(
         if found.len() == before {
             let is_claim = volume.persistent_volume_claim.is_some() || volume.ephemeral.is_some();
             seen.insert(volume.name.as_str());
-            known.push(Known { name: &volume.name, is_claim });
+            let is_image = volume.image.is_some();
+            known.push(Known { name: &volume.name, is_claim, is_image });
         }
         i += 1;
     }
@@ -106,6 +109,10 @@ fn source(volume: &Volume, opts: &Options, path: &Path<'_>, found: &mut Findings
         if limit.is_some_and(|limit| limit.is_negative()) {
             let why = "SizeLimit field must be a valid resource quantity";
             found.forbidden(&path.child("emptyDir").child("sizeLimit"), why);
+        }
+        if let Some(mode) = dir.mode.filter(|mode| !(0..=0o1777).contains(mode)) {
+            let why = "must be a number between 0 and 01777 (octal), both inclusive";
+            found.invalid(&path.child("emptyDir").child("mode"), mode, why);
         }
     }
     // The paths are upstream's, misspellings included.

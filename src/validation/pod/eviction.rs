@@ -1,0 +1,80 @@
+//! The programs that respond to the eviction of a pod.
+//!
+//! Kubernetes: `Validate_EvictionResponder` in `pkg/apis/core/v1/zz_generated.validations.go`, and
+//! `validation.go` next to it.
+
+use k8s_openapi::api::core::v1::{EvictionResponder, PodSpec};
+use serde_json::json;
+
+use super::util::{Seen, each, list, required};
+use crate::{
+    finding::{Findings, Path, Value},
+    kubernetes::names,
+};
+
+/// The most responders of a pod.
+const MOST: usize = 10;
+/// The highest priority.
+const HIGHEST: i32 = 100_000;
+/// The domains that Kubernetes reserves for itself.
+const RESERVED: [&str; 2] = ["k8s.io", "kubernetes.io"];
+
+/// Follows the generated validation of `evictionResponders`.
+pub(crate) fn validate(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let responders = list(&spec.eviction_responders);
+    if responders.len() > MOST {
+        found.too_many(path, responders.len(), MOST);
+        return;
+    }
+    let mut seen = Seen::new();
+    for (i, responder) in responders.iter().enumerate() {
+        let path = path.index(i);
+        if !seen.insert(responder.name.as_str()) {
+            let priority = priority(responder);
+            let value = json!({"name": responder.name, "priority": priority});
+            found.duplicate(&path, Value::json(&value));
+        }
+        name(&responder.name, &path.child("name"), found);
+        match priority(responder) {
+            None => found.required(&path.child("priority"), ""),
+            Some(priority) => limits(priority, &path.child("priority"), found),
+        }
+    }
+}
+
+/// Returns the priority. An absent one is read as 0, which is never valid either.
+fn priority(responder: &EvictionResponder) -> Option<i32> {
+    Some(responder.priority).filter(|priority| *priority != 0)
+}
+
+fn name(name: &str, path: &Path<'_>, found: &mut Findings) {
+    required(name, path, found);
+    if name.is_empty() {
+        return;
+    }
+    let domain = name.split('/').next().unwrap_or(name).to_lowercase();
+    let domain = domain.trim().trim_end_matches('.');
+    let is_reserved = |reserved: &&str| {
+        let rest = domain.strip_suffix(reserved);
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    if RESERVED.iter().any(is_reserved) {
+        found.invalid(path, name, "domain names *.k8s.io, *.kubernetes.io are reserved");
+    }
+    let wrong = names::label_key(name);
+    if wrong.is_empty() && !name.contains('/') {
+        found.invalid(path, name, "must include a prefix (e.g. 'example.com/key')");
+    }
+    each(wrong, name, path, found);
+}
+
+fn limits(priority: i32, path: &Path<'_>, found: &mut Findings) {
+    if priority < 0 {
+        found.invalid(path, priority, names::NOT_NEGATIVE);
+    } else if priority < 1000 {
+        let why = "priorities 0-999 are reserved for responders with *.k8s.io suffix";
+        found.invalid(path, priority, why);
+    } else if priority > HIGHEST {
+        found.invalid(path, priority, "must be less than or equal to 100000");
+    }
+}
