@@ -31,6 +31,11 @@ impl Version {
         self.minor
     }
 
+    /// Returns the number of the patch release, if it matters.
+    pub const fn patch(self) -> Option<u32> {
+        self.patch
+    }
+
     /// Returns this minor release, with the patch release that a text such as `v1.35.3` names.
     #[must_use]
     pub fn with_patch_of(self, text: &str) -> Self {

@@ -54,6 +54,7 @@ pub struct World {
     version: u64,
     pub streams: Streams,
     pub minor: &'static str,
+    pub patch: &'static str,
     /// Resources that no client may read.
     pub forbidden: BTreeSet<&'static str>,
     /// Watches from before this version fail, because it is gone.
@@ -115,6 +116,7 @@ impl ApiServer {
             version: 100,
             streams: Streams::Complete,
             minor,
+            patch: "7",
             forbidden: BTreeSet::new(),
             compacted: 0,
             silent: false,
@@ -318,8 +320,9 @@ impl Connection {
     }
 
     fn version(&self, stream: &mut TcpStream) -> std::io::Result<()> {
-        let minor = self.world().minor;
-        let version = json!({"major": "1", "minor": minor, "gitVersion": format!("v1.{minor}.7")});
+        let World { minor, patch, .. } = *self.world();
+        let version =
+            json!({"major": "1", "minor": minor, "gitVersion": format!("v1.{minor}.{patch}")});
         answer(stream, 200, &version.to_string())
     }
 

@@ -107,6 +107,37 @@ fn a_git_folder_with_a_hostile_configuration_runs_nothing() {
     }
 }
 
+/// Some repositories include a configuration of the work tree, which a pull request can change. A
+/// submodule has an address and a command.
+#[test]
+fn an_included_configuration_and_a_submodule_run_nothing() {
+    let folder = repository();
+    let touch = format!("touch {}", folder.path("ran").display());
+    folder.write(
+        ".gitmodules",
+        format!(
+            "[submodule \"sub\"]\n\tpath = deploy/sub\n\turl = ext::{touch}\n\tupdate = !{touch}\n"
+        ),
+    );
+    folder.git(&format!("update-index --add --cacheinfo 160000,{MISSING},deploy/sub"));
+    folder.git("add .gitmodules");
+    folder.git("commit -q -m second");
+    let own = fs::read_to_string(folder.path(".git/config")).unwrap();
+    let include = "path = ../deploy/gitconfig\n";
+    let included = format!("{own}[include]\n\t{include}[includeIf \"gitdir:**\"]\n\t{include}");
+    folder.write(".git/config", &included);
+    for url in urls(&folder) {
+        folder.write("deploy/gitconfig", hostile(&folder, &url));
+        let address = folder.command("git").args(["config", "remote.origin.url"]).output().unwrap();
+        assert_eq!(Ran::from(address).stdout.trim(), url, "git reads what is included");
+        for (reference, code) in [("HEAD", 0), (MISSING, 2)] {
+            let ran = against(&folder, "deploy", reference);
+            assert!(!folder.path("ran").exists(), "{url}: {ran:?}");
+            assert_eq!(ran.code, code, "{url}: {ran:?}");
+        }
+    }
+}
+
 /// `.git` is a file in a worktree and in a submodule.
 #[test]
 fn a_git_file_leads_to_its_repository_and_nowhere_else() {

@@ -347,6 +347,12 @@ fn objects_are_checked_against_the_release_of_the_cluster_unless_the_policy_name
     // The cluster is upgraded.
     api_server.change(|world| world.minor = "35");
     viewer.daemon.measured(&release("1.35", "cluster"));
+    // A patch release that differs from the later ones is named.
+    api_server.change(|world| world.patch = "3");
+    let patched = release("1.35", "cluster").replace('}', ",patch=\"3\"}");
+    viewer.daemon.measured(&patched);
+    api_server.change(|world| world.patch = "4");
+    viewer.daemon.measured(&release("1.35", "cluster"));
     std::fs::write(&file, format!("{policy}kubernetes: {{version: \"1.36\"}}\n")).unwrap();
     viewer.daemon.measured(&release("1.36", "policy"));
     std::fs::write(&file, policy).unwrap();

@@ -98,18 +98,23 @@ pub(crate) struct ReleaseInForce(Arc<AtomicU64>);
 impl ReleaseInForce {
     /// Sets both. Returns whether the value changed.
     pub(crate) fn set(&self, version: Version, source: ReleaseSource) -> bool {
-        let now = u64::from(version.minor()) << 8 | u64::from(source as u8);
+        let patch = version.patch().map_or(0, |patch| u64::from(patch) + 1);
+        let now = u64::from(version.minor()) << 48 | patch << 8 | u64::from(source as u8);
         self.0.swap(now, SeqCst) != now
     }
 }
 
 impl EncodeMetric for ReleaseInForce {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
-        let [minor, source] = [self.0.load(SeqCst) >> 8, self.0.load(SeqCst) & 0xff];
+        let now = self.0.load(SeqCst);
+        let [minor, patch, source] = [now >> 48, now >> 8 & 0xff_ffff_ffff, now & 0xff];
         let source = ReleaseSource::ALL.into_iter().find(|it| u64::from(*it as u8) == source);
         let source = source.unwrap_or(ReleaseSource::Default).as_str();
         let release = format!("1.{minor}");
-        let labels = [("release", &*release), ("source", source)];
+        let patch = patch.checked_sub(1).map(|patch| patch.to_string());
+        // An absent label equals an empty one, so the series of other releases stay as they are.
+        let mut labels = vec![("release", &*release), ("source", source)];
+        labels.extend(patch.as_deref().map(|patch| ("patch", patch)));
         encoder.encode_family(&labels)?.encode_gauge(&1u64)
     }
 
