@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::Value;
+use setguard::kubernetes::cluster::Version;
 
 use crate::support;
 
@@ -36,6 +37,15 @@ fn actions_are_pinned_to_commits_and_get_no_rights_by_default() {
         }
         assert_eq!(workflow["permissions"], serde_json::json!({}), "{name}");
     }
+}
+
+#[test]
+fn the_end_to_end_tests_run_on_each_release() {
+    let test = github("workflows/test.yaml");
+    let runs = test["jobs"]["e2e"]["strategy"]["matrix"]["include"].as_array().unwrap();
+    let releases: Vec<_> = runs.iter().map(|run| run["kubernetes"].as_str().unwrap()).collect();
+    let all = Version::OLDEST.minor()..=Version::NEWEST.minor();
+    assert_eq!(releases, all.map(|minor| format!("1.{minor}")).collect::<Vec<_>>());
 }
 
 #[test]
