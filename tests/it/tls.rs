@@ -86,11 +86,16 @@ async fn only_some_connections_may_use_http_2() {
 
 /// A new certificate authority, and a client certificate from it with its key, all as PEM.
 fn client_of_new_authority() -> (String, String, String) {
+    client_for(vec![ExtendedKeyUsagePurpose::ClientAuth])
+}
+
+/// Like [`client_of_new_authority`], with a certificate for these usages.
+fn client_for(usages: Vec<ExtendedKeyUsagePurpose>) -> (String, String, String) {
     let mut ca = CertificateParams::new(Vec::new()).unwrap();
     ca.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let ca = CertifiedIssuer::self_signed(ca, KeyPair::generate().unwrap()).unwrap();
     let mut leaf = CertificateParams::new(Vec::new()).unwrap();
-    leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    leaf.extended_key_usages = usages;
     let key = KeyPair::generate().unwrap();
     let leaf = leaf.signed_by(&key, &ca).unwrap();
     (ca.pem(), leaf.pem(), key.serialize_pem())
@@ -128,6 +133,21 @@ fn with_a_client_ca_only_its_clients_are_answered_and_it_can_be_replaced() {
     daemon.logged("the certificate was reloaded");
     assert!(answers(&daemon, &other));
     assert!(!answers(&daemon, &one));
+}
+
+/// A certificate without usages may be used for everything; `docs/certificates.md` names the consequence.
+#[test]
+fn a_client_certificate_for_other_uses_is_refused_and_one_for_all_uses_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = certificate_in(dir.path());
+    let file = dir.path().join("clients.crt");
+    let clients = [vec![], vec![ExtendedKeyUsagePurpose::ServerAuth]].map(client_for);
+    fs::write(&file, clients.each_ref().map(|(ca, ..)| &**ca).concat()).unwrap();
+    let daemon = Daemon::with_files(dir.path(), &["--client-ca", file.to_str().unwrap()]);
+    let answered = clients.map(|(_, cert, key)| {
+        answers(&daemon, &Client::trusting(&[&made.ca]).identified(&cert, &key))
+    });
+    assert_eq!(answered, [true, false]);
 }
 
 /// Whether the server has closed a connection, after it sent nothing more.
