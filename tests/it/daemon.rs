@@ -82,6 +82,8 @@ impl Drop for Killed {
 pub struct Daemon {
     child: Killed,
     log: Receiver<String>,
+    /// The lines of the log until it listened.
+    start: Vec<String>,
     pub webhook: SocketAddr,
     pub admin: SocketAddr,
 }
@@ -106,8 +108,9 @@ impl Daemon {
             stderr.lines().map_while(Result::ok).try_for_each(|line| send.send(line))
         });
         let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
-        let mut daemon = Daemon { child, log, webhook: nowhere, admin: nowhere };
-        let listening = daemon.logged("listening");
+        let mut daemon = Daemon { child, log, start: Vec::new(), webhook: nowhere, admin: nowhere };
+        let (start, listening) = daemon.logs_until("listening");
+        daemon.start = start;
         let address = |field: &str| listening["fields"][field].as_str().unwrap().parse().unwrap();
         (daemon.webhook, daemon.admin) = (address("webhook"), address("admin"));
         daemon
@@ -123,6 +126,14 @@ impl Daemon {
     /// Waits for a log line with this message and returns it.
     pub fn logged(&self, message: &str) -> Value {
         self.logs_until(message).1
+    }
+
+    /// Like [`Daemon::logged`], for a line that may come before the server listens.
+    pub fn has_logged(&self, message: &str) -> Value {
+        let read = |line: &String| serde_json::from_str::<Value>(line).unwrap_or_default();
+        let mut start = self.start.iter().map(read);
+        let found = start.find(|line| line["fields"]["message"] == message);
+        found.unwrap_or_else(|| self.logged(message))
     }
 
     /// Waits for a log line with this message. Returns all lines up to this one, and this one read.
@@ -158,7 +169,7 @@ impl Daemon {
             let line: Value = serde_json::from_str(&line).unwrap_or_default();
             if let Some(webhook) = address(&line, "webhook") {
                 let admin = address(&line, "admin").unwrap();
-                return (Daemon { child, log, webhook, admin }, stderr);
+                return (Daemon { child, log, start: Vec::new(), webhook, admin }, stderr);
             }
         }
     }

@@ -268,7 +268,7 @@ fn a_forbidden_kind_is_reported_once_and_read_when_allowed() {
     let viewer = Viewer::of_workloads(&api_server);
     viewer.holds("DaemonSet", 2);
     let message = "the API server does not let setguard read this kind; its rules are silent";
-    let warning = viewer.daemon.logged(message);
+    let warning = viewer.daemon.has_logged(message);
     assert_eq!(warning["fields"]["kind"], "Service");
     eventually("another attempt", || (api_server.asked("/services?") > 1).then_some(()));
     assert_eq!(viewer.metric("synced", "Service"), Some(0));
@@ -389,7 +389,7 @@ fn feature_gates_are_read_where_they_may_be() {
     let args = ["--inventory", "workloads", "--discover-feature-gates"];
     let viewer = Viewer::start(&api_server, &args);
     viewer.daemon.measured(&release("1.36", "cluster"));
-    let denied = viewer.daemon.logged("cannot read the feature gates of the API server");
+    let denied = viewer.daemon.has_logged("cannot read the feature gates of the API server");
     assert_eq!(denied["level"], "WARN");
     assert!(ignored(&viewer), "off by default");
     api_server.change(|world| world.metrics = Some(gates(1)));
