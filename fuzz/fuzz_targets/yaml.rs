@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use setguard::yaml;
 
 fuzz_target!(|text: &str| {
@@ -12,7 +12,8 @@ fuzz_target!(|text: &str| {
         match document {
             Ok(document) => {
                 let json = document.root.to_json();
-                serde_json::from_str::<Value>(&json).expect("JSON");
+                // To a `Value`, serde_json refuses JSON in which a key has a name of its own.
+                serde_json::from_str::<&RawValue>(&json).expect("JSON");
             }
             Err(problem) => assert!(problem.mark.line <= lines + 1, "{problem:?}"),
         }
