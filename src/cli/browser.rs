@@ -1,5 +1,7 @@
 //! The commands of a program without files, such as a page in a browser: texts in, JSON out.
 
+use std::io;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -100,11 +102,7 @@ impl Inputs {
     /// # Errors
     /// Returns an error if the release or the policy is invalid.
     pub fn plan(self, manifests: &str) -> Result<String, String> {
-        let policy = self.policy()?;
-        let texts = [self.manifests(manifests), named("before", self.before), nodes(self.cluster)];
-        let never_ready = &self.never_ready;
-        let texts = plan::Texts { sources: texts, policy: &policy, never_ready };
-        let (plan, failures) = texts.plan().map_err(|error| error.to_string())?;
+        let (plan, failures) = self.planned(manifests, |texts| texts.plan())?;
         to_json(&PlanV1 { plan: raw(plan)?, failures })
     }
 
@@ -114,12 +112,20 @@ impl Inputs {
     /// Returns an error if the release or the policy is invalid.
     #[cfg(fuzzing)]
     pub fn markdown(self, manifests: &str) -> Result<String, String> {
-        let policy = self.policy()?;
-        let texts = [self.manifests(manifests), named("before", self.before), nodes(self.cluster)];
-        let never_ready = &self.never_ready;
-        let texts = plan::Texts { sources: texts, policy: &policy, never_ready };
-        let plan = texts.markdown().map_err(|error| error.to_string())?;
+        let plan = self.planned(manifests, |texts| texts.markdown())?;
         String::from_utf8(plan).map_err(|error| error.to_string())
+    }
+
+    fn planned<T>(
+        self,
+        manifests: &str,
+        write: impl FnOnce(plan::Texts<'_>) -> io::Result<T>,
+    ) -> Result<T, String> {
+        let policy = self.policy()?;
+        let sources =
+            [self.manifests(manifests), named("before", self.before), nodes(self.cluster)];
+        let texts = plan::Texts { sources, policy: &policy, never_ready: &self.never_ready };
+        write(texts).map_err(|error| error.to_string())
     }
 
     fn texts<'a>(self, manifests: &str, policy: &'a Policy) -> Texts<'a> {

@@ -1,11 +1,14 @@
 //! The tools, and what they are asked.
 
+use std::io::{self, Write as _};
+
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
 use super::program::{self, Answer};
-use crate::cli::browser::{self, Inputs};
+use crate::cli::browser;
 
 /// A tool as it is offered.
 pub(super) struct Tool {
@@ -59,7 +62,7 @@ pub(super) const TOOLS: [Tool; 4] = [
 struct CheckTool {
     /// Manifests as YAML or JSON, instead of paths.
     manifests: Option<String>,
-    /// Files and folders, instead of manifests. The policy of their repository counts.
+    /// Files and folders, instead of manifests.
     #[serde(default)]
     paths: Vec<String>,
     /// The objects before the change, as YAML or JSON, so that changes of immutable fields are found. Only
@@ -166,12 +169,9 @@ async fn check(it: CheckTool) -> Result<Answer, String> {
     if manifests.is_some() {
         without(&against_ref, "againstRef", "paths")?;
     }
-    if let Some(before) = before {
-        let manifests = manifests.ok_or("before needs manifests")?;
-        let inputs = inputs(before, kube_version, Vec::new());
-        return blocking("report", move || inputs.check(&manifests)).await;
-    }
+    let before = Before::of(before, manifests.is_some())?;
     let mut args = vec!["check".to_owned(), "--format=json".to_owned()];
+    args.extend(before.flag());
     args.extend(against_ref.map(|it| format!("--against-ref={it}")));
     args.extend(kube_version.map(|it| format!("--kube-version={it}")));
     args.push("--".to_owned());
@@ -200,13 +200,9 @@ async fn plan(
     if manifests.is_some() {
         without(&against_ref, "againstRef", "paths")?;
     }
-    if let Some(before) = before {
-        let manifests = manifests.ok_or("before needs manifests")?;
-        without(&namespace, "namespace", "a plan without before")?;
-        let inputs = inputs(before, kube_version, never_ready);
-        return blocking("plan", move || inputs.plan(&manifests)).await;
-    }
+    let before = Before::of(before, manifests.is_some())?;
     let mut args = vec!["plan".to_owned(), "--format=json".to_owned()];
+    args.extend(before.flag());
     if live {
         args.push("--live".to_owned());
         of_cluster(&mut args)?;
@@ -236,22 +232,29 @@ fn without(value: &Option<String>, name: &str, needed: &str) -> Result<(), Strin
     if value.is_some() { Err(format!("{name} needs {needed}")) } else { Ok(()) }
 }
 
-fn inputs(before: String, release: Option<String>, never_ready: Vec<String>) -> Inputs {
-    Inputs { before, release: release.unwrap_or_default(), never_ready, ..Inputs::default() }
-}
-
-/// Runs a command in the program, on a thread of its own. Its result has what `key` names, and failures.
-async fn blocking(
-    key: &str,
-    run: impl FnOnce() -> Result<String, String> + Send + 'static,
-) -> Result<Answer, String> {
-    let text = tokio::task::spawn_blocking(run).await.map_err(|error| error.to_string())??;
-    let mut result: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    let failures = result["failures"].take();
-    let is_complete = failures.as_array().is_none_or(Vec::is_empty);
-    Ok(Answer { value: json!({key: result[key].take(), "messages": failures}), is_complete })
-}
-
 fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
     serde_json::from_value(arguments).map_err(|error| format!("the arguments: {error}"))
+}
+
+/// The objects before the change, in a file while the command runs, since the manifests take standard input.
+struct Before(Option<NamedTempFile>);
+
+impl Before {
+    fn of(text: Option<String>, has_manifests: bool) -> Result<Self, String> {
+        let Some(text) = text else { return Ok(Before(None)) };
+        if !has_manifests {
+            return Err("before needs manifests".to_owned());
+        }
+        let write = || -> io::Result<NamedTempFile> {
+            let mut file = tempfile::Builder::new().prefix("before-").suffix(".yaml").tempfile()?;
+            file.write_all(text.as_bytes())?;
+            Ok(file)
+        };
+        write().map(|file| Before(Some(file))).map_err(|error| format!("before: {error}"))
+    }
+
+    fn flag(&self) -> Option<String> {
+        let file = self.0.as_ref()?;
+        Some(format!("--against={}", file.path().display()))
+    }
 }
