@@ -6,6 +6,7 @@ mod one_pass;
 mod rehearsal;
 pub mod response;
 pub mod review;
+mod scale;
 mod shortened;
 
 use std::cell::OnceCell;
@@ -179,6 +180,10 @@ fn validate<'a>(
     cx: &Context<'_>,
     reply: &mut Reply<'a>,
 ) -> Result<(), Rejection> {
+    if let Some(scaling) = scale::read(request) {
+        reply.verdict(&engine::evaluate_scaling(&scaling?, cx));
+        return Ok(());
+    }
     let Some(subject) = subject(request, reply)? else { return Ok(()) };
     let verdict = engine::evaluate(&subject, cx);
     reply.verdict(&verdict);

@@ -6,6 +6,7 @@
 mod context;
 mod cross_object;
 pub mod deadline;
+mod scale;
 pub mod status;
 pub mod verdict;
 
@@ -18,6 +19,7 @@ use self::verdict::{Downgrade, Verdict, Violation};
 pub use self::{
     context::{Context, Identity, Origin},
     cross_object::{evaluate_cross_object, evaluate_stored},
+    scale::{Scaling, evaluate_scaling},
 };
 use crate::{
     finding::{Finding, Findings, Meta, Mode},
@@ -124,17 +126,13 @@ pub fn evaluate_injection<'a>(
 fn add_limits(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     let metadata = &subject.object.metadata;
     let limits = cx.policy.limits.iter();
+    let leaving = OnceCell::new();
     for limit in limits.filter(|it| it.covers(metadata.namespace(), metadata.name())) {
         let mut findings = Findings::of(&LIMIT_EXCEEDED);
         let cluster = cx.policy.cluster.for_resource(subject.object.resource);
-        limits::exceeded(subject, &cluster, &limit.limits, &mut findings);
-        let mut own = Verdict::default();
-        for finding in findings.into_vec() {
-            own.add(finding, &Identity::from(&subject.object), |_| false, cx);
-        }
-        own.at_most(limit.mode);
-        verdict.violations.extend(own.violations);
-        verdict.remarks.extend(own.remarks);
+        let leaving = *leaving.get_or_init(|| cross_object::leaving(subject, cx));
+        limits::exceeded(subject, &cluster, &limit.limits, leaving, &mut findings);
+        verdict.add_beyond(limit, findings, &Identity::from(&subject.object), cx);
     }
 }
 

@@ -63,6 +63,17 @@ pub struct Gvk<'a> {
     pub kind: Str<'a>,
 }
 
+/// A group and a resource.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Gvr<'a> {
+    /// API group; empty for the core group.
+    #[serde(borrow, default)]
+    pub group: Str<'a>,
+    /// Resource, in the plural.
+    #[serde(borrow, default)]
+    pub resource: Str<'a>,
+}
+
 /// The operation on the object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
@@ -107,6 +118,9 @@ pub struct Request<'a, New = &'a RawValue, Old = &'a RawValue> {
     /// The object's group, version and kind.
     #[serde(borrow, default)]
     pub kind: Gvk<'a>,
+    /// The object's group and resource. A shortened review has none.
+    #[serde(borrow, default)]
+    pub resource: Option<Gvr<'a>>,
     /// `status`, `scale` and the like; empty for the object itself.
     #[serde(borrow, default)]
     pub sub_resource: Str<'a>,
@@ -188,11 +202,22 @@ impl<'a, New: Deserialize<'a>, Old: Deserialize<'a>> Request<'a, New, Old> {
 
     /// Splits the request into the request without its objects, and the objects.
     pub(super) fn split(self) -> (Request<'a>, Option<New>, Option<Old>) {
-        let Request { uid, kind, sub_resource, name, namespace, operation, user_info, .. } = self;
+        let Request {
+            uid,
+            kind,
+            resource,
+            sub_resource,
+            name,
+            namespace,
+            operation,
+            user_info,
+            ..
+        } = self;
         let Request { object, old_object, dry_run, normalized, .. } = self;
         let request = Request {
             uid,
             kind,
+            resource,
             sub_resource,
             name,
             namespace,

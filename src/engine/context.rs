@@ -8,11 +8,11 @@ use super::{
     verdict::{Downgrade, Verdict, Violation},
 };
 use crate::{
-    finding::{Finding, Meta, Mode},
+    finding::{Finding, Findings, Meta, Mode},
     inject::pod::Pod,
     inventory::{item::Item, view::View},
     object::{Metadata, Object, marks::IGNORE_ANNOTATION},
-    policy::Policy,
+    policy::{Policy, limit::Limit},
     rules::api_validation::meta::POD_TEMPLATE_VALIDATION,
 };
 
@@ -138,6 +138,25 @@ impl Verdict {
         if mode != Mode::Off {
             self.violations.push(Violation { finding, mode, downgrade });
         }
+    }
+}
+
+impl Verdict {
+    /// Adds the consequences that are beyond a limit.
+    pub(super) fn add_beyond(
+        &mut self,
+        limit: &Limit,
+        findings: Findings,
+        object: &Identity<'_>,
+        cx: &Context<'_>,
+    ) {
+        let mut own = Verdict::default();
+        for finding in findings.into_vec() {
+            own.add(finding, object, |_| false, cx);
+        }
+        own.at_most(limit.mode);
+        self.violations.extend(own.violations);
+        self.remarks.extend(own.remarks);
     }
 }
 

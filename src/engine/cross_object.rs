@@ -10,11 +10,13 @@ use crate::{
         item::Item,
         view::{Freshness, View},
     },
+    kubernetes::kind::Kind,
     object::{Object, Subject},
     rules::{
-        cross_object::RULES,
+        cross_object::{RULES, daemon_leaves_nodes},
         rule::Rule,
         rule::inventory::{Coverage, Evidence, Former, InventoryFindings, Query},
+        traps::limits::Leaving,
     },
 };
 
@@ -79,6 +81,17 @@ pub(super) fn in_cluster(
         verdict.leave_out(&rule.meta, left_out);
     }
     too_late
+}
+
+/// Returns the nodes that lose their pod because of an update, if it is certain which nodes there are.
+pub(super) fn leaving(subject: &Subject<'_>, cx: &Context<'_>) -> Leaving {
+    let is_certain = |view: &&View| view.freshness(Kind::Node) == Freshness::Fresh;
+    let view = cx.view.filter(is_certain)?;
+    let old = Item::of(&subject.old_alone()?.object);
+    let own = Item::of(&subject.object);
+    let query = Query::in_cluster(view, &own, subject.object.template(), &cx.policy.cluster);
+    let query = query.changed_from(Former::Item(&old));
+    daemon_leaves_nodes::leaving(&query).map(|it| it.counts())
 }
 
 /// Runs a rule on an object that a cluster is asked to store.

@@ -87,8 +87,19 @@ pub(crate) struct Controller {
     pub(crate) labels: Labels,
     /// The ports of the node that the pods claim, if they claim any.
     pub(crate) ports: Option<Box<Ports>>,
+    /// The claims that a StatefulSet in a cluster deletes when it is scaled down, if it does.
+    pub(crate) scaled_claims: Option<Box<ScaledClaims>>,
     /// More data of a DaemonSet or StatefulSet that is evaluated.
     pub(crate) details: Option<Box<Details>>,
+}
+
+/// The claims that a StatefulSet deletes when it is scaled down.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ScaledClaims {
+    /// The name of the first claim template.
+    pub(crate) claim: Box<str>,
+    /// The first ordinal.
+    pub(crate) start: i64,
 }
 
 /// The ports of the node that the pods of a controller claim, and the nodes.
@@ -322,7 +333,10 @@ impl Controller {
             .ports
             .as_ref()
             .map_or(0, |ports| size_of::<Ports>() + ports.claims.len() * size_of::<Claim>() + 256);
-        self.labels.bytes() + self.selector.as_ref().map_or(0, Selector::bytes) + ports
+        let claims = self.scaled_claims.as_ref();
+        let claims =
+            claims.map_or(0, |it| size_of::<ScaledClaims>() + it.claim.len() + 2 * ALLOCATION);
+        self.labels.bytes() + self.selector.as_ref().map_or(0, Selector::bytes) + ports + claims
     }
 }
 

@@ -6,6 +6,7 @@
 mod autoscaler_fights_replicas;
 mod bootstrap_deadlock;
 mod budgets;
+pub mod daemon_leaves_nodes;
 mod daemon_on_foreign_node;
 mod host_port_conflict;
 mod immediate_binding_across_zones;
@@ -35,6 +36,7 @@ use super::rule::Rule;
 pub static RULES: &[&Rule] = &[
     &autoscaler_fights_replicas::RULE,
     &bootstrap_deadlock::RULE,
+    &daemon_leaves_nodes::RULE,
     &daemon_on_foreign_node::RULE,
     &host_port_conflict::RULE,
     &immediate_binding_across_zones::RULE,

@@ -25,6 +25,7 @@ mod legacy_master_toleration;
 mod legacy_node_label;
 pub mod limits;
 mod long_ready_seconds;
+mod many_pods_at_once;
 mod max_unavailable_everything;
 mod max_unavailable_ignored;
 mod max_unavailable_ordered;
@@ -88,6 +89,7 @@ pub static TRAPS: &[&Rule] = &[
     &legacy_master_toleration::RULE,
     &legacy_node_label::RULE,
     &long_ready_seconds::RULE,
+    &many_pods_at_once::RULE,
     &max_unavailable_everything::RULE,
     &max_unavailable_ignored::RULE,
     &max_unavailable_ordered::RULE,

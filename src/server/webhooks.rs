@@ -37,7 +37,13 @@ const DAEMON_PODS: &str = "(has(object.metadata.annotations) && 'setguard.io/nod
 /// old object, because a client may write anything into the new one.
 const NOT_BEING_DELETED: &str = "oldObject == null || !has(oldObject.metadata.deletionTimestamp)";
 
+/// Selects the writes to the scale subresource that remove pods.
+const SCALES_DOWN: &str = "object.spec.?replicas.orValue(0) < oldObject.spec.?replicas.orValue(0)";
+
 const CREATE: &[&str] = &["CREATE"];
+/// The key of the registration for the scale subresource.
+pub const SCALE: &str = "scale";
+
 const UPDATE: &[&str] = &["UPDATE"];
 const ANY: &[&str] = &["CREATE", "UPDATE"];
 
@@ -116,7 +122,9 @@ impl Registration {
 ///
 /// No object is being deleted while it is created, so an entry without a condition validates
 /// creations: the condition would cost the API server more than the call costs setguard.
-pub fn registrations() -> [Registration; 6] {
+///
+/// The writes to the scale subresource are sent only if the policy has a limit for them.
+pub fn registrations() -> [Registration; 7] {
     let new = |key, name, endpoint: Endpoint, rules, only: &[&MatchCondition]| Registration {
         key,
         name,
@@ -131,6 +139,8 @@ pub fn registrations() -> [Registration; 6] {
         expression: expression.to_owned(),
     };
     let alive = condition("not-being-deleted", NOT_BEING_DELETED);
+    let down = condition("scales-down", SCALES_DOWN);
+    let scale = vec![rule("apps", "v1", "statefulsets/scale", UPDATE)];
     let warned = condition("could-be-warned-of", &could_be_warned_of());
     let daemons = condition("daemon-pods", DAEMON_PODS);
     let pods = vec![rule("", "v1", "pods", CREATE)];
@@ -147,6 +157,7 @@ pub fn registrations() -> [Registration; 6] {
             workloads(CREATE),
             &[],
         ),
+        new(SCALE, "scale.validate.setguard.io", Endpoint::Validate, scale, &[&down]),
         new("pods", "pods.mutate.setguard.io", Endpoint::Mutate, pods, &[&daemons]),
         new(
             "workloads",
@@ -253,7 +264,7 @@ fn workload(r: &Resource, operations: &[&str]) -> RuleWithOperations {
 /// The configuration fails closed while the server is down, except in kube-system, which it skips:
 /// a cluster must be able to repair itself.
 fn validating(at: &At<'_>) -> ValidatingWebhookConfiguration {
-    let validating = registrations().into_iter().filter(Registration::validates);
+    let validating = registrations().into_iter().filter(|it| it.validates() && it.key != SCALE);
     let webhooks = validating.map(|one| validating_webhook(at, one)).collect();
     ValidatingWebhookConfiguration { metadata: metadata(), webhooks: Some(webhooks) }
 }

@@ -3,6 +3,7 @@
 mod audit;
 mod chart;
 mod conditions;
+mod consequences;
 mod denials;
 mod diff;
 mod doors;
@@ -50,6 +51,7 @@ pub(crate) fn all() -> Vec<Case> {
         audit::CASES,
         chart::CASES,
         conditions::CASES,
+        consequences::CASES,
         denials::CASES,
         diff::CASES,
         doors::CASES,

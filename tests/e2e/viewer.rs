@@ -32,12 +32,22 @@ pub(crate) struct Viewer {
 impl Viewer {
     /// Starts it, registers it for this namespace, and waits until the API server calls it.
     pub(crate) fn start(namespace: &Namespace<'_>, kubeconfig: &Path) -> Self {
+        Viewer::start_with(
+            namespace,
+            kubeconfig,
+            "apiVersion: setguard.io/v1alpha1\nkind: Policy\n",
+        )
+    }
+
+    /// Starts it with a policy.
+    pub(crate) fn start_with(namespace: &Namespace<'_>, kubeconfig: &Path, policy: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
         let pair =
             rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
         fs::write(path("tls.crt"), pair.cert.pem()).expect("a file");
         fs::write(path("tls.key"), pair.signing_key.serialize_pem()).expect("a file");
+        fs::write(path("policy.yaml"), policy).expect("a file");
         let [port, admin] = free_ports();
         let flag = |name: &str, value: String| format!("--{name}={value}");
         let flags = [
@@ -46,6 +56,7 @@ impl Viewer {
             flag("admin-listen", format!("127.0.0.1:{admin}")),
             flag("tls-cert", path("tls.crt").display().to_string()),
             flag("tls-key", path("tls.key").display().to_string()),
+            flag("policy", path("policy.yaml").display().to_string()),
             flag("inventory", "full".to_owned()),
             flag("inventory-speed-up", "30".to_owned()),
         ];
@@ -133,7 +144,7 @@ fn register(namespace: &Namespace<'_>, port: u16, certificate: &str) {
             "rules": [{
                 "apiGroups": ["apps"],
                 "apiVersions": ["v1"],
-                "resources": ["daemonsets", "statefulsets"],
+                "resources": ["daemonsets", "statefulsets", "statefulsets/scale"],
                 "operations": ["CREATE", "UPDATE"],
             }],
             "clientConfig": {

@@ -169,7 +169,8 @@ fn webhooks(objects: &[Value]) -> Vec<&Value> {
 #[test]
 fn each_registration_in_the_code_is_in_the_webhook_configurations() {
     let Some(helm) = helm::find() else { return };
-    let objects = objects(&render(&helm, &["--set", "webhook.arm=atOnce"]));
+    let always = ["--set", "webhook.arm=atOnce", "--set", "webhook.validating.scale=always"];
+    let objects = objects(&render(&helm, &always));
     let webhooks = webhooks(&objects);
     for webhook in &webhooks {
         assert_eq!(webhook["sideEffects"], "None");
@@ -196,6 +197,7 @@ fn each_registration_in_the_code_is_in_the_webhook_configurations() {
     assert_eq!(system["failurePolicy"], "Ignore");
     let rules = |name: &str| find(name)["rules"].as_array().unwrap().clone();
     let (updates, creations) = ("validate.setguard.io", "create.validate.setguard.io");
+    let scale = "scale.validate.setguard.io";
     assert_eq!(system["rules"], json!([rules(updates), rules(creations)].concat()));
     assert_eq!(webhooks.len(), registrations().len() + 1);
 
@@ -208,9 +210,32 @@ fn each_registration_in_the_code_is_in_the_webhook_configurations() {
     let mutating =
         ["pods", "workloads", "labelled"].map(|name| format!("{name}.mutate.setguard.io"));
     let mutating = mutating.each_ref().map(String::as_str);
-    assert_eq!(asked("shop"), [&[updates, creations], &mutating[..]].concat());
+    assert_eq!(asked("shop"), [&[updates, creations, scale], &mutating[..]].concat());
     assert_eq!(asked("kube-system"), [&["system.validate.setguard.io"], &mutating[..]].concat());
     assert!(asked("guards").is_empty(), "its own namespace");
+}
+
+#[test]
+fn writes_of_the_scale_are_sent_if_a_limit_needs_them() {
+    let Some(helm) = helm::find() else { return };
+    let limit = "policy.limits[0].reason=agreed,policy.limits[0].";
+    let forbids = format!("{limit}deletesClaims=false");
+    let allows = format!("{limit}replacesAll=false");
+    let scale = "webhook.validating.scale";
+    for (values, is_sent) in [
+        (vec![], false),
+        (vec!["policy=null".to_owned()], false),
+        (vec![forbids.clone()], true),
+        (vec![allows.clone()], false),
+        (vec![forbids, format!("{scale}=never")], false),
+        (vec![allows, format!("{scale}=always")], true),
+    ] {
+        let flags = values.iter().flat_map(|value| ["--set", value]).collect::<Vec<_>>();
+        let objects = objects(&render(&helm, &flags));
+        let webhooks = webhooks(&objects);
+        let found = webhooks.iter().any(|it| it["name"] == "scale.validate.setguard.io");
+        assert_eq!(found, is_sent, "{values:?}");
+    }
 }
 
 /// Kubernetes: `LabelSelectorAsSelector`, for the two operators that the chart uses.

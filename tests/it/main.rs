@@ -56,6 +56,7 @@ mod json_schema;
 mod kruise;
 mod kubectl_diff;
 mod limits;
+mod limits_in_cluster;
 mod links;
 #[cfg(feature = "server")]
 mod live;

@@ -146,7 +146,7 @@ fn check_returns_the_report_of_texts_and_of_files() {
     // The policy of the repository counts for texts too.
     client.folder.write(
         "setguard.yaml",
-        &format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules: {{{RULE}: off}}\n"),
+        format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules: {{{RULE}: off}}\n"),
     );
     for arguments in [json!({"manifests": faulty}), json!({"manifests": faulty, "before": before})]
     {

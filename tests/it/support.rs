@@ -300,6 +300,13 @@ pub fn may_accompany(found: &Found, id: &str) -> bool {
     let pair = (id, found.rule.as_str());
     pair == ("immutable-field", API_VALIDATION.id)
         || pair == ("template-hostname-ignored", "field-dropped")
+        || matches!(
+            pair,
+            (
+                "max-unavailable-everything" | "parallel-rollout-stuck" | "rollout-blocked",
+                "many-pods-at-once"
+            )
+        )
 }
 
 /// Returns the findings of `check` in an example of a rule. If two documents are the same object,

@@ -79,6 +79,17 @@ names have.
 {{- concat $conditions .matchConditions | toJson -}}
 {{- end -}}
 
+{{/* "true" if writes to the scale subresource are sent: a limit of the policy is about the claims that they delete. */}}
+{{- define "setguard.seesScale" -}}
+{{- $sees := eq .Values.webhook.validating.scale "always" -}}
+{{- if eq .Values.webhook.validating.scale "auto" -}}
+{{- range .Values.policy.limits -}}
+{{- if and (hasKey . "deletesClaims") (eq (toString .deletesClaims) "false") -}}{{- $sees = true -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $sees -}}
+{{- end -}}
+
 {{/* Where the API server finds this path. */}}
 {{- define "setguard.clientConfig" -}}
 {{- if .root.Values.webhook.url -}}

@@ -13,7 +13,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use super::{classes, services::ServiceSpec};
 use crate::{
     inventory::{
-        item::{Autoscaler, Budget, Controller, PodSecurity, Ports, Role, Service},
+        item::{Autoscaler, Budget, Controller, PodSecurity, Ports, Role, ScaledClaims, Service},
         labels::{Labels, Selector},
         node::Node,
         nodes::{Claim, Nodes},
@@ -69,6 +69,29 @@ struct ControllerSpec<S> {
     manual_selector: Option<bool>,
     replicas: Option<i32>,
     template: Option<Template<S>>,
+    #[serde(default)]
+    volume_claim_templates: Option<Vec<ClaimTemplate>>,
+    #[serde(default)]
+    persistent_volume_claim_retention_policy: Option<Retention>,
+    #[serde(default)]
+    ordinals: Option<Ordinals>,
+}
+
+/// The fields of a claim template.
+#[derive(Deserialize)]
+struct ClaimTemplate {
+    metadata: Option<Metadata>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Retention {
+    when_scaled: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Ordinals {
+    start: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -154,6 +177,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
                 controller(&metadata, spec.selector.as_ref(), spec.template.as_ref());
             let pod = spec.template.as_ref().and_then(|it| it.spec.as_ref());
             controller.ports = pod.filter(|_| spec.replicas != Some(0)).and_then(ports);
+            controller.scaled_claims = spec.scaled_claims().map(Box::new);
             Some((metadata, Role::Controller(controller)))
         }
         Kind::ReplicaSet | Kind::Job => {
@@ -269,6 +293,17 @@ fn ports(pod: &PodPorts) -> Option<Box<Ports>> {
     let claims = Claim::of(pod.host_network == Some(true), sidecars.chain(others));
     let affinity = pod.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     Ports::of(claims, || Nodes::by(pod.node_selector.as_ref(), affinity, pod.node_name.as_deref()))
+}
+
+impl<S> ControllerSpec<S> {
+    fn scaled_claims(&self) -> Option<ScaledClaims> {
+        let retention = self.persistent_volume_claim_retention_policy.as_ref()?;
+        retention.when_scaled.as_deref().filter(|when| *when == "Delete")?;
+        let claim =
+            self.volume_claim_templates.as_ref()?.first()?.metadata.as_ref()?.name.as_deref()?;
+        let start = self.ordinals.as_ref().and_then(|it| it.start).unwrap_or_default();
+        Some(ScaledClaims { claim: claim.into(), start })
+    }
 }
 
 impl Metadata {

@@ -17,7 +17,7 @@ With `persistentVolumeClaimRetentionPolicy.whenScaled: Delete` a scale-down dele
 pods that it removes, and with the usual reclaim policy of a storage class their data too. By default
 claims are retained, and reused when the StatefulSet grows again. The policy itself isn't a reason to
 warn; this rule warns when an update is about to delete claims. It cannot see `kubectl scale` and
-autoscalers: they use the scale subresource.
+autoscalers, which use the scale subresource; the limits of a policy can.
 
 Seen on a 1.36 control plane: when one update changes 2 replicas and Retain to 1 replica and Delete,
 the claim of the second pod is deleted with the pod.
@@ -55,18 +55,13 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     let deletes = policy.and_then(|policy| policy.when_scaled.as_deref()) == Some("Delete");
     let Some((claim, _)) = read::claims(spec).next().filter(|_| deletes) else { return };
     let (before, after) = (read::ordinals(old), read::ordinals(spec));
-    let low = before.start..after.start.clamp(before.start, before.end);
-    let high = after.end.clamp(low.end, before.end)..before.end;
-    let name = subject.object.name();
-    let gone = match (low.is_empty(), high.is_empty()) {
-        (true, true) => return,
-        (false, true) => read::pod_names(name, &low),
-        (true, false) => read::pod_names(name, &high),
-        (false, false) => {
-            format!("{}, {}", read::pod_names(name, &low), read::pod_names(name, &high))
-        }
+    let removed = read::removed(&before, &after);
+    let Some(first) = removed.iter().find(|range| !range.is_empty()).map(|range| range.start)
+    else {
+        return;
     };
-    let first = if low.is_empty() { high.start } else { low.start };
+    let name = subject.object.name();
+    let gone = read::removed_names(name, &removed);
     found.report(
         &SPEC.child("persistentVolumeClaimRetentionPolicy").child("whenScaled"),
         Reason::Invalid,

@@ -1,12 +1,15 @@
 //! The rule that reports a change with consequences that the policy forbids.
 
-mod wave;
+mod removed;
+mod settings;
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
-use self::wave::{Wave, wave};
+pub use self::{
+    removed::{Leaving, scaled_down},
+    settings::Limits,
+};
 use super::{
-    claims_deleted_on_scale_down, ordered_rollout_stuck, parallel_rollout_stuck, read::scaled,
+    claims_deleted_on_scale_down, ordered_rollout_stuck, parallel_rollout_stuck,
+    read::{Wave, wave},
     rollout_blocked,
 };
 use crate::{
@@ -30,8 +33,13 @@ than agreed. The rule finds a change that has one of them. It finds nothing with
 
 It compares the old object with the new one: their specs, and the status of the old object, as
 `setguard plan` does without pods. So it is evaluated by the webhook for each update, and by
-`setguard check` and `setguard plan` if they have the old object (--against, --against-ref, --live). It cannot
-see `kubectl scale` and autoscalers: they use the scale subresource.
+`setguard check` and `setguard plan` if they have the old object (--against, --against-ref, --live). The pods
+that a DaemonSet deletes because its template selects fewer nodes count where the nodes are known: in the
+webhook with `inventory.mode: full`.
+
+`kubectl scale` and autoscalers write the scale subresource, which contains nothing but the number of pods.
+The chart sends such writes to the webhook if a limit forbids to delete claims (`webhook.validating.scale`);
+the webhook looks up the StatefulSet in its view. If it is not there, the write is allowed with a warning.
 
 A percentage is of the pods that the old object has, and is rounded up, so that a set of three can be updated
 pod by pod under a limit of 25%. An exception of the policy, with a reason and a last day, lifts the limit for
@@ -42,23 +50,15 @@ the objects that it names.",
     adjustable: true,
 };
 
-/// The consequences that a change must not have.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Limits {
-    /// The number of pods, or the share of the pods that there are, that may be down at once.
-    pub at_most_unavailable: Option<IntOrString>,
-    /// Whether claims may be deleted.
-    pub deletes_claims: bool,
-    /// Whether a rollout may begin that cannot end.
-    pub never_ends: bool,
-    /// Whether all pods may be replaced in one wave.
-    pub replaces_all: bool,
-    /// The reason for the limits.
-    pub reason: String,
-}
-
-/// Reports the consequences of an update that are beyond the limits.
-pub fn exceeded(subject: &Subject<'_>, cluster: &Cluster, limits: &Limits, found: &mut Findings) {
+/// Reports the consequences of an update that are beyond the limits. `leaving` is known only where the
+/// nodes are.
+pub fn exceeded(
+    subject: &Subject<'_>,
+    cluster: &Cluster,
+    limits: &Limits,
+    leaving: Leaving,
+    found: &mut Findings,
+) {
     if !limits.deletes_claims {
         of_rules(
             &[&claims_deleted_on_scale_down::RULE],
@@ -74,32 +74,29 @@ pub fn exceeded(subject: &Subject<'_>, cluster: &Cluster, limits: &Limits, found
             [&ordered_rollout_stuck::RULE, &parallel_rollout_stuck::RULE, &rollout_blocked::RULE];
         of_rules(&rules, "neverEnds", limits, subject, cluster, found);
     }
-    let Some(Wave { down, all }) = wave(subject, cluster) else { return };
+    removed::from_nodes(limits, leaving, found);
+    let Some(Wave { down, all, .. }) = wave(subject, cluster) else { return };
     let template = SPEC.child("template");
-    let why = |limit: &str| format!("the policy forbids it by {limit} ({})", limits.reason.trim());
     if !limits.replaces_all && all > 1 && down >= all {
         found.report(
             &template,
             Reason::Forbidden,
-            format!("this change replaces all {all} pods at once; {}", why("replacesAll: false")),
+            format!(
+                "this change replaces all {all} pods at once; {}",
+                limits.why("replacesAll: false")
+            ),
             "use a lower maxUnavailable, or ask for an exception of the policy",
         );
     }
-    let most = limits.at_most_unavailable.as_ref();
-    if let Some((most, value)) =
-        most.and_then(|most| Some((scaled(most, all.try_into().ok()?, true)?, most)))
+    if let Some((most, limit)) = limits.most_of(all)
         && down > most
     {
-        let limit = match value {
-            IntOrString::Int(number) => number.to_string(),
-            IntOrString::String(text) => text.clone(),
-        };
         found.report(
             &template,
             Reason::Forbidden,
             format!(
                 "this change takes down {down} of {all} pods at a time; {}",
-                why(&format!("atMostUnavailable: {limit}"))
+                limits.why(&limit)
             ),
             format!(
                 "use a maxUnavailable of at most {most}, or ask for an exception of the policy"
@@ -121,9 +118,8 @@ fn of_rules(
         let mut own = Findings::of(&LIMIT_EXCEEDED);
         rule.run(subject, cluster, &mut own);
         for finding in own.into_vec() {
-            let reason = limits.reason.trim();
-            let message =
-                format!("{}; the policy forbids it by {limit}: false ({reason})", finding.message);
+            let why = limits.why(&format!("{limit}: false"));
+            let message = format!("{}; {why}", finding.message);
             found.report_at(
                 finding.field,
                 Reason::Forbidden,

@@ -6,6 +6,7 @@ mod plugins;
 mod pods;
 mod rollout;
 mod stateful_sets;
+mod wave;
 
 pub(super) use self::{
     command::kubectl,
@@ -14,6 +15,8 @@ pub(super) use self::{
     pods::{host_port, self_affinity, self_anti_affinity},
     rollout::{scaled, strategy, surges},
     stateful_sets::{
-        claims, max_unavailable, ordinals, partition, partition_still_held, pod_names, replaced,
+        claims, max_unavailable, ordinals, partition, partition_still_held, pod_names, removed,
+        removed_names, replaced,
     },
+    wave::{Wave, wave},
 };

@@ -43,6 +43,19 @@ pub(crate) fn pod_names(name: &str, ordinals: &Range<i64>) -> String {
     }
 }
 
+/// Returns the ordinals below and above those that stay.
+pub(crate) fn removed(before: &Range<i64>, after: &Range<i64>) -> [Range<i64>; 2] {
+    let low = before.start..after.start.clamp(before.start, before.end);
+    let high = after.end.clamp(low.end, before.end)..before.end;
+    [low, high]
+}
+
+/// Returns the names of pods that are [`removed`].
+pub(crate) fn removed_names(name: &str, removed: &[Range<i64>; 2]) -> String {
+    let ranges = removed.iter().filter(|range| !range.is_empty());
+    ranges.map(|range| pod_names(name, range)).collect::<Vec<_>>().join(", ")
+}
+
 /// Returns the claim templates of a StatefulSet, with their names.
 pub(crate) fn claims<T>(
     spec: &StatefulSetSpec<T>,

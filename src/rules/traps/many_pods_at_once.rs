@@ -1,0 +1,82 @@
+//! An update that replaces or removes many pods at once.
+
+use super::read::{self, Wave};
+use crate::{
+    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
+    kubernetes::cluster::Cluster,
+    object::{Object, Subject},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: Meta {
+        id: "many-pods-at-once",
+        summary: "an update that replaces or removes many pods at once",
+        why: "\
+A change of one line can take most pods of a set away: a new template with a high `maxUnavailable` or the
+strategy Recreate, or a manifest without `replicas`, which means 1. The API server accepts the change without
+a word. This rule says what follows, so that `kubectl apply --dry-run=server` shows it before anything
+happens: how many pods are replaced, and how many of them at a time, or which pods are removed.
+
+It reports an update that takes down two pods or more at a time, if these are at least a quarter of the
+pods; and one that removes two pods or more, if these are more than half of them. The number of pods is known
+from the old object: the replicas of a StatefulSet, and the nodes in the status of a DaemonSet. Without a
+status nothing is said about a DaemonSet. To refuse such changes, use the `limits` of the policy.
+
+Seen on a 1.37 control plane: a StatefulSet with five replicas, applied again without `replicas`, has one; of
+a DaemonSet on four nodes with `maxUnavailable: 50%` two pods are deleted at once after a change.
+
+Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go; `processCondemned` and
+`rollingUpdateStatefulSetPods`, pkg/controller/statefulset/stateful_set_control.go.",
+        bad: include_str!("examples/many-pods-at-once.bad.yaml"),
+        good: include_str!("examples/many-pods-at-once.good.yaml"),
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scope: Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::AppliesInOrder,
+        check: ObjectCheck::Both(check),
+    },
+};
+
+fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    removed(subject, found);
+    let Some(Wave { down, replaced, all }) = read::wave(subject, cluster) else { return };
+    if down < 2 || down * 4 < all {
+        return;
+    }
+    let of = if replaced == all { format!("all {all}") } else { format!("{replaced} of {all}") };
+    let pace = if down == replaced { "at once".to_owned() } else { format!("{down} at a time") };
+    found.report(
+        &SPEC.child("template"),
+        Reason::Invalid,
+        format!("this change replaces {of} pods, {pace}"),
+        "use a lower maxUnavailable if so many pods cannot be down together",
+    );
+}
+
+/// Reports that a StatefulSet loses most of its pods.
+fn removed(subject: &Subject<'_>, found: &mut Findings) {
+    let old = subject.old().and_then(Object::stateful_set);
+    let Some((old, new)) = old.zip(subject.object.stateful_set()) else { return };
+    let (before, after) = (read::ordinals(old), read::ordinals(new));
+    let renumbers = after.start < before.start || after.end > before.end;
+    let gone = read::removed(&before, &after);
+    let count: i64 = gone.iter().map(|range| range.end - range.start).sum();
+    let all = before.end - before.start;
+    // `ordinals-renumbered` reports pods that others take the place of.
+    if count < 2 || count * 2 <= all || renumbers {
+        return;
+    }
+    let names = read::removed_names(subject.object.name(), &gone);
+    let of = if count == all { format!("all {all}") } else { format!("{count} of {all}") };
+    let replicas = SPEC.child("replicas");
+    found.report(
+        // One is the default, so the manifest may lack the field.
+        if new.replicas == Some(1) { &SPEC } else { &replicas },
+        Reason::Invalid,
+        format!("this change removes {of} pods: {names}"),
+        "set replicas to the number of pods that you want; without it there is one",
+    );
+}

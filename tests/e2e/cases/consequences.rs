@@ -1,0 +1,214 @@
+//! The consequences of a change: the webhook says them before, and the controllers prove them.
+
+use serde_json::{Value, json};
+
+use super::Case;
+use crate::{
+    harness::{
+        control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER, SETGUARD},
+        process::eventually,
+    },
+    manifests::{daemon_set, stateful_set},
+    namespace::Namespace,
+    node,
+    viewer::{self, Viewer},
+};
+
+pub(super) const CASES: &[Case] = &[
+    Case { needs: &[CONTROLLER_MANAGER, SCHEDULER], ..Case::new("a-change-leaves-nodes", nodes) },
+    Case { needs: &[CONTROLLER_MANAGER, SCHEDULER], ..Case::new("a-change-takes-pods-down", pods) },
+    Case { needs: &[CONTROLLER_MANAGER], ..Case::new("a-change-scales-claims-away", claims) },
+];
+
+const POLICY: &str = "\
+apiVersion: setguard.io/v1alpha1
+kind: Policy
+limits:
+  - {names: [limited], atMostUnavailable: 25%, reason: agreed}
+  - {names: [kept], deletesClaims: false, reason: agreed with storage}
+";
+
+const DRY_RUN: &[&str] = &["apply", "--dry-run=server", "-f", "-"];
+
+fn start(namespace: &Namespace<'_>) -> Viewer {
+    viewer::allow(namespace, SETGUARD, &[]);
+    let kubeconfig = namespace.control_plane.setguard_kubeconfig();
+    let viewer = Viewer::start_with(namespace, &kubeconfig, POLICY);
+    viewer.knows_all();
+    viewer
+}
+
+/// A DaemonSet for the nodes of the case.
+fn daemons(namespace: &Namespace<'_>, name: &str, most: &str) -> Value {
+    let mut set = daemon_set(name);
+    set["spec"]["selector"]["matchLabels"] = json!({ "app": name });
+    set["spec"]["template"]["metadata"]["labels"] = json!({ "app": name });
+    set["spec"]["template"]["spec"]["nodeSelector"] = json!({ node::LABEL: namespace.name });
+    set["spec"]["updateStrategy"] =
+        json!({ "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": most } });
+    set
+}
+
+/// Waits until this many nodes have a pod, and says that all of these pods are ready.
+fn make_ready(namespace: &Namespace<'_>, name: &str, count: usize) {
+    let label = format!("app={name}");
+    eventually("the DaemonSet controller and the scheduler", || {
+        let bound = node::pods(namespace, &label).iter().filter_map(node::bound_to).count();
+        if bound == count { Ok(()) } else { Err(bound) }
+    });
+    let ready = json!({ "status": { "phase": "Running",
+        "conditions": [{ "type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z" }] } });
+    for pod in node::pods(namespace, &label) {
+        let name = pod["metadata"]["name"].as_str().expect("a name").to_owned();
+        let args = ["patch", "pod", &name, "--subresource=status", "--patch", &ready.to_string()];
+        namespace.kubectl(&args, "").accepted();
+    }
+    eventually("the pods to be available", || {
+        let status = namespace.read(&format!("daemonset/{name}"))["status"].take();
+        if status["numberAvailable"] == json!(count) { Ok(()) } else { Err(status) }
+    });
+}
+
+fn going(namespace: &Namespace<'_>, label: &str) -> usize {
+    node::pods(namespace, label).iter().filter(|pod| node::is_terminating(pod)).count()
+}
+
+/// Without a kubelet, deleted pods of nodes stay, so what is deleted can be counted.
+fn nodes(namespace: &Namespace<'_>) {
+    let nodes = ["a", "b", "c", "d"].map(|name| format!("left-{name}"));
+    nodes.iter().for_each(|name| node::create(namespace, name, None));
+    namespace.kubectl(&["label", "node", &nodes[0], "disk=ssd"], "").accepted();
+    let viewer = start(namespace);
+    for name in ["agent", "limited"] {
+        namespace.apply(&daemons(namespace, name, "10%")).accepted();
+        make_ready(namespace, name, 4);
+    }
+    let change = |name: &str| {
+        let mut set = daemons(namespace, name, "10%");
+        set["spec"]["template"]["spec"]["nodeSelector"]["disk"] = json!("ssd");
+        set
+    };
+    let said = "this change deletes its pods on 3 of 4 nodes at once";
+    eventually("the view to have the nodes", || {
+        let output = namespace.kubectl(DRY_RUN, &change("agent").to_string()).accepted();
+        if output.stderr.contains(said) { Ok(()) } else { Err(output.to_string()) }
+    });
+    namespace.apply(&change("limited")).refused(&["limit-exceeded", "on 3 of 4 nodes at once"]);
+    namespace.apply(&change("agent")).with_warning("daemon-leaves-nodes");
+    eventually("three pods to be deleted", || {
+        let going = going(namespace, "app=agent");
+        if going == 3 { Ok(()) } else { Err(going) }
+    });
+    assert_eq!(going(namespace, "app=limited"), 0);
+    let args = ["rollout", "status", "daemonset/agent", "--timeout=5s"];
+    node::finish_terminating(namespace, &node::pods(namespace, "app=agent"));
+    eventually("the last pod to be replaced, and no other to be created", || {
+        let pods = node::pods(namespace, "app=agent");
+        node::finish_terminating(namespace, &pods);
+        let status = namespace.read("daemonset/agent")["status"].take();
+        let is_over = status["updatedNumberScheduled"] == 1 && pods.len() == 1;
+        if is_over { Ok(()) } else { Err(status) }
+    });
+    make_ready(namespace, "agent", 1);
+    let output = namespace.kubectl(&args, "").accepted();
+    assert!(output.stdout.contains("successfully rolled out"), "{output}");
+    drop(viewer);
+}
+
+fn pods(namespace: &Namespace<'_>) {
+    let nodes = ["a", "b", "c", "d"].map(|name| format!("wave-{name}"));
+    nodes.iter().for_each(|name| node::create(namespace, name, None));
+    let viewer = start(namespace);
+    let mut set = daemons(namespace, "agent", "50%");
+    namespace.apply(&set).accepted();
+    make_ready(namespace, "agent", 4);
+    set["spec"]["template"]["spec"]["containers"][0]["image"] = json!("registry.example/main:2");
+    let said = "this change replaces all 4 pods, 2 at a time";
+    let output = namespace.kubectl(DRY_RUN, &set.to_string()).with_warning("many-pods-at-once");
+    assert!(output.stderr.contains(said), "{output}");
+    namespace.apply(&set).with_warning("many-pods-at-once");
+    eventually("two pods to be deleted", || {
+        let going = going(namespace, "app=agent");
+        if going == 2 { Ok(()) } else { Err(going) }
+    });
+
+    let mut set = without_replicas();
+    set["spec"]["replicas"] = json!(5);
+    namespace.apply(&set).accepted();
+    set = without_replicas();
+    let output = namespace.kubectl(DRY_RUN, &set.to_string()).with_warning("many-pods-at-once");
+    assert!(output.stderr.contains("removes 4 of 5 pods: db-1 to db-4"), "{output}");
+    drop(viewer);
+
+    // The controller of StatefulSets runs for no other case.
+    let control_plane = ControlPlane::start(&namespace.control_plane.assets);
+    control_plane.start_controllers(&["statefulset-controller"]);
+    let namespace = Namespace::create(&control_plane, "replicas");
+    let count = |wanted: usize| {
+        eventually(&format!("{wanted} pods"), || {
+            let pods = node::pods(&namespace, "app=e2e").len();
+            if pods == wanted { Ok(()) } else { Err(pods) }
+        });
+    };
+    set["spec"]["replicas"] = json!(5);
+    namespace.apply(&set).accepted();
+    count(5);
+    namespace.apply(&without_replicas()).accepted();
+    count(1);
+}
+
+fn without_replicas() -> Value {
+    let mut set = stateful_set("db");
+    set["spec"]["podManagementPolicy"] = json!("Parallel");
+    set["spec"].as_object_mut().expect("a spec").remove("replicas");
+    set
+}
+
+/// `kubectl scale` writes nothing but the number of pods; the view has the rest.
+fn claims(namespace: &Namespace<'_>) {
+    let viewer = start(namespace);
+    let set = |name: &str| {
+        let mut set = stateful_set(name);
+        set["spec"]["selector"]["matchLabels"] = json!({ "app": name });
+        set["spec"]["template"]["metadata"]["labels"] = json!({ "app": name });
+        set["spec"]["replicas"] = json!(3);
+        set["spec"]["persistentVolumeClaimRetentionPolicy"] =
+            json!({ "whenDeleted": "Retain", "whenScaled": "Delete" });
+        set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
+            json!([{ "name": "data", "mountPath": "/data" }]);
+        set["spec"]["volumeClaimTemplates"] = json!([{ "metadata": { "name": "data" },
+            "spec": { "accessModes": ["ReadWriteOnce"],
+                "resources": { "requests": { "storage": "1Gi" } } } }]);
+        set
+    };
+    for name in ["kept", "free"] {
+        namespace.apply(&set(name)).accepted();
+    }
+    let scale = |name: &str, replicas: u32| {
+        let replicas = format!("--replicas={replicas}");
+        namespace.kubectl(&["scale", &format!("statefulset/{name}"), &replicas], "")
+    };
+    let text = "this removes kept-1 and kept-2, and whenScaled Delete also deletes the claims of each removed pod, \
+                such as data-kept-1; the policy forbids it by deletesClaims: false (agreed with storage)";
+    eventually("the view to have the set", || {
+        let output = scale("kept", 1);
+        if output.success {
+            scale("kept", 3).accepted();
+        }
+        if output.stderr.contains(text) { Ok(()) } else { Err(output.to_string()) }
+    });
+    scale("kept", 1).refused(&["limit-exceeded", text]);
+    assert_eq!(namespace.read("statefulset/kept")["spec"]["replicas"], 3);
+    scale("kept", 4).silently();
+    scale("kept", 3).refused(&[text.split_once(" kept-1").expect("two parts").0, "data-kept-3"]);
+    scale("free", 1).silently();
+    let mut retains = set("kept");
+    retains["spec"]["replicas"] = json!(4);
+    retains["spec"]["persistentVolumeClaimRetentionPolicy"]["whenScaled"] = json!("Retain");
+    namespace.apply(&retains).accepted();
+    eventually("the view to have the change", || {
+        let output = scale("kept", 1);
+        if output.success { Ok(()) } else { Err(output.to_string()) }
+    });
+    drop(viewer);
+}
