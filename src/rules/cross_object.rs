@@ -20,6 +20,7 @@ mod pdb_overlap;
 mod pdb_without_scale;
 mod pods_refused_by_pod_security;
 mod priority_class_missing;
+mod replicas_without_budget;
 mod requests_exceed_node;
 mod selector_overlap;
 mod service_account_missing;
@@ -48,6 +49,7 @@ pub static RULES: &[&Rule] = &[
     &pdb_without_scale::RULE,
     &pods_refused_by_pod_security::RULE,
     &priority_class_missing::RULE,
+    &replicas_without_budget::RULE,
     &requests_exceed_node::RULE,
     &selector_overlap::RULE,
     &service_account_missing::RULE,

@@ -300,6 +300,7 @@ pub fn may_accompany(found: &Found, id: &str) -> bool {
     let pair = (id, found.rule.as_str());
     pair == ("immutable-field", API_VALIDATION.id)
         || pair == ("template-hostname-ignored", "field-dropped")
+        || pair == ("pdb-keeps-broken-pods", "replicas-without-budget")
         || matches!(
             pair,
             (

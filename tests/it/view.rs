@@ -13,7 +13,10 @@ use setguard::{
     },
     kubernetes::kind::Kind,
     policy::Policy,
-    rules::{cross_object::RULES, rule::inventory::Evidence},
+    rules::{
+        cross_object::RULES,
+        rule::{Rule, inventory::Evidence},
+    },
 };
 
 use crate::support;
@@ -133,7 +136,11 @@ fn other() -> Value {
 
 #[test]
 fn the_examples_are_found_whichever_object_is_there_first() {
-    for rule in RULES.iter().filter(|rule| rule.evidence() != Some(Evidence::Manifest)) {
+    // In a cluster, only the audit reports the second.
+    let is_seen = |rule: &Rule| {
+        rule.evidence() != Some(Evidence::Manifest) && rule.meta.id != "replicas-without-budget"
+    };
+    for rule in RULES.iter().filter(|rule| is_seen(rule)) {
         let (all, before) = changes(rule.meta.bad);
         let mut seen = 0;
         for (i, object) in all.iter().enumerate().filter(|(_, object)| is_set(object)) {

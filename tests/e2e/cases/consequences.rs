@@ -18,6 +18,7 @@ pub(super) const CASES: &[Case] = &[
     Case { needs: &[CONTROLLER_MANAGER, SCHEDULER], ..Case::new("a-change-leaves-nodes", nodes) },
     Case { needs: &[CONTROLLER_MANAGER, SCHEDULER], ..Case::new("a-change-takes-pods-down", pods) },
     Case { needs: &[CONTROLLER_MANAGER], ..Case::new("a-change-scales-claims-away", claims) },
+    Case { needs: &[CONTROLLER_MANAGER], ..Case::new("evictions-ask-no-statefulset", evictions) },
 ];
 
 const POLICY: &str = "\
@@ -56,17 +57,23 @@ fn make_ready(namespace: &Namespace<'_>, name: &str, count: usize) {
         let bound = node::pods(namespace, &label).iter().filter_map(node::bound_to).count();
         if bound == count { Ok(()) } else { Err(bound) }
     });
-    let ready = json!({ "status": { "phase": "Running",
-        "conditions": [{ "type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z" }] } });
-    for pod in node::pods(namespace, &label) {
-        let name = pod["metadata"]["name"].as_str().expect("a name").to_owned();
-        let args = ["patch", "pod", &name, "--subresource=status", "--patch", &ready.to_string()];
-        namespace.kubectl(&args, "").accepted();
-    }
+    set_ready(namespace, &node::pods(namespace, &label));
     eventually("the pods to be available", || {
         let status = namespace.read(&format!("daemonset/{name}"))["status"].take();
         if status["numberAvailable"] == json!(count) { Ok(()) } else { Err(status) }
     });
+}
+
+/// Says that these pods are ready, as a kubelet would.
+fn set_ready(namespace: &Namespace<'_>, pods: &[Value]) {
+    let ready =
+        json!({ "type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z" });
+    let patch = json!({ "status": { "phase": "Running", "conditions": [ready] } }).to_string();
+    for pod in pods {
+        let name = pod["metadata"]["name"].as_str().expect("a name");
+        let args = ["patch", "pod", name, "--subresource=status", "--patch", &patch];
+        namespace.kubectl(&args, "").accepted();
+    }
 }
 
 fn going(namespace: &Namespace<'_>, label: &str) -> usize {
@@ -211,4 +218,45 @@ fn claims(namespace: &Namespace<'_>) {
         if output.success { Ok(()) } else { Err(output.to_string()) }
     });
     drop(viewer);
+}
+
+/// The evidence of `replicas-without-budget`.
+fn evictions(shared: &Namespace<'_>) {
+    let control_plane = ControlPlane::start(&shared.control_plane.assets);
+    control_plane.start_controllers(&["statefulset-controller", "disruption-controller"]);
+    let namespace = Namespace::create(&control_plane, "evictions");
+    for name in ["bare", "budgeted"] {
+        let mut set = stateful_set(name);
+        set["spec"]["replicas"] = json!(3);
+        set["spec"]["podManagementPolicy"] = json!("Parallel");
+        set["spec"]["selector"]["matchLabels"] = json!({ "app": name });
+        set["spec"]["template"]["metadata"]["labels"] = json!({ "app": name });
+        namespace.apply(&set).accepted();
+    }
+    let budget = json!({ "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+        "metadata": { "name": "budget" },
+        "spec": { "maxUnavailable": 1, "selector": { "matchLabels": { "app": "budgeted" } } } });
+    namespace.apply(&budget).accepted();
+    for name in ["bare", "budgeted"] {
+        let pods = eventually("the pods", || {
+            let pods = node::pods(&namespace, &format!("app={name}"));
+            if pods.len() == 3 { Ok(pods) } else { Err(pods.len()) }
+        });
+        set_ready(&namespace, &pods);
+    }
+    eventually("the budget to count the pods", || {
+        let status = namespace.read("poddisruptionbudget/budget")["status"].take();
+        if status["disruptionsAllowed"] == 1 { Ok(()) } else { Err(status) }
+    });
+    let evict = |pod: &str| {
+        let path = format!("/api/v1/namespaces/{}/pods/{pod}/eviction", namespace.name);
+        let eviction = json!({ "apiVersion": "policy/v1", "kind": "Eviction",
+            "metadata": { "name": pod, "namespace": namespace.name } });
+        control_plane.kubectl.run(&["create", "--raw", &path, "-f", "-"], &eviction.to_string())
+    };
+    for i in 0..3 {
+        evict(&format!("bare-{i}")).accepted();
+    }
+    evict("budgeted-0").accepted();
+    evict("budgeted-1").refused(&["would violate the pod's disruption budget"]);
 }
