@@ -134,6 +134,7 @@ fn chart(shared: &Namespace<'_>) {
 
     let load = Load::start(&site);
     reload(&site, &release, &mut values);
+    scaled(&site, &release, &mut values);
     roll(&site, &release, &mut values);
     rotate(&site);
     load.assert_all_decided();
@@ -231,6 +232,37 @@ fn reload(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     set["metadata"]["name"] = json!("another");
     site.shop.apply(&set).refused(&["(setguard: no-readiness-probe)"]);
     site.shop.kubectl(&["delete", "daemonset/agent"], "").silently();
+}
+
+/// While a limit is about claims, scale-downs are sent too.
+fn scaled(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
+    let mut set = stateful_set("db");
+    set["spec"]["persistentVolumeClaimRetentionPolicy"] =
+        json!({ "whenDeleted": "Retain", "whenScaled": "Delete" });
+    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
+        json!([{ "name": "data", "mountPath": "/data" }]);
+    set["spec"]["template"]["spec"]["containers"][0]["readinessProbe"] =
+        json!({ "tcpSocket": { "port": 80 } });
+    set["spec"]["volumeClaimTemplates"] = json!([{ "metadata": { "name": "data" }, "spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } } }]);
+    site.shop.apply(&set).accepted();
+    let scale =
+        || site.shop.kubectl(&["scale", "statefulset/db", "--replicas=1", "--dry-run=server"], "");
+    scale().silently();
+    values["policy"]["limits"] = json!([{ "deletesClaims": false, "reason": "agreed" }]);
+    release.run("upgrade", values);
+    let refused = "data-db-1; the policy forbids it by deletesClaims: false";
+    eventually("scale-downs to be refused", || {
+        let output = scale();
+        if output.stderr.contains(refused) { Ok(()) } else { Err(output) }
+    });
+    values["policy"]["limits"] = json!([]);
+    release.run("upgrade", values);
+    eventually("scale-downs to be accepted", || {
+        let output = scale();
+        if output.success { Ok(()) } else { Err(output) }
+    });
+    site.shop.kubectl(&["delete", "statefulset/db"], "").silently();
 }
 
 /// Both pods are replaced, one after the other, as in any upgrade.
