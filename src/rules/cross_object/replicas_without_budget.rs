@@ -21,8 +21,9 @@ a database can lose its quorum. The controller of a StatefulSet replaces its pod
 not ask it.
 
 The rule only notes this: many sets have several pods for throughput, and can lose some of them. It says
-nothing about one pod, which cannot be drained with a budget. `setguard audit` reports it, and
-`setguard check` if the StatefulSet is applied together with a PodDisruptionBudget of its namespace.
+nothing about one pod, which cannot be drained with a budget, and nothing in a namespace without any
+PodDisruptionBudget, where they are not in use. `setguard audit` reports it, and `setguard check` if the
+StatefulSet is applied together with a PodDisruptionBudget of its namespace.
 
 Seen on a 1.37 control plane, three replicas: without a budget the evictions of all three pods are accepted at
 once; with `maxUnavailable: 1` the second one is refused.
@@ -44,7 +45,11 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     if query.knows_all(Kind::PodDisruptionBudget) && !query.is_stored() {
         return;
     }
-    if !query.knows(Kind::PodDisruptionBudget, namespace) || !Protection::all(query).is_empty() {
+    let in_use = query.inventory().has_any(Kind::PodDisruptionBudget, namespace);
+    if !in_use || !query.knows(Kind::PodDisruptionBudget, namespace) {
+        return;
+    }
+    if !Protection::all(query).is_empty() {
         return;
     }
     found.report(

@@ -42,8 +42,8 @@ Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go; `processCondemned`
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     removed(subject, found);
-    let Some(Wave { down, replaced, all }) = read::wave(subject, cluster) else { return };
-    if down < 2 || down * 4 < all {
+    let Some(Wave { down, replaced, all }) = read::pace(subject, cluster) else { return };
+    if down < 2 || down * 4 < all || !read::template_changes(subject, cluster) {
         return;
     }
     let of = if replaced == all { format!("all {all}") } else { format!("{replaced} of {all}") };

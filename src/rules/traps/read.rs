@@ -18,5 +18,5 @@ pub(super) use self::{
         claims, max_unavailable, ordinals, partition, partition_still_held, pod_names, removed,
         removed_names, replaced,
     },
-    wave::{Wave, wave},
+    wave::{Wave, pace, wave},
 };
