@@ -133,7 +133,8 @@ impl<'a> DocumentObjects<'a> {
     fn add(&mut self, object: ManifestObject<'a>, is_named: bool, template: Option<&'a str>) {
         if let Some(problem) = stray::no_object(&object.node) {
             let is_item = object.at != Field::default();
-            if is_named || is_item || stray::is_meant_as_object(&object.node) {
+            let is_meant = is_item || stray::is_meant_as_object(&object.node);
+            if is_named || is_meant && !stray::is_of_others(object.kind()) {
                 self.strays.push(problem);
             } else {
                 self.passed_over += 1;

@@ -60,6 +60,15 @@ pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
     }
 }
 
+/// Returns whether a kind is none of Kubernetes, which begin with a capital letter, nor a misspelt set:
+/// `feature`, `compute#disk`.
+pub(crate) fn is_of_others(kind: &str) -> bool {
+    let is_name = kind.starts_with(|first: char| first.is_ascii_uppercase())
+        && kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let sets: Vec<_> = RESOURCES.iter().map(|resource| resource.kind.as_str()).collect();
+    !kind.is_empty() && !is_name && near_kind(kind, &sets).is_none()
+}
+
 /// Returns whether a text that cannot be read was probably meant as an object. A template isn't one.
 pub(crate) fn looks_like_object(text: &str) -> bool {
     !is_template(text) && mentions_an_object(text)

@@ -26,6 +26,12 @@ fn a_file_that_is_no_manifest_is_passed_over_in_a_folder() {
         ("vault.yaml", "$ANSIBLE_VAULT;1.1;AES256\n33363431: a: b\n"),
         ("words.yaml", "just some words\n"),
         ("tool.yaml", "kind: Tool\nspec: {}\n"),
+        ("number.yaml", "apiVersion: 1\nkind: instance-spec\n"),
+        ("note.yaml", "piVersion: notes/v2\nkind: feature\n"),
+        (
+            "disks.json",
+            "{\"kind\": \"compute#diskList\", \"items\": [{\"kind\": \"compute#disk\"}]}",
+        ),
         ("scale.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: @NAME@}\n"),
         ("template.yaml", "apiVersion: v1\nkind: Service\nmetadata: {{ include \"a\" . }}\n"),
     ]);
@@ -45,6 +51,9 @@ fn a_manifest_that_cannot_be_read_is_an_error_in_a_folder_too() {
         "apiVersion: v1\nkind: Service\nmetadata: {name: [\n",
         "{\"apiVersion\": \"v1\", \"kind\": \"Service\", ]",
         "apiVersion: apps/v1\nKind: DaemonSet\nmetadata: {name: a}\n",
+        "apiVersion: 1\nkind: Service\n",
+        "apiversion: apps/v1\nkind: daemonset\n",
+        "apiVersion: v1\nkind: List\nitems: [{kind: ConfigMap}]\n",
     ] {
         let folder = Folder::new([("good.yaml", GOOD), ("deep/wrong.yaml", text)]);
         let ran = check(&folder, &["."]);
