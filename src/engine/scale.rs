@@ -26,8 +26,8 @@ pub struct Scaling<'a> {
     pub to: i32,
 }
 
-/// Evaluates a write to the scale subresource of a StatefulSet by the limits of the policy. Nothing is
-/// denied by a view that may be old.
+/// Evaluates a write to the scale subresource of a StatefulSet by the limits of the policy. A view
+/// that may be old denies nothing.
 pub fn evaluate_scaling(scaling: &Scaling<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     let &Scaling { namespace, name, from, to } = scaling;
@@ -43,7 +43,7 @@ pub fn evaluate_scaling(scaling: &Scaling<'_>, cx: &Context<'_>) -> Verdict {
     });
     let Some(item) = known else {
         verdict.remarks.push(format!(
-            "{}: the policy forbids to delete claims of {name}, and setguard does not see the StatefulSet now, \
+            "{}: the policy forbids deleting claims of {name}, but setguard does not see the StatefulSet now, \
              so it is not known whether this deletes any",
             LIMIT_EXCEEDED.id
         ));

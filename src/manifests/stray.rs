@@ -60,8 +60,8 @@ pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
     }
 }
 
-/// Returns whether a kind is none of Kubernetes, which begin with a capital letter, nor a misspelt set:
-/// `feature`, `compute#disk`.
+/// Returns whether a kind isn't one of Kubernetes, whose names begin with a capital letter, and isn't a
+/// misspelt DaemonSet or StatefulSet: `feature`, `compute#disk`.
 pub(crate) fn is_of_others(kind: &str) -> bool {
     let is_name = kind.starts_with(|first: char| first.is_ascii_uppercase())
         && kind.bytes().all(|byte| byte.is_ascii_alphanumeric());

@@ -38,7 +38,7 @@ that a DaemonSet deletes because its template selects fewer nodes count where th
 webhook with `inventory.mode: full`.
 
 `kubectl scale` and autoscalers write the scale subresource, which contains nothing but the number of pods.
-The chart sends such writes to the webhook if a limit forbids to delete claims (`webhook.validating.scale`);
+The chart sends such writes to the webhook if a limit forbids deleting claims (`webhook.validating.scale`);
 the webhook looks up the StatefulSet in its view. If it is not there, the write is allowed with a warning.
 
 A percentage is of the pods that the old object has, and is rounded up, so that a set of three can be updated

@@ -27,7 +27,7 @@ Seen on a 1.37 control plane: a StatefulSet with five replicas, applied again wi
 a DaemonSet on four nodes with `maxUnavailable: 50%` two pods are deleted at once after a change.
 
 Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go; `processCondemned` and
-`rollingUpdateStatefulSetPods`, pkg/controller/statefulset/stateful_set_control.go.",
+`updateStatefulSetAfterInvariantEstablished`, pkg/controller/statefulset/stateful_set_control.go.",
         bad: include_str!("examples/many-pods-at-once.bad.yaml"),
         good: include_str!("examples/many-pods-at-once.good.yaml"),
         mode: Mode::Warn,

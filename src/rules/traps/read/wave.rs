@@ -26,8 +26,8 @@ pub(crate) fn wave(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
     pace(subject, cluster).filter(|_| template_changes(subject, cluster))
 }
 
-/// Works like [`wave`], for an update that changes the template. To compare the templates takes far longer
-/// than to read the numbers.
+/// Works like [`wave`], but assumes that the update changes the template. Comparing the templates takes far
+/// longer than reading the numbers.
 pub(crate) fn pace(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
     let old = subject.old()?;
     match &subject.object.workload {
