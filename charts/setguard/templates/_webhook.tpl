@@ -83,8 +83,8 @@ names have.
 {{- define "setguard.seesScale" -}}
 {{- $sees := eq .Values.webhook.validating.scale "always" -}}
 {{- if eq .Values.webhook.validating.scale "auto" -}}
-{{- range .Values.policy.limits -}}
-{{- if and (hasKey . "deletesClaims") (eq (toString .deletesClaims) "false") -}}{{- $sees = true -}}{{- end -}}
+{{- range (default dict .Values.policy).limits -}}
+{{- if and (kindIs "map" .) (hasKey . "deletesClaims") (eq (toString .deletesClaims) "false") -}}{{- $sees = true -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- $sees -}}
