@@ -25,7 +25,7 @@ use self::{
     checked::{CheckedSource, Content},
     checker::{Checker, InputContext},
     cross_object::CrossObject,
-    fix::FixArgs,
+    fix::{FixArgs, Fixes},
     known::{Known, KnownArgs},
     ledger::Ledger,
     policy::Choice,
@@ -162,15 +162,16 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let clusters = policy.clusters.iter().map(|it| (&*it.name, &*it.paths));
     let clusters = Clusters::new(clusters, &chosen.root);
     if args.fix.fix {
-        let done = fix::run(
-            &args.fix,
-            (&args.paths, &exclude),
-            &args.selection,
-            &policy,
-            &repository,
+        let fixes = Fixes {
+            args: &args.fix,
+            paths: &args.paths,
+            exclude: &exclude,
+            selection: &args.selection,
+            policy: &policy,
+            repository: &repository,
             strictness,
-        )?;
-        if let Some(exit) = done {
+        };
+        if let Some(exit) = fixes.run()? {
             return Ok(exit);
         }
     }

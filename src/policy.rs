@@ -19,7 +19,10 @@ pub use file::{
 };
 use jiff::civil::Date;
 
-use self::{limit::Limit, pattern::any};
+use self::{
+    limit::{Limit, LimitEntry},
+    pattern::any,
+};
 
 use crate::{
     catalogue,
@@ -192,14 +195,8 @@ impl Problems<'_, '_> {
             let exception = self.exception(&exceptions.index(i), entry);
             policy.exceptions.push(exception);
         }
-        let limits = Path::new("limits");
         for (i, entry) in file.limits.into_iter().enumerate() {
-            let (path, (limit, problems)) = (limits.index(i), entry.validate());
-            for (field, message) in problems {
-                let path = if field.is_empty() { path } else { path.child(field) };
-                self.push(&path, message, None);
-            }
-            policy.limits.push(limit);
+            policy.limits.push(self.limit(&Path::new("limits").index(i), entry));
         }
         self.tolerations(&file.injection.tolerations);
         policy.injection = file.injection;
@@ -207,23 +204,6 @@ impl Problems<'_, '_> {
             && policy.mode(&UNPAIRED_NODE_ANNOTATION) == Mode::Warn
         {
             policy.set_mode(&UNPAIRED_NODE_ANNOTATION, Mode::Deny);
-        }
-        let mut version = Version::NEWEST;
-        if let Some(text) = &file.kubernetes.version {
-            match text.parse() {
-                Ok(parsed) => version = parsed,
-                Err(message) => {
-                    self.push(&Path::new("kubernetes").child("version"), message, None);
-                }
-            }
-        }
-        let gates = Path::new("kubernetes");
-        let gates = gates.child("featureGates");
-        for gate in file.kubernetes.feature_gates.keys() {
-            if let Some(near) = cluster::suggest_gate(gate) {
-                let help = Some(format!("did you mean {near}?"));
-                self.push(&gates.child(gate), format!("there is no gate {gate:?}"), help);
-            }
         }
         let exclude = Path::new("exclude");
         for (i, pattern) in file.exclude.iter().enumerate() {
@@ -235,8 +215,35 @@ impl Problems<'_, '_> {
         self.clusters(&file.clusters);
         policy.clusters = file.clusters;
         policy.names_release = file.kubernetes.version.is_some();
-        policy.cluster = Cluster::new(version, file.kubernetes.feature_gates);
+        policy.cluster = self.cluster(file.kubernetes);
         policy
+    }
+
+    fn limit(&mut self, path: &Path<'_>, entry: LimitEntry) -> Limit {
+        let (limit, problems) = entry.validate();
+        for (field, message) in problems {
+            let path = if field.is_empty() { *path } else { path.child(field) };
+            self.push(&path, message, None);
+        }
+        limit
+    }
+
+    /// Returns the release and the gates of the cluster.
+    fn cluster(&mut self, file: Kubernetes) -> Cluster {
+        let path = Path::new("kubernetes");
+        let version = file.version.as_ref().map_or(Ok(Version::NEWEST), |text| text.parse());
+        let version = version.unwrap_or_else(|message| {
+            self.push(&path.child("version"), message, None);
+            Version::NEWEST
+        });
+        for gate in file.feature_gates.keys() {
+            if let Some(near) = cluster::suggest_gate(gate) {
+                let help = Some(format!("did you mean {near}?"));
+                let message = format!("there is no gate {gate:?}");
+                self.push(&path.child("featureGates").child(gate), message, help);
+            }
+        }
+        Cluster::new(version, file.feature_gates)
     }
 
     /// Adds the problems of clusters: a name that is missing or taken, and what isn't a pattern.
