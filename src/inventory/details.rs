@@ -8,7 +8,7 @@ use memchr::memmem;
 use super::{nodes::Nodes, resources::Resources, system::System, waits::Wait, zones};
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
-    kubernetes::{containers::containers, pod_security::Refusal},
+    kubernetes::{containers::containers, pod_security::FailedCheck},
     object::{
         Object, StatefulSetSpec, Workload, marks::IGNORE_ANNOTATION, storage::OLD_CLASS_ANNOTATION,
     },
@@ -42,7 +42,7 @@ pub(crate) struct Details {
     /// The claim templates whose claims get the default class.
     pub(crate) default_classes: Box<[usize]>,
     /// The violations of the Pod Security Standards in the pods; only if the template will be gone.
-    pub(crate) refusals: Box<[Refusal]>,
+    pub(crate) refusals: Box<[FailedCheck]>,
     /// The tolerations of a DaemonSet's pods.
     pub(crate) tolerations: Box<[Toleration]>,
     /// The CPU and the memory that a pod requests.

@@ -14,7 +14,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use crate::{
     kubernetes::{
         cluster::Version,
-        pod_security::{Refusal, Standard},
+        pod_security::{FailedCheck, Standard},
         resource::WorkloadKind,
     },
     object::{DaemonSetSpec, StatefulSetSpec, defaults, marks::IGNORE_ANNOTATION},
@@ -198,7 +198,7 @@ impl Set {
             let baseline = Standard::of(Some("baseline"), None, Version::NEWEST.minor());
             let template = &whole.spec.template;
             set.needs_privileged =
-                baseline.is_some_and(|standard| !Refusal::by(standard, template).is_empty());
+                baseline.is_some_and(|standard| !FailedCheck::by(standard, template).is_empty());
         }
         Ok(set)
     }

@@ -25,7 +25,7 @@ pub(super) struct Preview<'a> {
 
 /// The result of printing a stream of documents.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct StreamResult {
     /// The number of objects that would be denied.
     pub(super) denied: usize,
     /// Documents that could not be read.
@@ -53,14 +53,14 @@ impl<'a> Preview<'a> {
         text: &str,
         out: &mut impl Write,
         notes: &mut impl Write,
-    ) -> io::Result<Outcome> {
-        let mut outcome = Outcome::default();
+    ) -> io::Result<StreamResult> {
+        let mut result = StreamResult::default();
         let mut is_first = true;
         for document in yaml::documents(text) {
             let root = match document {
                 Ok(document) => document.root,
                 Err(problem) => {
-                    outcome.problems.push(problem);
+                    result.problems.push(problem);
                     continue;
                 }
             };
@@ -78,7 +78,7 @@ impl<'a> Preview<'a> {
                     writeln!(notes, "{}: note: {remark}", change.name)?;
                 }
                 if !change.verdict.allowed() {
-                    outcome.denied += 1;
+                    result.denied += 1;
                 } else if let Some(object) = whole.pointer_mut(&object.at.pointer()) {
                     let patch = Patch(change.injection.patch);
                     json_patch::patch(object, &patch).map_err(io::Error::other)?;
@@ -89,7 +89,7 @@ impl<'a> Preview<'a> {
             }
             out.write_all(to_yaml(&whole)?.as_bytes())?;
         }
-        Ok(outcome)
+        Ok(result)
     }
 
     /// Returns the change to an object. `None` if the object cannot be read, or if nothing is ever
