@@ -15,7 +15,7 @@ use crate::support::{self, Found};
 
 /// Returns whether both `check` and the webhook must report a finding: some rules apply to only one
 /// of them, or less strictly.
-fn is_of_both_doors(found: &Found) -> bool {
+fn is_of_check_and_webhook(found: &Found) -> bool {
     found.rule != "pod-template-validation" && !support::is_before_phase(&found.rule)
 }
 
@@ -79,8 +79,9 @@ fn check_and_validate_agree_on_every_fixture() {
 }
 
 fn agree(found: &[Found], response: &Value, place: &str) {
-    let of =
-        |mode: &'static str| found.iter().filter(move |f| f.mode == mode && is_of_both_doors(f));
+    let of = |mode: &'static str| {
+        found.iter().filter(move |f| f.mode == mode && is_of_check_and_webhook(f))
+    };
     let expected: BTreeSet<(String, String, String)> = of("deny")
         .map(|f| {
             let adjustable = catalogue::find(&f.rule).unwrap().meta.adjustable;
