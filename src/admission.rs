@@ -134,7 +134,7 @@ pub fn answer(
     today: Date,
     deadline: Deadline<'_>,
 ) -> Result<Answer, AnswerError> {
-    let cx = Context { policy, origin: Origin::Admission, today, deadline, view };
+    let cx = Context { policy, origin: Origin::Admission, today, deadline, view, file: None };
     let weakened = (policy.is_fallback && endpoint == Endpoint::Validate).then_some(WEAKENED);
     let weakened = weakened.map(str::to_owned);
     if endpoint == Endpoint::Validate

@@ -157,7 +157,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let commit = known.against_ref.as_deref().map(old::commit);
     let found = commit.as_ref().and_then(|it| it.as_ref().ok());
     let Some(chosen) = choice.load(found, strictness)? else { return Ok(Exit::Error) };
-    let policy = chosen.policy;
+    let mut policy = chosen.policy;
     let exclude = Exclude::new(&args.exclude, &policy.exclude, &chosen.root);
     let clusters = policy.clusters.iter().map(|it| (&*it.name, &*it.paths));
     let clusters = Clusters::new(clusters, &chosen.root);
@@ -168,6 +168,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             exclude: &exclude,
             selection: &args.selection,
             policy: &policy,
+            root: &chosen.root,
             repository: &repository,
             strictness,
         };
@@ -185,10 +186,11 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let (against, paths) = (&args.against, (&*args.paths, &clusters));
     let old = old::read(against, commit, paths, &mut previous, &mut |it| ledger.failure(&it));
     old.iter().for_each(|source| context.old_namespaces.add(source.text()));
+    let sources = look_around(args, (&exclude, &clusters), &mut context, &mut ledger.progress);
+    policy::assign_files(&mut policy, &chosen.root, sources.iter().flatten());
     if args.known.new_only {
         ledger.known.old = Some(findings(old, &policy, repository)?);
     }
-    let sources = look_around(args, (&exclude, &clusters), &mut context, &mut ledger.progress);
     let checker = Checker::new(&policy, &previous, args.verb, context, strictness);
     let cluster = inventory::read(&args.inventory, &mut |it| ledger.failure(&it));
     check_all(sources, cluster, &checker, &mut ledger)?;

@@ -100,7 +100,12 @@ pub fn evaluate_too_heavy(
     let mut verdict = Verdict::default();
     let mut findings = Findings::of(&TOO_LARGE);
     bounds::too_heavy(weight, &mut findings);
-    let object = Identity { namespace: namespace_or_default(Some(namespace)), name, ignore: None };
+    let object = Identity {
+        namespace: namespace_or_default(Some(namespace)),
+        name,
+        ignore: None,
+        file: None,
+    };
     let was_too_heavy =
         |_: &Finding| old.is_some_and(|old| matches!(weight::too_heavy(old), Ok(Some(_))));
     for finding in findings.into_vec() {

@@ -5,6 +5,7 @@
 
 pub mod args;
 pub(crate) mod discover;
+mod exception;
 mod file;
 pub mod limit;
 mod pattern;
@@ -13,16 +14,13 @@ mod weakening;
 
 use std::collections::BTreeMap;
 
+pub use exception::Exception;
 pub use file::{
     API_VERSION, ClusterFiles, ExceptionEntry, KIND, Kubernetes, PolicyFile, PolicyMetadata,
     json_schema,
 };
-use jiff::civil::Date;
 
-use self::{
-    limit::{Limit, LimitEntry},
-    pattern::any,
-};
+use self::limit::{Limit, LimitEntry};
 
 use crate::{
     catalogue,
@@ -39,40 +37,6 @@ use crate::{
     rules::policy::POLICY_WEAKENED,
     yaml::{self, Problem},
 };
-
-/// A validated exception.
-#[derive(Clone, Debug)]
-pub struct Exception {
-    namespaces: Vec<String>,
-    names: Vec<String>,
-    rules: Vec<&'static Meta>,
-    /// The reason for the exception.
-    pub reason: String,
-    /// The last day on which the exception applies.
-    pub expires: Option<Date>,
-}
-
-impl Exception {
-    /// Returns whether the exception is about a rule.
-    pub(crate) fn is_about(&self, rule: &Meta) -> bool {
-        self.rules.contains(&rule)
-    }
-
-    /// Returns the patterns of namespaces; none for all of them.
-    pub(crate) fn namespaces(&self) -> &[String] {
-        &self.namespaces
-    }
-
-    /// Returns the patterns of names; none for all of them.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// Returns whether the exception covers this rule for this object, expired or not.
-    pub fn covers(&self, rule: &Meta, namespace: &str, name: &str) -> bool {
-        self.rules.contains(&rule) && any(&self.namespaces, namespace) && any(&self.names, name)
-    }
-}
 
 /// A validated policy.
 #[derive(Clone, Debug, Default)]
@@ -316,12 +280,20 @@ impl Problems<'_, '_> {
                 None
             }
         });
+        let files = path.child("files");
+        for (i, pattern) in entry.files.iter().enumerate() {
+            if let Err(why) = exclude::check(pattern) {
+                self.push(&files.index(i), why, None);
+            }
+        }
         Exception {
             namespaces: entry.namespaces,
             names: entry.names,
+            files: entry.files,
             rules,
             reason: entry.reason,
             expires,
+            ..Exception::default()
         }
     }
 

@@ -111,7 +111,7 @@ impl CheckedSource {
 
 impl CheckedManifest {
     fn of(manifest: &Manifest<'_>, file: &Arc<str>, checker: &Checker<'_>) -> Self {
-        let checked = checker.check(manifest);
+        let checked = checker.check(manifest, file);
         let mut item = checked.item;
         let fields: Vec<Field> = item.as_ref().map(Item::fields).unwrap_or_default();
         if let Some(item) = &mut item {

@@ -14,7 +14,7 @@ mod remove;
 use std::{
     fs,
     io::{self, IsTerminal, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use clap::Args;
@@ -24,6 +24,7 @@ pub(crate) use self::edit::Edit;
 use self::fixer::{Fixed, Fixer};
 use super::{
     checker::{Checker, InputContext},
+    policy,
     previous::Previous,
     selection::Selection,
 };
@@ -69,6 +70,8 @@ pub(super) struct Fixes<'a> {
     pub(super) exclude: &'a Exclude,
     pub(super) selection: &'a Selection,
     pub(super) policy: &'a Policy,
+    /// The folder from which the policy's patterns of files are meant.
+    pub(super) root: &'a Path,
     pub(super) repository: &'a Repository,
     pub(super) strictness: Strictness,
 }
@@ -87,10 +90,11 @@ impl Fixes<'_> {
         let sources =
             listing::list(self.paths, self.exclude).sources.into_iter().filter_map(Result::ok);
         let sources: Vec<Source> = sources.collect();
+        let mut policy = self.policy.clone();
+        policy::assign_files(&mut policy, self.root, sources.iter());
         let previous = Previous::default();
         let context = input_context(&sources);
-        let checker =
-            Checker::new(self.policy, &previous, Verb::default(), context, self.strictness);
+        let checker = Checker::new(&policy, &previous, Verb::default(), context, self.strictness);
         let mut exit = Exit::Clean;
         let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
         for source in sources {
@@ -105,9 +109,9 @@ impl Fixes<'_> {
             if replacements.iter().any(|it| it.target() == target) {
                 continue;
             }
-            let name = path.display();
-            let fixer = Fixer::new(&checker, self.selection, is_named, self.args.not_safe);
-            let new = fixer.fix(&text);
+            let name = path.display().to_string();
+            let fixer = Fixer::new(&checker, self.selection, &name).named(is_named);
+            let new = fixer.with_unsafe(self.args.not_safe).fix(&text);
             for note in &new.left {
                 writeln!(say, "note: {name}:{note}")?;
             }
@@ -116,7 +120,7 @@ impl Fixes<'_> {
             }
             if self.args.dry_run {
                 exit = Exit::Denied;
-                self.show(&name.to_string(), &text, &new, &mut say)?;
+                self.show(&name, &text, &new, &mut say)?;
             } else {
                 let replacement =
                     Replacement::new(&path, Some(text.as_bytes()), new.text.as_bytes());
@@ -163,15 +167,16 @@ fn input_context(sources: &[Source]) -> InputContext {
 /// Returns the edits of a text in a folder that fix a single finding, and whether they are safe.
 pub(super) fn one(
     text: &str,
+    file: &str,
     finding: &Diagnostic,
     checker: &Checker<'_>,
 ) -> Option<(Vec<Edit>, bool)> {
-    Fixer::new(checker, &Selection::default(), false, true).one(text, finding)
+    Fixer::new(checker, &Selection::default(), file).with_unsafe(true).one(text, finding)
 }
 
 /// Returns a text in a folder after all safe fixes. `None` if there are none.
-pub(super) fn all(text: &str, checker: &Checker<'_>) -> Option<String> {
-    let fixed = Fixer::new(checker, &Selection::default(), false, false).fix(text);
+pub(super) fn all(text: &str, file: &str, checker: &Checker<'_>) -> Option<String> {
+    let fixed = Fixer::new(checker, &Selection::default(), file).fix(text);
     (fixed.count > 0).then_some(fixed.text)
 }
 

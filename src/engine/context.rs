@@ -42,13 +42,15 @@ pub struct Context<'a> {
     pub deadline: Deadline<'a>,
     /// The cluster that the object is meant for, as the webhook sees it.
     pub view: Option<&'a View>,
+    /// The name of the file of the object, for exceptions that name files.
+    pub file: Option<&'a str>,
 }
 
 impl<'a> Context<'a> {
     /// Creates the context of a command, which has no deadline and no view of a cluster.
     pub(crate) fn of_command(policy: &'a Policy, origin: Origin, now: Timestamp) -> Self {
         let today = TimeZone::UTC.to_datetime(now).date();
-        Context { policy, origin, today, deadline: Deadline::NONE, view: None }
+        Context { policy, origin, today, deadline: Deadline::NONE, view: None, file: None }
     }
 
     pub(super) fn mode(&self, rule: &Meta) -> Mode {
@@ -62,13 +64,15 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The parts of an object that exceptions depend on: its namespace, its name and its own ignore
-/// annotation.
+/// The parts of an object that exceptions depend on: its namespace, its name, its own ignore
+/// annotation and its file.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
     pub(super) namespace: &'a str,
     pub(super) name: &'a str,
     pub(super) ignore: Option<&'a str>,
+    /// The file of an object that is evaluated with others.
+    pub(super) file: Option<&'a str>,
 }
 
 impl<'a> From<&'a Metadata<'_>> for Identity<'a> {
@@ -77,6 +81,7 @@ impl<'a> From<&'a Metadata<'_>> for Identity<'a> {
             namespace: metadata.namespace(),
             name: metadata.name(),
             ignore: metadata.annotation(IGNORE_ANNOTATION),
+            file: None,
         }
     }
 }
@@ -95,7 +100,12 @@ impl<'a> From<&'a Pod<'_>> for Identity<'a> {
 
 impl<'a> From<&'a Item> for Identity<'a> {
     fn from(item: &'a Item) -> Self {
-        Identity { namespace: item.namespace(), name: item.name(), ignore: item.ignore() }
+        Identity {
+            namespace: item.namespace(),
+            name: item.name(),
+            ignore: item.ignore(),
+            file: item.file(),
+        }
     }
 }
 
@@ -169,7 +179,8 @@ fn exception(
     remarks: &mut Vec<String>,
 ) -> Option<String> {
     let exceptions = cx.policy.exceptions.iter();
-    let covering = exceptions.filter(|e| e.covers(finding.rule, object.namespace, object.name));
+    let (rule, file) = (finding.rule, object.file.or(cx.file));
+    let covering = exceptions.filter(|e| e.covers(rule, object.namespace, object.name, file));
     for exception in covering {
         match exception.expires {
             Some(last) if last < cx.today => {

@@ -52,7 +52,7 @@ pub fn evaluate_scaling(scaling: &Scaling<'_>, cx: &Context<'_>) -> Verdict {
     let Some(scaled) = item.controller().and_then(|it| it.scaled_claims.as_deref()) else {
         return verdict;
     };
-    let object = Identity { namespace, name, ignore: item.ignore() };
+    let object = Identity { namespace, name, ignore: item.ignore(), file: None };
     for limit in limits {
         let mut findings = Findings::of(&LIMIT_EXCEEDED);
         let gone = scaled.start + i64::from(to)..scaled.start + i64::from(from);

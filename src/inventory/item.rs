@@ -236,6 +236,11 @@ impl Item {
         self.location = Some(Box::new(Location { file, line }));
     }
 
+    /// Returns the name of its file, if it comes from a file.
+    pub fn file(&self) -> Option<&str> {
+        self.location.as_deref().map(|it| &*it.file)
+    }
+
     pub(crate) const fn controller(&self) -> Option<&Controller> {
         match &self.role {
             Role::Controller(controller) => Some(controller),

@@ -85,6 +85,7 @@ impl Exception {
         };
         has(&self.namespaces, &other.namespaces)
             && has(&self.names, &other.names)
+            && has(&self.files, &other.files)
             && other.rules.iter().all(|rule| self.rules.contains(rule))
             && self.expires.is_none_or(|last| other.expires.is_some_and(|it| it <= last))
     }

@@ -35,6 +35,7 @@ mod crowd;
 mod daemon;
 mod discovery;
 mod export;
+mod file_exceptions;
 mod files;
 mod fix;
 mod folder;

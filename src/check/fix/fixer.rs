@@ -18,6 +18,8 @@ use crate::{
 pub(super) struct Fixer<'j> {
     checker: &'j Checker<'j>,
     selection: &'j Selection,
+    /// The name of the file, and whether the user named it.
+    file: &'j str,
     is_named: bool,
     /// Whether unsafe changes are made too.
     with_unsafe: bool,
@@ -66,14 +68,25 @@ struct Read {
 }
 
 impl<'j> Fixer<'j> {
+    /// Creates a fixer of a file in a folder, which makes only safe changes.
     pub(super) const fn new(
         checker: &'j Checker<'j>,
         selection: &'j Selection,
-        is_named: bool,
-        with_unsafe: bool,
+        file: &'j str,
     ) -> Self {
         let refused = BTreeSet::new();
-        Fixer { checker, selection, is_named, with_unsafe, only: None, refused }
+        let (is_named, with_unsafe) = (false, false);
+        Fixer { checker, selection, file, is_named, with_unsafe, only: None, refused }
+    }
+
+    /// Sets whether the user named the file.
+    pub(super) fn named(self, is_named: bool) -> Self {
+        Fixer { is_named, ..self }
+    }
+
+    /// Sets whether unsafe changes are made too.
+    pub(super) fn with_unsafe(self, with_unsafe: bool) -> Self {
+        Fixer { with_unsafe, ..self }
     }
 
     /// Returns the edits that fix a single finding, and whether they are safe. `None` if the finding has
@@ -163,7 +176,7 @@ impl<'j> Fixer<'j> {
             let mut ignores = self.checker.ignores(&document);
             let objects = DocumentObjects::of(document, self.is_named).manifests;
             for (object_number, manifest) in objects.iter().enumerate() {
-                let mut report = self.checker.check(manifest).report;
+                let mut report = self.checker.check(manifest, self.file).report;
                 ignores.apply(&mut report);
                 let mut is_tried = false;
                 for diagnostic in report.diagnostics {
