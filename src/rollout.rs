@@ -10,12 +10,18 @@
 //! Only `minReadySeconds` takes time in a simulation, so the duration of a rollout is a lower
 //! bound.
 
+mod clock;
 pub mod daemon_set;
+mod health;
 pub mod node;
 pub mod stateful_set;
-mod timeline;
+#[cfg(test)]
+mod testing;
+mod waves;
 
 use std::rc::Rc;
+
+pub use self::health::{Health, NeverReady};
 
 /// The template that a pod was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,30 +40,6 @@ impl Revision {
             Revision::New => "new",
         }
     }
-}
-
-/// The health of a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Health {
-    /// The pod has been ready for long enough to be available.
-    Available,
-    /// The pod has been ready since this time, in seconds, but not for long enough.
-    Ready(i64),
-    /// The pod becomes ready soon.
-    Starting,
-    /// The pod never becomes ready.
-    Broken,
-    /// All containers have terminated for good: the phase is `Failed` or `Succeeded`.
-    Ended,
-}
-
-/// The new pods that never become ready.
-#[derive(Clone, Debug, Default)]
-pub struct NeverReady {
-    /// Whether this applies to all pods of the new revision.
-    pub all_new: bool,
-    /// The pods of a StatefulSet with these ordinals.
-    pub ordinals: Vec<i64>,
 }
 
 /// An action on a pod.
@@ -80,7 +62,7 @@ impl Action {
 }
 
 /// The pod that a step is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// The pod of a StatefulSet with this ordinal.
     Ordinal(i64),

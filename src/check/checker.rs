@@ -20,7 +20,7 @@ use crate::{
     },
     object::{storage::Storage, weight::Weight},
     policy::Policy,
-    proposal::{Applier, Outcome, Proposal, Stored, apply::Verb},
+    proposal::{Applied, Applier, Proposal, Stored, apply::Verb},
     report::diagnostic::{Diagnostic, ObjectReport, Severity, Strictness},
     rules::{api_validation::meta::SCHEMA, rule::inventory::Coverage},
     yaml::{Document, Node, Problem},
@@ -112,13 +112,13 @@ impl<'a> Checker<'a> {
         let proposal = Proposal { id: &id, resource, node, json: &json, old };
         // An unknown field doesn't keep the rest from being checked; a wrong type does.
         self.applier(file).apply(&proposal, |node, outcome| match outcome {
-            Outcome::Stored(stored) => self.stored(*stored, node, checked),
-            Outcome::TooHeavy(weight) => self.too_heavy(&weight, node, file, checked),
-            Outcome::Undecodable(error) if decodes => {
+            Applied::Stored(stored) => self.stored(*stored, node, checked),
+            Applied::TooHeavy(weight) => self.too_heavy(&weight, node, file, checked),
+            Applied::Undecodable(error) if decodes => {
                 let problem = Problem::at(node.mark, error.to_string());
                 checked.report.diagnostics.push(schema(problem));
             }
-            Outcome::Undecodable(_) => {}
+            Applied::Undecodable(_) => {}
         });
     }
 

@@ -49,6 +49,8 @@ pub struct Volume {
     pub(crate) claim: Option<Name>,
     /// Whether the claim that the volume was bound to is gone.
     pub(crate) is_released: bool,
+    /// Whether the volume is retained when its claim is deleted.
+    pub(crate) is_retained: bool,
 }
 
 /// A StorageClass.
@@ -62,6 +64,8 @@ pub struct Class {
     pub allows_expansion: bool,
     /// The provisioner of the volumes.
     pub provisioner: Box<str>,
+    /// Whether the volumes of this class are retained when their claims are deleted.
+    pub(crate) retains_volumes: bool,
 }
 
 #[derive(Deserialize)]
@@ -123,6 +127,7 @@ struct VolumeSpec {
     capacity: Option<BTreeMap<String, Quantity>>,
     access_modes: Option<Box<[Box<str>]>>,
     claim_ref: Option<ClaimRef>,
+    persistent_volume_reclaim_policy: Option<Box<str>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -194,7 +199,7 @@ fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
 
 impl Volume {
     /// Reads a volume with its name.
-    pub(super) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
+    pub(crate) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
         let Raw { metadata, spec, status }: Raw<'_, VolumeSpec, ClaimStatus<'_>> =
             serde_json::from_str(json)?;
         let volume = Volume {
@@ -204,6 +209,7 @@ impl Volume {
             modes: spec.access_modes.unwrap_or_default(),
             claim: spec.claim_ref.map(|it| (it.namespace, it.name)),
             is_released: status.phase.as_deref() == Some("Released"),
+            is_retained: spec.persistent_volume_reclaim_policy.as_deref() == Some("Retain"),
         };
         Ok((metadata.name().into(), volume))
     }
@@ -211,7 +217,7 @@ impl Volume {
 
 impl Class {
     /// Reads a storage class with its name.
-    pub(super) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
+    pub(crate) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
         let mut fields: Fields = serde_json::from_str(json)?;
         let metadata = fields.remove("metadata").unwrap_or_default();
         let is_true = |key: &&str| metadata["annotations"][*key] == "true";
@@ -223,6 +229,7 @@ impl Class {
             waits_for_pod: text(fields.get("volumeBindingMode")) == "WaitForFirstConsumer",
             allows_expansion: fields.get("allowVolumeExpansion").is_some_and(|it| it == true),
             provisioner: text(fields.get("provisioner")).into(),
+            retains_volumes: text(fields.get("reclaimPolicy")) == "Retain",
         };
         Ok((text(metadata.get("name")).into(), class))
     }

@@ -59,7 +59,7 @@ impl Placing {
 
 /// The fields of a node that the controller reads.
 #[derive(Clone, Debug, Default)]
-pub struct Node {
+pub struct NodeInfo {
     /// The name.
     pub name: String,
     /// The labels.
@@ -95,7 +95,10 @@ pub enum WhyNot {
 }
 
 /// Returns where the pods of a DaemonSet run, node by node.
-pub fn placements<'a>(pod: &Placing, nodes: impl IntoIterator<Item = &'a Node>) -> Vec<Placement> {
+pub fn placements<'a>(
+    pod: &Placing,
+    nodes: impl IntoIterator<Item = &'a NodeInfo>,
+) -> Vec<Placement> {
     let own = pod.tolerations.iter().flatten().cloned();
     let tolerations: Vec<_> = own.chain(of_daemons(pod.host_network == Some(true))).collect();
     nodes.into_iter().map(|node| placement(pod, &tolerations, node)).collect()
@@ -104,7 +107,7 @@ pub fn placements<'a>(pod: &Placing, nodes: impl IntoIterator<Item = &'a Node>) 
 /// Returns whether a node gets a pod with this spec.
 ///
 /// Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/daemon_controller.go.
-fn placement(pod: &Placing, tolerations: &[Toleration], node: &Node) -> Placement {
+fn placement(pod: &Placing, tolerations: &[Toleration], node: &NodeInfo) -> Placement {
     let named = pod.node_name.as_deref().filter(|name| !name.is_empty());
     if let Some(name) = named.filter(|name| *name != node.name) {
         return Placement::Loses(WhyNot::NodeName(name.to_owned()));

@@ -14,12 +14,14 @@ use std::{
 
 pub use self::settings::{Settings, Strategy, ordinals, partition, replaced};
 use super::{
-    Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits, timeline::Timeline,
+    Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
+    clock::Clock,
+    waves::{self, Controller},
 };
 
 /// A pod that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pod {
+pub struct Replica {
     /// The template that the pod was made from.
     pub revision: Revision,
     /// The health of the pod.
@@ -30,7 +32,7 @@ pub struct Pod {
 #[derive(Clone, Debug, Default)]
 pub struct State {
     /// The pods, by their ordinals.
-    pub pods: BTreeMap<i64, Pod>,
+    pub pods: BTreeMap<i64, Replica>,
     /// The claims that exist.
     pub claims: BTreeSet<String>,
     /// Whether the last rollout already completed with the new template, or there was none.
@@ -45,7 +47,7 @@ pub struct State {
 /// Simulates the controller, starting from this state.
 pub fn simulate(settings: &Settings, state: State, never_ready: &NeverReady) -> Course {
     let mut simulation = Simulation::new(settings, state, never_ready);
-    simulation.run();
+    waves::run(&mut simulation);
     simulation.finish()
 }
 
@@ -53,10 +55,10 @@ pub fn simulate(settings: &Settings, state: State, never_ready: &NeverReady) -> 
 struct Simulation<'a> {
     settings: &'a Settings,
     never_ready: &'a NeverReady,
-    pods: BTreeMap<i64, Pod>,
+    pods: BTreeMap<i64, Replica>,
     claims: BTreeSet<String>,
     is_current: bool,
-    timeline: Timeline<i64>,
+    clock: Clock<i64>,
     /// The ordinals in the range of the set whose pods are missing, terminating or not available.
     unavailable: BTreeSet<i64>,
     /// The ordinals in the range of the set whose pods have the old revision.
@@ -80,6 +82,57 @@ struct Simulation<'a> {
     course: Course,
 }
 
+impl Controller for Simulation<'_> {
+    /// Kubernetes: `updateStatefulSet`.
+    fn sync(&mut self) -> bool {
+        let steps = self.course.steps.len();
+        self.complete();
+        if self.settings.strategy == Strategy::Recreate && self.delete_old() {
+            return self.course.steps.len() > steps;
+        }
+        if self.keep_replicas() || self.scale_down() {
+            return self.course.steps.len() > steps;
+        }
+        match self.settings.strategy {
+            Strategy::OnDelete | Strategy::Recreate => {}
+            Strategy::RollingUpdate { max_unavailable: None, .. } => self.replace_next(),
+            Strategy::RollingUpdate { max_unavailable: Some(most), .. } => self.replace(most),
+        }
+        self.course.steps.len() > steps
+    }
+
+    fn goes_on(&mut self) -> bool {
+        // Each new pod waits until all old ones are gone.
+        if self.settings.strategy == Strategy::Recreate && !self.terminating.is_empty() {
+            return false;
+        }
+        self.end_pods(|ordinals, ordinal| ordinals.contains(&ordinal));
+        !self.settings.is_ordered || self.terminating.is_empty()
+    }
+
+    fn advance(&mut self) -> bool {
+        if self.end_pods(|_, _| true) {
+            return true;
+        }
+        let changes = self.clock.advance();
+        for (ordinal, health) in &changes {
+            if let Some(pod) = self.pods.get_mut(ordinal) {
+                pod.health = *health;
+                self.set_unavailable(*ordinal, !self.settings.suffices(*health));
+            }
+        }
+        !changes.is_empty()
+    }
+
+    fn down(&self) -> usize {
+        self.down.max(self.expected.saturating_sub(self.serving.len()))
+    }
+
+    fn course(&mut self) -> &mut Course {
+        &mut self.course
+    }
+}
+
 impl<'a> Simulation<'a> {
     fn new(settings: &'a Settings, state: State, never_ready: &'a NeverReady) -> Self {
         let wanted = |ordinal: &i64| settings.ordinals.contains(ordinal);
@@ -88,7 +141,7 @@ impl<'a> Simulation<'a> {
             never_ready,
             claims: state.claims,
             is_current: state.is_current,
-            timeline: Timeline::new(settings.min_ready_seconds),
+            clock: Clock::new(settings.min_ready_seconds),
             unavailable: BTreeSet::new(),
             outdated: BTreeSet::new(),
             condemned: state.pods.keys().copied().filter(|it| !wanted(it)).collect(),
@@ -111,47 +164,6 @@ impl<'a> Simulation<'a> {
         simulation
     }
 
-    fn run(&mut self) {
-        loop {
-            self.course.waves += 1;
-            let before = self.course.steps.len();
-            // Pods do not become available within a wave.
-            while self.sync() {
-                let down = self.down.max(self.expected.saturating_sub(self.serving.len()));
-                self.course.at_most_unavailable = self.course.at_most_unavailable.max(down);
-                // Each new pod waits until all old ones are gone.
-                if self.settings.strategy == Strategy::Recreate && !self.terminating.is_empty() {
-                    break;
-                }
-                self.end_pods(|ordinals, ordinal| ordinals.contains(&ordinal));
-                if self.settings.is_ordered && !self.terminating.is_empty() {
-                    break;
-                }
-            }
-            if self.course.steps.len() == before {
-                self.course.waves -= 1;
-            }
-            if !self.advance() {
-                break;
-            }
-        }
-    }
-
-    /// Lets time pass until something changes. Returns whether anything changed.
-    fn advance(&mut self) -> bool {
-        if self.end_pods(|_, _| true) {
-            return true;
-        }
-        let changes = self.timeline.advance();
-        for (ordinal, health) in &changes {
-            if let Some(pod) = self.pods.get_mut(ordinal) {
-                pod.health = *health;
-                self.set_unavailable(*ordinal, !self.settings.suffices(*health));
-            }
-        }
-        !changes.is_empty()
-    }
-
     /// Removes the terminating pods that pass the filter.
     fn end_pods(&mut self, which: impl Fn(&Range<i64>, i64) -> bool) -> bool {
         let ordinals = &self.settings.ordinals;
@@ -162,26 +174,6 @@ impl<'a> Simulation<'a> {
             self.pods.remove(ordinal);
         }
         !gone.is_empty()
-    }
-
-    /// Runs one round of the controller. Returns whether it did anything.
-    ///
-    /// Kubernetes: `updateStatefulSet`.
-    fn sync(&mut self) -> bool {
-        let steps = self.course.steps.len();
-        self.complete();
-        if self.settings.strategy == Strategy::Recreate && self.delete_old() {
-            return self.course.steps.len() > steps;
-        }
-        if self.keep_replicas() || self.scale_down() {
-            return self.course.steps.len() > steps;
-        }
-        match self.settings.strategy {
-            Strategy::OnDelete | Strategy::Recreate => {}
-            Strategy::RollingUpdate { max_unavailable: None, .. } => self.replace_next(),
-            Strategy::RollingUpdate { max_unavailable: Some(most), .. } => self.replace(most),
-        }
-        self.course.steps.len() > steps
     }
 
     /// Deletes all old pods. Returns whether any of them still exist.
@@ -286,12 +278,10 @@ impl<'a> Simulation<'a> {
             Strategy::RollingUpdate { .. } => ordinal < self.settings.replaced().start,
         };
         let revision = if is_below && !self.is_current { Revision::Old } else { Revision::New };
-        let never = (self.never_ready.all_new && revision == Revision::New)
-            || self.never_ready.ordinals.contains(&ordinal);
-        let health = if never { Health::Broken } else { Health::Starting };
+        let health = self.never_ready.start(revision, Some(ordinal));
         let claims = self.new_claims(ordinal);
         self.step(Action::Create, ordinal, revision, claims);
-        self.add(ordinal, Pod { revision, health });
+        self.add(ordinal, Replica { revision, health });
     }
 
     fn delete(&mut self, ordinal: i64) {
@@ -300,7 +290,7 @@ impl<'a> Simulation<'a> {
         if self.condemned.remove(&ordinal) && self.settings.deletes_claims {
             claims = self.settings.claims_of(ordinal).filter(|it| self.claims.remove(it)).collect();
         }
-        self.timeline.remove(ordinal, pod.health);
+        self.clock.remove(ordinal, pod.health);
         self.outdated.remove(&ordinal);
         self.misfits.remove(&ordinal);
         self.terminating.insert(ordinal);
@@ -308,8 +298,8 @@ impl<'a> Simulation<'a> {
         self.step(Action::Delete, ordinal, pod.revision, claims);
     }
 
-    fn add(&mut self, ordinal: i64, pod: Pod) {
-        self.timeline.add(ordinal, pod.health);
+    fn add(&mut self, ordinal: i64, pod: Replica) {
+        self.clock.add(ordinal, pod.health);
         if self.settings.ordinals.contains(&ordinal) && pod.revision == Revision::Old {
             self.outdated.insert(ordinal);
         }
@@ -342,7 +332,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn finish(mut self) -> Course {
-        self.course.at_least_seconds = self.timeline.now;
+        self.course.at_least_seconds = self.clock.now;
         let remain = self.outdated.range(self.settings.replaced()).next().is_some();
         let unfinished = remain || !self.condemned.is_empty();
         let stop = |ordinal: i64, why| Stop { target: Target::Ordinal(ordinal), why };

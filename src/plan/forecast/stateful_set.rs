@@ -4,112 +4,139 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
-use super::{Change, Forecast, Forecaster, adopted};
+use super::{
+    Estimate, Forecaster, Kept, OfKind, Rollout,
+    forecaster::{Simulated, Transition},
+    known::adopted,
+};
 use crate::{
-    kubernetes::{cluster::STATEFUL_SET_RECREATE_STRATEGY, resource::WorkloadKind},
-    manifests::id::ObjectId,
-    object::{Object, StatefulSetSpec, Workload},
+    kubernetes::cluster::STATEFUL_SET_RECREATE_STRATEGY,
+    object::{Object, StatefulSetSpec},
     observed::Member,
-    plan::{undo::Remedy, world::Set},
+    plan::{undo::Remedy, world::SetQuery},
     rollout::{
         Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
-        stateful_set::{Pod, Settings, State, Strategy, simulate},
+        stateful_set::{Replica, Settings, State, Strategy, simulate},
     },
 };
 
-/// The new spec, and the set as it is.
-struct Now<'a> {
+/// The new settings of a set, and what the simulation needs to know of the set as it is.
+struct Present<'a> {
     settings: &'a Settings,
     spec: &'a StatefulSetSpec,
-    /// The status; `None` if the set is new.
-    status: Option<StatefulSetStatus>,
-    template_changes: bool,
+    transition: &'a Transition<'a>,
+    set: &'a SetQuery<'a>,
+    never_ready: &'a NeverReady,
 }
 
 impl Forecaster<'_> {
-    /// Simulates the rollout. `starts_anew` is set if the object is deleted without its pods and
-    /// created again.
+    /// Simulates the rollout of a StatefulSet.
     pub(super) fn stateful_set(
         &self,
         spec: &StatefulSetSpec,
-        old: Option<&StatefulSetSpec>,
-        template_changes: bool,
-        starts_anew: bool,
-        status: Option<StatefulSetStatus>,
-        forecast: &mut Forecast,
-    ) {
+        transition: &Transition<'_>,
+    ) -> Simulated {
         let cluster = &self.context.policy.cluster;
-        let name = forecast.id.name.clone();
-        let Some(settings) = Settings::of(&name, spec, cluster) else {
-            let note = "not simulated: this update strategy is not known";
-            forecast.notes.push(note.to_owned());
-            return;
+        let Some(settings) = Settings::of(&transition.id.name, spec, cluster) else {
+            return Simulated::none("not simulated: this update strategy is not known");
         };
         if settings.strategy == Strategy::Recreate
             && !cluster.enabled(STATEFUL_SET_RECREATE_STRATEGY)
         {
-            let note = format!(
+            return Simulated::none(format!(
                 "nothing happens, whatever changes: the controller leaves a set with the update \
                  strategy Recreate alone while the feature gate {STATEFUL_SET_RECREATE_STRATEGY} is off"
-            );
-            forecast.notes.push(note);
-            return;
+            ));
         }
-        forecast.is_ordered = settings.is_ordered;
-        forecast.min_ready_seconds = spec.min_ready_seconds.unwrap_or(0).into();
-        forecast.settings = describe(&settings, spec);
-        let revision = if template_changes { Revision::Old } else { Revision::New };
-        let before = old.and_then(|old| Settings::of(&name, old, cluster));
-        let never_ready = self.never_ready(&name);
+        let present = Present {
+            settings: &settings,
+            spec,
+            transition,
+            set: &transition.set(),
+            never_ready: &self.never_ready(&transition.id.name),
+        };
+        self.simulated_set(&present)
+    }
+
+    fn simulated_set(&self, present: &Present<'_>) -> Simulated {
+        let Present { settings, spec, transition, set, never_ready } = *present;
+        let (world, namespace) = (&self.input.world, &transition.id.namespace);
+        let mut state = self.state(present);
+        let going = world.claims_that_go(namespace, &transition.id.name);
+        for claim in going.values().flatten() {
+            state.claims.remove(claim);
+        }
+        let mut course = simulate(settings, state.clone(), never_ready);
+        let moved: BTreeSet<_> = course.steps.iter().filter_map(ordinal).collect();
+        let kept = state.pods.iter().filter(|(ordinal, _)| !moved.contains(ordinal));
+        let kept: Vec<_> = kept
+            .map(|(ordinal, pod)| Kept {
+                target: Target::Ordinal(*ordinal),
+                revision: pod.revision,
+            })
+            .collect();
+        let keeps_old = kept.iter().any(|it| it.revision == Revision::Old);
+        let why_kept =
+            (transition.template_changes && keeps_old).then(|| why_kept(settings, &course));
+        let remedy = remedy(settings, &state, &course);
+        let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
+        notes.extend(add_going(going, transition, &mut course));
+        notes.extend(unused_note(&course));
+        let works = course.stop.is_none() && !course.steps.is_empty();
+        let if_broken =
+            works.then(|| simulate(settings, state, &NeverReady::all_new()).stop).flatten();
+        let rollout = Rollout {
+            kept,
+            why_kept,
+            if_broken,
+            undo: world.undo(set, &spec.template, settings.min_ready_seconds),
+            estimate: Estimate::of(&world.times_to_ready(set), &course),
+            over_budgets: self.over_budgets(transition, &course),
+            of_kind: OfKind::StatefulSet {
+                is_ordered: settings.is_ordered,
+                min_ready_seconds: settings.min_ready_seconds,
+                retained: self.retained(namespace, &course),
+                remedy,
+            },
+            course,
+        };
+        Simulated { settings: describe(settings, spec), notes, rollout: Some(rollout) }
+    }
+
+    /// Returns the state from which the controller starts: the pods and claims of the input, otherwise
+    /// those of the previous object, all of them available.
+    fn state(&self, present: &Present<'_>) -> State {
+        let Present { settings, transition, .. } = *present;
+        let cluster = &self.context.policy.cluster;
+        let name = &transition.id.name;
+        let old = transition.before.and_then(Object::stateful_set);
+        let before = old.and_then(|old| Settings::of(name, old, cluster));
+        let revision = present.revision();
         let mut state = State {
-            is_current: !template_changes || starts_anew,
-            ..before.as_ref().map(|old| state(old, revision)).unwrap_or_default()
+            is_current: !transition.template_changes || transition.starts_anew,
+            ..before.as_ref().map(|old| complete(old, revision)).unwrap_or_default()
         };
         if let Some(before) = before.as_ref().filter(|before| !settings.fit_pods_of(before)) {
             state.misfits = before.ordinals.clone().collect();
         }
-        let id = forecast.id.clone();
-        let kind = WorkloadKind::StatefulSet;
-        let set = Set { id: &id, kind, selector: spec.selector.as_ref() };
-        let now = Now { settings: &settings, spec, status, template_changes };
-        self.as_it_is(&set, &now, &never_ready, &mut state);
-        state.is_current |= starts_anew;
-        forecast.notes.extend(adopted(&self.input.world, &set));
-        self.forget_claims(&forecast.id.namespace, &settings, &mut state);
-        let going = self.input.world.claims_that_go(&forecast.id.namespace, &name);
-        for claim in going.values().flatten() {
-            state.claims.remove(claim);
-        }
-        forecast.undo = self.input.world.undo(&set, &spec.template, settings.min_ready_seconds);
-        forecast.course = simulate(&settings, state.clone(), &never_ready);
-        forecast.remedy = remedy(&settings, &state, &forecast.course);
-        let moved: BTreeSet<_> = forecast.course.steps.iter().map(ordinal).collect();
-        let kept = state.pods.iter().filter(|(ordinal, _)| !moved.contains(ordinal));
-        forecast.kept = kept
-            .map(|(ordinal, pod)| (Target::Ordinal(*ordinal), pod.revision == Revision::New))
-            .collect();
-        if template_changes && forecast.kept.iter().any(|(_, is_new)| !is_new) {
-            forecast.why_kept = Some(why_kept(&settings, &forecast.course));
-        }
-        add_going(going, revision, forecast);
-        add_unused(forecast);
-        self.add_retained(forecast);
-        let all_new = NeverReady { all_new: true, ..NeverReady::default() };
-        if forecast.course.stop.is_none() && !forecast.course.steps.is_empty() {
-            forecast.if_broken = simulate(&settings, state, &all_new).stop;
-        }
+        self.as_it_is(present, &mut state);
+        state.is_current |= transition.starts_anew;
+        self.forget_claims(&transition.id.namespace, settings, &mut state);
+        state
     }
 
     /// Replaces the assumptions about pods by the known facts.
-    fn as_it_is(&self, set: &Set<'_>, now: &Now<'_>, never_ready: &NeverReady, state: &mut State) {
+    fn as_it_is(&self, present: &Present<'_>, state: &mut State) {
+        let Present { settings, spec, transition, set, never_ready } = *present;
         let world = &self.input.world;
         let Some(pods) = world.pods(set) else { return };
-        let known = world.revision(set, &now.spec.template);
-        let update = match &now.status {
-            Some(status) if !now.template_changes => status.update_revision.as_deref(),
+        let status = transition.before.and_then(|it| it.status.read::<StatefulSetStatus>());
+        let known = world.revision(set, &spec.template);
+        let update = match &status {
+            Some(status) if !transition.template_changes => status.update_revision.as_deref(),
             Some(_) | None => known,
         };
-        let current = now.status.as_ref().map(|status| status.current_revision.as_deref());
+        let current = status.as_ref().map(|status| status.current_revision.as_deref());
         // A new set begins with the revision of its template.
         state.is_current = current.is_none_or(|current| update.is_some() && current == update);
         state.pods.clear();
@@ -118,27 +145,16 @@ impl Forecaster<'_> {
             let Some(ordinal) = pod.ordinal(&set.id.name) else { continue };
             let is_new = update.is_some_and(|update| pod.is_of(update));
             let revision = if is_new { Revision::New } else { Revision::Old };
-            let never = never_ready.ordinals.contains(&ordinal) || (never_ready.all_new && is_new);
-            let health = match world.health(pod, now.settings.min_ready_seconds) {
-                Health::Starting if never => Health::Broken,
-                health => health,
-            };
-            state.pods.insert(ordinal, Pod { revision, health });
-            if !now.settings.fits(ordinal, claims) {
+            let health = world.health(pod, settings.min_ready_seconds);
+            let health = never_ready.health(health, revision, Some(ordinal));
+            state.pods.insert(ordinal, Replica { revision, health });
+            if !settings.fits(ordinal, claims) {
                 state.misfits.insert(ordinal);
             }
         }
-        let missing = now.settings.ordinals.clone().filter(|it| !state.pods.contains_key(it));
+        let missing = settings.ordinals.clone().filter(|it| !state.pods.contains_key(it));
         let is_taken = |ordinal: &i64| world.is_taken(set, &format!("{}-{ordinal}", set.id.name));
         state.taken = missing.filter(is_taken).collect();
-    }
-
-    fn add_retained(&self, forecast: &mut Forecast) {
-        let deleted = forecast.course.steps.iter().filter(|it| it.action == Action::Delete);
-        let claims = deleted.flat_map(|step| &step.claims);
-        let namespace = &forecast.id.namespace;
-        let retained = claims.filter(|claim| self.input.world.retains(namespace, claim));
-        forecast.retained = retained.cloned().collect();
     }
 
     /// Replaces the assumptions about claims by the known facts.
@@ -164,44 +180,18 @@ impl Forecaster<'_> {
             ordinals: ordinals.collect(),
         }
     }
+}
 
-    /// Returns the forecast for an object that is no longer in the manifests.
-    pub(super) fn deleted(&self, id: &ObjectId, old: &Object<'_>) -> Forecast {
-        let mut forecast = Forecast::new(id.clone(), Change::Delete);
-        forecast.notes.push(
-            "it is no longer among the manifests: this is what happens if it is deleted".to_owned(),
-        );
-        let Workload::StatefulSet(spec) = &old.workload else {
-            forecast.notes.push("its pods are deleted, all at once".to_owned());
-            return forecast;
-        };
-        let Some(settings) = Settings::of(&id.name, spec, &self.context.policy.cluster) else {
-            return forecast;
-        };
-        let retention = spec.persistent_volume_claim_retention_policy.as_ref();
-        let deletes = retention.and_then(|it| it.when_deleted.as_deref()) == Some("Delete");
-        let claims = |ordinal| {
-            if deletes { settings.claims_of(ordinal).collect() } else { Vec::new() }
-        };
-        // The garbage collector deletes the pods in no particular order.
-        let steps = settings.ordinals.clone().map(|ordinal| Step {
-            wave: 1,
-            action: Action::Delete,
-            target: Target::Ordinal(ordinal),
-            revision: Revision::Old,
-            claims: claims(ordinal),
-        });
-        let steps: Vec<_> = steps.collect();
-        forecast.course =
-            Course { waves: usize::from(!steps.is_empty()), steps, ..Course::default() };
-        self.add_retained(&mut forecast);
-        forecast
+impl Present<'_> {
+    /// Returns the revision of the pods before the change.
+    const fn revision(&self) -> Revision {
+        if self.transition.template_changes { Revision::Old } else { Revision::New }
     }
 }
 
 /// Returns the state of a set whose rollout is complete.
-fn state(settings: &Settings, revision: Revision) -> State {
-    let pod = Pod { revision, health: Health::Available };
+fn complete(settings: &Settings, revision: Revision) -> State {
+    let pod = Replica { revision, health: Health::Available };
     let ordinals = settings.ordinals.clone();
     State {
         claims: ordinals.clone().flat_map(|it| settings.claims_of(it)).collect(),
@@ -210,10 +200,10 @@ fn state(settings: &Settings, revision: Revision) -> State {
     }
 }
 
-const fn ordinal(step: &Step) -> i64 {
+const fn ordinal(step: &Step) -> Option<i64> {
     match step.target {
-        Target::Ordinal(ordinal) => ordinal,
-        Target::Node(_) | Target::SomeNodes { .. } => -1,
+        Target::Ordinal(ordinal) => Some(ordinal),
+        Target::Node(_) | Target::SomeNodes { .. } => None,
     }
 }
 
@@ -239,37 +229,39 @@ fn describe(settings: &Settings, spec: &StatefulSetSpec) -> Vec<String> {
 }
 
 fn why_kept(settings: &Settings, course: &Course) -> String {
+    let is_early = course.stop.as_ref().is_some_and(|stop| stop.why != Waits::ForTheLast);
     match settings.strategy {
         Strategy::OnDelete => "OnDelete: until they are deleted".to_owned(),
         Strategy::Recreate => "the rollout stops earlier".to_owned(),
-        Strategy::RollingUpdate { .. } if course.stop.as_ref().is_some_and(is_early) => {
-            "the rollout stops earlier".to_owned()
-        }
+        Strategy::RollingUpdate { .. } if is_early => "the rollout stops earlier".to_owned(),
         Strategy::RollingUpdate { partition, .. } => format!("partition {partition}"),
     }
 }
 
-fn is_early(stop: &crate::rollout::Stop) -> bool {
-    stop.why != Waits::ForTheLast
-}
-
-/// Adds the ends of pods that are being deleted already, and that take claims with them.
-fn add_going(going: BTreeMap<i64, Vec<String>>, revision: Revision, forecast: &mut Forecast) {
+/// Adds the ends of pods that are being deleted already, and that take claims with them. Returns notes
+/// about them.
+fn add_going(
+    going: BTreeMap<i64, Vec<String>>,
+    transition: &Transition<'_>,
+    course: &mut Course,
+) -> Vec<String> {
     if going.is_empty() {
-        return;
+        return Vec::new();
     }
-    forecast.course.waves = forecast.course.waves.max(1);
-    let mut steps = Vec::new();
+    course.waves = course.waves.max(1);
+    let revision = if transition.template_changes { Revision::Old } else { Revision::New };
+    let (mut steps, mut notes) = (Vec::new(), Vec::new());
     for (ordinal, claims) in going {
-        let target = Target::Ordinal(ordinal);
-        forecast.notes.push(format!(
-            "{} is being deleted already, and owns {}, deleted with it whatever is applied",
-            forecast.name(&target),
+        notes.push(format!(
+            "{}-{ordinal} is being deleted already, and owns {}, deleted with it whatever is applied",
+            transition.id.name,
             claims.join(", ")
         ));
+        let target = Target::Ordinal(ordinal);
         steps.push(Step { wave: 1, action: Action::Delete, target, revision, claims });
     }
-    forecast.course.steps.splice(..0, steps);
+    course.steps.splice(..0, steps);
+    notes
 }
 
 /// Returns the command that helps where the rollout stops, if it does.
@@ -288,12 +280,10 @@ fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy>
     })
 }
 
-/// Adds a note about claims that are created for pods that cannot use them.
-fn add_unused(forecast: &mut Forecast) {
-    let claims = forecast.course.unused_claims.iter().flat_map(|(_, claims)| claims);
+/// Returns a note about claims that are created for pods that cannot use them.
+fn unused_note(course: &Course) -> Option<String> {
+    let claims = course.unused_claims.iter().flat_map(|(_, claims)| claims);
     let claims: Vec<_> = claims.map(String::as_str).collect();
-    if !claims.is_empty() {
-        let claims = claims.join(", ");
-        forecast.notes.push(format!("created for pods that cannot use it yet: {claims}"));
-    }
+    let claims = (!claims.is_empty()).then(|| claims.join(", "))?;
+    Some(format!("created for pods that cannot use it yet: {claims}"))
 }

@@ -1,11 +1,10 @@
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{
     kubernetes::cluster::{Cluster, Version},
     object::{StatefulSetSpec, defaults},
+    rollout::testing::text,
 };
 
 fn settings(spec: Value, gates: &str) -> Settings {
@@ -25,39 +24,12 @@ fn settings_in(minor: u32, spec: Value, gates: &str) -> Settings {
 
 /// Returns a state with available pods of the old template.
 fn old(ordinals: Range<i64>, settings: &Settings) -> State {
-    let pod = Pod { revision: Revision::Old, health: Health::Available };
+    let pod = Replica { revision: Revision::Old, health: Health::Available };
     State {
         claims: ordinals.clone().flat_map(|it| settings.claims_of(it)).collect(),
         pods: ordinals.map(|it| (it, pod)).collect(),
         ..State::default()
     }
-}
-
-/// Returns the steps as `1 -4 +4 | 2 -3 +3`, with `*` after the pods of the old template that are
-/// created.
-fn text(course: &Course) -> String {
-    let mut text = String::new();
-    let mut wave = 0;
-    for step in &course.steps {
-        if step.wave != wave {
-            let bar = if wave == 0 { "" } else { " | " };
-            write!(text, "{bar}{}", step.wave).unwrap();
-            wave = step.wave;
-        }
-        let Target::Ordinal(ordinal) = step.target else { panic!("{step:?}") };
-        match step.action {
-            Action::Create => write!(text, " +{ordinal}"),
-            Action::Delete => write!(text, " -{ordinal}"),
-        }
-        .unwrap();
-        if step.action == Action::Create && step.revision == Revision::Old {
-            text.push('*');
-        }
-        if !step.claims.is_empty() {
-            write!(text, "({})", step.claims.join(" ")).unwrap();
-        }
-    }
-    text
 }
 
 fn course(spec: Value, gates: &str, before: Range<i64>, never: &NeverReady) -> Course {
@@ -163,7 +135,7 @@ fn a_broken_pod_holds_up_its_own_repair_only_if_pods_are_ordered() {
     for (policy, expected) in steps {
         let settings = settings(json!({"replicas": 3, "podManagementPolicy": policy}), "");
         let mut state = old(0..3, &settings);
-        state.pods.insert(1, Pod { revision: Revision::Old, health: Health::Broken });
+        state.pods.insert(1, Replica { revision: Revision::Old, health: Health::Broken });
         assert_eq!(text(&simulate(&settings, state, &NeverReady::default())), expected);
     }
 }
@@ -208,7 +180,7 @@ fn since_1_37_parallel_pods_that_are_down_are_replaced_first() {
         let settings = settings_in(minor, spec.clone(), "MaxUnavailableStatefulSet");
         let mut state = old(0..3, &settings);
         for ordinal in [0, 1] {
-            state.pods.insert(ordinal, Pod { revision: Revision::Old, health: Health::Broken });
+            state.pods.insert(ordinal, Replica { revision: Revision::Old, health: Health::Broken });
         }
         let course = simulate(&settings, state, &NeverReady::default());
         assert_eq!(text(&course), expected, "1.{minor}");
