@@ -22,6 +22,7 @@ use self::{
 };
 use super::found::Found;
 use crate::live::{
+    bare::{Bare, Metadata},
     call::Problem,
     reader::{AT_ONCE, List, Reader},
 };
@@ -52,21 +53,6 @@ struct Resources {
 #[derive(Deserialize)]
 struct Resource {
     name: String,
-}
-
-/// What is read of a report that exists.
-#[derive(Deserialize)]
-struct Existing {
-    metadata: Metadata,
-}
-
-#[derive(Deserialize)]
-struct Metadata {
-    name: String,
-    #[serde(default)]
-    namespace: String,
-    #[serde(default)]
-    annotations: BTreeMap<String, String>,
 }
 
 /// Why reports are not as they should be.
@@ -169,20 +155,12 @@ async fn existing(
     for path in paths {
         let labels = Some(format!("{}={}", LABEL.0, LABEL.1).into());
         let list = List { path, is_bare: true, labels, fields: None };
-        let mut wrong = None;
-        let listed = reader.list(&list, |items| {
-            for item in items {
-                match serde_json::from_str(item.get()) {
-                    Ok(Existing { metadata: Metadata { name, namespace, mut annotations } }) => {
-                        let hash = annotations.remove(HASH_ANNOTATION).unwrap_or_default();
-                        existing.insert((namespace, name), hash);
-                    }
-                    Err(error) => wrong = Some(error),
-                }
-            }
-        });
-        listed.await?;
-        wrong.map_or(Ok(()), |error| Err(Problem::failed(error)))?;
+        for Bare { metadata: Metadata { name, namespace, mut annotations } } in
+            reader.objects(&list).await?
+        {
+            let hash = annotations.remove(HASH_ANNOTATION).unwrap_or_default();
+            existing.insert((namespace, name), hash);
+        }
     }
     Ok(existing)
 }

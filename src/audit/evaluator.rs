@@ -77,7 +77,8 @@ impl<'a> Evaluator<'a> {
         let head: Head = serde_json::from_str(json).map_err(|error| wrong(error.to_string()))?;
         let Names { namespace, name, uid } = head.metadata;
         let name = ObjectName { namespace, kind, name, api_version, uid };
-        let resource = Resource::of(api_version, kind).ok_or_else(|| wrong(api_version.into()))?;
+        let resource =
+            Resource::of(api_version, kind.as_str()).ok_or_else(|| wrong(api_version.into()))?;
         // Objects in lists have no type, except those of custom resources.
         let typed = match (head.api_version, json.strip_prefix('{')) {
             (None, Some(rest)) => {

@@ -6,6 +6,7 @@ use super::evaluator::{Alone, Evaluator};
 use crate::{
     engine::{self, status::StatusVerdict, verdict::Verdict},
     inventory::view::View,
+    kubernetes::kind::Kind,
     live::named::Named,
     manifests::id::ObjectId,
     observed::{Observed, Ready},
@@ -109,21 +110,20 @@ impl Found {
         namespace: &str,
         observed: &Observed,
     ) -> Vec<String> {
-        let is_named = |kind: &str, at: &str, name: &str| {
-            at == namespace && sets.iter().any(|it| it.kind.as_str() == kind && it.name == name)
+        let is_named = |kind: Kind, at: &str, name: &str| {
+            at == namespace && sets.iter().any(|it| Kind::from(it.kind) == kind && it.name == name)
         };
-        let kept = observed
-            .sets()
-            .filter(|set| is_named(set.kind().as_str(), set.namespace(), set.name()));
+        let kept =
+            observed.sets().filter(|set| is_named(set.kind().into(), set.namespace(), set.name()));
         let nodes: BTreeSet<&str> =
             kept.flat_map(|set| observed.pods(set)).filter_map(|pod| pod.node.as_deref()).collect();
         self.entries.retain(|name, _| {
             is_named(name.kind, &name.namespace, &name.name)
-                || name.kind == "Node" && nodes.contains(&*name.name)
+                || name.kind == Kind::Node && nodes.contains(&*name.name)
         });
         let exists = |named: &&Named| {
             let mut names = self.entries.keys();
-            names.any(|it| it.kind == named.kind.as_str() && *it.name == *named.name)
+            names.any(|it| it.kind == named.kind.into() && *it.name == *named.name)
         };
         let absent = sets.iter().filter(|it| !exists(it));
         absent.map(|it| format!("there is no {} {namespace}/{}", it.kind, it.name)).collect()
@@ -135,9 +135,9 @@ impl Found {
         let mut healthy = Healthy::default();
         for (name, entry) in self.entries.iter().filter(|(_, entry)| is_fine(entry)) {
             match name.kind {
-                "DaemonSet" | "StatefulSet" if entry.is_unsettled => healthy.unsettled += 1,
-                "DaemonSet" => healthy.daemon_sets += 1,
-                "StatefulSet" => healthy.stateful_sets += 1,
+                Kind::DaemonSet | Kind::StatefulSet if entry.is_unsettled => healthy.unsettled += 1,
+                Kind::DaemonSet => healthy.daemon_sets += 1,
+                Kind::StatefulSet => healthy.stateful_sets += 1,
                 _ => {}
             }
         }
@@ -157,7 +157,7 @@ impl Found {
             entry.diagnostics.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
             let mut report = ObjectReport::of(ObjectId {
                 api_version: name.api_version.to_owned(),
-                kind: name.kind.to_owned(),
+                kind: name.kind.to_string(),
                 namespace: name.namespace.to_string(),
                 name: name.name.into(),
                 is_generated: false,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use k8s_openapi::{
@@ -66,7 +66,8 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
     let mut services = BTreeMap::<(String, String), BTreeSet<String>>::new();
     for (kind, plural) in KINDS {
         let path = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
-        let read: Vec<Configuration> = match list(reader, path).await {
+        let list = List { path, ..List::default() };
+        let read: Vec<Configuration> = match reader.objects(&list).await {
             Ok(read) => read,
             // An API server without webhooks, or one that is known to be gone.
             Err(Problem::Absent(_) | Problem::Unreachable(_)) => continue,
@@ -91,7 +92,8 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
     for ((namespace, name), of) in services {
         let of = of.into_iter().collect::<Vec<_>>().join(" and ");
         let path = format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices");
-        match list::<EndpointSlice>(reader, path).await {
+        let list = List { path, ..List::default() };
+        match reader.objects::<EndpointSlice>(&list).await {
             Ok(slices) if !slices.iter().any(|slice| is_ready(slice, &name)) => {
                 guard.problems.push(format!(
                     "Service {namespace}/{name} has no ready endpoint, so each call of the API server \
@@ -106,22 +108,6 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
         }
     }
     guard
-}
-
-/// A list, each of whose objects can be read as `T`.
-async fn list<T: DeserializeOwned>(reader: &Reader, path: String) -> Result<Vec<T>, Problem> {
-    let (mut read, mut wrong) = (Vec::new(), None);
-    let list = List { path, ..List::default() };
-    let on_page = |items: &[&serde_json::value::RawValue]| {
-        for item in items {
-            match serde_json::from_str(item.get()) {
-                Ok(object) => read.push(object),
-                Err(error) => wrong = Some(error),
-            }
-        }
-    };
-    reader.list(&list, on_page).await?;
-    wrong.map_or(Ok(read), |error| Err(Problem::failed(error)))
 }
 
 /// Why the API server does not call setguard by these webhooks, or its calls fail.

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     inventory::{item::Item, kind, view::Freshness},
+    kubernetes::kind::Kind,
     live::{
         call::Problem,
         reader::{AT_ONCE, Reader},
@@ -57,12 +58,12 @@ pub(super) struct Missing {
     /// By kind: in which namespaces, and what the API server said first.
     forbidden: BTreeMap<String, (Vec<String>, String)>,
     /// The answers that are not known, by kinds that few rules need and that may not be read.
-    pub(super) optional: BTreeMap<&'static str, String>,
+    pub(super) optional: BTreeMap<Kind, String>,
     /// Other notes for the user.
     pub(super) notes: Vec<String>,
     /// The errors.
     pub(super) failures: Vec<String>,
-    kinds: BTreeSet<&'static str>,
+    kinds: BTreeSet<Kind>,
     /// Whether something of the cluster could not be read that may be read.
     pub(super) is_incomplete: bool,
 }
@@ -255,13 +256,17 @@ impl Seen {
     ) -> Result<(), String> {
         let &Collection { api_version, kind, .. } = of;
         let wrong = |error: serde_json::Error| format!("a {kind} cannot be read: {error}");
-        self.observed.add(api_version, kind, json).map_err(wrong)?;
-        match (api_version, kind) {
-            (_, "DaemonSet" | "StatefulSet") => self.found.alone(evaluator.alone(of, json, None)?),
-            ("v1", "PersistentVolumeClaim") => self.storage.add_claim(json).map_err(wrong)?,
-            ("v1", "PersistentVolume") => self.storage.add_volume(json).map_err(wrong)?,
+        if !of.is_openkruise() {
+            self.observed.add(kind, json).map_err(wrong)?;
+        }
+        match kind {
+            Kind::DaemonSet | Kind::StatefulSet => {
+                self.found.alone(evaluator.alone(of, json, None)?);
+            }
+            Kind::PersistentVolumeClaim => self.storage.add_claim(json).map_err(wrong)?,
+            Kind::PersistentVolume => self.storage.add_volume(json).map_err(wrong)?,
             _ => {
-                let kind = kind::of(api_version, kind);
+                let kind = kind::of(api_version, kind.as_str());
                 let item = kind.and_then(|kind| Item::read(kind, json));
                 item.map(|item| self.found.view.inventory.put(item));
             }
@@ -305,8 +310,8 @@ impl Seen {
     fn finish(&mut self, namespaces: &[String]) {
         self.missing.is_incomplete = !self.missing.failures.is_empty();
         let read = SETS.iter().chain(&AROUND).chain([&NAMESPACES]);
-        let read = read.filter(|collection| !self.missing.kinds.contains(collection.kind));
-        for kind in read.filter_map(|it| kind::of(it.api_version, it.kind)) {
+        let read = read.filter(|collection| !self.missing.kinds.contains(&collection.kind));
+        for kind in read.filter_map(|it| kind::of(it.api_version, it.kind.as_str())) {
             self.found.view.set_freshness(kind, Freshness::Fresh);
         }
         let named = (!namespaces.is_empty()).then(|| namespaces.iter().cloned().collect());
@@ -315,6 +320,11 @@ impl Seen {
 }
 
 impl Missing {
+    /// The notes for the user about what is not known.
+    pub(super) fn noted(&self) -> impl Iterator<Item = String> {
+        self.notes.iter().chain(self.optional.values()).cloned()
+    }
+
     /// What must not be read, a line for each kind.
     pub(super) fn forbidden(&self) -> impl Iterator<Item = String> {
         self.forbidden.iter().map(|(name, (namespaces, why))| {
@@ -334,6 +344,6 @@ impl Missing {
 
     /// Whether all sets were read.
     pub(super) fn has_all_sets(&self) -> bool {
-        self.failures.is_empty() && !SETS.iter().any(|set| self.kinds.contains(set.kind))
+        self.failures.is_empty() && !SETS.iter().any(|set| self.kinds.contains(&set.kind))
     }
 }

@@ -2,7 +2,8 @@
 
 use super::obstacle::{Hold, Obstacle, View};
 use crate::{
-    observed::{Claim, Set, State},
+    kubernetes::kind::Kind,
+    observed::{PersistentVolumeClaim, Set, State},
     rollout::stateful_set::Settings,
 };
 
@@ -12,7 +13,7 @@ pub(crate) fn unbound(view: &View<'_>, set: &Set) -> Option<Obstacle> {
     let State::StatefulSet(it) = &set.state else { return None };
     let observed = view.observed;
     let namespace = set.namespace();
-    if !observed.knows("PersistentVolumeClaim", namespace) {
+    if !observed.knows(Kind::PersistentVolumeClaim, namespace) {
         return None;
     }
     let settings = Settings::of(set.name(), &it.spec, view.cluster)?;
@@ -28,13 +29,18 @@ pub(crate) fn unbound(view: &View<'_>, set: &Set) -> Option<Obstacle> {
         .min_by_key(|obstacle| obstacle.hold)
 }
 
-fn why(view: &View<'_>, namespace: &str, name: &str, claim: &Claim) -> Option<(Hold, String)> {
+fn why(
+    view: &View<'_>,
+    namespace: &str,
+    name: &str,
+    claim: &PersistentVolumeClaim,
+) -> Option<(Hold, String)> {
     let observed = view.observed;
     if &*claim.phase == "Lost" {
         return Some((Hold::Fact, "its volume does not exist any more".to_owned()));
     }
-    let knows_classes = observed.knows("StorageClass", "");
-    let events = observed.events(namespace, "PersistentVolumeClaim", name);
+    let knows_classes = observed.knows(Kind::StorageClass, "");
+    let events = observed.events(namespace, Kind::PersistentVolumeClaim, name);
     let failed = events.iter().find(|it| &*it.reason == "ProvisioningFailed");
     match claim.class.as_deref() {
         Some(class) if !class.is_empty() => match observed.class(class) {

@@ -56,7 +56,7 @@ fn of_event(event: &Event, is_of_now: bool) -> Obstacle {
 }
 
 fn latest<'a>(view: &View<'a>, set: &Set, reason: &str) -> Option<&'a Event> {
-    let events = view.observed.events(set.namespace(), set.kind().as_str(), set.name());
+    let events = view.observed.events(set.namespace(), set.kind().into(), set.name());
     let now = view.now.as_second();
     events.iter().find(|it| &*it.reason == reason && it.last + KEPT > now && it.last >= set.created)
 }

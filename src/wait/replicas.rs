@@ -71,7 +71,7 @@ fn names_taken<'a>(
     let missing = ordinals.filter(|it| pods.binary_search_by_key(it, |(at, _)| *at).is_err());
     missing.filter_map(|ordinal| {
         let name = format!("{}-{ordinal}", set.name());
-        let stranger = view.observed.stranger(set.namespace(), &name)?;
+        let stranger = view.observed.foreign_pod(set.namespace(), &name)?;
         let whose = match &stranger.controller {
             Some(controller) => format!("{controller} has a pod of this name"),
             None => "another pod has this name".to_owned(),

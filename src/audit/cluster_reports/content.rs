@@ -34,7 +34,7 @@ pub(super) struct Report<'a> {
     source: Option<&'static str>,
     scope: Reference<'a>,
     summary: Summary,
-    results: Vec<Outcome>,
+    results: Vec<PolicyResult>,
 }
 
 #[derive(Debug, Serialize)]
@@ -78,7 +78,7 @@ struct Summary {
 
 /// What the API calls a result.
 #[derive(Debug, Serialize)]
-struct Outcome {
+struct PolicyResult {
     source: &'static str,
     policy: &'static str,
     category: &'static str,
@@ -93,11 +93,12 @@ impl<'a> Report<'a> {
     /// The report on an object; `None` if there is nothing to report, or if the object is in no
     /// namespace: it has no report.
     pub(super) fn of(api: &Api, object: &'a ObjectName, entry: &Entry) -> Option<Self> {
-        let ObjectName { namespace, kind, name, api_version, uid } = object;
+        let ObjectName { namespace, name, api_version, uid, .. } = object;
+        let kind = object.kind.as_str();
         if namespace.is_empty() || uid.is_empty() {
             return None;
         }
-        let results: Vec<_> = entry.diagnostics.iter().filter_map(Outcome::of).collect();
+        let results: Vec<_> = entry.diagnostics.iter().filter_map(PolicyResult::of).collect();
         if results.is_empty() {
             return None;
         }
@@ -139,7 +140,7 @@ impl<'a> Report<'a> {
     }
 }
 
-impl Outcome {
+impl PolicyResult {
     /// A finding as a report has it. Notes are left out, except those that are exempted findings.
     fn of(diagnostic: &Diagnostic) -> Option<Self> {
         let (result, severity) = match (&diagnostic.downgrade, diagnostic.severity) {
@@ -150,7 +151,7 @@ impl Outcome {
         };
         let reason = diagnostic.downgrade.clone().map(|reason| ("reason", reason));
         let field = Some(("field", diagnostic.field.clone())).filter(|(_, it)| !it.is_empty());
-        Some(Outcome {
+        Some(PolicyResult {
             source: "setguard",
             policy: diagnostic.rule.id,
             category: "DaemonSets and StatefulSets",

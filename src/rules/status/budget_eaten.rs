@@ -4,14 +4,14 @@ use super::daemons::Daemons;
 use crate::{
     observed::{Node, Pod},
     rollout::{daemon_set::Settings, node::Placement},
-    rules::{rule::status::StatusQuery, waiting::Budget},
+    rules::{rule::status::StatusQuery, waiting::Unavailability},
 };
 
 /// The pods that keep an update of a DaemonSet from going on.
 pub(super) struct Eaten<'a> {
-    pub(super) budget: Budget,
+    pub(super) budget: Unavailability,
     /// The same as the controller counts: all nodes with pods, wanted there or not.
-    pub(super) counted: Budget,
+    pub(super) counted: Unavailability,
     /// Nodes that are not ready, with their pods.
     pub(super) dead: Vec<(&'a Node, &'a Pod)>,
     /// Pods of the current template that do not become ready, on nodes that are.
@@ -61,7 +61,7 @@ pub(super) fn stuck_surge<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) ->
 /// have one: the status leaves such a node out.
 pub(super) fn eats_budget<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) -> Option<Eaten<'a>> {
     let (spec, status) = (&daemons.set.spec, &daemons.set.status);
-    let budget = Budget::of(spec, status)?;
+    let budget = Unavailability::of(spec, status)?;
     if status.updated_number_scheduled.unwrap_or_default() >= budget.desired {
         return None;
     }
@@ -99,7 +99,7 @@ pub(super) fn eats_budget<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) ->
         }
     }
     let stuck = i64::try_from(dead.len() + broken.len() + ending.len()).unwrap_or(i64::MAX);
-    let counted = Budget {
+    let counted = Unavailability {
         desired: nodes.max(budget.desired),
         unavailable: budget.unavailable.max(i32::try_from(stuck).unwrap_or(i32::MAX)),
         ..budget

@@ -62,7 +62,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let Some(first) = claims.iter().map(|it| it.claim.created).min() else { continue };
         let list = names(claims.iter().map(|it| it.name.as_str()));
         let (noun, is) = if claims.len() == 1 { ("claim", "is") } else { ("claims", "are") };
-        let (reason, help, instead_of) = describe(query, &why, &claims);
+        let Explanation { reason, help, instead_of } = explain(query, &why, &claims);
         let title = match why {
             WhyUnbound::Lost => format!("{noun} {list} {is} Lost"),
             _ => format!("{noun} {list} {is} Pending"),
@@ -77,61 +77,37 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
 }
 
-/// Why claims are not bound, what to do, and which rule of another family finds the same.
-fn describe(
-    query: &StatusQuery<'_>,
-    why: &WhyUnbound<'_>,
-    claims: &[Unbound<'_>],
-) -> (String, Help, Option<&'static str>) {
-    let observed = query.audit.observed;
-    let classes = query.audit.kubectl_anywhere().looks("get storageclasses", &[]);
+/// Why claims are not bound, and what to do.
+struct Explanation {
+    reason: String,
+    help: Help,
+    /// The rule of another family that finds the same.
+    instead_of: Option<&'static str>,
+}
+
+fn explain(query: &StatusQuery<'_>, why: &WhyUnbound<'_>, claims: &[Unbound<'_>]) -> Explanation {
     let first = claims.first().map(|it| it.name.as_str()).unwrap_or_default();
     let look = query.kubectl().looks("describe pvc", &[first]);
-    match why {
+    let (reason, help) = match why {
+        WhyUnbound::NoClass(name) => return no_class(query, name),
+        WhyUnbound::NoDefaultClass => return no_default_class(query),
         WhyUnbound::Lost => {
             let restore = Help::say(
                 "restore the volume, or give up its data and delete the claim and its pod; ",
             );
             let restore = restore.run(look).and(" names the volume");
-            ("its volume does not exist any more".to_owned(), restore, None)
-        }
-        WhyUnbound::NoClass(name) => {
-            // A copy of another class might make volumes that are not what was meant.
-            let help = match observed.classes().next() {
-                _ if class_of_claims_missing::is_reported(query.audit, name) => Help::say(format!(
-                    "claims of other sets wait for it too: see what is said of StorageClass {name}"
-                )),
-                Some(_) => Help::say("create it as the driver of its volumes documents; ")
-                    .run(classes)
-                    .and(" lists those that exist"),
-                None => Help::say("create it; the cluster has no storage class"),
-            };
-            let reason = format!("the storage class {name} does not exist");
-            (reason, help, Some("storage-class-missing"))
-        }
-        WhyUnbound::NoDefaultClass => {
-            // A default applies to all claims of the cluster, and not every class makes volumes.
-            let help = match observed.classes().next() {
-                Some(_) => Help::say(
-                    "let the administrator choose a default class, which then serves every claim \
-                     without one: ",
-                )
-                .run(classes)
-                .and(" lists them"),
-                None => Help::say("create a storage class and make it the default"),
-            };
-            let reason = "it names no storage class, and no class is the default".to_owned();
-            (reason, help, Some("storage-class-missing"))
+            ("its volume does not exist any more".to_owned(), restore)
         }
         WhyUnbound::NoVolume(reason) => {
             let help = Help::say("create a volume that fits; ");
-            (reason.clone(), help.run(look).and(" shows what the claim asks for"), None)
+            (reason.clone(), help.run(look).and(" shows what the claim asks for"))
         }
         WhyUnbound::Said(said) => {
             let help = Help::say("remove the cause; ").run(look).and(" shows the latest attempts");
-            (said.clone(), help, None)
+            (said.clone(), help)
         }
         WhyUnbound::Unknown(class) => {
+            let observed = query.audit.observed;
             let class = class.and_then(|name| Some((name, observed.class(name)?)));
             let reason = match class {
                 Some((name, class)) => {
@@ -141,7 +117,38 @@ fn describe(
                 None => "no volume matches it".to_owned(),
             };
             let help = "see whether the provisioner runs, or create a volume that matches; ";
-            (reason, Help::say(help).run(look).and(" shows what it asks for"), None)
+            (reason, Help::say(help).run(look).and(" shows what it asks for"))
         }
-    }
+    };
+    Explanation { reason, help, instead_of: None }
+}
+
+fn no_class(query: &StatusQuery<'_>, name: &str) -> Explanation {
+    // A copy of another class might make volumes that are not what was meant.
+    let help = match query.audit.observed.classes().next() {
+        _ if class_of_claims_missing::is_reported(query.audit, name) => Help::say(format!(
+            "claims of other sets wait for it too: see what is said of StorageClass {name}"
+        )),
+        Some(_) => Help::say("create it as the driver of its volumes documents; ")
+            .run(query.audit.kubectl_anywhere().looks("get storageclasses", &[]))
+            .and(" lists those that exist"),
+        None => Help::say("create it; the cluster has no storage class"),
+    };
+    let reason = format!("the storage class {name} does not exist");
+    Explanation { reason, help, instead_of: Some("storage-class-missing") }
+}
+
+fn no_default_class(query: &StatusQuery<'_>) -> Explanation {
+    // A default applies to all claims of the cluster, and not every class makes volumes.
+    let help = match query.audit.observed.classes().next() {
+        Some(_) => Help::say(
+            "let the administrator choose a default class, which then serves every claim without \
+             one: ",
+        )
+        .run(query.audit.kubectl_anywhere().looks("get storageclasses", &[]))
+        .and(" lists them"),
+        None => Help::say("create a storage class and make it the default"),
+    };
+    let reason = "it names no storage class, and no class is the default".to_owned();
+    Explanation { reason, help, instead_of: Some("storage-class-missing") }
 }

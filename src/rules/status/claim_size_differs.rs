@@ -6,7 +6,7 @@ use super::read::names;
 use crate::{
     finding::{Effect, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::{kind::Kind, quantity::Quantity},
-    observed::{Claim, State},
+    observed::{PersistentVolumeClaim, State},
     rollout::stateful_set::Settings,
     rules::rule::{
         Rule, Scope, StatusCheck,
@@ -99,7 +99,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
 /// A claim, how what it requests compares with the template, and how much that is.
 struct OtherSize<'a> {
     name: &'a str,
-    claim: &'a Claim,
+    claim: &'a PersistentVolumeClaim,
     ordering: Ordering,
     request: &'a str,
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     finding::{Command, Effect, Facts, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::kind::Kind,
-    observed::Claim,
+    observed::PersistentVolumeClaim,
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -63,7 +63,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let deleted = it.claim.deleted.filter(|at| query.audit.is_long_ago(*at))?;
         Some((it.name, (deleted, it.claim)))
     });
-    let ending: BTreeMap<&str, (i64, &Claim)> = ending.collect();
+    let ending: BTreeMap<&str, (i64, &PersistentVolumeClaim)> = ending.collect();
     let Some(first) = ending.values().map(|(deleted, _)| *deleted).min() else { return };
     let list = names(ending.keys().copied());
     let (who, it) = match ending.len() {

@@ -7,7 +7,8 @@ use super::{
     replicas::Replicas,
 };
 use crate::{
-    observed::{Claim, State, TroubleKind},
+    kubernetes::kind::Kind,
+    observed::{PersistentVolumeClaim, State, TroubleKind},
     rollout::stateful_set::Settings,
     rules::rule::status::StatusQuery,
 };
@@ -15,7 +16,7 @@ use crate::{
 /// A claim that is not bound, and why not.
 pub(super) struct Unbound<'a> {
     pub(super) name: String,
-    pub(super) claim: &'a Claim,
+    pub(super) claim: &'a PersistentVolumeClaim,
     pub(super) why: WhyUnbound<'a>,
 }
 
@@ -42,7 +43,7 @@ pub(super) struct OfSet<'a> {
     pub(super) ordinal: i64,
     /// Whether the set should have this pod.
     pub(super) is_wanted: bool,
-    pub(super) claim: &'a Claim,
+    pub(super) claim: &'a PersistentVolumeClaim,
 }
 
 /// All claims of a StatefulSet by their names, also claims of pods that it should not have.
@@ -77,7 +78,7 @@ pub(super) fn unbound<'a>(
     ordinal: i64,
 ) -> Vec<Unbound<'a>> {
     let (observed, namespace) = (query.audit.observed, query.set.namespace());
-    if !observed.knows("PersistentVolumeClaim", namespace) {
+    if !observed.knows(Kind::PersistentVolumeClaim, namespace) {
         return Vec::new();
     }
     let names = replicas.settings.claims_of(ordinal);
@@ -102,10 +103,10 @@ fn why<'a>(
     replicas: &Replicas<'a>,
     ordinal: i64,
     name: &str,
-    claim: &'a Claim,
+    claim: &'a PersistentVolumeClaim,
 ) -> Option<WhyUnbound<'a>> {
     let observed = query.audit.observed;
-    let knows_classes = observed.knows("StorageClass", "");
+    let knows_classes = observed.knows(Kind::StorageClass, "");
     let class = claim.class.as_deref().and_then(|class| observed.class(class));
     match claim.class.as_deref() {
         None if knows_classes && !observed.classes().any(|(_, class)| class.is_default) => {
@@ -121,7 +122,7 @@ fn why<'a>(
     if let Some(reason) = reason.clone().filter(|_| !waits_for_pod) {
         return Some(WhyUnbound::NoVolume(reason));
     }
-    let events = observed.events(query.set.namespace(), "PersistentVolumeClaim", name);
+    let events = observed.events(query.set.namespace(), Kind::PersistentVolumeClaim, name);
     if let Some(event) = events.first() {
         return Some(WhyUnbound::Said(one_line(&event.message)));
     }
@@ -144,14 +145,14 @@ fn why<'a>(
 /// Why no volume that exists can be bound to a claim of a class that makes none; `None` if one might.
 ///
 /// Kubernetes: `FindMatchingVolume`, component-helpers storage/volume/pv_helpers.go.
-fn no_volume(query: &StatusQuery<'_>, name: &str, claim: &Claim) -> Option<String> {
+fn no_volume(query: &StatusQuery<'_>, name: &str, claim: &PersistentVolumeClaim) -> Option<String> {
     let observed = query.audit.observed;
     let class = claim.class.as_deref()?;
     let makes_none = class.is_empty()
         || observed
             .class(class)
             .is_some_and(|it| &*it.provisioner == "kubernetes.io/no-provisioner");
-    if !makes_none || !observed.knows("PersistentVolume", "") {
+    if !makes_none || !observed.knows(Kind::PersistentVolume, "") {
         return None;
     }
     let what = match class {

@@ -68,7 +68,7 @@ struct Waiting<'a> {
 
 fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     let observed = audit.observed;
-    if !observed.knows("StorageClass", "") {
+    if !observed.knows(Kind::StorageClass, "") {
         return;
     }
     let mut classes: BTreeMap<&str, Waiting<'_>> = BTreeMap::new();
@@ -96,7 +96,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
             .and(" lists those that exist");
         let about = ObjectName {
             namespace: "".into(),
-            kind: "StorageClass",
+            kind: Kind::StorageClass,
             name: class.into(),
             api_version: "storage.k8s.io/v1",
             uid: "".into(),

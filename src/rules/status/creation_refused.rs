@@ -4,9 +4,9 @@ use super::{
     daemons::Daemons,
     quota,
     read::{at, names, since},
-    refusal::Refusal,
+    refusal::FailedCreate,
     replicas::Replicas,
-    webhooks::{self, Fault},
+    webhooks::{self, CallFailure},
 };
 use crate::{
     finding::{Command, Effect, Facts, Help, Meta, Mode, paths::POD_SPEC},
@@ -49,8 +49,8 @@ pkg/controller/statefulset/stateful_pod_control.go; `createPods`, pkg/controller
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    let Some(refusal) = Refusal::of(query) else { return };
-    let Refusal { message, since: first, last, others } = &refusal;
+    let Some(refusal) = FailedCreate::of(query) else { return };
+    let FailedCreate { message, since: first, last, others } = &refusal;
     let more = match others {
         0 => String::new(),
         1 => "; another refusal has other words".to_owned(),
@@ -95,7 +95,7 @@ fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {
         });
     }
     if let Some(name) = quoted_after(message, "serviceaccount \"") {
-        let exists = observed.exists("ServiceAccount", namespace, name);
+        let exists = observed.exists(Kind::ServiceAccount, namespace, name);
         return exists.then(|| format!("ServiceAccount {name} exists"));
     }
     if let Some(name) = quota::exceeded(message) {
@@ -105,13 +105,13 @@ fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {
         return no_webhook(query, name);
     }
     let name = quoted_after(message, "no PriorityClass with name ")?;
-    observed.exists("PriorityClass", "", name).then(|| format!("PriorityClass {name} exists"))
+    observed.exists(Kind::PriorityClass, "", name).then(|| format!("PriorityClass {name} exists"))
 }
 
 /// Why a quota has room for another pod by now.
 fn room(query: &StatusQuery<'_>, name: &str, message: &str) -> Option<String> {
     let (observed, namespace) = (query.audit.observed, query.set.namespace());
-    if !observed.knows("ResourceQuota", namespace) {
+    if !observed.knows(Kind::ResourceQuota, namespace) {
         return None;
     }
     let Some(quota) = observed.quota(namespace, name) else {
@@ -124,8 +124,8 @@ fn room(query: &StatusQuery<'_>, name: &str, message: &str) -> Option<String> {
 /// Why a webhook that could not be called refuses no pod by now.
 fn no_webhook(query: &StatusQuery<'_>, name: &str) -> Option<String> {
     let observed = query.audit.observed;
-    let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
-    let is_known = kinds.iter().all(|kind| observed.knows(kind, ""));
+    let kinds = [Kind::MutatingWebhookConfiguration, Kind::ValidatingWebhookConfiguration];
+    let is_known = kinds.into_iter().all(|kind| observed.knows(kind, ""));
     let exists = observed.webhooks().iter().any(|it| *it.name == *name);
     (is_known && !exists && !name.ends_with(".setguard.io"))
         .then(|| format!("no webhook {name} with failurePolicy Fail exists"))
@@ -237,7 +237,7 @@ fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>
 fn cause_of_cluster(query: &StatusQuery<'_>, message: &str) -> Option<String> {
     let name = webhooks::failing(message)?;
     let mut all = query.audit.observed.webhooks().iter().filter(|it| *it.name == *name);
-    let (webhook, fault) = all.find_map(|it| Some((it, Fault::of(query.audit, it)?)))?;
+    let (webhook, fault) = all.find_map(|it| Some((it, CallFailure::of(query.audit, it)?)))?;
     Some(webhooks::cannot_be_called(webhook, &fault))
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    kubernetes::kind::Kind,
     observed::{DaemonSet, Node, Pod, State, TroubleKind},
     rollout::node::{Placement, placements},
     rules::rule::status::StatusQuery,
@@ -33,7 +34,7 @@ impl<'a> Daemons<'a> {
     pub(super) fn of(query: &StatusQuery<'a>) -> Option<Self> {
         let State::DaemonSet(set) = &query.set.state else { return None };
         let observed = query.audit.observed;
-        if !observed.knows("Node", "") {
+        if !observed.knows(Kind::Node, "") {
             return None;
         }
         let mut pods: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
@@ -49,6 +50,11 @@ impl<'a> Daemons<'a> {
         let newest = observed.revisions(query.set).max_by_key(|it| it.number);
         let hash = newest.filter(|it| it.number.is_some()).map(|it| it.on_pods());
         Some(Daemons { set, nodes: nodes.collect(), hash })
+    }
+
+    /// The same for a DaemonSet that is known to have pods: those of a healthy set may not be read.
+    pub(super) fn with_pods(query: &StatusQuery<'a>) -> Option<Self> {
+        (!query.audit.observed.pods(query.set).is_empty()).then(|| Daemons::of(query))?
     }
 
     /// Whether a pod has the current template.

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     finding::{Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
-    observed::Ready,
+    observed::{ENDED, Ready},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -38,23 +38,6 @@ pkg/controller/statefulset/stateful_set_control.go.",
     scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::IfSilent(check) },
 };
 
-/// Events of pods that a node has evicted or rejected.
-const ENDED: [&str; 13] = [
-    "DeadlineExceeded",
-    "Evicted",
-    "NodeAffinity",
-    "NodePorts",
-    "NodeShutdown",
-    "OutOfcpu",
-    "OutOfephemeral-storage",
-    "OutOfmemory",
-    "OutOfpods",
-    "PodOSNotSupported",
-    "SysctlForbidden",
-    "TopologyAffinityError",
-    "UnexpectedAdmissionError",
-];
-
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let Ready { ready, wanted } = query.set.ready();
     if ready >= wanted || is_on_a_node_that_is_down(query) || waits_for_availability(query) {
@@ -84,11 +67,11 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
 /// Since when nodes have ended pods of the set again and again, and why, if that still goes on.
 fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     let (observed, set) = (query.audit.observed, query.set);
-    let of_set = observed.events(set.namespace(), set.kind().as_str(), set.name()).iter();
+    let of_set = observed.events(set.namespace(), set.kind().into(), set.name()).iter();
     let of_set =
         of_set.filter(|it| ["FailedDaemonPod", "RecreatingFailedPod"].contains(&&*it.reason));
     let of_pods = observed.pods(set).iter().flat_map(|pod| {
-        let events = observed.events(set.namespace(), "Pod", &pod.name).iter();
+        let events = observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
         events.filter(|it| ENDED.contains(&&*it.reason))
     });
     let events: Vec<_> = of_set.chain(of_pods).collect();

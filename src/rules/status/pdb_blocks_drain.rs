@@ -6,7 +6,7 @@ use super::read::one_line;
 use crate::{
     finding::{Effect, Help, paths::SPEC},
     kubernetes::kind::Kind,
-    observed::{Budget, State, StatefulSet},
+    observed::{PodDisruptionBudget, State, StatefulSet},
     rules::{
         drains,
         rule::{
@@ -26,7 +26,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let budgets = query.audit.observed.budgets(query.set.namespace());
     let mut stuck = budgets.iter().filter(|budget| is_stuck(budget, set));
     let Some(budget) = stuck.find(|budget| budget.selects(query.set.pod_labels())) else { return };
-    let Budget { name, expected, .. } = budget;
+    let PodDisruptionBudget { name, expected, .. } = budget;
     let (why, help) = match &budget.failure {
         Some(failure) => (
             format!("what it allows cannot be computed: {}", one_line(failure)),
@@ -55,7 +55,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
 
 /// Whether it allows no eviction, and will allow none. That its spec wants all pods of the set is left
 /// to the rule that compares objects, if it protects no others: that one cannot count those.
-fn is_stuck(budget: &Budget, set: &StatefulSet) -> bool {
+fn is_stuck(budget: &PodDisruptionBudget, set: &StatefulSet) -> bool {
     // A failure leaves the generation as it was.
     let is_current = budget.is_current || budget.failure.is_some();
     if budget.allowed > 0 || budget.is_owned || !is_current {
@@ -73,7 +73,11 @@ fn is_stuck(budget: &Budget, set: &StatefulSet) -> bool {
 }
 
 /// How to leave out the pods of controllers without a scale.
-fn let_it_select_these(query: &StatusQuery<'_>, set: &StatefulSet, budget: &Budget) -> Help {
+fn let_it_select_these(
+    query: &StatusQuery<'_>,
+    set: &StatefulSet,
+    budget: &PodDisruptionBudget,
+) -> Help {
     let own = set.spec.selector.as_ref().and_then(|it| it.match_labels.as_ref());
     let more: BTreeMap<_, _> =
         own.into_iter().flatten().filter(|(key, value)| !budget.asks_for(key, value)).collect();

@@ -2,6 +2,7 @@
 
 use super::text::one_line;
 use crate::{
+    kubernetes::kind::Kind,
     observed::{Event, INITIALIZING, LONGEST_GAP, NOT_READY, Pod, Trouble, TroubleKind},
     rules::rule::status::StatusQuery,
 };
@@ -50,7 +51,7 @@ impl StatusQuery<'_> {
             return since;
         }
         let (observed, set) = (self.audit.observed, self.set);
-        let own = observed.events(set.namespace(), "Pod", &pod.name).iter();
+        let own = observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
         let earlier = observed.events_of_daemons(set);
         let mut grave: Vec<&Event> =
             own.chain(earlier).filter(|it| GRAVE.contains(&&*it.reason)).collect();
@@ -64,7 +65,7 @@ impl StatusQuery<'_> {
 
 /// Why a pod is not ready, as its status and its events tell.
 pub(super) fn with_events(query: &StatusQuery<'_>, pod: &Pod, trouble: &Trouble) -> String {
-    let events = query.audit.observed.events(query.set.namespace(), "Pod", &pod.name);
+    let events = query.audit.observed.events(query.set.namespace(), Kind::Pod, &pod.name);
     let is_begun = matches!(&*trouble.reason, NOT_READY | INITIALIZING);
     let of = |wanted: &dyn Fn(&Event) -> bool| events.iter().find(|it| wanted(it));
     if trouble.kind == TroubleKind::Waiting

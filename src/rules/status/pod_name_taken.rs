@@ -7,7 +7,7 @@ use super::{
 use crate::{
     finding::{Effect, Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
-    observed::Stranger,
+    observed::ForeignPod,
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -51,7 +51,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let missing = ordinals.filter(|ordinal| !replicas.pods.contains_key(ordinal));
     let taken = missing.filter_map(|ordinal| {
         let name = replicas.pod_name(ordinal);
-        let stranger = observed.stranger(namespace, &name)?;
+        let stranger = observed.foreign_pod(namespace, &name)?;
         let begun = stranger.created.max(query.set.created).max(stranger.deleted.unwrap_or(0));
         query.audit.is_long_ago(begun).then_some((name, stranger))
     });
@@ -90,7 +90,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     );
 }
 
-fn advice(query: &StatusQuery<'_>, name: &str, stranger: &Stranger) -> Help {
+fn advice(query: &StatusQuery<'_>, name: &str, stranger: &ForeignPod) -> Help {
     let look = query.kubectl().looks("get pod", &[name, "-o", "yaml"]);
     match &stranger.controller {
         Some(controller) => {

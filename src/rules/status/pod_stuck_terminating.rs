@@ -117,7 +117,7 @@ pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (Stri
                 Help::say("bring the node back; or, once it is powered off, run ").run(taint),
             )
         }
-        None if observed.knows("Node", "") => (
+        None if observed.knows(Kind::Node, "") => (
             format!("its node {name} does not exist"),
             Help::say("make sure that the machine is powered off, and then run ")
                 .run(force)

@@ -6,7 +6,7 @@ pub(super) use super::text::one_line;
 use super::{pod_events, scheduler};
 use crate::{
     finding::{Command, Effect, Help},
-    kubernetes::resource::WorkloadKind,
+    kubernetes::{kind::Kind, resource::WorkloadKind},
     observed::{Ended, Pod, Set, State, Trouble, TroubleKind},
     rules::{
         command::Kubectl,
@@ -155,7 +155,7 @@ impl<'a> StatusQuery<'a> {
                 Some(Some(since)) => {
                     return format!("its node {name} is not ready {}", self::since(since));
                 }
-                None if observed.knows("Node", "") => {
+                None if observed.knows(Kind::Node, "") => {
                     return format!("its node {name} does not exist");
                 }
                 _ => {}

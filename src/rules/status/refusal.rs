@@ -15,7 +15,7 @@ const LATEST: i64 = 3_600;
 const REFILL: i64 = 300;
 
 /// Why pods of a set are not created.
-pub(super) struct Refusal {
+pub(super) struct FailedCreate {
     /// The API server's words.
     pub(super) message: String,
     /// Since when, in seconds since 1970.
@@ -26,7 +26,7 @@ pub(super) struct Refusal {
     pub(super) others: usize,
 }
 
-impl Refusal {
+impl FailedCreate {
     /// The latest refusal of pods of a set that still lacks pods.
     pub(super) fn of(query: &StatusQuery<'_>) -> Option<Self> {
         let mut refusals = latest(query, "FailedCreate");
@@ -41,7 +41,7 @@ impl Refusal {
         let mut words: Vec<_> = others.iter().map(|it| reason(&it.message)).collect();
         words.sort_unstable();
         words.dedup();
-        Some(Refusal {
+        Some(FailedCreate {
             message: one_line(message),
             since: same.iter().map(|it| it.first).fold(latest.first, i64::min),
             last: latest.last,
@@ -59,7 +59,7 @@ pub(super) fn refused_deletion(query: &StatusQuery<'_>) -> Option<String> {
 /// The events of the last hour about a set with this reason, the latest first.
 fn latest<'a>(query: &StatusQuery<'a>, reason: &'static str) -> impl Iterator<Item = &'a Event> {
     let set = query.set;
-    let events = query.audit.observed.events(set.namespace(), set.kind().as_str(), set.name());
+    let events = query.audit.observed.events(set.namespace(), set.kind().into(), set.name());
     let now = query.audit.now.as_second();
     events.iter().filter(move |it| &*it.reason == reason && it.last + LATEST > now)
 }

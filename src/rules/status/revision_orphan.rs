@@ -62,7 +62,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
             Help::say("create the set again, which adopts them, or run ").run(delete).and(more);
         let about = ObjectName {
             namespace: namespace.into(),
-            kind: "ControllerRevision",
+            kind: Kind::ControllerRevision,
             name: first.name.clone(),
             api_version: "apps/v1",
             uid: first.uid.clone(),

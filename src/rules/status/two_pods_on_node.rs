@@ -44,10 +44,7 @@ pkg/controller/daemon/update.go.",
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    if query.audit.observed.pods(query.set).is_empty() {
-        return;
-    }
-    let Some(daemons) = Daemons::of(query) else { return };
+    let Some(daemons) = Daemons::with_pods(query) else { return };
     let (mut nodes, mut excess): (Vec<&str>, Vec<&str>) = Default::default();
     for (node, _, pods) in &daemons.nodes {
         let is_there = |pod: &&&Pod| pod.deleted.is_none() && !pod.has_ended;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::replicas::Replicas;
 use crate::{
-    kubernetes::node_selector,
+    kubernetes::{kind::Kind, node_selector},
     observed::{Node, Pod, TroubleKind},
     rules::rule::status::StatusQuery,
 };
@@ -33,7 +33,7 @@ pub(super) fn elsewhere<'a>(
         trouble.is_some_and(|it| it.kind == TroubleKind::Unschedulable)
             && query.audit.is_long_ago(query.unready_since(pod))
     };
-    if !query.audit.observed.knows("Node", "") {
+    if !query.audit.observed.knows(Kind::Node, "") {
         return BTreeMap::new();
     }
     let pods = replicas.pods.iter().filter(|(_, pod)| is_unschedulable(pod)).take(MOST_PODS);

@@ -4,13 +4,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::read::{at, since};
 use crate::{
-    kubernetes::selector,
+    kubernetes::{kind::Kind, selector},
     observed::{Call, Set, Webhook},
     rules::rule::status::{Audit, StatusQuery},
 };
 
 /// The reason why a webhook cannot be called.
-pub(super) enum Fault<'a> {
+pub(super) enum CallFailure<'a> {
     /// No endpoint of the Service gets requests, since this time.
     NoEndpoint(&'a str, &'a str, i64),
     /// The Service does not exist.
@@ -19,25 +19,27 @@ pub(super) enum Fault<'a> {
     Expired(i64),
 }
 
-impl<'a> Fault<'a> {
+impl<'a> CallFailure<'a> {
     /// Returns the reason why a webhook cannot be called, if one is known and has lasted.
     pub(super) fn of(audit: &Audit<'_>, webhook: &'a Webhook) -> Option<Self> {
         let observed = audit.observed;
         let long = |since: &i64| audit.is_long_ago(*since);
         if let Some(expired) = webhook.expired.filter(long) {
-            return Some(Fault::Expired(expired));
+            return Some(CallFailure::Expired(expired));
         }
         let service = webhook.service.as_ref()?;
         let (namespace, name) = (&*service.0, &*service.1);
-        if !observed.knows("Service", namespace) || !observed.knows("EndpointSlice", namespace) {
+        if !observed.knows(Kind::Service, namespace)
+            || !observed.knows(Kind::EndpointSlice, namespace)
+        {
             return None;
         }
         match observed.endpoints(service) {
             Some(endpoints) if !endpoints.is_ready && long(&endpoints.changed) => {
-                Some(Fault::NoEndpoint(namespace, name, endpoints.changed))
+                Some(CallFailure::NoEndpoint(namespace, name, endpoints.changed))
             }
-            None if !observed.exists("Service", namespace, name) && long(&webhook.created) => {
-                Some(Fault::NoService(namespace, name))
+            None if !observed.exists(Kind::Service, namespace, name) && long(&webhook.created) => {
+                Some(CallFailure::NoService(namespace, name))
             }
             // A Service of the type ExternalName has no slices.
             _ => None,
@@ -47,13 +49,13 @@ impl<'a> Fault<'a> {
     /// Describes the fault.
     pub(super) fn text(&self) -> String {
         match self {
-            Fault::NoEndpoint(namespace, name, changed) => {
+            CallFailure::NoEndpoint(namespace, name, changed) => {
                 format!("Service {namespace}/{name} has had no ready endpoint {}", since(*changed))
             }
-            Fault::NoService(namespace, name) => {
+            CallFailure::NoService(namespace, name) => {
                 format!("Service {namespace}/{name} does not exist")
             }
-            Fault::Expired(expired) => {
+            CallFailure::Expired(expired) => {
                 format!("the certificate in its caBundle has expired ({})", at(*expired))
             }
         }
@@ -109,13 +111,14 @@ pub(super) fn effects_on_nodes(audit: &Audit<'_>, webhook: &Webhook) -> Vec<&'st
 pub(super) fn down_for(query: &StatusQuery<'_>) -> Option<String> {
     let mut all = query.audit.observed.webhooks().iter();
     all.find_map(|it| {
-        let fault = Fault::of(query.audit, it).filter(|_| selects(query.audit, it, query.set))?;
+        let fault =
+            CallFailure::of(query.audit, it).filter(|_| selects(query.audit, it, query.set))?;
         Some(cannot_be_called(it, &fault))
     })
 }
 
 /// Names a webhook that cannot be called, and says why.
-pub(super) fn cannot_be_called(webhook: &Webhook, fault: &Fault<'_>) -> String {
+pub(super) fn cannot_be_called(webhook: &Webhook, fault: &CallFailure<'_>) -> String {
     let Webhook { kind, configuration, .. } = webhook;
     format!("the webhook of {kind} {configuration} cannot be called: {}", fault.text())
 }
