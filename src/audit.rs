@@ -49,7 +49,7 @@ use crate::{
     rules::rule::status::Audit,
 };
 
-/// How often the bar moves while nothing comes.
+/// The interval at which the bar moves while no answer arrives.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Check a running cluster: what is wrong with its DaemonSets and StatefulSets, and why
@@ -117,7 +117,7 @@ pub struct AuditArgs {
     strict: bool,
 }
 
-/// A duration that is not negative, such as `90s`.
+/// Parses a duration that is not negative, such as `90s`.
 pub(crate) fn patience(text: &str) -> Result<SignedDuration, String> {
     let patience: SignedDuration = text.parse().map_err(|_| "not a duration such as 90s or 5m")?;
     if patience.is_negative() {
@@ -126,11 +126,11 @@ pub(crate) fn patience(text: &str) -> Result<SignedDuration, String> {
     Ok(patience)
 }
 
-/// `setguard audit`.
+/// Runs `setguard audit`.
 ///
 /// # Errors
-/// When the policy or a feature gate is invalid, the cluster cannot be reached, or the report cannot
-/// be written.
+/// Returns an error if the policy or a feature gate is invalid, the cluster cannot be reached, or the
+/// report cannot be written.
 pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error.into()) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -139,13 +139,13 @@ pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         tokio::select! {
             done = audit(args, policy, progress.clone()) => done.map(Into::into),
             never = tick(&progress) => match never {},
-            // What was prepared is removed, and so is the bar.
+            // The files that were prepared are removed, and so is the bar.
             code = signal() => code.map(ExitCode::from),
         }
     })
 }
 
-/// Shows that the audit goes on while it waits.
+/// Moves the bar while the audit waits for an answer.
 async fn tick(progress: &RefCell<Progress>) -> Infallible {
     loop {
         sleep(TICK).await;
@@ -153,7 +153,7 @@ async fn tick(progress: &RefCell<Progress>) -> Infallible {
     }
 }
 
-/// Waits for a signal to end: the exit code that shells report for a process that it has killed.
+/// Waits for a signal to end. Returns the exit code that shells report for a process that the signal killed.
 pub(crate) async fn signal() -> anyhow::Result<u8> {
     let mut interrupt = unix::signal(SignalKind::interrupt())?;
     let mut terminate = unix::signal(SignalKind::terminate())?;
@@ -205,8 +205,16 @@ async fn audit(
         true => guard::look(&reader, evaluator.now).await,
         false => Guard::default(),
     };
-    let output =
-        Output { args, namespaces: &namespaces, begun: evaluator.now, reports, metrics, earlier };
+    let output = Output {
+        strict: args.strict,
+        exit_zero: args.exit_zero,
+        sets: &args.sets,
+        namespaces: &namespaces,
+        begun: evaluator.now,
+        reports,
+        metrics,
+        earlier,
+    };
     output.write(seen, guard)
 }
 

@@ -1,4 +1,4 @@
-//! What was found, object by object.
+//! The findings by object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::{
     yaml::Mark,
 };
 
-/// What was found, and the objects among which it was found.
+/// The findings by object, and the inventory of all objects.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     entries: BTreeMap<ObjectName, Entry>,
@@ -23,18 +23,18 @@ pub(super) struct Found {
     strictness: Strictness,
 }
 
-/// What was found in an object.
+/// The findings in one object.
 #[derive(Debug, Default)]
 pub(super) struct Entry {
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) remarks: Vec<String>,
-    /// Its index in the inventory.
+    /// The index of the object in the inventory.
     item: Option<usize>,
-    /// Whether its claims and volumes would have to be known.
+    /// Whether the verdict is incomplete without the claims and volumes of the set.
     lacks_storage: bool,
-    /// How many pods are ready and how many should be, by a status that is up to date.
+    /// The number of ready pods and of desired pods, if the status is up to date.
     ready: Option<Ready>,
-    /// Whether its status says that it isn't as it should be, or doesn't describe it yet.
+    /// Whether the status shows that the set is not as it should be, or does not describe it yet.
     is_unsettled: bool,
 }
 
@@ -44,15 +44,15 @@ impl Found {
         Found { strictness, ..Found::default() }
     }
 
-    /// The same for a set that has been evaluated before. A new one is left alone: what it needs was read
-    /// before it came.
+    /// Replaces the findings in a set that was evaluated before. A set that is new is ignored, because its
+    /// surroundings were read before it existed.
     pub(super) fn alone_again(&mut self, alone: Alone) {
         if self.entries.contains_key(&alone.name) {
             self.alone(alone);
         }
     }
 
-    /// Adds a set that was evaluated alone, in place of what was found in it before.
+    /// Adds the verdict on a set, in place of an earlier one.
     pub(super) fn alone(&mut self, alone: Alone) {
         let Alone { name, verdict, item, lacks_storage } = alone;
         let mut entry = Entry { lacks_storage, ..Entry::default() };
@@ -65,7 +65,7 @@ impl Found {
         self.entries.insert(name, entry);
     }
 
-    /// The namespaces of sets whose claims and volumes would have to be known.
+    /// Returns the namespaces of sets whose claims and volumes must be read.
     pub(super) fn namespaces_without_storage(&self) -> Vec<String> {
         let lacking = self.entries.iter().filter(|(_, entry)| entry.lacks_storage);
         let mut namespaces: Vec<_> = lacking.map(|(name, _)| name.namespace.to_string()).collect();
@@ -102,8 +102,8 @@ impl Found {
         }
     }
 
-    /// Keeps only what is found in these sets of a namespace, and in the nodes of their pods. Returns the
-    /// sets that do not exist.
+    /// Keeps only the findings in these sets of a namespace, and in the nodes of their pods. Returns a message
+    /// for each set that does not exist.
     pub(super) fn keep(
         &mut self,
         sets: &[Named],
@@ -129,7 +129,7 @@ impl Found {
         absent.map(|it| format!("there is no {} {namespace}/{}", it.kind, it.name)).collect()
     }
 
-    /// How many sets have neither an error nor a warning.
+    /// Returns the number of sets with neither an error nor a warning.
     pub(super) fn healthy(&self) -> Healthy {
         let is_fine = |entry: &Entry| entry.worst().is_none_or(|worst| worst == Severity::Note);
         let mut healthy = Healthy::default();
@@ -144,13 +144,13 @@ impl Found {
         healthy
     }
 
-    /// Everything by object, in alphabetical order.
+    /// Returns the findings by object, in alphabetical order.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&ObjectName, &Entry)> {
         self.entries.iter()
     }
 
-    /// A report on each object: first objects in no namespace, then the namespaces in which the worst was
-    /// found, and in each the objects and the findings in this order.
+    /// Returns a report on each object: first the cluster-scoped objects, then the namespaces with the worst
+    /// findings. In each namespace, the objects and their findings are in the same order.
     pub(super) fn worst_first(self) -> Vec<ObjectReport> {
         let mut namespaces: BTreeMap<Box<str>, Vec<ObjectReport>> = BTreeMap::new();
         for (name, mut entry) in self.entries {
@@ -179,13 +179,13 @@ impl Found {
         for reports in &mut namespaces {
             reports.sort_by_key(|report| std::cmp::Reverse(badness(report)));
         }
-        // Both sorts keep the alphabetical order of what is equally bad.
+        // Both sorts keep the alphabetical order of equals.
         namespaces.sort_by_key(|reports| {
             let sum = reports
                 .iter()
                 .map(badness)
                 .fold([0; 4], |sum: [usize; 4], it| std::array::from_fn(|i| sum[i] + it[i]));
-            // A node that is down, or a webhook, explains what is found in the sets.
+            // A node that is down, or a webhook, explains findings in the sets.
             let is_of_cluster = reports.first().is_some_and(|it| it.id.namespace.is_empty());
             std::cmp::Reverse((is_of_cluster, sum))
         });

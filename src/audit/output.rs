@@ -5,7 +5,6 @@
 use jiff::Timestamp;
 
 use super::{
-    AuditArgs,
     against::EarlierReport,
     fold,
     guard::Guard,
@@ -20,7 +19,10 @@ use crate::{
 
 /// The destinations of an audit's output, and the choices of the user.
 pub(super) struct Output<'a> {
-    pub(super) args: &'a AuditArgs,
+    pub(super) strict: bool,
+    pub(super) exit_zero: bool,
+    /// The sets that were audited; none for all.
+    pub(super) sets: &'a [Named],
     /// The namespaces that were audited; none for all.
     pub(super) namespaces: &'a [String],
     /// The time at which the audit began.
@@ -70,7 +72,7 @@ impl Output<'_> {
             let ended = Timestamp::now();
             metrics.write(ended.duration_since(self.begun), ended)?;
         }
-        Ok(if self.args.exit_zero { exit } else { exit.and(unguarded).and(summary.exit()) })
+        Ok(if self.exit_zero { exit } else { exit.and(unguarded).and(summary.exit()) })
     }
 
     /// Reports what could not be read. Returns the exit code for that.
@@ -78,7 +80,7 @@ impl Output<'_> {
         let mut exit = Exit::Clean;
         missing.noted().for_each(|note| self.reports.note(&note));
         for note in missing.forbidden().chain(guard.notes.iter().cloned()) {
-            if self.args.strict {
+            if self.strict {
                 exit = Exit::Error;
                 self.reports.failure(&note);
             } else {
@@ -94,7 +96,7 @@ impl Output<'_> {
 
     /// Returns whether the object of an earlier finding is audited now too.
     fn is_audited(&self, earlier: &Earlier) -> bool {
-        let (object, sets) = (&earlier.object, &self.args.sets);
+        let (object, sets) = (&earlier.object, self.sets);
         let is_here = self.namespaces.is_empty() || self.namespaces.contains(&object.namespace);
         let is = |it: &Named| it.kind.as_str() == object.kind && it.name == object.name;
         is_here && (sets.is_empty() || sets.iter().any(is))

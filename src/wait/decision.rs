@@ -152,7 +152,7 @@ fn idle(view: &View<'_>, set: &Set, standing: &Standing) -> Option<Obstacle> {
     }
     let Standing { updated, ready, exist, wanted, .. } = standing;
     let text = match exist < wanted {
-        true => format!("{} pods are missing, and nothing says why", wanted - exist),
+        true => format!("{} pods are missing, and the cause is not known", wanted - exist),
         false => "all pods are ready, and the controller replaces none".to_owned(),
     };
     let key = format!("{IDLE} {updated} {ready} {exist} {}", pods.len());

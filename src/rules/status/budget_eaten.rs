@@ -1,4 +1,4 @@
-//! Which pods hold up the update of a DaemonSet.
+//! The pods that hold up the update of a DaemonSet.
 
 use super::daemons::Daemons;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 /// The pods that keep an update of a DaemonSet from going on.
 pub(super) struct Eaten<'a> {
     pub(super) budget: Unavailability,
-    /// The same as the controller counts: all nodes with pods, wanted there or not.
+    /// The counts of the controller, which include all nodes with pods, wanted there or not.
     pub(super) counted: Unavailability,
     /// Nodes that are not ready, with their pods.
     pub(super) dead: Vec<(&'a Node, &'a Pod)>,
@@ -22,12 +22,12 @@ pub(super) struct Eaten<'a> {
 
 /// New pods of a surge that do not become available, so that no old pod is deleted.
 pub(super) struct Surge<'a> {
-    /// How many such pods there may be.
+    /// The number of unavailable new pods that is allowed.
     pub(super) allowed: usize,
     pub(super) broken: Vec<&'a Pod>,
 }
 
-/// The new pods that keep an update with `maxSurge` from going on, if it is clear that it does not move.
+/// Returns the new pods that keep an update with `maxSurge` from going on, if it is clear that it does not move.
 ///
 /// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.
 pub(super) fn stuck_surge<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) -> Option<Surge<'a>> {
@@ -54,11 +54,11 @@ pub(super) fn stuck_surge<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) ->
     (broken.len() >= allowed).then_some(Surge { allowed, broken })
 }
 
-/// What keeps the update of a DaemonSet from going on, if it is clear that it does not move.
+/// Returns the pods that keep the update of a DaemonSet from going on, if it is clear that it does not move.
 ///
 /// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go: a node with a new pod that is not
-/// available counts, and so does one of which all pods are being deleted, also if it should no longer
-/// have one: the status leaves such a node out.
+/// available counts, and so does one of which all pods are being deleted, even if it should no longer have one: the
+/// status leaves such a node out.
 pub(super) fn eats_budget<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) -> Option<Eaten<'a>> {
     let (spec, status) = (&daemons.set.spec, &daemons.set.status);
     let budget = Unavailability::of(spec, status)?;

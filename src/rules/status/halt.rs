@@ -12,7 +12,7 @@ pub(super) struct Halt<'a> {
 }
 
 impl<'a> Halt<'a> {
-    /// The pod for which the controller waits, if it has waited for long and no other rule says why:
+    /// Returns the pod for which the controller waits, if it has waited for long and no other rule says why:
     /// a claim, a volume, a deletion that does not end, or a refusal to create it.
     ///
     /// Kubernetes: `processReplica` and `updateStatefulSet`,
@@ -22,7 +22,7 @@ impl<'a> Halt<'a> {
         let is_late = |(ordinal, pod): &(i64, &Pod)| {
             let is_explained = pod.deleted.is_some()
                 || elsewhere.contains_key(ordinal)
-                || !claims::unbound(query, replicas, *ordinal).is_empty();
+                || !claims::unbound(query, &replicas.settings, *ordinal, Some(pod)).is_empty();
             !is_explained && query.audit.is_long_ago(query.unready_since(pod))
         };
         let is_fine = |(_, pod): &(i64, &Pod)| pod.ready.0 && pod.deleted.is_none();

@@ -115,7 +115,7 @@ fn is_too_large(message: &str) -> bool {
     all.is_some_and(|all| message.contains(&all))
 }
 
-/// What to do about a node for which the controller has not created a pod.
+/// Advises on a node for which the controller has not created a pod.
 fn no_pod(query: &StatusQuery<'_>) -> Help {
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     Help::say(

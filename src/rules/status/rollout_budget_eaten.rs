@@ -181,8 +181,8 @@ fn of_surge(
 
 static SURGE: Path<'static> = ROLLING_UPDATE.child("maxSurge");
 
-/// A `maxUnavailable` that allows as many pods besides the dead nodes as the present one allows
-/// without; in percent if it is in percent.
+/// Returns a `maxUnavailable` that allows as many pods in addition to the dead nodes as the present one allows
+/// without them; in percent if the present one is.
 fn raised(percent: Option<i64>, desired: i32, allowed: i64, dead: usize) -> serde_json::Value {
     let count = allowed.saturating_add(i64::try_from(dead).unwrap_or(i64::MAX));
     match percent {

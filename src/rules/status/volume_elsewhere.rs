@@ -1,4 +1,4 @@
-//! A pod whose volume can only be used on nodes where it cannot run.
+//! A pod whose volume can be used only on nodes where the pod cannot run.
 
 use super::{
     read::{names, since},
@@ -52,7 +52,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
 }
 
-/// Why a pod has no place, and what to do.
+/// Returns the reason why a pod has no place, and the advice.
 fn explain(query: &StatusQuery<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (String, Help) {
     let Elsewhere { claim, volume, nodes } = elsewhere;
     let all = names(nodes.iter().map(|node| node.place.name.as_str()));
@@ -87,7 +87,7 @@ fn explain(query: &StatusQuery<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (St
     (cause, help)
 }
 
-/// Whether a claim of this one's class is known to get a new volume.
+/// Returns whether a new claim of the same class is known to get a volume.
 fn is_provisioned(query: &StatusQuery<'_>, claim: &str) -> bool {
     let observed = query.audit.observed;
     let class = observed.claim(query.set.namespace(), claim).and_then(|it| it.class.as_deref());

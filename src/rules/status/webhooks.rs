@@ -1,4 +1,4 @@
-//! Webhooks of others that the API server cannot call.
+//! Webhooks of other programs that the API server cannot call.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
@@ -79,7 +79,7 @@ pub(super) fn selects_namespace(audit: &Audit<'_>, webhook: &Webhook, namespace:
     })
 }
 
-/// The consequences for nodes of a webhook that is called for them and is down.
+/// Returns the consequences for nodes of a webhook that is called for them and is down.
 ///
 /// The namespace selector does not matter to nodes. Kubernetes: `MatchNamespaceSelector`, apiserver
 /// pkg/admission/plugin/webhook/predicates/namespace/matcher.go.
@@ -106,8 +106,8 @@ pub(super) fn effects_on_nodes(audit: &Audit<'_>, webhook: &Webhook) -> Vec<&'st
     webhook.calls.iter().filter_map(effect).collect()
 }
 
-/// The webhook that is called for the pods of a set and is known to be down, and why. It may refuse events
-/// too, so that none tells of it.
+/// Returns the fault of a webhook that is called for the pods of a set and is known to be down. It may refuse
+/// events too, so that no event shows it.
 pub(super) fn down_for(query: &StatusQuery<'_>) -> Option<String> {
     let mut all = query.audit.observed.webhooks().iter();
     all.find_map(|it| {
@@ -123,7 +123,7 @@ pub(super) fn cannot_be_called(webhook: &Webhook, fault: &CallFailure<'_>) -> St
     format!("the webhook of {kind} {configuration} cannot be called: {}", fault.text())
 }
 
-/// The name of the webhook that could not be called, in the message of a refusal.
+/// Returns the name of the webhook that could not be called, from the message of a refusal.
 pub(super) fn failing(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("failed calling webhook \"")?;
     rest.split_once('"').map(|(name, _)| name)
