@@ -10,7 +10,7 @@ use crate::{kubernetes::quantity, object::storage::DEFAULT_CLASS_ANNOTATIONS};
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub struct PersistentVolumeClaim {
     /// `Pending`, `Bound` or `Lost`.
     pub phase: Box<str>,
     /// The time of creation, in seconds since 1970.
@@ -36,7 +36,7 @@ pub struct Claim {
 
 /// A PersistentVolume.
 #[derive(Clone, Debug)]
-pub struct Volume {
+pub struct PersistentVolume {
     /// The nodes on which the volume can be used; `None` if all.
     pub nodes: Option<NodeSelector>,
     /// The storage class; empty for none.
@@ -55,7 +55,7 @@ pub struct Volume {
 
 /// A StorageClass.
 #[derive(Clone, Debug)]
-pub struct Class {
+pub struct StorageClass {
     /// Whether claims that name no class get this class.
     pub is_default: bool,
     /// Whether a volume is chosen only once a pod needs it.
@@ -146,7 +146,7 @@ struct Affinity {
 /// All fields that are not read individually.
 type Fields = serde_json::Map<String, serde_json::Value>;
 
-impl Claim {
+impl PersistentVolumeClaim {
     /// Reads a claim with its namespace and name.
     pub(crate) fn read(json: &str) -> serde_json::Result<(Name, Self)> {
         let Raw { metadata, spec, status }: Raw<'_, ClaimSpec<'_>, ClaimStatus<'_>> =
@@ -160,7 +160,7 @@ impl Claim {
             annotated = serde_json::from_str(json)?;
         }
         let annotations = annotated.metadata.annotations;
-        let claim = Claim {
+        let claim = PersistentVolumeClaim {
             phase: phase.into(),
             modes: spec.access_modes.unwrap_or_default(),
             has_node: annotations.is_some_and(|it| it.contains_key(SELECTED_NODE)),
@@ -179,7 +179,7 @@ impl Claim {
     }
 
     /// Returns whether a volume has room for what the claim requests, if both are known.
-    pub(crate) fn has_room_in(&self, volume: &Volume) -> bool {
+    pub(crate) fn has_room_in(&self, volume: &PersistentVolume) -> bool {
         !is_smaller(volume.capacity.as_ref(), self.request.as_ref())
     }
 
@@ -197,12 +197,12 @@ fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
     one.zip(other).is_some_and(|(one, other)| one.cmp(&other).is_lt())
 }
 
-impl Volume {
+impl PersistentVolume {
     /// Reads a volume with its name.
     pub(crate) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
         let Raw { metadata, spec, status }: Raw<'_, VolumeSpec, ClaimStatus<'_>> =
             serde_json::from_str(json)?;
-        let volume = Volume {
+        let volume = PersistentVolume {
             nodes: spec.node_affinity.and_then(|it| it.required),
             class: spec.storage_class_name.unwrap_or_default(),
             capacity: spec.capacity.and_then(|mut it| it.remove("storage")),
@@ -215,7 +215,7 @@ impl Volume {
     }
 }
 
-impl Class {
+impl StorageClass {
     /// Reads a storage class with its name.
     pub(crate) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
         let mut fields: Fields = serde_json::from_str(json)?;
@@ -224,7 +224,7 @@ impl Class {
         let text = |value: Option<&serde_json::Value>| {
             value.and_then(|it| it.as_str()).unwrap_or_default().to_owned()
         };
-        let class = Class {
+        let class = StorageClass {
             is_default: DEFAULT_CLASS_ANNOTATIONS.iter().any(is_true),
             waits_for_pod: text(fields.get("volumeBindingMode")) == "WaitForFirstConsumer",
             allows_expansion: fields.get("allowVolumeExpansion").is_some_and(|it| it == true),

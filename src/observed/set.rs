@@ -266,7 +266,7 @@ impl Set {
         }
     }
 
-    /// Returns whether pods get a new template only after they were deleted by hand.
+    /// Returns whether pods get a new template only after they were deleted manually.
     pub(crate) fn is_on_delete(&self) -> bool {
         let strategy = match &self.state {
             State::DaemonSet(it) => {

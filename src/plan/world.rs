@@ -20,7 +20,10 @@ use crate::{
     },
     manifests::id::ObjectId,
     object::defaults,
-    observed::{Budget, Claim, Class, Member, Node, Owner, Pod, Revision, Volume},
+    observed::{
+        Member, Node, Owner, PersistentVolumeClaim, Pod, PodDisruptionBudget, Revision,
+        StorageClass, Volume,
+    },
     rollout::{Health, node::NodeInfo},
 };
 
@@ -64,7 +67,7 @@ pub(super) struct World {
     /// Whether the volumes of the storage classes are retained, by name.
     classes: BTreeMap<Box<str>, bool>,
     /// The PodDisruptionBudgets. Those that were read last replace others of the same name.
-    budgets: BTreeMap<Name, Budget>,
+    budgets: BTreeMap<Name, PodDisruptionBudget>,
     /// The pods that are being deleted, with their uids, by namespace and name.
     ending: BTreeMap<Name, Box<str>>,
     /// The nodes of pods of DaemonSets that are being deleted, by their owner.
@@ -92,7 +95,7 @@ impl World {
         match (api_version, kind) {
             ("v1", "Pod") => self.add_pod(Member::read(json)?),
             ("v1", "PersistentVolumeClaim") => {
-                let (name, claim) = Claim::read(json)?;
+                let (name, claim) = PersistentVolumeClaim::read(json)?;
                 let claims = self.claims.get_or_insert_default();
                 // A claim that is being deleted is gone soon.
                 if claim.deleted.is_none() {
@@ -108,12 +111,12 @@ impl World {
                 self.volumes.insert(name, volume.is_retained);
             }
             ("storage.k8s.io/v1", "StorageClass") => {
-                let (name, class) = Class::read(json)?;
+                let (name, class) = StorageClass::read(json)?;
                 self.classes.insert(name, class.retains_volumes);
             }
             ("v1", "Node") => self.nodes.get_or_insert_default().push(Node::read(json)?.place),
             ("policy/v1", "PodDisruptionBudget") => {
-                let budget = Budget::read(json)?;
+                let budget = PodDisruptionBudget::read(json)?;
                 self.budgets.insert((budget.namespace.clone(), budget.name.clone()), budget);
             }
             ("apps/v1", "ControllerRevision") => self.add_revision(json)?,

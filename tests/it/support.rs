@@ -17,6 +17,7 @@ use setguard::{
     inventory::{Inventory, item::Item},
     kubernetes::{
         cluster::{Cluster, Version, parse_gates},
+        kind::Kind,
         resource::Resource,
     },
     manifests::volumes,
@@ -276,7 +277,8 @@ pub fn observe(objects: &[String]) -> Observed {
         objects.iter().partition(|json| resource(json).is_some());
     for json in sets.into_iter().chain(others) {
         let (api_version, kind) = read(json);
-        observed.add(&api_version, &kind, json).unwrap();
+        let kind = Kind::named(&kind).filter(|it| it.api_version() == api_version).unwrap();
+        observed.add(kind, json).unwrap();
     }
     observed
 }

@@ -187,10 +187,14 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
         Kind::HorizontalPodAutoscaler => autoscaler(json),
         // An inventory has none of these.
         Kind::ControllerRevision
+        | Kind::EndpointSlice
+        | Kind::Event
         | Kind::MutatingWebhookConfiguration
+        | Kind::PersistentVolume
         | Kind::PersistentVolumeClaim
         | Kind::Pod
         | Kind::Policy
+        | Kind::ResourceQuota
         | Kind::ValidatingWebhookConfiguration => None,
     }
 }

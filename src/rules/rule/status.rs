@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{
     finding::{Facts, Finding, Findings, Help, Meta, Path, Reason},
-    kubernetes::cluster::Cluster,
+    kubernetes::{cluster::Cluster, kind::Kind},
     observed::{Observed, Set},
 };
 
@@ -41,7 +41,7 @@ impl StatusQuery<'_> {
     /// Returns whether the set is not healthy, and its pods, which may be the reason, are known.
     /// Pods of healthy sets are not read.
     pub fn has_pods_to_look_at(&self) -> bool {
-        !self.set.is_healthy() && self.audit.observed.knows("Pod", self.set.namespace())
+        !self.set.is_healthy() && self.audit.observed.knows(Kind::Pod, self.set.namespace())
     }
 }
 
@@ -51,7 +51,7 @@ pub struct ObjectName {
     /// The namespace; empty for a cluster-scoped object.
     pub namespace: Box<str>,
     /// The kind.
-    pub kind: &'static str,
+    pub kind: Kind,
     /// The name.
     pub name: Box<str>,
     /// The apiVersion.
@@ -64,7 +64,7 @@ impl From<&Set> for ObjectName {
     fn from(set: &Set) -> Self {
         ObjectName {
             namespace: set.namespace().into(),
-            kind: set.kind().as_str(),
+            kind: set.kind().into(),
             name: set.name().into(),
             api_version: "apps/v1",
             uid: set.uid().into(),

@@ -45,7 +45,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         return;
     }
     let created = query.set.created;
-    let is_left = |claim: &crate::observed::Claim| {
+    let is_left = |claim: &crate::observed::PersistentVolumeClaim| {
         &*claim.phase == "Bound" && claim.deleted.is_none() && (1..created).contains(&claim.created)
     };
     let left: Vec<&str> =

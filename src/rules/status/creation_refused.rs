@@ -4,9 +4,9 @@ use super::{
     daemons::Daemons,
     quota,
     read::{at, names, since},
-    refusal::Refusal,
+    refusal::FailedCreate,
     replicas::Replicas,
-    webhooks::{self, Fault},
+    webhooks::{self, CallFailure},
 };
 use crate::{
     finding::{Command, Effect, Facts, Help, Meta, Mode, paths::POD_SPEC},
@@ -23,8 +23,8 @@ pub(super) static RULE: Rule = Rule {
         id: "creation-refused",
         summary: "pods that the API server refuses to create",
         why: "\
-The controllers create pods in their own name, so a refusal reaches nobody: the object was accepted, its
-status only counts fewer pods than desired, and the reason is in an event that is forgotten after an hour.
+The controllers create pods in their own name, so no user sees a refusal: the object was accepted, its status
+only counts fewer pods than desired, and the reason is in an event that is deleted after an hour.
 Usual reasons are the Pod Security level of the namespace, a ResourceQuota, a ServiceAccount or
 PriorityClass that does not exist, and a webhook that denies the pod or does not answer.
 
@@ -49,8 +49,8 @@ pkg/controller/statefulset/stateful_pod_control.go; `createPods`, pkg/controller
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    let Some(refusal) = Refusal::of(query) else { return };
-    let Refusal { message, since: first, last, others } = &refusal;
+    let Some(refusal) = FailedCreate::of(query) else { return };
+    let FailedCreate { message, since: first, last, others } = &refusal;
     let more = match others {
         0 => String::new(),
         1 => "; another refusal has other words".to_owned(),
@@ -83,7 +83,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     found.add(report.instead_of(instead_of));
 }
 
-/// Why the cause of a refusal no longer exists, if that can be seen.
+/// Returns why the cause of a refusal no longer exists, if that is known.
 fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {
     let (observed, namespace) = (query.audit.observed, query.set.namespace());
     if message.contains("violates PodSecurity") {
@@ -95,7 +95,7 @@ fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {
         });
     }
     if let Some(name) = quoted_after(message, "serviceaccount \"") {
-        let exists = observed.exists("ServiceAccount", namespace, name);
+        let exists = observed.exists(Kind::ServiceAccount, namespace, name);
         return exists.then(|| format!("ServiceAccount {name} exists"));
     }
     if let Some(name) = quota::exceeded(message) {
@@ -105,13 +105,13 @@ fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {
         return no_webhook(query, name);
     }
     let name = quoted_after(message, "no PriorityClass with name ")?;
-    observed.exists("PriorityClass", "", name).then(|| format!("PriorityClass {name} exists"))
+    observed.exists(Kind::PriorityClass, "", name).then(|| format!("PriorityClass {name} exists"))
 }
 
-/// Why a quota has room for another pod by now.
+/// Returns why a quota has room for another pod by now.
 fn room(query: &StatusQuery<'_>, name: &str, message: &str) -> Option<String> {
     let (observed, namespace) = (query.audit.observed, query.set.namespace());
-    if !observed.knows("ResourceQuota", namespace) {
+    if !observed.knows(Kind::ResourceQuota, namespace) {
         return None;
     }
     let Some(quota) = observed.quota(namespace, name) else {
@@ -121,17 +121,17 @@ fn room(query: &StatusQuery<'_>, name: &str, message: &str) -> Option<String> {
     has_room.then(|| format!("ResourceQuota {name} has room for another pod"))
 }
 
-/// Why a webhook that could not be called refuses no pod by now.
+/// Returns why a webhook that could not be called refuses no pod by now.
 fn no_webhook(query: &StatusQuery<'_>, name: &str) -> Option<String> {
     let observed = query.audit.observed;
-    let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
-    let is_known = kinds.iter().all(|kind| observed.knows(kind, ""));
+    let kinds = [Kind::MutatingWebhookConfiguration, Kind::ValidatingWebhookConfiguration];
+    let is_known = kinds.into_iter().all(|kind| observed.knows(kind, ""));
     let exists = observed.webhooks().iter().any(|it| *it.name == *name);
     (is_known && !exists && !name.ends_with(".setguard.io"))
         .then(|| format!("no webhook {name} with failurePolicy Fail exists"))
 }
 
-/// The advice if the cause is gone, and the controller has not tried again yet.
+/// Advises on a refusal whose cause is gone, while the controller has not tried again.
 fn wait(query: &StatusQuery<'_>, last: i64) -> Help {
     let next = last.saturating_add(LONGEST_WAIT);
     if next.saturating_add(SLACK) < query.audit.now.as_second() {
@@ -151,7 +151,7 @@ fn annotate(query: &StatusQuery<'_>, last: i64) -> Command {
     query.kubectl().does(Effect::Changes, "annotate", &words)
 }
 
-/// What to do if the last attempt is so long ago that the cause may be gone.
+/// Advises on a refusal whose last attempt is so long ago that the cause may be gone.
 fn try_now(query: &StatusQuery<'_>, last: i64, help: Help) -> Help {
     let annotate = annotate(query, last);
     let next = last.saturating_add(LONGEST_WAIT);
@@ -163,7 +163,7 @@ fn try_now(query: &StatusQuery<'_>, last: i64, help: Help) -> Help {
     help.and(&text).and("or at once after ").run(annotate)
 }
 
-/// Which pods are refused, with the verb for one and for several.
+/// Names the pods that are refused, with the verb in the singular or plural.
 fn who(query: &StatusQuery<'_>, [is, are]: [&str; 2]) -> String {
     let nodes: Vec<&str> = match Daemons::of(query) {
         Some(daemons) => {
@@ -185,7 +185,7 @@ fn who(query: &StatusQuery<'_>, [is, are]: [&str; 2]) -> String {
     }
 }
 
-/// What to do, and the rule of another family that finds the same cause.
+/// Returns the advice, and the rule of another family that reports the same cause.
 fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>) {
     let kubectl = query.kubectl();
     let after = |before: &str| quoted_after(message, before);
@@ -213,7 +213,7 @@ fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>
     }
     if let Some(name) = after("pvc ").filter(|_| message.ends_with(" is being deleted")) {
         let look = kubectl.looks("get pvc", &[name, "-o", "yaml"]);
-        let help = Help::say("see to what should remove the finalizers of this claim; ");
+        let help = Help::say("find out which client should remove the finalizers of this claim; ");
         return (help.run(look).and(" shows them, and what uses the claim"), None);
     }
     if let Some(name) = quota::exceeded(message) {
@@ -233,15 +233,15 @@ fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>
     (Help::say("change what is refused; ").run(run).and(" shows the latest attempts"), None)
 }
 
-/// The webhook that is known to be down, and that refuses the pods.
+/// Returns the fault of the webhook that refuses the pods because it cannot be called.
 fn cause_of_cluster(query: &StatusQuery<'_>, message: &str) -> Option<String> {
     let name = webhooks::failing(message)?;
     let mut all = query.audit.observed.webhooks().iter().filter(|it| *it.name == *name);
-    let (webhook, fault) = all.find_map(|it| Some((it, Fault::of(query.audit, it)?)))?;
+    let (webhook, fault) = all.find_map(|it| Some((it, CallFailure::of(query.audit, it)?)))?;
     Some(webhooks::cannot_be_called(webhook, &fault))
 }
 
-/// What to do about a quota.
+/// Advises on a quota.
 fn more_room(query: &StatusQuery<'_>, quota: &str, message: &str) -> Help {
     let missing = match &query.set.state {
         State::DaemonSet(it) => {
@@ -263,7 +263,7 @@ fn more_room(query: &StatusQuery<'_>, quota: &str, message: &str) -> Help {
     Help::say("remove other pods, or raise the quota for all pods that are missing: ").run(run)
 }
 
-/// The word after a text, up to a quotation mark, a comma or a space.
+/// Returns the word after a text, up to a quotation mark, a comma or a space.
 fn quoted_after<'m>(message: &'m str, before: &str) -> Option<&'m str> {
     let (_, rest) = message.split_once(before)?;
     rest.split(['"', ',', ' ']).next().filter(|word| !word.is_empty())

@@ -48,10 +48,7 @@ pkg/controller/daemon/daemon_controller.go.",
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    if query.audit.observed.pods(query.set).is_empty() {
-        return;
-    }
-    let Some(daemons) = Daemons::of(query) else { return };
+    let Some(daemons) = Daemons::with_pods(query) else { return };
     // Pods and their nodes: those that may stay, by the taint, and those that may not.
     let mut kept: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     let mut lost = Vec::new();

@@ -24,13 +24,13 @@ pub(super) static RULE: Rule = Rule {
         why: "\
 A DaemonSet creates no pod for a node with a taint that its template does not tolerate, and says so nowhere:
 such a node does not count as desired, and the rollout is complete without it. The usual cases are the
-control plane, and nodes that somebody tainted for other pods. The nodes are grouped by the first taint that
-is not tolerated. Taints that come and go with the state of a node, such as `node.kubernetes.io/unreachable`,
+control plane, and nodes that are tainted for other pods. The nodes are grouped by the first taint that is not
+tolerated. Taints that come and go with the state of a node, such as `node.kubernetes.io/unreachable`,
 are left out: no template should tolerate them (`node-down` reports the node).
 
-It is a note, because it may be what is wanted, unless no node at all gets a pod: then it is a warning. Not
-reported are nodes that do not match the node selector or the affinity of the template: its author excluded
-them (`no-node-matches` reports it if they exclude all nodes). Nodes that still have a pod are reported by
+It is a note, because it may be intended, unless no node at all gets a pod: then it is a warning. Nodes that do
+not match the node selector or the affinity of the template are not reported, because its author excluded them
+(`no-node-matches` reports it if that excludes all nodes). Nodes that still have a pod are reported by
 `misscheduled`.
 
 Seen on a 1.36 control plane: four nodes, one of them with a taint; the DaemonSet has 3 of 3 pods.

@@ -4,7 +4,7 @@ use super::read::names;
 use crate::{
     finding::{Effect, Help, paths::SPEC},
     kubernetes::kind::Kind,
-    observed::{Budget, Pod},
+    observed::{Pod, PodDisruptionBudget},
     rules::{
         drains,
         rule::{
@@ -31,7 +31,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     if kept.is_empty() {
         return;
     }
-    let Budget { name, healthy, desired, .. } = budget;
+    let PodDisruptionBudget { name, healthy, desired, .. } = budget;
     let message = format!(
         "its PodDisruptionBudget {name} wants {desired} healthy pods and has {healthy}, so not even broken \
          pods can be evicted ({}): a drain of their nodes waits until they are repaired or deleted",
@@ -48,7 +48,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
 /// Returns whether a budget allows the eviction of no pod that runs, because too few are healthy.
 ///
 /// Kubernetes: `EvictionREST.Create`, pkg/registry/core/pod/storage/eviction.go.
-const fn keeps(budget: &Budget) -> bool {
+const fn keeps(budget: &PodDisruptionBudget) -> bool {
     !budget.is_owned
         && !budget.evicts_unready
         && budget.is_current

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// How long pods may be left behind, in seconds.
+/// The time for which pods may be left behind, in seconds.
 const DAYS: i64 = 7 * 24 * 3_600;
 
 pub(super) static RULE: Rule = Rule {
@@ -25,11 +25,11 @@ pub(super) static RULE: Rule = Rule {
         summary: "pods that have had an older template for more than a week",
         why: "\
 With the update strategy OnDelete, and below the partition of a StatefulSet, pods keep the old template until
-somebody acts. That is easily forgotten: everything is ready, and a pod that is lost comes back with the new
-template, or with the old one, at a time that nobody chose. The image with the old fault runs on.
+an administrator acts. That is easily forgotten: everything is ready, and a pod that is lost is created again
+with the new template, or with the old one, at an arbitrary time. The image with the old fault runs on.
 
-It is a note, given one week after the newest template was made. No object tells when a set has gone back to
-an earlier one, so the time counts from the newest then too.
+It is a note, and appears one week after the newest template was created. No object records when a set went
+back to an earlier one, so the time counts from the newest then too.
 
 Seen on a 1.36 control plane, with a week added to what etcd had stored: pods of a DaemonSet and of a
 StatefulSet with OnDelete, and the pod below a partition.
@@ -71,7 +71,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             (old, None)
         }
     };
-    // Since then the template can only have gone back to an earlier one.
+    // After that, the template can only have gone back to an earlier one.
     let made = query.audit.observed.revisions(query.set).map(|it| it.created).max();
     let Some(made) = made.filter(|made| is_old(*made) && !old.is_empty()) else { return };
     let list: Vec<&str> = old.iter().map(|pod| &*pod.name).collect();

@@ -18,8 +18,8 @@ const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-se
 
 /// The expected findings: the rule and the object, and a part of the message.
 const EXPECTED: [(&str, &str, &str); 12] = [
-    ("claim-size-differs", "StatefulSet/bigger", "data-bigger-0 asks for less than the template"),
-    ("claim-size-differs", "StatefulSet/grown", "data-grown-0 asks for more than the template"),
+    ("claim-size-differs", "StatefulSet/bigger", "data-bigger-0 requests less than the template"),
+    ("claim-size-differs", "StatefulSet/grown", "data-grown-0 requests more than the template"),
     ("creation-refused", "DaemonSet/crowd", "exceeded quota: small, requested: pods=1"),
     ("pdb-blocks-drain", "StatefulSet/guarded", "all of its 3 pods are healthy"),
     ("pdb-blocks-drain", "StatefulSet/index", "all of its 3 pods are healthy"),
