@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Arguments, PINNED, SERVER_CORE,
-    client::{self, Connection},
     external::{self, External},
     harness::{
         control_plane::{ASSETS, ControlPlane},
         process::{Process, free_ports},
     },
     numbers::{Latencies, median, memory, processor_seconds},
+    plain::{self, Connection},
     reviews,
 };
 
@@ -76,9 +76,9 @@ pub(crate) struct Figures {
 pub(crate) fn measure(arguments: &Arguments) -> Vec<Figures> {
     let folder = tempfile::tempdir().expect("a folder");
     let [certificate, key] = certificate(folder.path());
-    let tls = client::trust(&certificate);
+    let tls = plain::trust(&certificate);
     let body = reviews::daemon_set_update(reviews::SMALL);
-    let request = client::post("/validate?timeout=10s", "", &body);
+    let request = plain::post("/validate?timeout=10s", "", &body);
     let control_plane = env::var_os(ASSETS).map(|assets| (assets, external::named()));
     let control_plane = control_plane.filter(|(_, named)| !named.is_empty());
     let control_plane =

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 /// A DaemonSet without faults.
-pub(crate) fn daemon_set(name: &str) -> Value {
+pub fn daemon_set(name: &str) -> Value {
     workload("DaemonSet", name)
 }
 
 /// A StatefulSet without faults.
-pub(crate) fn stateful_set(name: &str) -> Value {
+pub fn stateful_set(name: &str) -> Value {
     let mut set = workload("StatefulSet", name);
     set["spec"]["serviceName"] = json!(name);
     set["spec"]["replicas"] = json!(2);
@@ -16,7 +16,7 @@ pub(crate) fn stateful_set(name: &str) -> Value {
 }
 
 /// A pod without faults.
-pub(crate) fn pod(name: &str) -> Value {
+pub fn pod(name: &str) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Pod",

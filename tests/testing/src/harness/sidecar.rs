@@ -17,15 +17,15 @@ use serde_json::{Value, json};
 
 /// The webhook's URL and certificate. It serves until the tests end.
 #[derive(Debug)]
-pub(crate) struct Sidecar {
-    pub(crate) url: String,
+pub struct Sidecar {
+    pub url: String,
     /// PEM.
-    pub(crate) certificate: String,
+    pub certificate: String,
 }
 
 impl Sidecar {
     /// Starts the webhook on a port of the loopback interface.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         let pair =
             rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(pair.signing_key.serialize_der()));

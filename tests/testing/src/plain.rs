@@ -16,7 +16,7 @@ use rustls::{
 };
 
 /// Trusts the one certificate in this file.
-pub(crate) fn trust(certificate: &Path) -> Arc<ClientConfig> {
+pub fn trust(certificate: &Path) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     let certificate = CertificateDer::from_pem_file(certificate).expect("a certificate");
     roots.add(certificate).expect("a certificate that can be trusted");
@@ -30,12 +30,12 @@ pub(crate) fn trust(certificate: &Path) -> Arc<ClientConfig> {
 }
 
 /// A POST with a JSON body, as it goes over the wire.
-pub(crate) fn post(path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+pub fn post(path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     request("POST", path, headers, body)
 }
 
 /// A request with a JSON body, as it goes over the wire.
-pub(crate) fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+pub fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let head = format!(
         "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: kube-apiserver-admission\r\n\
@@ -46,14 +46,14 @@ pub(crate) fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> V
 }
 
 /// A connection that is kept alive.
-pub(crate) struct Connection {
+pub struct Connection {
     stream: StreamOwned<ClientConnection, TcpStream>,
     received: Vec<u8>,
 }
 
 impl Connection {
     /// Connects. The TLS handshake follows with the first request.
-    pub(crate) fn open(address: SocketAddr, tls: &Arc<ClientConfig>) -> io::Result<Self> {
+    pub fn open(address: SocketAddr, tls: &Arc<ClientConfig>) -> io::Result<Self> {
         let socket = TcpStream::connect(address)?;
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(Duration::from_secs(30)))?;
@@ -63,7 +63,7 @@ impl Connection {
     }
 
     /// Sends a request and returns the status and the body of the answer.
-    pub(crate) fn send(&mut self, request: &[u8]) -> io::Result<(u16, &[u8])> {
+    pub fn send(&mut self, request: &[u8]) -> io::Result<(u16, &[u8])> {
         self.stream.write_all(request)?;
         self.stream.flush()?;
         self.received.clear();

@@ -9,6 +9,8 @@ use std::{
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::ROOT;
+
 /// Cases that are recorded as 400 because `containers` was an object, although their patches make
 /// no such object; something else was sent. ds-min-0878 equals ds-min-0070, which is recorded as
 /// 422.
@@ -149,5 +151,5 @@ pub fn cases() -> Vec<Case> {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance")
+    Path::new(ROOT).join("tests/conformance")
 }

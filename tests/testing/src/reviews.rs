@@ -1,31 +1,26 @@
 //! AdmissionReviews for the benchmarks: recorded from an API server, and grown to a size.
 
-#![allow(clippy::expect_used)]
-
 use serde_json::{Value, json};
 
 /// With this many environment variables the review of [`daemon_set_update`] has about 7 KB.
-pub(crate) const SMALL: usize = 5;
+pub const SMALL: usize = 5;
 /// With this many it has about 20 KB, more than each body has for itself.
-#[allow(dead_code, reason = "not every benchmark uses it")]
-pub(crate) const MIDDLE: usize = 60;
+pub const MIDDLE: usize = 60;
 /// With this many it has about 300 KB.
-#[allow(dead_code, reason = "not every benchmark uses it")]
-pub(crate) const LARGE: usize = 1_240;
+pub const LARGE: usize = 1_240;
 
 /// Environment variables per container.
 const PER_CONTAINER: usize = 20;
 
 /// The CREATE of a pod by the DaemonSet controller.
-#[allow(dead_code, reason = "not every benchmark uses it")]
-pub(crate) fn pod_create() -> Vec<u8> {
-    include_bytes!("reviews/pod-create.json").trim_ascii().to_vec()
+pub fn pod_create() -> Vec<u8> {
+    include_bytes!("../../../benches/reviews/pod-create.json").trim_ascii().to_vec()
 }
 
 /// The UPDATE of a DaemonSet's image. The old and the new object have this many environment
 /// variables in their containers and managedFields.
-pub(crate) fn daemon_set_update(variables: usize) -> Vec<u8> {
-    let text = include_str!("reviews/daemonset-update.json");
+pub fn daemon_set_update(variables: usize) -> Vec<u8> {
+    let text = include_str!("../../../benches/reviews/daemonset-update.json");
     let mut review: Value = serde_json::from_str(text).expect("a recorded review");
     for object in ["object", "oldObject"] {
         grow(&mut review["request"][object], variables);

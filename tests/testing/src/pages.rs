@@ -3,19 +3,19 @@
 use std::{fs, path::Path};
 
 /// The folder of the pages and their manifests.
-pub(crate) const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guides");
+pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides");
 
 /// A block of code of a page.
-pub(crate) struct Block<'a> {
+pub struct Block<'a> {
     /// The number of headings above it.
-    pub(crate) section: usize,
+    pub section: usize,
     /// `yaml`, `diff`, `console` or `sh`.
-    pub(crate) language: &'a str,
-    pub(crate) text: &'a str,
+    pub language: &'a str,
+    pub text: &'a str,
 }
 
 /// The page with other texts in its blocks, where `text` returns one.
-pub(crate) fn map(page: &str, mut text: impl FnMut(&Block<'_>) -> Option<String>) -> String {
+pub fn map(page: &str, mut text: impl FnMut(&Block<'_>) -> Option<String>) -> String {
     let mut mapped = String::new();
     let mut section = 0;
     let mut rest = page;
@@ -36,7 +36,7 @@ pub(crate) fn map(page: &str, mut text: impl FnMut(&Block<'_>) -> Option<String>
 }
 
 /// Writes the manifests as they are at the beginning of a section.
-pub(crate) fn reset(folder: &Path) {
+pub fn reset(folder: &Path) {
     for entry in fs::read_dir(FOLDER).expect("the guides") {
         let path = entry.expect("a file").path();
         if path.extension().is_some_and(|it| it == "yaml") {
@@ -46,7 +46,7 @@ pub(crate) fn reset(folder: &Path) {
 }
 
 /// Applies a change. Each of its parts, which `@@` separates, must be in the file exactly once.
-pub(crate) fn change(folder: &Path, diff: &str) {
+pub fn change(folder: &Path, diff: &str) {
     let (file, parts) = diff.split_once('\n').expect("a file and its change");
     let file = folder.join(file.strip_prefix("--- ").expect("the name of a file"));
     let mut text = fs::read_to_string(&file).expect("a manifest");
@@ -63,12 +63,12 @@ pub(crate) fn change(folder: &Path, diff: &str) {
 }
 
 /// Whether a block shows output that depends on a cluster.
-pub(crate) fn asks_cluster(block: &Block<'_>) -> bool {
+pub fn asks_cluster(block: &Block<'_>) -> bool {
     block.language == "console" && block.text.contains("now.yaml")
 }
 
 /// The commands of a block `console`, each with the output that `run` returns for it.
-pub(crate) fn outputs(block: &Block<'_>, run: impl Fn(&str) -> String) -> String {
+pub fn outputs(block: &Block<'_>, run: impl Fn(&str) -> String) -> String {
     let commands = block.text.lines().filter_map(|line| line.strip_prefix("$ "));
     let shown: Vec<String> =
         commands.map(|command| format!("$ {command}\n{}", run(command))).collect();

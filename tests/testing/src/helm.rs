@@ -6,10 +6,12 @@ use std::{
     process::Command,
 };
 
+use crate::ROOT;
+
 /// The helm in `HELM` if that is set, else the one in PATH or where `.ci/run` puts it. Prints a
 /// message if there is none.
-pub(crate) fn find() -> Option<PathBuf> {
-    let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/helm");
+pub fn find() -> Option<PathBuf> {
+    let fetched = Path::new(ROOT).join("target/tools/helm");
     let named = env::var_os("HELM").map(PathBuf::from);
     let candidates = named.map_or_else(|| vec!["helm".into(), fetched], |path| vec![path]);
     let works = |path: &PathBuf| {

@@ -6,14 +6,14 @@ use super::process::Process;
 
 /// A running `setguard serve`.
 #[derive(Debug)]
-pub(crate) struct Webhook {
+pub struct Webhook {
     _process: Process,
 }
 
 impl Webhook {
     /// Starts this program with a certificate that it creates itself. Also returns what it prints: the
     /// webhook configurations for `kubectl apply -f -`.
-    pub(crate) fn start(program: &Path, logs: &Path, flags: &[&str]) -> (Self, String) {
+    pub fn start(program: &Path, logs: &Path, flags: &[&str]) -> (Self, String) {
         let flags = [&["--listen=127.0.0.1:0"], flags].concat();
         let (webhook, mut stdout) = Self::start_with(program, logs, &flags);
         let mut configurations = String::new();
@@ -22,11 +22,7 @@ impl Webhook {
     }
 
     /// Starts it with these flags and waits until it listens.
-    pub(crate) fn start_with(
-        program: &Path,
-        logs: &Path,
-        flags: &[&str],
-    ) -> (Self, impl Read + use<>) {
+    pub fn start_with(program: &Path, logs: &Path, flags: &[&str]) -> (Self, impl Read + use<>) {
         let args = [&["serve", "--admin-listen=127.0.0.1:0"], flags].concat();
         let (mut process, stdout) = Process::start_piped(program, &args, logs);
         let log = process.log.clone();

@@ -6,7 +6,7 @@ use std::{
 };
 
 /// The response to a GET, as far as it was received; empty if the connection fails.
-pub(crate) fn get(address: SocketAddr, path: &str) -> String {
+pub fn get(address: SocketAddr, path: &str) -> String {
     let mut answer = String::new();
     let Ok(mut stream) = TcpStream::connect(address) else { return answer };
     let _ = write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -15,7 +15,7 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> String {
 }
 
 /// The response to a POST of JSON; in one piece, as HTTP/1.0 asks for.
-pub(crate) fn post(address: SocketAddr, path: &str, body: &str) -> String {
+pub fn post(address: SocketAddr, path: &str, body: &str) -> String {
     let mut answer = String::new();
     let mut stream = TcpStream::connect(address).expect("a connection");
     let head = format!("POST {path} HTTP/1.0\r\nHost: x\r\nContent-Length: {}", body.len());

@@ -8,7 +8,7 @@ use kube::{
 };
 
 /// A client with the identity in this kubeconfig.
-pub(crate) async fn of(kubeconfig: &Path) -> Client {
+pub async fn of(kubeconfig: &Path) -> Client {
     let kubeconfig = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     Client::try_from(config.expect("a kubeconfig")).expect("a client")

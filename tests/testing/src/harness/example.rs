@@ -7,9 +7,10 @@ use std::{
 };
 
 use super::process::Process;
+use crate::ROOT;
 
 /// Starts the controller with this kubeconfig.
-pub(crate) fn start_paired_controller(kubeconfig: &Path, logs: &Path) -> Process {
+pub fn start_paired_controller(kubeconfig: &Path, logs: &Path) -> Process {
     Process::start_with(&program(), &[], &[("KUBECONFIG", kubeconfig.as_os_str())], logs)
 }
 
@@ -25,7 +26,7 @@ fn program() -> PathBuf {
         };
         let status = Command::new(cargo)
             .args(["build", "--quiet", "--package", "paired-controller", "--profile", profile])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .current_dir(ROOT)
             .status()
             .expect("cargo starts");
         assert!(status.success(), "the example does not build");

@@ -14,8 +14,8 @@ const PROPAGATION: Duration = Duration::from_secs(1);
 
 /// One address on the loopback interface. It serves until the tests end.
 #[derive(Debug)]
-pub(crate) struct Service {
-    pub(crate) port: u16,
+pub struct Service {
+    pub port: u16,
     endpoints: Arc<Mutex<History>>,
 }
 
@@ -27,7 +27,7 @@ struct History {
 }
 
 impl Service {
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("its address").port();
         let endpoints = Arc::new(Mutex::new(History::default()));
@@ -46,7 +46,7 @@ impl Service {
     }
 
     /// Sets the addresses that are ready now.
-    pub(crate) fn set(&self, ready: Vec<SocketAddr>) {
+    pub fn set(&self, ready: Vec<SocketAddr>) {
         let mut history = self.endpoints.lock().expect("an unpoisoned lock");
         if history.seen.back().is_none_or(|(_, last)| *last != ready) {
             history.seen.push_back((Instant::now(), ready));

@@ -11,22 +11,22 @@ use std::{
 };
 
 /// How long a test waits for anything before it gives up.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(90);
+pub const DEADLINE: Duration = Duration::from_secs(90);
 
 /// A program in the background. Dropping this kills it.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     name: String,
     child: Child,
     /// The file with its standard output.
-    pub(crate) output: PathBuf,
+    pub output: PathBuf,
     /// The file with its standard error.
-    pub(crate) log: PathBuf,
+    pub log: PathBuf,
 }
 
 impl Process {
     /// Starts a program that writes its output to files in `logs`.
-    pub(crate) fn start<I, A>(program: &Path, args: I, logs: &Path) -> Self
+    pub fn start<I, A>(program: &Path, args: I, logs: &Path) -> Self
     where
         I: IntoIterator<Item = A>,
         A: AsRef<OsStr>,
@@ -36,7 +36,7 @@ impl Process {
     }
 
     /// Works like [`Process::start`], but with standard output in a pipe.
-    pub(crate) fn start_piped(program: &Path, args: &[&str], logs: &Path) -> (Self, ChildStdout) {
+    pub fn start_piped(program: &Path, args: &[&str], logs: &Path) -> (Self, ChildStdout) {
         let mut command = leashed(program);
         let mut process = Self::spawn(command.args(args), program, logs, Some(Stdio::piped()));
         let stdout = process.child.stdout.take().expect("a pipe");
@@ -44,7 +44,7 @@ impl Process {
     }
 
     /// Works like [`Process::start`], with these environment variables.
-    pub(crate) fn start_with(
+    pub fn start_with(
         program: &Path,
         args: &[&str],
         variables: &[(&str, &OsStr)],
@@ -71,23 +71,23 @@ impl Process {
     }
 
     /// Its process id.
-    pub(crate) fn id(&self) -> u32 {
+    pub fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends SIGTERM, as a kubelet does first.
-    pub(crate) fn terminate(&self) {
+    pub fn terminate(&self) {
         let status = Command::new("kill").arg(self.id().to_string()).status();
         assert!(status.is_ok_and(|status| status.success()), "kill {}", self.name);
     }
 
     /// Sends SIGKILL, as a kubelet does if the program does not end in time.
-    pub(crate) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         let _ = self.child.kill();
     }
 
     /// Its exit status, if it has ended.
-    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+    pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child that can be waited for")
     }
 
@@ -95,7 +95,7 @@ impl Process {
     ///
     /// # Panics
     /// With the end of the program's log, if the program ends first or the time runs out.
-    pub(crate) fn wait_until<T>(&mut self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+    pub fn wait_until<T>(&mut self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
         let log = self.log.clone();
         let Process { name, child, .. } = self;
         let tail = || {
@@ -140,7 +140,7 @@ fn leashed(program: &Path) -> Command {
 ///
 /// # Panics
 /// With the last error, if the time runs out.
-pub(crate) fn eventually<T, E>(what: &str, mut ask: impl FnMut() -> Result<T, E>) -> T
+pub fn eventually<T, E>(what: &str, mut ask: impl FnMut() -> Result<T, E>) -> T
 where
     E: std::fmt::Display,
 {
@@ -155,7 +155,7 @@ where
 }
 
 /// Ports of the loopback interface that were free a moment ago.
-pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
+pub fn free_ports<const N: usize>() -> [u16; N] {
     let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
     listeners.map(|listener| listener.local_addr().expect("its address").port())
 }

@@ -9,8 +9,8 @@ use std::{
 
 /// A port on the loopback interface that leads to another. It serves until the tests end.
 #[derive(Debug)]
-pub(crate) struct Link {
-    pub(crate) port: u16,
+pub struct Link {
+    pub port: u16,
     shared: Arc<Shared>,
 }
 
@@ -29,7 +29,7 @@ struct State {
 }
 
 impl Link {
-    pub(crate) fn to(target: u16) -> Self {
+    pub fn to(target: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("its address").port();
         let shared = Arc::new(Shared::default());
@@ -46,12 +46,12 @@ impl Link {
     }
 
     /// From now on nothing passes, and no side is told.
-    pub(crate) fn silence(&self) {
+    pub fn silence(&self) {
         self.shared.state.lock().expect("an unpoisoned lock").silent = true;
     }
 
     /// Closes all connections. New ones work again.
-    pub(crate) fn cut(&self) {
+    pub fn cut(&self) {
         let mut state = self.shared.state.lock().expect("an unpoisoned lock");
         for stream in state.open.drain(..) {
             let _ = stream.shutdown(Shutdown::Both);

@@ -11,16 +11,16 @@ use serde_json::Value;
 
 /// kubectl with the identity of the cluster's administrator.
 #[derive(Debug)]
-pub(crate) struct Kubectl {
-    pub(crate) program: PathBuf,
-    pub(crate) kubeconfig: PathBuf,
+pub struct Kubectl {
+    pub program: PathBuf,
+    pub kubeconfig: PathBuf,
     /// The home directory, for kubectl's cache.
-    pub(crate) home: PathBuf,
+    pub home: PathBuf,
 }
 
 impl Kubectl {
     /// Runs kubectl with this standard input, which it reads for `-f -`.
-    pub(crate) fn run(&self, args: &[&str], stdin: &str) -> Output {
+    pub fn run(&self, args: &[&str], stdin: &str) -> Output {
         let mut child = Command::new(&self.program)
             .args(args)
             .env("KUBECONFIG", &self.kubeconfig)
@@ -46,11 +46,11 @@ impl Kubectl {
 
 /// The result of a run of kubectl.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub struct Output {
     args: String,
-    pub(crate) success: bool,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
+    pub success: bool,
+    pub stdout: String,
+    pub stderr: String,
 }
 
 impl fmt::Display for Output {
@@ -63,14 +63,14 @@ impl fmt::Display for Output {
 impl Output {
     /// Asserts that it succeeded.
     #[track_caller]
-    pub(crate) fn accepted(self) -> Self {
+    pub fn accepted(self) -> Self {
         assert!(self.success, "expected success of {self}");
         self
     }
 
     /// Asserts that it succeeded without a warning.
     #[track_caller]
-    pub(crate) fn silently(self) -> Self {
+    pub fn silently(self) -> Self {
         let output = self.accepted();
         assert_eq!(output.stderr, "", "expected no warning from {output}");
         output
@@ -78,7 +78,7 @@ impl Output {
 
     /// Asserts that it succeeded with a warning that begins with this rule's id.
     #[track_caller]
-    pub(crate) fn with_warning(self, rule: &str) -> Self {
+    pub fn with_warning(self, rule: &str) -> Self {
         let output = self.accepted();
         let start = format!("Warning: {rule}");
         assert!(
@@ -90,7 +90,7 @@ impl Output {
 
     /// Asserts that it failed with all of these texts on stderr.
     #[track_caller]
-    pub(crate) fn refused(self, texts: &[&str]) -> Self {
+    pub fn refused(self, texts: &[&str]) -> Self {
         assert!(!self.success, "expected failure of {self}");
         for text in texts {
             assert!(self.stderr.contains(text), "expected {text:?} from {self}");
@@ -100,7 +100,7 @@ impl Output {
 
     /// The JSON that it printed with `-o json`.
     #[track_caller]
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         assert!(self.success, "expected success of {self}");
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e} in {self}"))
     }

@@ -13,36 +13,36 @@ use serde_json::Value;
 /// The steps of a controller after a change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Trace {
-    pub(crate) name: String,
+pub struct Trace {
+    pub name: String,
     /// The flags of `setguard plan`.
-    pub(crate) flags: Vec<String>,
+    pub flags: Vec<String>,
     /// The object before, as a manifest, with the pods and claims that there were if they matter.
-    pub(crate) old: Option<Value>,
-    pub(crate) new: Value,
-    pub(crate) nodes: Value,
+    pub old: Option<Value>,
+    pub new: Value,
+    pub nodes: Value,
     /// The pods that were being deleted already when the change was made, and the nodes of such
     /// daemons. They count as gone in a plan.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(crate) ending: BTreeSet<String>,
-    pub(crate) rounds: Vec<Round>,
+    pub ending: BTreeSet<String>,
+    pub rounds: Vec<Round>,
     /// The claims that were deleted, in any round.
-    pub(crate) claims_deleted: BTreeSet<String>,
+    pub claims_deleted: BTreeSet<String>,
 }
 
 /// The steps of a controller until it waited again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Round {
+pub struct Round {
     /// The event that it had waited for.
-    pub(crate) after: After,
-    pub(crate) events: BTreeSet<Event>,
+    pub after: After,
+    pub events: BTreeSet<Event>,
 }
 
 /// The events that a controller waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum After {
+pub enum After {
     /// The change itself.
     Change,
     /// Deleted pods were gone.
@@ -56,19 +56,19 @@ pub(crate) enum After {
 /// A pod was created or deleted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Event {
-    pub(crate) action: String,
+pub struct Event {
+    pub action: String,
     /// The name of the pod, or of the node of a daemon.
-    pub(crate) pod: String,
-    pub(crate) revision: String,
+    pub pod: String,
+    pub revision: String,
     /// The claims that were created with it.
-    pub(crate) claims: BTreeSet<String>,
+    pub claims: BTreeSet<String>,
 }
 
 impl Trace {
     /// Returns the waves: the steps that were taken without waiting for anything except the end of
     /// a pod that is replaced. With `Recreate`, each pod waits for the end of all of them.
-    pub(crate) fn waves(&self) -> Vec<Vec<Event>> {
+    pub fn waves(&self) -> Vec<Vec<Event>> {
         let recreates = self.new["spec"]["updateStrategy"]["type"] == "Recreate";
         let mut waves: Vec<Vec<Event>> = Vec::new();
         for round in &self.rounds {
@@ -97,7 +97,7 @@ impl Trace {
     }
 
     /// The output of `setguard plan --format json`.
-    pub(crate) fn plan(&self, program: &Path, folder: &Path) -> Value {
+    pub fn plan(&self, program: &Path, folder: &Path) -> Value {
         let write = |name: &str, value: &Value| {
             let path = folder.join(format!("{}-{name}.json", self.name));
             std::fs::write(&path, value.to_string()).expect("a file");
@@ -119,7 +119,7 @@ impl Trace {
     }
 
     /// Returns the differences between a plan and the trace; empty if there are none.
-    pub(crate) fn differences(&self, plan: &Value) -> Vec<String> {
+    pub fn differences(&self, plan: &Value) -> Vec<String> {
         let object = &plan["objects"][0];
         let mut planned: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
         for step in object["steps"].as_array().into_iter().flatten() {

@@ -17,30 +17,30 @@ use super::{
 
 /// The environment variable that names the folder of the binaries, as `setup-envtest use -p env`
 /// prints it.
-pub(crate) const ASSETS: &str = "KUBEBUILDER_ASSETS";
+pub const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
 /// The bearer token of the administrator.
-pub(crate) const ADMIN_TOKEN: &str = "administrator";
+pub const ADMIN_TOKEN: &str = "administrator";
 /// The name and token of setguard's user in the cluster, who has no permissions at first.
-pub(crate) const SETGUARD: &str = "setguard";
+pub const SETGUARD: &str = "setguard";
 /// The name and token of another user without permissions, for the case that takes some away.
-pub(crate) const RESTRICTED: &str = "restricted";
+pub const RESTRICTED: &str = "restricted";
 const CONTROLLERS_TOKEN: &str = "controller-manager";
 const SCHEDULER_TOKEN: &str = "scheduler";
 
 /// The controller manager.
-pub(crate) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
+pub const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 /// The scheduler.
-pub(crate) const SCHEDULER: &str = "kube-scheduler";
+pub const SCHEDULER: &str = "kube-scheduler";
 
 /// A running control plane. Dropping it stops it and removes its files.
 #[derive(Debug)]
-pub(crate) struct ControlPlane {
-    pub(crate) kubectl: Kubectl,
+pub struct ControlPlane {
+    pub kubectl: Kubectl,
     /// The folder of the binaries.
-    pub(crate) assets: PathBuf,
+    pub assets: PathBuf,
     /// The port of the API server on 127.0.0.1.
-    pub(crate) port: u16,
+    pub port: u16,
     // Dropped in this order: each process depends on the later ones.
     processes: Mutex<Vec<Process>>,
     etcd_port: u16,
@@ -53,19 +53,19 @@ impl ControlPlane {
     ///
     /// # Panics
     /// With the end of the log, if one of them does not start.
-    pub(crate) fn start(assets: &Path) -> Self {
+    pub fn start(assets: &Path) -> Self {
         Self::start_with(assets, &[])
     }
 
     /// Starts a control plane like [`start`](Self::start), with these feature gates, such as
     /// `A=true`.
-    pub(crate) fn start_with_gates(assets: &Path, gates: &[&str]) -> Self {
+    pub fn start_with_gates(assets: &Path, gates: &[&str]) -> Self {
         Self::start_with(assets, &[&format!("--feature-gates={}", gates.join(","))])
     }
 
     /// Starts a control plane like [`start`](Self::start), with these additional flags of
     /// kube-apiserver.
-    pub(crate) fn start_with(assets: &Path, more: &[&str]) -> Self {
+    pub fn start_with(assets: &Path, more: &[&str]) -> Self {
         let folder = tempfile::Builder::new().prefix("setguard-e2e-").tempdir().expect("a folder");
         let [etcd_port, peer_port, port] = free_ports();
         write_keys(folder.path());
@@ -85,7 +85,7 @@ impl ControlPlane {
     }
 
     /// Starts kube-apiserver with these additional flags, and waits until it is ready.
-    pub(crate) fn start_api_server(&mut self, more: &[&str]) {
+    pub fn start_api_server(&mut self, more: &[&str]) {
         let ControlPlane { assets, folder, etcd_port, port, kubectl, .. } = self;
         let mut api_server = start_api_server(assets, folder.path(), *etcd_port, *port, more);
         api_server.wait_until("the API server to be ready", || {
@@ -95,12 +95,12 @@ impl ControlPlane {
     }
 
     /// Kills kube-apiserver, the newest program.
-    pub(crate) fn stop_api_server(&mut self) {
+    pub fn stop_api_server(&mut self) {
         drop(self.processes.get_mut().expect("an unpoisoned lock").remove(0));
     }
 
     /// Kills etcd, the oldest program, and starts it again with its data.
-    pub(crate) fn restart_etcd(&mut self) {
+    pub fn restart_etcd(&mut self) {
         let ControlPlane { assets, folder, etcd_port, peer_port, processes, kubectl, .. } = self;
         let processes = processes.get_mut().expect("an unpoisoned lock");
         drop(processes.pop());
@@ -112,49 +112,49 @@ impl ControlPlane {
     }
 
     /// Where etcd listens.
-    pub(crate) const fn etcd(&self) -> SocketAddr {
+    pub const fn etcd(&self) -> SocketAddr {
         SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.etcd_port)
     }
 
     /// The minor release of the API server: 36 for 1.36.
-    pub(crate) fn minor(&self) -> u32 {
+    pub fn minor(&self) -> u32 {
         let version = self.kubectl.run(&["get", "--raw", "/version"], "").json();
         let minor = version["minor"].as_str().expect("a minor version");
         minor.trim_end_matches('+').parse().expect("a number")
     }
 
     /// A folder for files of the tests.
-    pub(crate) fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// A kubeconfig for [`SETGUARD`].
-    pub(crate) fn setguard_kubeconfig(&self) -> PathBuf {
+    pub fn setguard_kubeconfig(&self) -> PathBuf {
         write_kubeconfig(self.folder.path(), SETGUARD, SETGUARD, self.port)
     }
 
     /// Returns a kubeconfig for [`SETGUARD`] that reaches the API server through another port.
-    pub(crate) fn setguard_kubeconfig_through(&self, port: u16) -> PathBuf {
+    pub fn setguard_kubeconfig_through(&self, port: u16) -> PathBuf {
         write_kubeconfig(self.folder.path(), &format!("{SETGUARD}-{port}"), SETGUARD, port)
     }
 
     /// The API server's certificate.
-    pub(crate) fn certificate(&self) -> PathBuf {
+    pub fn certificate(&self) -> PathBuf {
         self.folder.path().join("api-server.crt")
     }
 
     /// Whether the assets contain a program that only some tests need.
-    pub(crate) fn has(assets: &Path, program: &str) -> bool {
+    pub fn has(assets: &Path, program: &str) -> bool {
         assets.join(program).is_file()
     }
 
     /// Starts kube-controller-manager with these controllers.
-    pub(crate) fn start_controllers(&self, controllers: &[&str]) {
+    pub fn start_controllers(&self, controllers: &[&str]) {
         self.start_controllers_with_gates(controllers, &[]);
     }
 
     /// Starts kube-controller-manager with these controllers and feature gates.
-    pub(crate) fn start_controllers_with_gates(&self, controllers: &[&str], gates: &[&str]) {
+    pub fn start_controllers_with_gates(&self, controllers: &[&str], gates: &[&str]) {
         self.start_program(
             CONTROLLER_MANAGER,
             CONTROLLERS_TOKEN,
@@ -172,7 +172,7 @@ impl ControlPlane {
     }
 
     /// Starts the scheduler.
-    pub(crate) fn start_scheduler(&self) {
+    pub fn start_scheduler(&self) {
         self.start_program(SCHEDULER, SCHEDULER_TOKEN, &[]);
     }
 
@@ -190,7 +190,7 @@ impl ControlPlane {
     }
 
     /// A kubeconfig with this bearer token.
-    pub(crate) fn kubeconfig(&self, name: &str, token: &str) -> PathBuf {
+    pub fn kubeconfig(&self, name: &str, token: &str) -> PathBuf {
         write_kubeconfig(self.folder(), name, token, self.port)
     }
 }
