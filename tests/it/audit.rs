@@ -8,6 +8,7 @@ mod guard;
 use std::{fs, path::PathBuf};
 
 use serde_json::{Value, json};
+use setguard_testing::recorded::snapshot;
 
 use crate::{
     api_server::ApiServer,
@@ -172,7 +173,10 @@ fn the_worst_comes_first_and_what_is_healthy_is_one_line() {
     let cluster = mixed();
     let ran = cluster.run(&[]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
-    insta::assert_snapshot!(cluster.folder.anywhere(&ran.stdout));
+    snapshot(
+        "audit/the_worst_comes_first_and_what_is_healthy_is_one_line",
+        &cluster.folder.anywhere(&ran.stdout),
+    );
 }
 
 /// A set whose status has not followed a change.
@@ -301,7 +305,7 @@ fn json_has_objects_instead_of_files() {
     let policy =
         report.as_object_mut().and_then(|it| it.shift_remove("policy")).expect("the policy");
     assert!(policy["file"].as_str().unwrap().ends_with(".quiet.yaml"), "{policy}");
-    insta::assert_json_snapshot!(report);
+    snapshot("audit/json_has_objects_instead_of_files", &format!("{:#}", report));
 }
 
 #[test]
@@ -639,7 +643,10 @@ fn reports_are_written_when_they_change_and_removed_when_nothing_is_found() {
     let written = ["agent", "cache"].map(|name| format!("PATCH {}?{query}", path(name)));
     let of_first = writes(&auto);
     assert_eq!(of_first, written);
-    insta::assert_json_snapshot!(report(&cluster, resource, "uid-of-cache").unwrap());
+    snapshot(
+        "audit/reports_are_written_when_they_change_and_removed_when_nothing_is_found",
+        &format!("{:#}", report(&cluster, resource, "uid-of-cache").unwrap()),
+    );
     assert_eq!(writes(&auto), [""; 0], "nothing has changed");
 
     cluster.has("statefulsets", &stored("StatefulSet", "shop", "cache"));

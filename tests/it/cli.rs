@@ -8,6 +8,7 @@ use std::{
 
 use serde_json::Value;
 use setguard::rules::traps::TRAPS;
+use setguard_testing::recorded::snapshot;
 use tempfile::TempDir;
 
 use crate::{json_schema, support};
@@ -153,7 +154,7 @@ fn a_report_shows_the_place_and_the_way_out() {
     let folder = Folder::new([("a.yaml", MISSPELT)]);
     let ran = folder.run(&["check", "a.yaml"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
-    insta::assert_snapshot!(folder.anywhere(&ran.stdout));
+    snapshot("cli/a_report_shows_the_place_and_the_way_out", &folder.anywhere(&ran.stdout));
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn the_json_report_is_one_document() {
     let (before, rest) = ran.stdout.split_once("  \"policy\": {\n").expect("the policy");
     let (policy, after) = rest.split_once("\n  },\n").expect("its end");
     assert!(policy.contains("\"weakened\"") && policy.contains("\"exceptions\": 0"), "{policy}");
-    insta::assert_snapshot!(format!("{before}{after}"));
+    snapshot("cli/the_json_report_is_one_document", &format!("{before}{after}"));
 }
 
 #[test]
@@ -726,7 +727,7 @@ injection: {nodePin: 'yes'}
     let folder = Folder::new([("a.yaml", GOOD), ("policy.yaml", policy)]);
     let ran = folder.run(&["check", "a.yaml", "--policy", "policy.yaml"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
-    insta::assert_snapshot!(ran.stderr);
+    snapshot("cli/a_wrong_policy_is_shown_with_its_lines", &ran.stderr);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, fs, process::Command};
 
 use serde_json::{Value, json};
+use setguard_testing::recorded::snapshot;
 
 use crate::{
     cli::{Folder, GOOD, MISSPELT, Ran, policy, setguard},
@@ -112,7 +113,10 @@ fn sarif_is_what_github_takes() {
     for result in log["runs"][0]["results"].as_array_mut().unwrap() {
         result["ruleIndex"] = json!("INDEX");
     }
-    insta::assert_snapshot!(folder.anywhere(&serde_json::to_string_pretty(&log).unwrap()));
+    snapshot(
+        "reports/sarif_is_what_github_takes",
+        &folder.anywhere(&serde_json::to_string_pretty(&log).unwrap()),
+    );
 }
 
 #[test]
@@ -209,7 +213,7 @@ fn annotations_show_denials_first() {
     let folder = three();
     let ran = folder.run(&["check", "deploy/b c.yaml", "deploy", "--format", "github"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
-    insta::assert_snapshot!(without_policy(&ran.stdout));
+    snapshot("reports/annotations_show_denials_first", &without_policy(&ran.stdout));
 }
 
 /// The text without its line about the policy, which is in a folder with another name each time.
@@ -284,7 +288,10 @@ fn a_step_has_a_summary() {
     run_in(&folder, "", &["check", "deploy"], &environment);
     assert!(!summary.exists(), "only with annotations");
     run_in(&folder, "", &["check", "deploy", "--format", "github"], &environment);
-    insta::assert_snapshot!(without_policy(&fs::read_to_string(summary).unwrap()));
+    snapshot(
+        "reports/a_step_has_a_summary",
+        &without_policy(&fs::read_to_string(summary).unwrap()),
+    );
 }
 
 #[test]
@@ -297,7 +304,7 @@ fn gitlab_gets_each_finding_with_a_line() {
     let prints: BTreeSet<&str> =
         issues.iter().map(|issue| issue["fingerprint"].as_str().unwrap()).collect();
     assert_eq!(prints.len(), issues.len(), "GitLab shows only the first of equal ones");
-    insta::assert_snapshot!(ran.stdout);
+    snapshot("reports/gitlab_gets_each_finding_with_a_line", &ran.stdout);
     let clean = folder.run(&["check", "deploy/d.yaml", "--format", "gitlab"]);
     assert_eq!((clean.code, clean.stdout.as_str()), (0, "[]\n"));
 }
@@ -319,7 +326,7 @@ fn junit_has_a_test_for_each_object() {
     let sum: usize =
         suites.map(|suite| suite.attribute("tests").unwrap().parse::<usize>().unwrap()).sum();
     assert_eq!(sum, 6);
-    insta::assert_snapshot!(folder.anywhere(&ran.stdout));
+    snapshot("reports/junit_has_a_test_for_each_object", &folder.anywhere(&ran.stdout));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use setguard::rules::status::RULES;
+use setguard_testing::recorded::snapshot;
 
 use crate::support;
 
@@ -17,7 +18,7 @@ fn the_words_of_the_findings() {
                 .unwrap();
         }
     }
-    insta::assert_snapshot!(out);
+    snapshot("status/the_words_of_the_findings", &out);
 }
 
 /// The first line of a fixture is the time of the observation, and the second the expected
@@ -40,7 +41,7 @@ fn each_cluster_has_the_findings_that_it_names() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    insta::assert_snapshot!(out);
+    snapshot("status/each_cluster_has_the_findings_that_it_names", &out);
 }
 
 /// Returns the findings in a cluster with as many faults as possible, and with this many pods,

@@ -13,6 +13,7 @@ use setguard::{
     policy::Policy,
     server::{app::App, body::Budget, routes::router},
 };
+use setguard_testing::recorded::is_current;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
@@ -84,24 +85,23 @@ fn operations(patch: &Value) -> Value {
     serde_json::from_slice(&STANDARD.decode(patch.as_str().unwrap()).unwrap()).unwrap()
 }
 
-/// Each folder in `tests/fixtures/wire/ENDPOINT` holds a request and its answer. `SETGUARD_BLESS=1`
-/// rewrites the answers, to be reviewed in the diff.
+/// Each folder in `tests/fixtures/wire/ENDPOINT` holds a request and its answer.
 #[tokio::test]
 async fn every_recorded_review_gets_its_recorded_answer() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wire");
-    let bless = std::env::var_os("SETGUARD_BLESS").is_some();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut cases = 0;
     for (folder, endpoint) in [
         ("validate", "/validate"),
         ("mutate", "/mutate"),
         ("mutate-control-plane", "/mutate/control-plane"),
     ] {
-        for case in fs::read_dir(root.join(folder)).unwrap() {
-            let case = case.unwrap().path();
-            let request = fs::read_to_string(case.join("request.json")).unwrap();
+        let folder = format!("tests/fixtures/wire/{folder}");
+        for case in fs::read_dir(root.join(&folder)).unwrap() {
+            let case = case.unwrap();
+            let request = fs::read_to_string(case.path().join("request.json")).unwrap();
             let uid = serde_json::from_str::<Value>(&request).unwrap()["request"]["uid"].clone();
             let reply = post(&app(), &format!("{endpoint}?timeout=10s"), request).await;
-            let case_name = case.display();
+            let case_name = format!("{folder}/{}", case.file_name().to_str().unwrap());
             assert_eq!(reply.status, 200, "{case_name}: {}", reply.text());
             assert_eq!(reply.content_type, JSON, "{case_name}");
             let mut answer = reply.json();
@@ -110,13 +110,7 @@ async fn every_recorded_review_gets_its_recorded_answer() {
             if let Some(patch) = answer["response"].get_mut("patch") {
                 *patch = operations(patch);
             }
-            let path = case.join("response.json");
-            if bless {
-                fs::write(&path, format!("{answer:#}\n")).unwrap();
-            }
-            let expected: Value =
-                serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-            assert_eq!(format!("{answer:#}"), format!("{expected:#}"), "{case_name}");
+            is_current(&format!("{case_name}/response.json"), &format!("{answer:#}\n"));
             cases += 1;
         }
     }

@@ -6,6 +6,7 @@ use setguard::{
     finding::Path,
     yaml::{self, Document, Problem, Value},
 };
+use setguard_testing::recorded::snapshot;
 
 fn one(text: &str) -> Document<'_> {
     let mut all = yaml::parse(text);
@@ -360,7 +361,7 @@ fn a_type_gets_all_its_problems_at_once() {
             format!("{}:{} {}: {} ({help})", p.mark.line, p.mark.column, p.field, p.message)
         })
         .collect();
-    insta::assert_snapshot!(lines.join("\n"));
+    snapshot("yaml/a_type_gets_all_its_problems_at_once", &lines.join("\n"));
 
     let (value, root) = yaml::read_one::<Outer>("must: x\nwords: {a: warn, b: deny}\n").unwrap();
     assert!(matches!(value.words["a"], Word::Warn) && matches!(value.words["b"], Word::Deny));

@@ -7,6 +7,7 @@
     clippy::panic,
     clippy::print_stderr,
     clippy::unwrap_used,
+    missing_docs,
     reason = "a test fails by panicking, prints for people to read, and has no users"
 )]
 
@@ -20,6 +21,7 @@ pub mod manifests;
 pub mod numbers;
 pub mod pages;
 pub mod plain;
+pub mod recorded;
 pub mod reviews;
 pub mod service;
 pub mod traces;
