@@ -115,15 +115,7 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figures> {
     }
     sides.iter().for_each(|(side, ..)| side.print());
     let mut figures: Vec<Figures> = sides.iter().map(|(side, ..)| side.figures()).collect();
-    let [ours, others @ ..] = &*figures else { return figures };
-    for other in others {
-        println!(
-            "setguard and {}: ratio of throughput {:.2}, of processor time per request {:.2}",
-            other.name,
-            ours.per_second / other.per_second,
-            other.processor / ours.processor
-        );
-    }
+    print_ratios(&figures);
 
     let (setguard, tls, request) = &mut sides[0];
     let start = Instant::now();
@@ -139,6 +131,18 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figures> {
     );
     figures[0].memory = setguard.memory("VmRSS");
     figures
+}
+
+fn print_ratios(figures: &[Figures]) {
+    let [ours, others @ ..] = figures else { return };
+    for other in others {
+        println!(
+            "setguard and {}: ratio of throughput {:.2}, of processor time per request {:.2}",
+            other.name,
+            ours.per_second / other.per_second,
+            other.processor / ours.processor
+        );
+    }
 }
 
 pub(crate) fn setguard_args(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsString>) {

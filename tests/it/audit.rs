@@ -116,7 +116,13 @@ fn stored(kind: &str, namespace: &str, name: &str) -> Value {
             "updateStrategy": {"type": "RollingUpdate"},
         },
     });
-    if kind == "DaemonSet" {
+    add_defaults_and_status(&mut set);
+    set
+}
+
+/// The fields that differ between the kinds, and the status of a set whose pods are all ready.
+fn add_defaults_and_status(set: &mut Value) {
+    if set["kind"] == "DaemonSet" {
         set["spec"]["updateStrategy"]["rollingUpdate"] =
             json!({"maxSurge": 0, "maxUnavailable": 1});
         set["status"] = json!({
@@ -126,7 +132,7 @@ fn stored(kind: &str, namespace: &str, name: &str) -> Value {
     } else {
         set["spec"]["updateStrategy"]["rollingUpdate"] = json!({"partition": 0});
         set["spec"]["podManagementPolicy"] = json!("OrderedReady");
-        set["spec"]["serviceName"] = json!(name);
+        set["spec"]["serviceName"] = set["metadata"]["name"].clone();
         set["spec"]["replicas"] = json!(2);
         set["spec"]["persistentVolumeClaimRetentionPolicy"] =
             json!({"whenDeleted": "Retain", "whenScaled": "Retain"});
@@ -136,7 +142,6 @@ fn stored(kind: &str, namespace: &str, name: &str) -> Value {
             "replicas": 2, "updateRevision": "main-1", "updatedReplicas": 2,
         });
     }
-    set
 }
 
 /// A StatefulSet with `partition-covers-all`.

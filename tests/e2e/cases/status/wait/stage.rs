@@ -113,6 +113,15 @@ pub(super) fn break_things(cluster: &Cluster<'_>) {
     let mut place = set("place", "good:1");
     place["spec"]["template"]["spec"]["nodeSelector"] = json!({ "pool": "nowhere" });
     cluster.apply(&place);
+    break_pods(cluster);
+    node_goes_down(cluster);
+    let mut dead = daemons("dead", "main", "good:2");
+    dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
+    cluster.apply(&dead);
+}
+
+/// States of pods that kubelets would write.
+fn break_pods(cluster: &Cluster<'_>) {
     let waits = |reason: &str, restarts: u8| {
         json!({
             "conditions": [{ "type": "Ready", "status": "False" }],
@@ -131,10 +140,6 @@ pub(super) fn break_things(cluster: &Cluster<'_>) {
     cluster.patch_status("pod/slow-1", SHOP, &unready);
     let delete = ["delete", "pod", "held-0", "-n", SHOP, "--wait=false", "--grace-period=1"];
     cluster.kubectl(&delete, "").accepted();
-    node_goes_down(cluster);
-    let mut dead = daemons("dead", "main", "good:2");
-    dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
-    cluster.apply(&dead);
 }
 
 /// A policy that refuses the pods of a set.
